@@ -1,0 +1,81 @@
+//! The only input of the simulator, and the only output of a request.
+
+use crate::units::{Lpn, Nanos, Tag};
+
+/// What the host asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Read sectors.
+    Read,
+    /// Write sectors.
+    Write,
+    /// Declare sectors unused (discard, unmap).
+    Trim,
+    /// Make everything that completed durable; carries no address.
+    Flush,
+}
+
+/// One host request. Addresses are in sectors of 512 bytes from the start of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// When the host issues it, in nanoseconds from the start of the workload.
+    pub arrival: Nanos,
+    /// What it asks for.
+    pub op: Op,
+    /// First sector (512 B).
+    pub first_sector: u64,
+    /// Number of sectors, at least 1 (0 for a flush).
+    pub sectors: u32,
+}
+
+/// One page of a request, as a scheme sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageIo {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// Sectors of the page that the request touches, bit 0 = first sector.
+    pub sectors: u64,
+    /// What a write puts there (unused by reads).
+    pub data: Tag,
+    /// The request it belongs to.
+    pub request: RequestShape,
+}
+
+/// Size and position of a request, because some schemes decide by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestShape {
+    /// First logical page of the request.
+    pub first_lpn: Lpn,
+    /// Pages that the request covers.
+    pub pages: u32,
+    /// This page's place in the request, `0 .. pages`.
+    pub index: u32,
+}
+
+/// When a request went through the device, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// When the host issued it.
+    pub arrival: Nanos,
+    /// When the device admitted it (a slot of its queue was free).
+    pub admitted: Nanos,
+    /// When its last page was done.
+    pub completed: Nanos,
+}
+
+impl Completion {
+    /// Time in the host's queue, ns.
+    pub fn queue(&self) -> Nanos {
+        self.admitted - self.arrival
+    }
+
+    /// Time in the device, ns.
+    pub fn device(&self) -> Nanos {
+        self.completed - self.admitted
+    }
+
+    /// Queue plus device: what the host waits, ns.
+    pub fn system(&self) -> Nanos {
+        self.completed - self.arrival
+    }
+}
