@@ -1,1 +1,14 @@
-//! Placeholder while the crate is being written.
+//! Results of runs in, bytes out: text, JSON, CSV and one-file HTML.
+//!
+//! This crate shows numbers; it neither measures nor estimates any. What a number is called in a
+//! table, on the page and in the CSV is its path in the JSON.
+
+pub mod describe;
+pub mod flatten;
+pub mod format;
+pub mod metrics;
+pub mod result;
+pub mod writers;
+
+pub use result::{ReadError, RunResult, read_json};
+pub use writers::{Document, WRITERS, Writer, writer};

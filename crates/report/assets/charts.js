@@ -1,0 +1,287 @@
+// What each chart shows. A chart is { views, build(view) }; build returns either
+// { empty: sentence } or { traces, layout, legend, rows }, rows being its data for the CSV.
+
+const charts = new Map();
+const RESPONSE_TITLE = "System response time (logarithmic)";
+
+const get = (run, path) => path.reduce((value, key) => value?.[key], run) ?? 0;
+const readable = (key) => key.replaceAll("_", " ");
+const each = (build) => runs.map((run, index) => build(run, index));
+
+// A chart of horizontal bars: one per run, a segment per part that any run uses.
+function stackedChart(options) {
+  const { parts, unit, steps = COUNT_STEPS, title, empty, header, total = "total" } = options;
+  const used = parts
+    .map((part, index) => ({ look: index, ...part, raw: part.values ?? runs.map(part.value) }))
+    .filter((part) => part.raw.some((value) => value > 0));
+  if (used.length === 0) return { empty };
+  const sums = runs.map((_, run) => used.reduce((sum, part) => sum + part.raw[run], 0));
+  const largest = Math.max(...sums);
+  const [factor, name] = stepFor(steps, largest);
+  for (const part of used) part.values = part.raw.map((value) => value / factor);
+  const describe = (part, _, run) => {
+    const share = sums[run] > 0 ? (100 * part.raw[run]) / sums[run] : 0;
+    return `<b>${labels[run]}</b><br>${part.name}: ${withUnit(steps, part.raw[run])}`
+      + `<br>${share.toFixed(1)} % of ${withUnit(steps, sums[run])}`;
+  };
+  const axisTitle = `${title} (${name || unit})`;
+  const axis = steps === COUNT_STEPS ? countAxis(axisTitle, largest)
+    : { title: { text: axisTitle }, rangemode: "tozero" };
+  return {
+    traces: barTraces(used, describe), layout: barLayout({ ...axis, nticks: 6 }),
+    legend: barLegend(used),
+    rows: [["scheme", ...used.map((part) => `${part.column ?? part.name} (${header})`), total],
+      ...each((_, run) => [labels[run], ...used.map((part) => part.raw[run]), sums[run]])],
+  };
+}
+
+const causes = Object.keys(runs[0]?.flash.programs ?? {});
+const byCause = (operation) => causes.map((cause) => ({
+  name: readable(cause), value: (run) => run.flash[operation][cause],
+}));
+
+charts.set("cdf", {
+  views: { all: "All requests", read: "Reads", write: "Writes" },
+  build(view) {
+    const drawn = runs.flatMap((run, index) => (run.cdf[view].length > 0 ? [index] : []));
+    if (drawn.length === 0) return { empty: "No such request was measured." };
+    // The first point is led up from zero, so that a curve of one point is a step, not a dot.
+    const points = (index) => {
+      const [first] = runs[index].cdf[view];
+      return [[first[0], 0], ...runs[index].cdf[view]];
+    };
+    const traces = drawn.map((index) => lineTrace(
+      index, points(index).map((point) => point[0]), points(index).map((point) => 100 * point[1]),
+      points(index).map((point) => `${(100 * point[1]).toFixed(2)} % within ${duration(point[0])}`),
+      "hv"));
+    const times = drawn.flatMap((index) => runs[index].cdf[view].map((point) => point[0]));
+    return {
+      traces, legend: lineLegend(drawn),
+      layout: {
+        xaxis: durationAxis(RESPONSE_TITLE, times, narrowScreen.matches ? 4 : 9),
+        yaxis: { title: { text: "Requests finished (%)" }, range: [0, 101.5], dtick: 20 },
+      },
+      rows: [["scheme", "response_ns", "cumulative_fraction"],
+        ...drawn.flatMap((index) =>
+          runs[index].cdf[view].map((point) => [labels[index], ...point]))],
+    };
+  },
+});
+
+charts.set("percentiles", {
+  views: { all: "All requests", read: "Reads", write: "Writes" },
+  build(view) {
+    const summary = (index) => runs[index].latency_ns[view].system;
+    const drawn = runs.flatMap((_, index) => (summary(index).N > 0 ? [index] : []));
+    if (drawn.length === 0) return { empty: "No such request was measured." };
+    const keys = Object.keys(summary(drawn[0]).percentile);
+    const ticks = keys.map((key) => `p${Number(key)}`);
+    const traces = drawn.map((index) => lineTrace(
+      index, ticks, keys.map((key) => summary(index).percentile[key] || null),
+      keys.map((key) => `p${Number(key)}: ${duration(summary(index).percentile[key])}`)));
+    const times = drawn.flatMap((index) => Object.values(summary(index).percentile));
+    return {
+      traces, legend: lineLegend(drawn),
+      layout: {
+        xaxis: { type: "category", title: { text: "Percentile of requests (%)" } },
+        yaxis: durationAxis(RESPONSE_TITLE, times, 8),
+      },
+      rows: [["scheme", ...ticks.map((tick) => `${tick}_ns`)],
+        ...drawn.map((index) => [labels[index], ...Object.values(summary(index).percentile)])],
+    };
+  },
+});
+
+const servicePaths = [["flash", "read"], ["flash", "program"], ["flash", "erase"], ["transfer"],
+  ["bus_wait"], ["ram"], ["pcm_wait"], ["search"]];
+charts.set("service", {
+  build: () => stackedChart({
+    parts: servicePaths.map((path) => ({
+      name: readable(path.join(" ")), value: (run) => get(run.service_time_ns, path),
+    })),
+    steps: TIME_STEPS, title: "Device time", header: "ns",
+    empty: "No device time was recorded.",
+  }),
+});
+
+charts.set("reads", {
+  build: () => stackedChart({
+    parts: byCause("reads"), unit: "pages", title: "Flash reads", header: "pages",
+    empty: "No page was read from flash.",
+  }),
+});
+
+charts.set("programs", {
+  build: () => stackedChart({
+    parts: byCause("programs"), unit: "pages", title: "Flash programs", header: "pages",
+    empty: "No page was programmed.",
+  }),
+});
+
+charts.set("erases", {
+  build: () => stackedChart({
+    parts: ["data", "map", "log"].map((role) => ({
+      name: `${role} blocks`, value: (run) => run.flash.erases[role],
+    })),
+    unit: "blocks", title: "Erases", header: "erases",
+    empty: "No block was erased during the measured part.",
+  }),
+});
+
+charts.set("merges", {
+  build: () => stackedChart({
+    parts: ["switch", "partial", "full"].map((kind) => ({
+      name: kind, value: (run) => run.merges[kind],
+    })),
+    unit: "blocks", title: "Blocks reclaimed", header: "merges",
+    empty: "No block was merged or collected during the measured part.",
+  }),
+});
+
+charts.set("associativity", {
+  build() {
+    const counts = (index) => runs[index].merges.associativity_histogram;
+    const drawn = runs.flatMap((_, index) => (counts(index).some((n) => n > 0) ? [index] : []));
+    if (drawn.length === 0) return { empty: "No merge rebuilt a data block." };
+    const traces = drawn.map((index) => lineTrace(
+      index, counts(index).map((_, blocks) => blocks), counts(index),
+      counts(index).map((n, blocks) => `${grouped(n)} merges rebuilt ${blocks} data blocks`)));
+    const largest = Math.max(...drawn.flatMap(counts));
+    const widest = Math.max(...drawn.map((index) => counts(index).length));
+    return {
+      traces, legend: lineLegend(drawn),
+      layout: {
+        xaxis: countAxis("Data blocks rebuilt (blocks per merge)", widest),
+        yaxis: countAxis("Merges (count)", largest),
+      },
+      rows: [["scheme", "data_blocks_per_merge", "merges"],
+        ...drawn.flatMap((index) => counts(index).map((n, blocks) => [labels[index], blocks, n]))],
+    };
+  },
+});
+
+charts.set("cache", {
+  build: () => stackedChart({
+    parts: ["hits", "misses"].map((kind) => ({ name: kind, value: (run) => run.map_cache[kind] })),
+    unit: "look-ups", title: "Map look-ups", header: "look-ups",
+    empty: "No scheme here looks anything up in a cached map.",
+  }),
+});
+
+// A chart over simulated time: one value per window, null where a window has none.
+function seriesChart({ field, value, axis, describe, logarithmic }) {
+  const drawn = runs.flatMap((run, index) => (run.series.length > 0 ? [index] : []));
+  if (drawn.length === 0) return { empty: "The run was too short to be cut into windows." };
+  const all = drawn.flatMap((index) => runs[index].series.map(value)).filter((v) => v !== null);
+  if (!all.some((v) => v > 0)) return { empty: `${axis}: zero in every window.` };
+  const end = drawn.reduce((last, index) => Math.max(last, runs[index].series.at(-1).t_end_s), 0);
+  const [factor, unit] = timeScale(end);
+  const middle = (w) => (w.t_start_s + w.t_end_s) / 2 / factor;
+  const traces = drawn.map((index) => lineTrace(
+    index, runs[index].series.map(middle), runs[index].series.map(value),
+    runs[index].series.map((w) => `${(w.t_start_s / factor).toPrecision(4)} to `
+      + `${(w.t_end_s / factor).toPrecision(4)} ${unit}<br>${axis}: ${describe(value(w) ?? 0)}`)));
+  const largest = all.reduce((a, b) => Math.max(a, b), 0);
+  return {
+    traces, legend: lineLegend(drawn),
+    layout: {
+      xaxis: { title: { text: `Simulated time (${unit})` }, nticks: narrowScreen.matches ? 5 : 12 },
+      yaxis: logarithmic ? durationAxis(`${axis} (logarithmic)`, all, 8) : countAxis(axis, largest),
+    },
+    rows: [["scheme", "t_start_s", "t_end_s", field],
+      ...drawn.flatMap((index) => runs[index].series.map(
+        (w) => [labels[index], w.t_start_s, w.t_end_s, value(w)]))],
+  };
+}
+
+charts.set("series_response", {
+  views: { response_ns_mean: "Mean", response_ns_max: "Longest" },
+  build: (view) => seriesChart({
+    field: view, logarithmic: true, describe: duration,
+    axis: view === "response_ns_mean" ? "Mean response time" : "Longest response time",
+    value: (w) => (w.requests > 0 && w[view] > 0 ? w[view] : null),
+  }),
+});
+
+const activities = {
+  gc_page_copies: ["Pages copied", "Pages copied (pages per window)"],
+  erases: ["Erases", "Blocks erased (blocks per window)"],
+  free_blocks_min: ["Free blocks", "Fewest free blocks (blocks)"],
+  host_pages_written: ["Host writes", "Pages written by the host (pages per window)"],
+};
+charts.set("series_activity", {
+  views: Object.fromEntries(Object.entries(activities).map(([key, names]) => [key, names[0]])),
+  build: (view) => seriesChart({
+    field: view, axis: activities[view][1], describe: grouped, value: (w) => w[view],
+  }),
+});
+
+charts.set("wear", {
+  build() {
+    const drawn = runs.flatMap((run, index) => (run.wear.erase_max > 0
+      && run.wear.histogram.length > 0 ? [index] : []));
+    if (drawn.length === 0) return { empty: "No block was erased, so there is no wear to show." };
+    const curve = (index) => {
+      const buckets = runs[index].wear.histogram;
+      const blocks = buckets.reduce((sum, bucket) => sum + bucket.blocks, 0);
+      let below = 0;
+      const points = buckets.map((bucket) => {
+        below += bucket.blocks;
+        return [bucket.erases_to, (100 * below) / blocks];
+      });
+      return [[buckets[0].erases_from, 0], ...points];
+    };
+    const traces = drawn.map((index) => lineTrace(
+      index, curve(index).map((point) => point[0]), curve(index).map((point) => point[1]),
+      curve(index).map(
+        (p) => `${p[1].toFixed(2)} % of blocks erased at most ${grouped(p[0])} times`),
+      "hv"));
+    const most = Math.max(...drawn.map((index) => runs[index].wear.erase_max));
+    return {
+      traces, legend: lineLegend(drawn),
+      layout: {
+        xaxis: countAxis("Erases (per block)", most),
+        yaxis: { title: { text: "Blocks (%)" }, range: [0, 101.5], dtick: 20 },
+      },
+      rows: [["scheme", "erases_from", "erases_to", "blocks"],
+        ...drawn.flatMap((index) => runs[index].wear.histogram.map(
+          (b) => [labels[index], b.erases_from, b.erases_to, b.blocks]))],
+    };
+  },
+});
+
+const energyPaths = [["flash", "read"], ["flash", "program"], ["flash", "erase"],
+  ["dram", "access"], ["dram", "refresh"], ["pcm", "read"], ["pcm", "write"], ["search"]];
+charts.set("energy", {
+  build: () => stackedChart({
+    parts: energyPaths.map((path) => ({
+      name: path.join(" ").replace("dram", "DRAM").replace("pcm", "PCM"),
+      value: (run) => get(run.energy_uj, path),
+    })),
+    steps: ENERGY_STEPS, title: "Energy", header: "uJ", empty: "No energy was recorded.",
+  }),
+});
+
+const memories = { sram: "SRAM", dram: "DRAM", pcm: "PCM", host: "host memory" };
+charts.set("memory", {
+  build() {
+    const parts = new Map();
+    each((run, index) => {
+      for (const [name, { bytes, memory }] of Object.entries(run.ram_bytes.structures)) {
+        const id = `${memory} ${name}`;
+        const part = parts.get(id) ?? {
+          name: `${readable(name)} in ${memories[memory] ?? memory}`,
+          column: `${name} in ${memory}`, key: memories[memory] ?? memory,
+          look: Math.max(0, Object.keys(memories).indexOf(memory)), values: runs.map(() => 0),
+        };
+        part.values[index] = bytes;
+        parts.set(id, part);
+      }
+    });
+    const ordered = [...parts.values()].sort((a, b) => a.look - b.look);
+    return stackedChart({
+      parts: ordered, steps: BYTE_STEPS, title: "Memory", header: "bytes",
+      empty: "No structure in memory was reported.",
+    });
+  },
+});

@@ -1,0 +1,75 @@
+// Numbers as people read them on axes and under the pointer. Mirrors the steps of format.rs.
+
+const TIME_STEPS = [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]];
+const ENERGY_STEPS = [[1e-3, "nJ"], [1, "µJ"], [1e3, "mJ"], [1e6, "J"], [1e9, "kJ"]];
+const BYTE_STEPS = [0, 1, 2, 3, 4, 5].map(
+  (power) => [1024 ** power, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"][power]]);
+const COUNT_STEPS = [[1, ""]];
+
+// The largest step that leaves at least 1 of the largest value; the plain unit for zero.
+function stepFor(steps, largest) {
+  const plain = steps.find(([factor]) => factor === 1);
+  if (!(largest > 0)) return plain;
+  return steps.filter(([factor]) => largest / factor >= 1).pop() ?? steps[0];
+}
+
+function grouped(value) {
+  return value.toLocaleString("en-US", { maximumFractionDigits: 3 });
+}
+
+function withUnit(steps, value) {
+  const [factor, unit] = stepFor(steps, Math.abs(value));
+  const scaled = Number((value / factor).toPrecision(4));
+  return `${grouped(scaled)} ${unit}`.trim();
+}
+
+const duration = (nanoseconds) => withUnit(TIME_STEPS, nanoseconds);
+
+// Ticks of a logarithmic axis of durations: decades, or 1-2-5 where fewer than three fit.
+function durationTicks(smallest, largest, most) {
+  const candidates = (factors) => {
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(smallest)) - 1; 10 ** power <= largest * 10; power++) {
+      for (const factor of factors) {
+        const tick = factor * 10 ** power;
+        if (tick >= smallest * 0.999 && tick <= largest * 1.001) ticks.push(tick);
+      }
+    }
+    return ticks;
+  };
+  let ticks = candidates([1]);
+  if (ticks.length < 3) ticks = candidates([1, 2, 5]);
+  if (ticks.length < 3) ticks = candidates([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  const stride = Math.ceil(ticks.length / most);
+  return ticks.filter((_, index) => index % stride === 0);
+}
+
+// A logarithmic axis of durations in nanoseconds, its ticks written with their units.
+function durationAxis(title, values, most) {
+  const positive = values.filter((value) => value > 0);
+  const smallest = positive.reduce((a, b) => Math.min(a, b), Infinity);
+  const largest = positive.reduce((a, b) => Math.max(a, b), 0);
+  // Some air on both sides, and at least half a decade, so that equal values are not an edge.
+  const middle = Math.sqrt(smallest * largest);
+  const low = Math.min(smallest / 1.15, middle / 1.8);
+  const high = Math.max(largest * 1.15, middle * 1.8);
+  const ticks = durationTicks(low, high, most);
+  return {
+    type: "log", title: { text: title }, range: [Math.log10(low), Math.log10(high)],
+    tickmode: "array", tickvals: ticks, ticktext: ticks.map(duration),
+  };
+}
+
+// A linear axis of counts from zero: whole ticks for few, 12k for many.
+function countAxis(title, largest) {
+  const axis = { title: { text: title }, rangemode: "tozero" };
+  if (largest < 8) return { ...axis, dtick: 1, tickformat: "d" };
+  return { ...axis, tickformat: largest < 1000 ? "d" : "~s" };
+}
+
+// An axis of simulated time in seconds; returns the factor to divide seconds by as well.
+function timeScale(largest) {
+  if (largest >= 7200) return [3600, "h"];
+  const steps = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]];
+  return steps.find(([factor]) => largest >= factor) ?? [1e-9, "ns"];
+}

@@ -1,0 +1,215 @@
+//! What ran, in words: for the head of the text table and of the page.
+
+use crate::format::{Quantity, count};
+use crate::result::{RunResult, Workload};
+
+/// A name per run: its scheme, numbered where the same scheme ran more than once.
+#[must_use]
+pub fn labels(runs: &[RunResult]) -> Vec<String> {
+    let named =
+        |among: &[RunResult], name: &str| among.iter().filter(|run| run.scheme == name).count();
+    let label = |(index, run): (usize, &RunResult)| match named(runs, &run.scheme) {
+        1 => run.scheme.clone(),
+        _ => format!("{} #{}", run.scheme, named(&runs[..=index], &run.scheme)),
+    };
+    runs.iter().enumerate().map(label).collect()
+}
+
+/// One fact about the runs: a word for it and a sentence.
+pub type Fact = (&'static str, String);
+
+/// What ran: workload, device, preparation, version, seed, audit. Where runs differ, the
+/// sentence names the schemes.
+#[must_use]
+pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
+    let labels = labels(runs);
+    let tell = |sentence: &dyn Fn(&RunResult) -> String| together(runs, &labels, sentence);
+    vec![
+        ("Workload", tell(&|run| workload(&run.workload))),
+        ("Requests", tell(&|run| requests(&run.workload))),
+        ("Device", tell(&|run| run.device.clone())),
+        ("Preparation", tell(&precondition)),
+        ("Steady state", tell(&steady_state)),
+        ("Audit", tell(&audit)),
+        (
+            "Made by",
+            tell(&|run| format!("ftlab {}, seed {}", run.version, run.seed)),
+        ),
+    ]
+}
+
+/// The warnings, each once, with the schemes that it concerns.
+#[must_use]
+pub fn warnings(runs: &[RunResult]) -> Vec<(String, String)> {
+    let labels = labels(runs);
+    let mut rows: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (run, label) in runs.iter().zip(&labels) {
+        for warning in &run.warnings {
+            match rows.iter_mut().find(|(_, text)| text == warning) {
+                Some((who, _)) => who.push(label),
+                None => rows.push((vec![label], warning)),
+            }
+        }
+    }
+    rows.into_iter()
+        .map(|(who, text)| (who.join(", "), text.to_owned()))
+        .collect()
+}
+
+/// One sentence when all runs agree, else each distinct one behind its schemes.
+fn together(
+    runs: &[RunResult],
+    labels: &[String],
+    sentence: &dyn Fn(&RunResult) -> String,
+) -> String {
+    let mut rows: Vec<(String, Vec<&str>)> = Vec::new();
+    for (run, label) in runs.iter().zip(labels) {
+        let text = sentence(run);
+        match rows.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, who)) => who.push(label),
+            None => rows.push((text, vec![label])),
+        }
+    }
+    if let [(text, _)] = rows.as_slice() {
+        return text.clone();
+    }
+    let parts: Vec<String> = rows
+        .iter()
+        .map(|(text, who)| format!("{}: {text}", who.join(", ")))
+        .collect();
+    parts.join("; ")
+}
+
+fn workload(workload: &Workload) -> String {
+    let origin = match (workload.synthetic, workload.prefix) {
+        (true, _) => "synthetic: generated, not recorded on a real system".to_owned(),
+        (false, Some(kept)) => {
+            format!(
+                "a recorded trace, but only its first {} requests",
+                count(kept)
+            )
+        }
+        (false, None) => "a recorded trace, whole".to_owned(),
+    };
+    format!("{} ({origin})", workload.name)
+}
+
+fn requests(workload: &Workload) -> String {
+    let addresses = match workload.address.as_str() {
+        "strict" => "addresses as recorded".to_owned(),
+        "modulo" => "addresses folded into the device by remainder".to_owned(),
+        "dense" => "addresses packed densely in order of first touch".to_owned(),
+        other => format!("addresses {other}"),
+    };
+    format!(
+        "{}, {} of them reads; {} distinct pages touched; {addresses}",
+        count(workload.requests),
+        Quantity::Fraction.format(workload.read_ratio),
+        count(workload.footprint_pages),
+    )
+}
+
+fn precondition(run: &RunResult) -> String {
+    let before = &run.precondition;
+    if before.mode == "none" {
+        return "none: the device was empty when the measurement began".to_owned();
+    }
+    format!(
+        "{}: {} pages written and {} blocks erased before the measurement",
+        before.mode,
+        count(before.pages_written),
+        count(before.erases),
+    )
+}
+
+fn steady_state(run: &RunResult) -> String {
+    let state = &run.steady_state;
+    let verdict = match state.reached {
+        Some(true) => format!("reached after {} rounds", count(state.rounds)),
+        Some(false) => format!("not reached in {} rounds", count(state.rounds)),
+        None => "not examined".to_owned(),
+    };
+    let reclaim = if state.gc_ran {
+        "blocks were reclaimed during the measured part"
+    } else {
+        "no block was reclaimed during the measured part"
+    };
+    let because = if state.explanation.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", state.explanation)
+    };
+    format!("{verdict}{because}; {reclaim}")
+}
+
+fn audit(run: &RunResult) -> String {
+    let reads = match run.verified_reads {
+        0 => "no read was compared with what had been written".to_owned(),
+        reads => format!("{} reads compared with what had been written", count(reads)),
+    };
+    let verdict = if run.audit.is_empty() {
+        "not run"
+    } else {
+        &run.audit
+    };
+    format!("{verdict}; {reads}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(scheme: &str) -> RunResult {
+        RunResult {
+            scheme: scheme.to_owned(),
+            ..RunResult::default()
+        }
+    }
+
+    #[test]
+    fn schemes_that_ran_twice_are_numbered() {
+        let runs = [run("dftl"), run("fast"), run("dftl")];
+        assert_eq!(labels(&runs), ["dftl #1", "fast", "dftl #2"]);
+    }
+
+    #[test]
+    fn a_warning_of_several_runs_is_said_once() {
+        let mut runs = [run("dftl"), run("fast"), run("bast")];
+        runs[0].warnings = vec!["Collection never ran.".to_owned()];
+        runs[2].warnings = vec![
+            "Collection never ran.".to_owned(),
+            "Few requests.".to_owned(),
+        ];
+        let expected = [
+            ("dftl, bast", "Collection never ran."),
+            ("bast", "Few requests."),
+        ]
+        .map(|(who, text)| (who.to_owned(), text.to_owned()));
+        assert_eq!(warnings(&runs), expected);
+    }
+
+    #[test]
+    fn a_prefix_and_a_synthetic_workload_are_called_so() {
+        let mut source = Workload {
+            name: "fin1".to_owned(),
+            ..Workload::default()
+        };
+        assert!(workload(&source).contains("whole"));
+        source.prefix = Some(10_000);
+        assert!(workload(&source).contains("only its first 10,000 requests"));
+        source.synthetic = true;
+        assert!(workload(&source).contains("synthetic"));
+    }
+
+    #[test]
+    fn runs_that_differ_are_told_apart() {
+        let mut runs = [run("dftl"), run("fast"), run("bast")];
+        runs[1].device = "other".to_owned();
+        let device = facts(&runs)
+            .into_iter()
+            .find(|fact| fact.0 == "Device")
+            .unwrap()
+            .1;
+        assert_eq!(device, "dftl, bast: ; fast: other");
+    }
+}

@@ -1,0 +1,376 @@
+//! Which numbers a reader compares, in which order, under which words: one table for the text
+//! table and the page alike. Values are found in the result by path; nothing is computed here.
+
+use crate::flatten::{Flat, flatten, number};
+use crate::format::{NOT_APPLICABLE, Quantity};
+use crate::result::RunResult;
+
+/// Which direction is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// The lower number.
+    Lower,
+    /// The higher number.
+    Higher,
+    /// Neither by itself.
+    Neither,
+}
+
+/// When a metric is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Always.
+    Always,
+    /// Only when some run has a value other than zero.
+    WhenUsed,
+}
+
+/// One number of a result.
+#[derive(Clone, Copy, Debug)]
+pub struct Metric {
+    /// Where it is in the result, joined by dots.
+    pub path: &'static str,
+    /// Heading within its section.
+    pub label: &'static str,
+    /// How it is written.
+    pub quantity: Quantity,
+    /// Which direction is better.
+    pub better: Better,
+    /// When it is shown.
+    pub shown: Shown,
+}
+
+impl Metric {
+    /// The number as people read it.
+    #[must_use]
+    pub fn text(&self, flat: &Flat) -> String {
+        number(flat, self.path).map_or_else(
+            || NOT_APPLICABLE.to_owned(),
+            |value| self.quantity.format(value),
+        )
+    }
+
+    fn is_used(&self, flats: &[Flat]) -> bool {
+        let used = |flat| number(flat, self.path).is_some_and(|value| value != 0.0);
+        self.shown == Shown::Always || flats.iter().any(used)
+    }
+}
+
+/// Metrics that belong together.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// Heading.
+    pub title: &'static str,
+    /// What the numbers mean, in one sentence.
+    pub note: &'static str,
+    /// What to say when no run has anything to show here.
+    pub absent: &'static str,
+    /// The metrics.
+    pub metrics: &'static [Metric],
+}
+
+impl Section {
+    /// The metrics worth showing for these runs, in order.
+    #[must_use]
+    pub fn shown(&self, flats: &[Flat]) -> Vec<&'static Metric> {
+        self.metrics
+            .iter()
+            .filter(|metric| metric.is_used(flats))
+            .collect()
+    }
+}
+
+/// Flattens every run once.
+#[must_use]
+pub fn flatten_all(runs: &[RunResult]) -> Vec<Flat> {
+    runs.iter().map(flatten).collect()
+}
+
+const fn metric(
+    path: &'static str,
+    label: &'static str,
+    quantity: Quantity,
+    better: Better,
+    shown: Shown,
+) -> Metric {
+    Metric {
+        path,
+        label,
+        quantity,
+        better,
+        shown,
+    }
+}
+
+const fn time(path: &'static str, label: &'static str) -> Metric {
+    metric(
+        path,
+        label,
+        Quantity::Nanoseconds,
+        Better::Lower,
+        Shown::Always,
+    )
+}
+
+const fn share(path: &'static str, label: &'static str) -> Metric {
+    metric(path, label, Quantity::Ratio, Better::Lower, Shown::WhenUsed)
+}
+
+const fn tally(path: &'static str, label: &'static str, shown: Shown) -> Metric {
+    metric(path, label, Quantity::Count, Better::Neither, shown)
+}
+
+const fn cost(path: &'static str, label: &'static str, shown: Shown) -> Metric {
+    metric(path, label, Quantity::Count, Better::Lower, shown)
+}
+
+const fn memory(path: &'static str, label: &'static str, shown: Shown) -> Metric {
+    metric(path, label, Quantity::Bytes, Better::Lower, shown)
+}
+
+const fn energy(path: &'static str, label: &'static str, shown: Shown) -> Metric {
+    metric(path, label, Quantity::Microjoules, Better::Lower, shown)
+}
+
+const RESPONSE: &[Metric] = &[
+    time("latency_ns.all.system.mean", "mean"),
+    time("latency_ns.all.system.percentile.50.000000", "p50"),
+    time("latency_ns.all.system.percentile.99.000000", "p99"),
+    time("latency_ns.all.system.percentile.99.900000", "p99.9"),
+    time("latency_ns.all.system.max", "max"),
+    time("latency_ns.read.system.mean", "reads mean"),
+    time("latency_ns.write.system.mean", "writes mean"),
+    time("latency_ns.all.device.mean", "device mean"),
+];
+
+const WAF: &[Metric] = &[
+    metric("waf", "WAF", Quantity::Ratio, Better::Lower, Shown::Always),
+    share("waf_by_cause.host", "host"),
+    share("waf_by_cause.translate", "translate"),
+    share("waf_by_cause.gc", "gc"),
+    share("waf_by_cause.gc_map_block", "gc map block"),
+    share("waf_by_cause.gc_map_update", "gc map update"),
+    share("waf_by_cause.merge", "merge"),
+    share("waf_by_cause.migrate", "migrate"),
+    share("waf_by_cause.convert", "convert"),
+    share("waf_by_cause.pad", "pad"),
+    share("waf_by_cause.read_modify_write", "read-modify-write"),
+    share("waf_by_cause.trim", "trim"),
+    share("waf_by_cause.wear", "wear"),
+    share("waf_by_cause.recover", "recover"),
+];
+
+const FLASH: &[Metric] = &[
+    cost("flash.total_reads", "page reads", Shown::Always),
+    cost("flash.total_programs", "page programs", Shown::Always),
+    cost("flash.total_erases", "block erases", Shown::Always),
+    cost("flash.erases.data", "of data blocks", Shown::WhenUsed),
+    cost("flash.erases.map", "of map blocks", Shown::WhenUsed),
+    cost("flash.erases.log", "of log blocks", Shown::WhenUsed),
+    cost("flash.oob_reads", "out-of-band reads", Shown::WhenUsed),
+];
+
+const MERGES: &[Metric] = &[
+    tally("merges.switch", "switch", Shown::WhenUsed),
+    tally("merges.partial", "partial", Shown::WhenUsed),
+    tally("merges.full", "full", Shown::WhenUsed),
+    tally(
+        "merges.full_data_blocks",
+        "data blocks rebuilt",
+        Shown::WhenUsed,
+    ),
+];
+
+const CACHES: &[Metric] = &[
+    tally("map_cache.lookups", "map lookups", Shown::WhenUsed),
+    metric(
+        "map_cache.hit_ratio",
+        "map hit ratio",
+        Quantity::Fraction,
+        Better::Higher,
+        Shown::WhenUsed,
+    ),
+    tally("map_cache.evict_clean", "clean evictions", Shown::WhenUsed),
+    tally("map_cache.evict_dirty", "dirty evictions", Shown::WhenUsed),
+    tally("buffer.lookups", "buffer lookups", Shown::WhenUsed),
+    metric(
+        "buffer.hit_ratio",
+        "buffer hit ratio",
+        Quantity::Fraction,
+        Better::Higher,
+        Shown::WhenUsed,
+    ),
+    tally("buffer.flushes", "buffer write-outs", Shown::WhenUsed),
+];
+
+const MEMORY: &[Metric] = &[
+    memory("ram_bytes.total", "total", Shown::Always),
+    memory("ram_bytes.sram", "SRAM", Shown::WhenUsed),
+    memory("ram_bytes.dram", "DRAM", Shown::WhenUsed),
+    memory("ram_bytes.pcm", "PCM", Shown::WhenUsed),
+    memory("ram_bytes.host", "host memory", Shown::WhenUsed),
+    memory("ram_bytes.over_budget", "above the budget", Shown::WhenUsed),
+];
+
+const ENERGY: &[Metric] = &[
+    metric(
+        "iops",
+        "requests",
+        Quantity::PerSecond,
+        Better::Higher,
+        Shown::Always,
+    ),
+    metric(
+        "bandwidth_bytes_per_s",
+        "bandwidth",
+        Quantity::BytesPerSecond,
+        Better::Higher,
+        Shown::Always,
+    ),
+    metric(
+        "simulated_s",
+        "simulated time",
+        Quantity::Seconds,
+        Better::Neither,
+        Shown::Always,
+    ),
+    metric(
+        "service_time_ns.total",
+        "service time",
+        Quantity::Nanoseconds,
+        Better::Lower,
+        Shown::WhenUsed,
+    ),
+    energy("energy_uj.total", "energy", Shown::Always),
+    energy("energy_uj.flash.read", "flash reads", Shown::WhenUsed),
+    energy("energy_uj.flash.program", "flash programs", Shown::WhenUsed),
+    energy("energy_uj.flash.erase", "flash erases", Shown::WhenUsed),
+];
+
+const WEAR: &[Metric] = &[
+    cost("wear.erase_min", "fewest erases", Shown::Always),
+    metric(
+        "wear.erase_mean",
+        "mean erases",
+        Quantity::Ratio,
+        Better::Lower,
+        Shown::Always,
+    ),
+    cost("wear.erase_max", "most erases", Shown::Always),
+    metric(
+        "wear.erase_stddev",
+        "deviation",
+        Quantity::Ratio,
+        Better::Lower,
+        Shown::Always,
+    ),
+    cost("wear.retired_blocks", "retired blocks", Shown::WhenUsed),
+    metric(
+        "wear.projected_bytes_written",
+        "host bytes to wear-out",
+        Quantity::Bytes,
+        Better::Higher,
+        Shown::WhenUsed,
+    ),
+];
+
+/// The sections of the summary, in order.
+pub const SECTIONS: &[Section] = &[
+    Section {
+        title: "Response time",
+        note: "From arrival to completion; device time leaves out the wait in the host's queue.",
+        absent: "",
+        metrics: RESPONSE,
+    },
+    Section {
+        title: "Write amplification",
+        note: "Pages programmed per page that the host wrote, and each cause's share of them.",
+        absent: "",
+        metrics: WAF,
+    },
+    Section {
+        title: "Flash operations",
+        note: "Everything the flash did, whoever caused it.",
+        absent: "",
+        metrics: FLASH,
+    },
+    Section {
+        title: "Merges",
+        note: "A switch merge copies nothing, a partial one some pages, a full one whole blocks.",
+        absent: "No block was merged or collected during the measured part.",
+        metrics: MERGES,
+    },
+    Section {
+        title: "Caches",
+        note: "Look-ups of the cached map and of the write buffer.",
+        absent: "No scheme has a map cache or a write buffer.",
+        metrics: CACHES,
+    },
+    Section {
+        title: "Memory",
+        note: "Bytes that the scheme's tables take.",
+        absent: "",
+        metrics: MEMORY,
+    },
+    Section {
+        title: "Throughput and energy",
+        note: "Per simulated second; energy of flash, memory and table searches together.",
+        absent: "",
+        metrics: ENERGY,
+    },
+    Section {
+        title: "Wear",
+        note: "Erases of single blocks.",
+        absent: "",
+        metrics: WEAR,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::CAUSE_NAMES;
+
+    #[test]
+    fn every_path_exists_in_a_result() {
+        let flat = flatten(&RunResult::default());
+        for metric in SECTIONS.iter().flat_map(|section| section.metrics) {
+            assert!(
+                flat.contains_key(metric.path),
+                "no such path: {}",
+                metric.path
+            );
+        }
+    }
+
+    #[test]
+    fn every_cause_has_its_share_of_the_write_amplification() {
+        let shares: Vec<&str> = WAF
+            .iter()
+            .filter_map(|metric| metric.path.strip_prefix("waf_by_cause."))
+            .collect();
+        assert_eq!(shares, CAUSE_NAMES);
+    }
+
+    #[test]
+    fn unused_metrics_are_hidden_and_the_others_kept() {
+        let mut run = RunResult::default();
+        run.merges.switch = 2;
+        let merges = SECTIONS
+            .iter()
+            .find(|section| section.title == "Merges")
+            .unwrap();
+        let shown = merges.shown(&[flatten(&RunResult::default()), flatten(&run)]);
+        assert_eq!(
+            shown.iter().map(|metric| metric.label).collect::<Vec<_>>(),
+            ["switch"]
+        );
+        assert!(merges.shown(&[flatten(&RunResult::default())]).is_empty());
+    }
+
+    #[test]
+    fn a_ratio_without_divisor_is_not_a_number() {
+        let flat = flatten(&RunResult::default());
+        assert_eq!(WAF[0].text(&flat), NOT_APPLICABLE);
+    }
+}

@@ -1,0 +1,358 @@
+//! The smaller sections of a result: workload, counters, energy, memory, wear and windows.
+
+use super::ByCause;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What was run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Workload {
+    /// Name of the trace or the inline specification.
+    pub name: String,
+    /// SHA-256 of the requests, in hexadecimal.
+    pub sha256: String,
+    /// Requests measured.
+    pub requests: u64,
+    /// Share of reads among the requests, 0 to 1.
+    pub read_ratio: f64,
+    /// Distinct logical pages touched.
+    pub footprint_pages: u64,
+    /// Generated rather than recorded.
+    pub synthetic: bool,
+    /// Number of requests when only the beginning of a longer trace was run, else null.
+    pub prefix: Option<u64>,
+    /// How trace addresses became device addresses: `strict`, `modulo` or `dense`.
+    pub address: String,
+}
+
+/// How the device was prepared before the measurement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Precondition {
+    /// The mode as given: `none`, `fill`, `touch`, `prefix:N`, ...
+    pub mode: String,
+    /// Requests issued.
+    pub requests: u64,
+    /// Logical pages written.
+    pub pages_written: u64,
+    /// Blocks erased meanwhile.
+    pub erases: u64,
+}
+
+/// Whether the device had settled when the measurement began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SteadyState {
+    /// Null when nobody examined it.
+    pub reached: Option<bool>,
+    /// Rounds of preconditioning until then.
+    pub rounds: u64,
+    /// Whether garbage collection or a merge ran during the measured part.
+    pub gc_ran: bool,
+    /// The verdict in words.
+    pub explanation: String,
+}
+
+/// What the host asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// Read requests.
+    pub read_requests: u64,
+    /// Write requests.
+    pub write_requests: u64,
+    /// Trim requests.
+    pub trim_requests: u64,
+    /// Logical pages read.
+    pub read_pages: u64,
+    /// Logical pages written.
+    pub write_pages: u64,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+}
+
+/// Blocks erased, by the block's role when it was erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Erases {
+    /// Data blocks.
+    pub data: u64,
+    /// Map blocks.
+    pub map: u64,
+    /// Log blocks.
+    pub log: u64,
+}
+
+/// Flash operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Flash {
+    /// Pages read, by cause.
+    pub reads: ByCause<u64>,
+    /// Pages programmed, by cause.
+    pub programs: ByCause<u64>,
+    /// Blocks erased, by role.
+    pub erases: Erases,
+    /// Out-of-band areas read.
+    pub oob_reads: u64,
+    /// Sum of `reads`.
+    pub total_reads: u64,
+    /// Sum of `programs`.
+    pub total_programs: u64,
+    /// Sum of `erases`.
+    pub total_erases: u64,
+}
+
+/// Merges of log blocks with data blocks, or collected victims by pages copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Merges {
+    /// Victims that needed no copy.
+    pub switch: u64,
+    /// Victims that needed some copies.
+    pub partial: u64,
+    /// Victims merged in full.
+    pub full: u64,
+    /// Data blocks rebuilt by the full merges.
+    pub full_data_blocks: u64,
+    /// At index i: victims whose merge rebuilt i data blocks.
+    pub associativity_histogram: Vec<u64>,
+}
+
+/// The cached part of the map; all zero for a scheme without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MapCache {
+    /// Translations asked for.
+    pub lookups: u64,
+    /// Found in the cache.
+    pub hits: u64,
+    /// Not found.
+    pub misses: u64,
+    /// `hits / lookups`; null without lookups.
+    pub hit_ratio: Option<f64>,
+    /// Entries dropped without a write.
+    pub evict_clean: u64,
+    /// Entries written back first.
+    pub evict_dirty: u64,
+}
+
+/// The host write buffer; all zero without one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Buffer {
+    /// Pages looked for.
+    pub lookups: u64,
+    /// Pages found.
+    pub hits: u64,
+    /// `hits / lookups`; null without lookups.
+    pub hit_ratio: Option<f64>,
+    /// Write-outs.
+    pub flushes: u64,
+}
+
+/// Flash cell time by operation, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlashTime {
+    /// Page reads.
+    pub read: u64,
+    /// Page programs.
+    pub program: u64,
+    /// Block erases.
+    pub erase: u64,
+}
+
+/// Where the device's time went, in nanoseconds, whatever the arrivals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServiceTime {
+    /// All of it.
+    pub total: u64,
+    /// In the flash cells.
+    pub flash: FlashTime,
+    /// On the channels.
+    pub transfer: u64,
+    /// Waiting for a channel.
+    pub bus_wait: u64,
+    /// In the controller's RAM.
+    pub ram: u64,
+    /// Waiting for the PCM port.
+    pub pcm_wait: u64,
+    /// Searching tables.
+    pub search: u64,
+}
+
+/// Mean time per request in each stage, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stages {
+    /// In the driver's queue.
+    pub driver_queue: f64,
+    /// On the link to the host.
+    pub host_link: f64,
+    /// In the controller.
+    pub controller: f64,
+    /// In the write buffer.
+    pub buffer: f64,
+    /// In the map.
+    pub map: f64,
+    /// In the flash cells.
+    pub flash: f64,
+    /// On the channels.
+    pub channel: f64,
+}
+
+/// Energy of the flash, in microjoules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FlashEnergy {
+    /// Page reads.
+    pub read: f64,
+    /// Page programs.
+    pub program: f64,
+    /// Block erases.
+    pub erase: f64,
+}
+
+/// Energy of the DRAM, in microjoules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DramEnergy {
+    /// Accesses.
+    pub access: f64,
+    /// Refresh over the simulated time.
+    pub refresh: f64,
+}
+
+/// Energy of the phase-change memory, in microjoules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PcmEnergy {
+    /// Reads.
+    pub read: f64,
+    /// Writes.
+    pub write: f64,
+}
+
+/// Energy, in microjoules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Energy {
+    /// Flash.
+    pub flash: FlashEnergy,
+    /// DRAM.
+    pub dram: DramEnergy,
+    /// Phase-change memory.
+    pub pcm: PcmEnergy,
+    /// Table searches.
+    pub search: f64,
+    /// All of it.
+    pub total: f64,
+}
+
+/// One structure in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RamStructure {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// `sram`, `dram`, `pcm` or `host`.
+    pub memory: String,
+}
+
+/// Memory of the scheme, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RamUse {
+    /// By structure.
+    pub structures: BTreeMap<String, RamStructure>,
+    /// In the controller's SRAM.
+    pub sram: u64,
+    /// In DRAM.
+    pub dram: u64,
+    /// In phase-change memory.
+    pub pcm: u64,
+    /// In the host's memory.
+    pub host: u64,
+    /// All of it.
+    pub total: u64,
+    /// Bytes above the budget; 0 when within it.
+    pub over_budget: u64,
+}
+
+/// Blocks whose erase count lies in one range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WearBucket {
+    /// Lowest erase count, inclusive.
+    pub erases_from: u64,
+    /// Highest erase count, inclusive.
+    pub erases_to: u64,
+    /// Blocks in the range.
+    pub blocks: u64,
+}
+
+/// Most buckets that a wear histogram should hold.
+pub const WEAR_BUCKETS_MAX: usize = 64;
+
+/// Wear of the flash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Wear {
+    /// Fewest erases of a block.
+    pub erase_min: u64,
+    /// Most erases of a block.
+    pub erase_max: u64,
+    /// Mean erases of a block.
+    pub erase_mean: f64,
+    /// Standard deviation of the erases of a block.
+    pub erase_stddev: f64,
+    /// Blocks retired.
+    pub retired_blocks: u64,
+    /// Host bytes that could be written before the first block wears out; null without erases.
+    pub projected_bytes_written: Option<u64>,
+    /// Blocks by erase count, ascending and without overlap.
+    pub histogram: Vec<WearBucket>,
+}
+
+/// Cost of the simulation itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Wall {
+    /// Seconds on the clock on the wall.
+    pub seconds: f64,
+    /// Simulated host pages per second of it.
+    pub host_pages_per_second: f64,
+    /// Simulated flash operations per second of it.
+    pub flash_operations_per_second: f64,
+    /// Largest resident memory of the process, in bytes.
+    pub peak_rss_bytes: u64,
+}
+
+/// What happened in one window of simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Window {
+    /// Beginning, in simulated seconds.
+    pub t_start_s: f64,
+    /// End, in simulated seconds.
+    pub t_end_s: f64,
+    /// Requests completed.
+    pub requests: u64,
+    /// Mean system response time, in nanoseconds; 0 without requests.
+    pub response_ns_mean: f64,
+    /// Longest system response time, in nanoseconds.
+    pub response_ns_max: u64,
+    /// Logical pages written by the host.
+    pub host_pages_written: u64,
+    /// Pages copied by garbage collection and merges.
+    pub gc_page_copies: u64,
+    /// Blocks erased.
+    pub erases: u64,
+    /// Fewest free blocks seen.
+    pub free_blocks_min: u64,
+}

@@ -1,0 +1,308 @@
+//! HTML: one self-contained page that opens offline, with charts drawn by plotly.
+//!
+//! Tables are made here, charts by the page's scripts from the JSON that the page embeds; both
+//! show only what the results hold. Style, scripts and template are files in `assets`.
+
+use super::{Document, json};
+use crate::describe::{Fact, facts, labels, warnings};
+use crate::flatten::{Flat, flatten_config, number};
+use crate::format::Quantity;
+use crate::metrics::{Better, Metric, SECTIONS, flatten_all};
+use crate::result::RunResult;
+use minijinja::Environment;
+use minijinja::value::Serde;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+const TEMPLATE: &str = include_str!("../../assets/report.html");
+const STYLE: &str = include_str!("../../assets/report.css");
+const PLOTLY: &str = include_str!("../../assets/plotly/plotly-basic.min.js");
+const PLOTLY_LICENCE: &str = include_str!("../../assets/plotly/LICENSE");
+/// In the order in which they depend on each other.
+const SCRIPTS: [&str; 4] = [
+    include_str!("../../assets/units.js"),
+    include_str!("../../assets/chart.js"),
+    include_str!("../../assets/charts.js"),
+    include_str!("../../assets/page.js"),
+];
+
+/// Writes the page.
+///
+/// # Panics
+/// When the template and this file disagree, which any test of the page shows.
+pub fn write(document: &Document<'_>) -> Vec<u8> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment
+        .add_template("report.html", TEMPLATE)
+        .expect("the template is well-formed");
+    let runs = document.runs;
+    let flats = flatten_all(runs);
+    let page = Page {
+        title: document.title,
+        style: STYLE,
+        plotly: PLOTLY,
+        plotly_licence: PLOTLY_LICENCE,
+        scripts: SCRIPTS.join("\n"),
+        results: embedded(document),
+        labels: labels(runs),
+        facts: facts(runs),
+        warnings: warnings(runs),
+        sections: sections(runs, &flats),
+        memory: memory(runs),
+        config: config(runs),
+    };
+    environment
+        .get_template("report.html")
+        .and_then(|template| template.render(Serde(&page)))
+        .expect("the template's names are those given to it")
+        .into_bytes()
+}
+
+/// What the template names.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    style: &'static str,
+    plotly: &'static str,
+    plotly_licence: &'static str,
+    scripts: String,
+    results: String,
+    labels: Vec<String>,
+    facts: Vec<Fact>,
+    warnings: Vec<(String, String)>,
+    sections: Vec<SummarySection>,
+    memory: Vec<MemoryRow>,
+    config: Vec<ConfigRow>,
+}
+
+/// The JSON, safe inside a script element: neither an end tag nor a comment can begin in it.
+fn embedded(document: &Document<'_>) -> String {
+    let bytes = json::write(&Document {
+        comparison: true,
+        ..*document
+    });
+    String::from_utf8(bytes)
+        .expect("JSON is UTF-8")
+        .replace('<', "\\u003c")
+}
+
+#[derive(Serialize)]
+struct SummarySection {
+    title: &'static str,
+    note: &'static str,
+    absent: &'static str,
+    rows: Vec<SummaryRow>,
+}
+
+#[derive(Serialize)]
+struct SummaryRow {
+    label: &'static str,
+    path: &'static str,
+    cells: Vec<SummaryCell>,
+}
+
+#[derive(Serialize)]
+struct SummaryCell {
+    run: usize,
+    scheme: String,
+    text: String,
+    best: bool,
+}
+
+fn sections(runs: &[RunResult], flats: &[Flat]) -> Vec<SummarySection> {
+    SECTIONS
+        .iter()
+        .map(|section| SummarySection {
+            title: section.title,
+            note: section.note,
+            absent: section.absent,
+            rows: section
+                .shown(flats)
+                .into_iter()
+                .map(|metric| row(metric, runs, flats))
+                .collect(),
+        })
+        .collect()
+}
+
+fn row(metric: &Metric, runs: &[RunResult], flats: &[Flat]) -> SummaryRow {
+    let values: Vec<Option<f64>> = flats.iter().map(|flat| number(flat, metric.path)).collect();
+    let best = best(metric.better, &values);
+    let cells = runs
+        .iter()
+        .zip(flats)
+        .enumerate()
+        .map(|(index, (run, flat))| SummaryCell {
+            run: index,
+            scheme: run.scheme.clone(),
+            text: metric.text(flat),
+            best: best.is_some() && values[index] == best,
+        })
+        .collect();
+    SummaryRow {
+        label: metric.label,
+        path: metric.path,
+        cells,
+    }
+}
+
+/// The best value, if one direction is better and the values differ.
+fn best(better: Better, values: &[Option<f64>]) -> Option<f64> {
+    let present = || values.iter().flatten().copied();
+    let lowest = present().reduce(f64::min)?;
+    let highest = present().reduce(f64::max)?;
+    match better {
+        Better::Lower if lowest < highest => Some(lowest),
+        Better::Higher if lowest < highest => Some(highest),
+        _ => None,
+    }
+}
+
+#[derive(Serialize)]
+struct MemoryRow {
+    run: usize,
+    label: String,
+    scheme: String,
+    structure: String,
+    memory: String,
+    bytes: String,
+}
+
+fn memory(runs: &[RunResult]) -> Vec<MemoryRow> {
+    let mut rows = Vec::new();
+    for (index, (run, label)) in runs.iter().zip(labels(runs)).enumerate() {
+        for (name, structure) in &run.ram_bytes.structures {
+            rows.push(MemoryRow {
+                run: index,
+                label: label.clone(),
+                scheme: run.scheme.clone(),
+                structure: name.clone(),
+                memory: structure.memory.clone(),
+                bytes: Quantity::Bytes.format(structure.bytes as f64),
+            });
+        }
+    }
+    rows
+}
+
+#[derive(Serialize)]
+struct ConfigRow {
+    key: String,
+    /// One value per run; a single one when all runs agree.
+    values: Vec<String>,
+    differs: bool,
+}
+
+/// Every key of every run's configuration, in order of first appearance.
+fn config(runs: &[RunResult]) -> Vec<ConfigRow> {
+    let flats: Vec<Vec<(String, String)>> =
+        runs.iter().map(|run| flatten_config(&run.config)).collect();
+    let maps: Vec<BTreeMap<&str, &str>> = flats
+        .iter()
+        .map(|rows| {
+            rows.iter()
+                .map(|(key, value)| (key.as_str(), value.as_str()))
+                .collect()
+        })
+        .collect();
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, _) in flats.iter().flatten() {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    keys.into_iter()
+        .map(|key| {
+            let of_run = |map: &BTreeMap<&str, &str>| map.get(key).unwrap_or(&"").to_string();
+            let mut values: Vec<String> = maps.iter().map(of_run).collect();
+            let differs = values.iter().any(|value| *value != values[0]);
+            if !differs {
+                values.truncate(1);
+            }
+            ConfigRow {
+                key: key.to_owned(),
+                values,
+                differs,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(runs: &[RunResult], title: &str) -> String {
+        String::from_utf8(write(&Document {
+            title,
+            runs,
+            comparison: true,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn text_from_outside_cannot_become_markup() {
+        let mut run = RunResult {
+            scheme: "dftl".to_owned(),
+            ..RunResult::default()
+        };
+        run.workload.name = "</script><script>alert(1)</script>".to_owned();
+        run.warnings = vec!["<b>bold</b> & <!-- more".to_owned()];
+        let page = page(&[run], "<title>");
+        assert!(!page.contains("alert(1)</script>"));
+        assert!(!page.contains("<b>bold"));
+        assert!(!page.contains("<!-- more"));
+        assert!(page.contains("<title>&lt;title&gt;</title>"));
+    }
+
+    #[test]
+    fn the_embedded_json_is_the_result() {
+        let runs = [RunResult {
+            scheme: "a<b".to_owned(),
+            ..RunResult::default()
+        }];
+        let page = page(&runs, "Test");
+        let start = "<script type=\"application/json\" id=\"results\">";
+        let (_, rest) = page.split_once(start).unwrap();
+        let (json, _) = rest.split_once("</script>").unwrap();
+        assert_eq!(crate::read_json(json.as_bytes()).unwrap(), runs);
+    }
+
+    #[test]
+    fn the_best_value_is_marked_only_where_values_differ() {
+        assert_eq!(
+            best(Better::Lower, &[Some(2.0), None, Some(1.0)]),
+            Some(1.0)
+        );
+        assert_eq!(best(Better::Higher, &[Some(2.0), Some(1.0)]), Some(2.0));
+        assert_eq!(best(Better::Lower, &[Some(1.0), Some(1.0)]), None);
+        assert_eq!(best(Better::Neither, &[Some(1.0), Some(2.0)]), None);
+        assert_eq!(best(Better::Lower, &[None]), None);
+    }
+
+    #[test]
+    fn configurations_are_joined_key_by_key() {
+        let run = |text: &str| RunResult {
+            config: serde_json::from_str(text).unwrap(),
+            ..RunResult::default()
+        };
+        let runs = [
+            run(r#"{"device": {"pages": 64}, "dftl": {"entries": 8}}"#),
+            run(r#"{"device": {"pages": 64}}"#),
+        ];
+        let rows: Vec<(String, Vec<String>, bool)> = config(&runs)
+            .into_iter()
+            .map(|row| (row.key, row.values, row.differs))
+            .collect();
+        let text = str::to_owned;
+        assert_eq!(
+            rows,
+            [
+                (text("device.pages"), vec![text("64")], false),
+                (text("dftl.entries"), vec![text("8"), String::new()], true),
+            ]
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! Text: aligned tables for a terminal, a row per scheme, units in every cell.
+
+use super::Document;
+use crate::describe::{facts, labels, warnings};
+use crate::metrics::{SECTIONS, flatten_all};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::fmt::Write as _;
+
+/// Writes what ran, one table per section, and the warnings.
+pub fn write(document: &Document<'_>) -> Vec<u8> {
+    let mut text = format!("{}\n\n", document.title);
+    let width = facts(document.runs)
+        .iter()
+        .map(|fact| fact.0.len())
+        .max()
+        .unwrap_or(0);
+    for (word, sentence) in facts(document.runs) {
+        line(&mut text, &format!("{word:<width$}  {sentence}"));
+    }
+    let labels = labels(document.runs);
+    let flats = flatten_all(document.runs);
+    for section in SECTIONS {
+        let metrics = section.shown(&flats);
+        line(&mut text, "");
+        if metrics.is_empty() {
+            line(&mut text, &format!("{}: {}", section.title, section.absent));
+            continue;
+        }
+        line(&mut text, section.title);
+        let header = std::iter::once("").chain(metrics.iter().map(|metric| metric.label));
+        let mut table = aligned(header);
+        for (label, flat) in labels.iter().zip(&flats) {
+            let cells = metrics.iter().map(|metric| metric.text(flat));
+            table.add_row(std::iter::once(label.clone()).chain(cells));
+        }
+        right_align(&mut table);
+        for row in table.lines() {
+            line(&mut text, &row);
+        }
+    }
+    for (schemes, warning) in warnings(document.runs) {
+        line(&mut text, "");
+        line(&mut text, &format!("Warning ({schemes}): {warning}"));
+    }
+    text.into_bytes()
+}
+
+fn aligned<'a>(header: impl Iterator<Item = &'a str>) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header.collect::<Vec<_>>());
+    table
+}
+
+/// Names to the left, numbers to the right.
+fn right_align(table: &mut Table) {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+/// Appends one line without blanks at its end, which diffs and terminals both dislike.
+fn line(text: &mut String, content: &str) {
+    writeln!(text, "{}", content.trim_end()).expect("a string takes every character");
+}
