@@ -3,5 +3,13 @@
 //! No I/O, no printing, no wall clock, no threads and no unseeded randomness: the same requests
 //! under the same settings give the same numbers on every machine.
 
+pub mod audit;
+pub mod board;
+pub mod config;
+pub mod meter;
+pub mod parts;
 pub mod request;
+pub mod rng;
+pub mod schemes;
+pub mod ssd;
 pub mod units;

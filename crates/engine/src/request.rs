@@ -1,5 +1,6 @@
 //! The only input of the simulator, and the only output of a request.
 
+use crate::meter::Cause;
 use crate::units::{Lpn, Nanos, Tag};
 
 /// What the host asks for.
@@ -35,6 +36,8 @@ pub struct PageIo {
     pub lpn: Lpn,
     /// Sectors of the page that the request touches, bit 0 = first sector.
     pub sectors: u64,
+    /// What the page operations of this request are counted under: the host, or a buffer.
+    pub cause: Cause,
     /// What a write puts there (unused by reads).
     pub data: Tag,
     /// The request it belongs to.

@@ -66,3 +66,8 @@ pub fn pack(number: Option<u32>) -> u32 {
 pub fn unpack(stored: u32) -> Option<u32> {
     stored.checked_sub(1)
 }
+
+/// A vector of zeroes that stays non-resident until it is written.
+pub fn zeroed<T: zerocopy::FromZeros>(count: usize) -> Vec<T> {
+    T::new_vec_zeroed(count).expect("the address space holds every array of the device")
+}

@@ -1,0 +1,219 @@
+//! What a scheme runs on: the flash behind its gate, the counts, and the settings that every
+//! scheme shares.
+//!
+//! A scheme asks the board for operations and names what the gate cannot see; it never counts and
+//! never computes time.
+
+pub mod energy;
+pub mod nand;
+pub mod when;
+
+use crate::config::{Config, PartialWrite, UnwrittenRead};
+use crate::meter::{BlockRole, Cause, Event, Meter};
+use crate::request::PageIo;
+use crate::units::{BlockId, Lpn, Ppn, Tag};
+use nand::fault::Fault;
+use nand::geometry::Geometry;
+use nand::state::{OobRead, PageKind};
+use nand::{Nand, PageWrite, Payload};
+use when::When;
+
+/// What a scheme runs on.
+#[derive(Clone, Debug)]
+pub struct Board {
+    nand: Nand,
+    meter: Meter,
+    rmw: bool,
+    charge_unwritten: bool,
+}
+
+impl Board {
+    /// An erased device.
+    pub fn new(config: &Config, seed: u64) -> Self {
+        let nand = Nand::new(config, seed);
+        Board {
+            meter: Meter::new(nand.geometry()),
+            nand,
+            rmw: config.io.partial_write == PartialWrite::Rmw,
+            charge_unwritten: config.io.unwritten_read != UnwrittenRead::ZeroFree,
+        }
+    }
+
+    /// Sizes of the device.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        self.nand.geometry()
+    }
+
+    /// The flash, for looking.
+    #[inline]
+    pub fn nand(&self) -> &Nand {
+        &self.nand
+    }
+
+    /// The flash, for marks and faults.
+    #[inline]
+    pub fn nand_mut(&mut self) -> &mut Nand {
+        &mut self.nand
+    }
+
+    /// The counts.
+    #[inline]
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    #[inline]
+    pub(crate) fn meter_mut(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
+    /// Reads a page; the tag is the version that it holds.
+    #[inline]
+    pub fn read(&mut self, ppn: Ppn, cause: Cause, after: When) -> Result<(When, Tag), Fault> {
+        let done = self.nand.read(&mut self.meter, ppn, cause, after)?;
+        Ok((done, self.nand.state().tag(ppn)))
+    }
+
+    /// A read of a host page that was never written: charged as a page read, or free.
+    #[inline]
+    pub fn read_unwritten(&mut self, lpn: Lpn, after: When) -> Result<(When, Tag), Fault> {
+        self.meter.event(Event::UnwrittenReads, 1);
+        if !self.charge_unwritten {
+            return Ok((after, Tag(0)));
+        }
+        let plane = self.geometry().home_plane(lpn);
+        let done = self
+            .nand
+            .read_nothing(&mut self.meter, plane, Cause::Host, after)?;
+        Ok((done, Tag(0)))
+    }
+
+    /// A read of part of the initial map, which is on flash by assumption and nowhere in memory.
+    #[inline]
+    pub fn read_implicit(&mut self, part: u32, cause: Cause, after: When) -> Result<When, Fault> {
+        let plane = self.geometry().home_plane(Lpn(part));
+        self.nand.read_nothing(&mut self.meter, plane, cause, after)
+    }
+
+    /// Programs a page with host data, reading the superseded page first where a partial write
+    /// needs its other sectors (`io.partial_write = rmw`). The old page stays valid.
+    #[inline]
+    pub fn program_update(
+        &mut self,
+        new: Ppn,
+        old: Option<Ppn>,
+        io: &PageIo,
+        kind: PageKind,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut start = after;
+        let mut sectors = io.sectors;
+        if let (true, Some(old)) = (self.rmw, old) {
+            let held = self.nand.state().mask(old);
+            if held & !io.sectors != 0 {
+                start = self
+                    .nand
+                    .read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
+                sectors |= held;
+            }
+        }
+        let page = PageWrite {
+            logical: io.lpn.0,
+            kind,
+            tag: io.data,
+            sectors,
+        };
+        self.nand
+            .program(&mut self.meter, new, page, io.cause, start)
+    }
+
+    /// Programs a map, checkpoint or trim-record page.
+    #[inline]
+    pub fn program_payload(
+        &mut self,
+        ppn: Ppn,
+        what: (PageKind, u32),
+        payload: Payload<'_>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand
+            .program_payload(&mut self.meter, ppn, what, payload, cause, after)
+    }
+
+    /// Reads a page and programs it elsewhere. The source of host data stays valid (the caller
+    /// invalidates it); the source of a payload page becomes invalid at once.
+    #[inline]
+    pub fn copy(
+        &mut self,
+        from: Ppn,
+        to: Ppn,
+        kind: PageKind,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand
+            .copy(&mut self.meter, (from, to), kind, cause, after)
+    }
+
+    /// Erases a block. A failed erase, and any erase of a block whose program failed, retires it.
+    #[inline]
+    pub fn erase(
+        &mut self,
+        block: BlockId,
+        role: BlockRole,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand.erase(&mut self.meter, block, role, cause, after)
+    }
+
+    /// Reads a page's out-of-band area.
+    pub fn read_oob(&mut self, ppn: Ppn, after: When) -> Result<(When, OobRead), Fault> {
+        self.nand.read_oob(&mut self.meter, ppn, after)
+    }
+
+    /// Names something that the gate cannot see.
+    #[inline]
+    pub fn event(&mut self, event: Event, count: u64) {
+        self.meter.event(event, count);
+    }
+
+    /// A page-mapped victim was reclaimed after `copied` pages were moved.
+    #[inline]
+    pub fn victim(&mut self, copied: u32) {
+        let pages = self.geometry().pages_per_block;
+        self.meter.victim(copied, pages);
+    }
+
+    /// A log block was merged by turning it into a data block.
+    pub fn merge_switch(&mut self) {
+        self.meter.merge_switch();
+    }
+
+    /// A log block was completed with pages of its data block.
+    pub fn merge_partial(&mut self) {
+        self.meter.merge_partial();
+    }
+
+    /// A log block was merged with `data_blocks` data blocks, each rebuilt.
+    pub fn merge_full(&mut self, data_blocks: u32) {
+        self.meter.merge_full(data_blocks);
+    }
+
+    /// Power is back after a cut: validity marks are gone and recovery begins.
+    pub fn power_on(&mut self) {
+        self.nand.power_on();
+    }
+
+    /// Recovery is over; normal charging again.
+    pub fn end_recovery(&mut self) {
+        self.nand.end_recovery();
+    }
+
+    pub(crate) fn start_measuring(&mut self) {
+        self.nand.start_measuring();
+        self.meter.reset();
+    }
+}

@@ -1,0 +1,335 @@
+//! Time: what each operation books on which resource.
+//!
+//! `serial` is FlashSim's model: one server, operations one after another whatever their tokens.
+//! `parallel` books cell time on the die (or plane) and transfers on the channel. Operations are
+//! booked in call order, which is not the order of time: a two-step request (map read, then data
+//! read) books its second step far ahead. Each resource therefore keeps its last few idle gaps, and
+//! an operation takes the first that fits after its token.
+
+use super::geometry::Geometry;
+use crate::board::when::When;
+use crate::config::{TimingProfile, TimingSettings};
+use crate::units::{Nanos, PlaneId};
+
+/// Idle gaps that a resource remembers; with fewer, cached-map schemes lose throughput that a real
+/// device would give them.
+const GAPS: usize = 8;
+
+/// One thing that does one operation at a time.
+#[derive(Clone, Debug, Default)]
+struct Resource {
+    /// Free from here on.
+    tail: Nanos,
+    /// Idle spans before the tail, oldest first, `gap_count` of them.
+    gaps: [(Nanos, Nanos); GAPS],
+    gap_count: usize,
+}
+
+impl Resource {
+    /// Books `length` as early as possible at or after `after`; returns the start.
+    #[inline]
+    fn book(&mut self, after: Nanos, length: Nanos) -> Nanos {
+        if after < self.tail && self.gap_count > 0 {
+            if let Some(start) = self.book_in_gap(after, length) {
+                return start;
+            }
+        }
+        let start = self.tail.max(after);
+        if start > self.tail {
+            self.remember(self.gap_count, (self.tail, start));
+        }
+        self.tail = start + length;
+        start
+    }
+
+    fn book_in_gap(&mut self, after: Nanos, length: Nanos) -> Option<Nanos> {
+        let index =
+            (0..self.gap_count).find(|&i| self.gaps[i].0.max(after) + length <= self.gaps[i].1)?;
+        let (gap_start, gap_end) = self.gaps[index];
+        let start = gap_start.max(after);
+        self.gaps.copy_within(index + 1..self.gap_count, index);
+        self.gap_count -= 1;
+        let mut place = index;
+        if start > gap_start {
+            self.remember(place, (gap_start, start));
+            place = (place + 1).min(self.gap_count);
+        }
+        if start + length < gap_end {
+            self.remember(place, (start + length, gap_end));
+        }
+        Some(start)
+    }
+
+    /// Inserts a gap in time order; the oldest is forgotten when there is no room.
+    fn remember(&mut self, mut place: usize, gap: (Nanos, Nanos)) {
+        if self.gap_count == GAPS {
+            if place == 0 {
+                return;
+            }
+            self.gaps.copy_within(1..GAPS, 0);
+            self.gap_count -= 1;
+            place -= 1;
+        }
+        self.gaps.copy_within(place..self.gap_count, place + 1);
+        self.gaps[place] = gap;
+        self.gap_count += 1;
+    }
+}
+
+/// Busy time by kind of work, ns; independent of arrivals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServiceTime {
+    /// Cells being read.
+    pub read: Nanos,
+    /// Cells being programmed.
+    pub program: Nanos,
+    /// Blocks being erased.
+    pub erase: Nanos,
+    /// Channel transfers.
+    pub transfer: Nanos,
+    /// Waiting for a channel.
+    pub bus_wait: Nanos,
+    /// Controller time per host page.
+    pub controller: Nanos,
+}
+
+/// The clock of a device.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    serial: bool,
+    read: Nanos,
+    program: Nanos,
+    erase: Nanos,
+    transfer: Nanos,
+    controller_page: Nanos,
+    oob_read: Nanos,
+    oob_write: Nanos,
+    /// The one server of the serial profile is free from here.
+    server: Nanos,
+    cells: Vec<Resource>,
+    channels: Vec<Resource>,
+    controller: Resource,
+    cell_of_plane: Vec<u32>,
+    channel_of_plane: Vec<u32>,
+    busy: ServiceTime,
+}
+
+impl Clock {
+    /// An idle clock at time 0.
+    pub fn new(timing: &TimingSettings, geometry: &Geometry) -> Self {
+        let planes = geometry.planes();
+        let cell = |plane: u32| {
+            if timing.plane_parallel {
+                plane
+            } else {
+                geometry.die_of(PlaneId(plane))
+            }
+        };
+        let cells = if timing.plane_parallel {
+            planes
+        } else {
+            geometry.dies()
+        };
+        Clock {
+            serial: timing.profile == TimingProfile::Serial,
+            read: timing.read.0,
+            program: timing.program.0,
+            erase: timing.erase.0,
+            transfer: timing.page_transfer.0,
+            controller_page: timing.controller_page.0,
+            oob_read: timing.oob_read.0,
+            oob_write: timing.oob_write.0,
+            server: 0,
+            cells: vec![Resource::default(); cells as usize],
+            channels: vec![Resource::default(); geometry.channels as usize],
+            controller: Resource::default(),
+            cell_of_plane: (0..planes).map(cell).collect(),
+            channel_of_plane: (0..planes)
+                .map(|p| geometry.channel_of(PlaneId(p)))
+                .collect(),
+            busy: ServiceTime::default(),
+        }
+    }
+
+    /// Whether this is the serial profile.
+    pub fn is_serial(&self) -> bool {
+        self.serial
+    }
+
+    /// Busy time by kind so far.
+    pub fn service_time(&self) -> ServiceTime {
+        self.busy
+    }
+
+    /// Everything idle at time 0 again, nothing counted.
+    pub fn reset(&mut self) {
+        self.server = 0;
+        self.cells.fill(Resource::default());
+        self.channels.fill(Resource::default());
+        self.controller = Resource::default();
+        self.busy = ServiceTime::default();
+    }
+
+    /// A request enters the device; its operations may start from the returned moment.
+    #[inline]
+    pub fn admit(&mut self, time: Nanos) -> When {
+        self.server = self.server.max(time);
+        When::at(time)
+    }
+
+    /// When a request is done whose last token is `when`.
+    #[inline]
+    pub fn completion(&self, when: When) -> Nanos {
+        if self.serial {
+            self.server
+        } else {
+            when.time()
+        }
+    }
+
+    #[inline]
+    fn serve(&mut self, length: Nanos) -> When {
+        self.server += length;
+        When::at(self.server)
+    }
+
+    /// Controller time for one page of host data.
+    #[inline]
+    pub fn host_page(&mut self, after: When) -> When {
+        if self.controller_page == 0 {
+            return after;
+        }
+        self.busy.controller += self.controller_page;
+        if self.serial {
+            return self.serve(self.controller_page);
+        }
+        let start = self.controller.book(after.time(), self.controller_page);
+        When::at(start + self.controller_page)
+    }
+
+    /// One page from the cells to the controller.
+    #[inline]
+    pub fn read_page(&mut self, plane: PlaneId, after: When) -> When {
+        self.busy.read += self.read;
+        self.busy.transfer += self.transfer;
+        if self.serial {
+            return self.serve(self.read + self.transfer);
+        }
+        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
+        let sensed = cell.book(after.time(), self.read) + self.read;
+        When::at(self.over_channel(plane, sensed))
+    }
+
+    #[inline]
+    fn over_channel(&mut self, plane: PlaneId, after: Nanos) -> Nanos {
+        if self.transfer == 0 {
+            return after;
+        }
+        let channel = &mut self.channels[self.channel_of_plane[plane.index()] as usize];
+        let start = channel.book(after, self.transfer);
+        self.busy.bus_wait += start - after;
+        start + self.transfer
+    }
+
+    /// One page from the controller to the cells.
+    #[inline]
+    pub fn program_page(&mut self, plane: PlaneId, after: When) -> When {
+        self.busy.program += self.program;
+        self.busy.transfer += self.transfer;
+        if self.serial {
+            return self.serve(self.program + self.transfer);
+        }
+        let loaded = self.over_channel(plane, after.time());
+        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
+        When::at(cell.book(loaded, self.program) + self.program)
+    }
+
+    /// One block erased.
+    #[inline]
+    pub fn erase_block(&mut self, plane: PlaneId, after: When) -> When {
+        self.busy.erase += self.erase;
+        if self.serial {
+            return self.serve(self.erase);
+        }
+        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
+        When::at(cell.book(after.time(), self.erase) + self.erase)
+    }
+
+    /// One out-of-band area read in normal operation.
+    pub fn read_oob(&mut self, plane: PlaneId, after: When) -> When {
+        if self.oob_read == 0 {
+            return after;
+        }
+        self.busy.read += self.oob_read;
+        if self.serial {
+            return self.serve(self.oob_read);
+        }
+        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
+        When::at(cell.book(after.time(), self.oob_read) + self.oob_read)
+    }
+
+    /// One page marked invalid in its out-of-band area.
+    #[inline]
+    pub fn write_oob(&mut self) {
+        if self.serial && self.oob_write > 0 {
+            self.busy.program += self.oob_write;
+            self.server += self.oob_write;
+        }
+    }
+
+    /// When a plane's cells are free for good; what `dynamic` placement asks for.
+    #[inline]
+    pub fn free_from(&self, plane: PlaneId) -> Nanos {
+        if self.serial {
+            return self.server;
+        }
+        self.cells[self.cell_of_plane[plane.index()] as usize].tail
+    }
+
+    /// When everything booked so far is done.
+    pub fn idle_from(&self) -> Nanos {
+        if self.serial {
+            return self.server;
+        }
+        let tails = self.cells.iter().chain(&self.channels).map(|r| r.tail);
+        tails.max().unwrap_or(0).max(self.controller.tail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_booking_leaves_a_gap_that_an_earlier_token_fills() {
+        let mut die = Resource::default();
+        assert_eq!(die.book(100, 10), 100);
+        assert_eq!(die.book(0, 40), 0, "the gap before 100 is used");
+        assert_eq!(die.book(0, 70), 110, "what does not fit goes to the end");
+        assert_eq!(
+            die.book(0, 60),
+            40,
+            "the rest of the gap is exactly 60 long"
+        );
+        assert_eq!(die.book(0, 1), 180);
+    }
+
+    #[test]
+    fn bookings_never_overlap() {
+        let mut rng = crate::rng::Rng::new(3, crate::rng::Purpose::Workload);
+        let mut die = Resource::default();
+        let mut spans: Vec<(Nanos, Nanos)> = Vec::new();
+        for round in 0..2_000u64 {
+            let after = round * 5 + u64::from(rng.below(200));
+            let length = 1 + u64::from(rng.below(20));
+            let start = die.book(after, length);
+            assert!(start >= after);
+            spans.push((start, start + length));
+        }
+        spans.sort_unstable();
+        assert!(
+            spans.windows(2).all(|w| w[0].1 <= w[1].0),
+            "two operations at once"
+        );
+    }
+}

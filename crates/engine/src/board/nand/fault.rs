@@ -1,0 +1,213 @@
+//! Failures that a scheme must answer: failed programs and erases, bad blocks, power cuts.
+
+use std::fmt;
+
+use crate::config::NandSettings;
+use crate::rng::{Purpose, Rng};
+use crate::units::BlockId;
+
+/// A simulated failure; it travels up by `?`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The power went. Nothing works until it is back and the scheme has recovered.
+    PowerCut,
+    /// A program failed; its block is read-only from now on.
+    ProgramFailed(BlockId),
+    /// An erase failed; its block is retired.
+    EraseFailed(BlockId),
+    /// No block can be freed: the device holds more than it can.
+    DeviceFull {
+        /// Free blocks that are left.
+        free_blocks: u32,
+        /// Blocks that were looked at for a victim.
+        candidates: u32,
+    },
+    /// Too many blocks were retired.
+    WornOut {
+        /// Blocks retired so far.
+        retired_blocks: u32,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::PowerCut => f.write_str("power cut"),
+            Fault::ProgramFailed(block) => write!(f, "a program failed in block {block}"),
+            Fault::EraseFailed(block) => write!(f, "the erase of block {block} failed"),
+            Fault::DeviceFull {
+                free_blocks,
+                candidates,
+            } => write!(
+                f,
+                "device full: {free_blocks} blocks are free and none of {candidates} candidates \
+                 holds an invalid page; raise device.over_provisioning or the capacity"
+            ),
+            Fault::WornOut { retired_blocks } => {
+                write!(f, "device worn out: {retired_blocks} blocks are retired")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What an operation that the power cut interrupts leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutOutcome {
+    /// As if it had never begun.
+    Undone,
+    /// Finished, but nobody was told.
+    Done,
+    /// Half done: a page or a whole block that cannot be read.
+    Torn,
+}
+
+impl CutOutcome {
+    /// All three, for tests.
+    pub const ALL: [CutOutcome; 3] = [CutOutcome::Undone, CutOutcome::Done, CutOutcome::Torn];
+}
+
+/// What happens to one operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Works,
+    Fails,
+    Cut(CutOutcome),
+    NoPower,
+}
+
+/// The plan of failures of a device.
+#[derive(Clone, Debug)]
+pub struct FaultPlan {
+    /// False on a device where nothing can fail: one branch, no draw.
+    armed: bool,
+    program_limit: u64,
+    erase_limit: u64,
+    rng: Rng,
+    fail_program_after: Option<u64>,
+    fail_erase_after: Option<u64>,
+    cut_after: Option<(u64, CutOutcome)>,
+    power: bool,
+}
+
+/// A rate as a bound on 64-bit draws.
+fn limit(rate: f64) -> u64 {
+    (rate * u64::MAX as f64) as u64
+}
+
+impl FaultPlan {
+    /// Failures at the rates of the settings.
+    pub fn new(settings: &NandSettings, seed: u64) -> Self {
+        let mut plan = FaultPlan {
+            armed: false,
+            program_limit: limit(settings.program_failure_rate),
+            erase_limit: limit(settings.erase_failure_rate),
+            rng: Rng::new(seed, Purpose::Fault),
+            fail_program_after: None,
+            fail_erase_after: None,
+            cut_after: None,
+            power: true,
+        };
+        plan.rearm();
+        plan
+    }
+
+    fn rearm(&mut self) {
+        self.armed = self.program_limit > 0
+            || self.erase_limit > 0
+            || self.fail_program_after.is_some()
+            || self.fail_erase_after.is_some()
+            || self.cut_after.is_some()
+            || !self.power;
+    }
+
+    /// Cuts the power at the `operations`-th program or erase from now (0 = the next one).
+    pub fn cut_power_after(&mut self, operations: u64, outcome: CutOutcome) {
+        self.cut_after = Some((operations, outcome));
+        self.rearm();
+    }
+
+    /// Lets the `programs`-th program from now fail (0 = the next one).
+    pub fn fail_program_after(&mut self, programs: u64) {
+        self.fail_program_after = Some(programs);
+        self.rearm();
+    }
+
+    /// Lets the `erases`-th erase from now fail (0 = the next one).
+    pub fn fail_erase_after(&mut self, erases: u64) {
+        self.fail_erase_after = Some(erases);
+        self.rearm();
+    }
+
+    /// Whether the power is on.
+    pub fn has_power(&self) -> bool {
+        self.power
+    }
+
+    /// Takes the power away at once, between operations.
+    pub(super) fn cut_now(&mut self) {
+        self.power = false;
+        self.cut_after = None;
+        self.rearm();
+    }
+
+    pub(super) fn power_on(&mut self) {
+        self.power = true;
+        self.cut_after = None;
+        self.rearm();
+    }
+
+    #[inline]
+    pub(super) fn on_read(&self) -> Verdict {
+        if self.power {
+            Verdict::Works
+        } else {
+            Verdict::NoPower
+        }
+    }
+
+    #[inline]
+    pub(super) fn on_program(&mut self) -> Verdict {
+        if !self.armed {
+            return Verdict::Works;
+        }
+        self.judge(true)
+    }
+
+    #[inline]
+    pub(super) fn on_erase(&mut self) -> Verdict {
+        if !self.armed {
+            return Verdict::Works;
+        }
+        self.judge(false)
+    }
+
+    #[cold]
+    fn judge(&mut self, program: bool) -> Verdict {
+        if !self.power {
+            return Verdict::NoPower;
+        }
+        if let Some((left, outcome)) = self.cut_after {
+            if left == 0 {
+                self.cut_now();
+                return Verdict::Cut(outcome);
+            }
+            self.cut_after = Some((left - 1, outcome));
+        }
+        let (countdown, limit) = if program {
+            (&mut self.fail_program_after, self.program_limit)
+        } else {
+            (&mut self.fail_erase_after, self.erase_limit)
+        };
+        let due = *countdown == Some(0);
+        *countdown = countdown.and_then(|left| left.checked_sub(1));
+        let drawn = limit > 0 && self.rng.next_u64() < limit;
+        self.rearm();
+        if due || drawn {
+            Verdict::Fails
+        } else {
+            Verdict::Works
+        }
+    }
+}

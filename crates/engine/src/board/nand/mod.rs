@@ -1,0 +1,466 @@
+//! The gate: every flash operation of every scheme passes here, in this order: law, state, time,
+//! count.
+//!
+//! What this is not: a place that knows schemes. An operation takes a [`Cause`] and the moment
+//! after which it may start ([`When`]), and returns when it is done or a [`Fault`].
+
+pub mod clock;
+pub mod fault;
+pub mod geometry;
+mod law;
+mod payload;
+pub mod state;
+
+use clock::Clock;
+use fault::{CutOutcome, Fault, FaultPlan, Verdict};
+use geometry::Geometry;
+use payload::{Payloads, Slot};
+use state::{Oob, OobRead, PageKind, State};
+
+use super::when::When;
+use crate::config::{Config, PartialWrite, ProgramOrder};
+use crate::meter::{BlockRole, Cause, Meter};
+use crate::units::{BlockId, Nanos, PlaneId, Ppn, Tag};
+
+/// What a program puts into a page's out-of-band area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageWrite {
+    /// Logical page of host data.
+    pub logical: u32,
+    /// Data or log.
+    pub kind: PageKind,
+    /// Version, for checking.
+    pub tag: Tag,
+    /// Sectors that the page holds afterwards.
+    pub sectors: u64,
+}
+
+/// What a new map, checkpoint or trim-record page holds.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload<'a> {
+    /// These words; the rest is zero.
+    Words(&'a [u32]),
+    /// The words of an older page (zeroes when there is none) with single words replaced. The
+    /// older page becomes invalid.
+    Update {
+        /// The page that it replaces.
+        old: Option<Ppn>,
+        /// Word number and new value.
+        edits: &'a [(u32, u32)],
+    },
+}
+
+/// The flash of a device behind its gate.
+#[derive(Clone, Debug)]
+pub struct Nand {
+    geometry: Geometry,
+    state: State,
+    clock: Clock,
+    faults: FaultPlan,
+    payloads: Payloads,
+    order: ProgramOrder,
+    sequence: u64,
+    retired: u32,
+    /// True while a scheme recovers: out-of-band reads are charged as page reads.
+    recovering: bool,
+}
+
+/// Slots for everything but the map itself: checkpoints, trim records, pages between two states.
+const SPARE_PAYLOAD_SLOTS: u32 = 4096;
+
+impl Nand {
+    /// An erased device.
+    pub fn new(config: &Config, seed: u64) -> Self {
+        let geometry = Geometry::new(&config.device);
+        let map_pages = geometry.logical_pages.div_ceil(geometry.entries_per_page());
+        let slots = (map_pages + map_pages / 8 + SPARE_PAYLOAD_SLOTS).min(geometry.pages());
+        Nand {
+            state: State::new(&geometry, config.io.partial_write == PartialWrite::Rmw),
+            clock: Clock::new(&config.timing, &geometry),
+            faults: FaultPlan::new(&config.nand, seed),
+            payloads: Payloads::new(slots, geometry.entries_per_page()),
+            order: config.nand.enforce_order,
+            sequence: 0,
+            retired: 0,
+            recovering: false,
+            geometry,
+        }
+    }
+
+    /// Sizes of the device.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// What the flash holds, for looking, never for deciding about time.
+    #[inline]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The clock.
+    #[inline]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    #[inline]
+    pub(crate) fn clock_mut(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    /// The plan of failures, for tests and fault campaigns.
+    pub fn faults_mut(&mut self) -> &mut FaultPlan {
+        &mut self.faults
+    }
+
+    /// Whether the power is on.
+    pub fn has_power(&self) -> bool {
+        self.faults.has_power()
+    }
+
+    /// Sequence number of the last program; recovery measures age by it.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Blocks retired so far.
+    pub fn retired_blocks(&self) -> u32 {
+        self.retired
+    }
+
+    /// Valid pages of a block.
+    #[inline]
+    pub fn valid_pages(&self, block: BlockId) -> u32 {
+        self.state.block(block).valid
+    }
+
+    /// When a plane is free for good.
+    #[inline]
+    pub fn plane_free_from(&self, plane: PlaneId) -> Nanos {
+        self.clock.free_from(plane)
+    }
+
+    pub(super) fn read(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.faults.on_read() == Verdict::NoPower {
+            return Err(Fault::PowerCut);
+        }
+        law::read(&self.geometry, &self.state, ppn);
+        let plane = self.geometry.plane_of(ppn);
+        let done = self.clock.read_page(plane, after);
+        meter.read(cause);
+        Ok(done)
+    }
+
+    /// A page read that finds nothing: time and count without a page.
+    pub(super) fn read_nothing(
+        &mut self,
+        meter: &mut Meter,
+        plane: PlaneId,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.faults.on_read() == Verdict::NoPower {
+            return Err(Fault::PowerCut);
+        }
+        let done = self.clock.read_page(plane, after);
+        meter.read(cause);
+        Ok(done)
+    }
+
+    pub(super) fn read_oob(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        after: When,
+    ) -> Result<(When, OobRead), Fault> {
+        if self.faults.on_read() == Verdict::NoPower {
+            return Err(Fault::PowerCut);
+        }
+        let plane = self.geometry.plane_of(ppn);
+        let done = if self.recovering {
+            self.clock.read_page(plane, after)
+        } else {
+            self.clock.read_oob(plane, after)
+        };
+        meter.oob_read();
+        Ok((done, self.state.oob(ppn)))
+    }
+
+    pub(super) fn program(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        page: PageWrite,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        law::program(&self.geometry, &self.state, self.order, ppn);
+        let verdict = self.faults.on_program();
+        if verdict == Verdict::Works || verdict == Verdict::Cut(CutOutcome::Done) {
+            self.sequence += 1;
+            let oob = Oob {
+                logical: page.logical,
+                kind: page.kind,
+                sequence: self.sequence,
+            };
+            self.state.store(ppn, oob, page.tag.0);
+            self.state.set_mask(ppn, page.sectors);
+        }
+        self.finish_program(meter, verdict, ppn, cause, after)
+    }
+
+    pub(super) fn program_payload(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        (kind, logical): (PageKind, u32),
+        payload: Payload<'_>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        law::program(&self.geometry, &self.state, self.order, ppn);
+        let verdict = self.faults.on_program();
+        let done = verdict == Verdict::Works;
+        if done || verdict == Verdict::Cut(CutOutcome::Done) {
+            let slot = self.fill_slot(payload, done);
+            self.sequence += 1;
+            self.state.store(
+                ppn,
+                Oob {
+                    logical,
+                    kind,
+                    sequence: self.sequence,
+                },
+                slot.0 + 1,
+            );
+        }
+        let result = self.finish_program(meter, verdict, ppn, cause, after);
+        if let (true, Payload::Update { old: Some(old), .. }) = (done, payload) {
+            self.state.set_tag(old, 0);
+            self.invalidate(old);
+        }
+        result
+    }
+
+    /// The slot of a new page. The older page's slot changes hands when the older page goes with
+    /// this operation; when the power goes instead, both versions stay on flash.
+    fn fill_slot(&mut self, payload: Payload<'_>, move_old: bool) -> Slot {
+        match payload {
+            Payload::Words(words) => {
+                let slot = self.payloads.take();
+                let target = self.payloads.words_mut(slot);
+                target[..words.len()].copy_from_slice(words);
+                target[words.len()..].fill(0);
+                slot
+            }
+            Payload::Update { old, edits } => {
+                let slot = match old {
+                    Some(old) if move_old => self.slot_of(old),
+                    Some(old) => {
+                        let (from, to) = (self.slot_of(old), self.payloads.take());
+                        self.payloads.copy(from, to);
+                        to
+                    }
+                    None => {
+                        let slot = self.payloads.take();
+                        self.payloads.words_mut(slot).fill(0);
+                        slot
+                    }
+                };
+                let words = self.payloads.words_mut(slot);
+                for &(word, value) in edits {
+                    words[word as usize] = value;
+                }
+                slot
+            }
+        }
+    }
+
+    fn slot_of(&self, ppn: Ppn) -> Slot {
+        let tag = self.state.tag(ppn).0;
+        let held = matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data());
+        assert!(
+            held && tag > 0,
+            "page {ppn} holds no payload: never a map page, or superseded"
+        );
+        Slot(tag - 1)
+    }
+
+    /// The words of a map, checkpoint or trim-record page (not charged: read the page first).
+    pub fn payload(&self, ppn: Ppn) -> &[u32] {
+        self.payloads.words(self.slot_of(ppn))
+    }
+
+    /// Whether a page still holds its payload (it does until it becomes invalid or is erased).
+    pub fn has_payload(&self, ppn: Ppn) -> bool {
+        matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data())
+            && self.state.tag(ppn).0 > 0
+    }
+
+    /// Reads a page and programs it elsewhere with a new sequence number; the source stays valid.
+    pub(super) fn copy(
+        &mut self,
+        meter: &mut Meter,
+        (from, to): (Ppn, Ppn),
+        kind: PageKind,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let OobRead::Written(oob) = self.state.oob(from) else {
+            panic!("copy of page {from}: nothing readable there");
+        };
+        let read = self.read(meter, from, cause, after)?;
+        if !oob.kind.is_host_data() {
+            let payload = Payload::Update {
+                old: Some(from),
+                edits: &[],
+            };
+            return self.program_payload(meter, to, (kind, oob.logical), payload, cause, read);
+        }
+        let page = PageWrite {
+            logical: oob.logical,
+            kind,
+            tag: self.state.tag(from),
+            sectors: self.state.mask(from),
+        };
+        self.program(meter, to, page, cause, read)
+    }
+
+    fn finish_program(
+        &mut self,
+        meter: &mut Meter,
+        verdict: Verdict,
+        ppn: Ppn,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        match verdict {
+            Verdict::Works => {
+                let done = self.clock.program_page(self.geometry.plane_of(ppn), after);
+                meter.program(cause);
+                Ok(done)
+            }
+            Verdict::NoPower | Verdict::Cut(CutOutcome::Undone | CutOutcome::Done) => {
+                Err(Fault::PowerCut)
+            }
+            Verdict::Cut(CutOutcome::Torn) => {
+                self.state.store_torn(ppn);
+                Err(Fault::PowerCut)
+            }
+            Verdict::Fails => {
+                let _ = self.clock.program_page(self.geometry.plane_of(ppn), after);
+                meter.program(cause);
+                self.state.store_torn(ppn);
+                let block = self.geometry.block_of(ppn);
+                self.state.block_mut(block).read_only = true;
+                Err(Fault::ProgramFailed(block))
+            }
+        }
+    }
+
+    pub(super) fn erase(
+        &mut self,
+        meter: &mut Meter,
+        block: BlockId,
+        role: BlockRole,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        law::erase(&self.geometry, &self.state, block);
+        let verdict = self.faults.on_erase();
+        match verdict {
+            Verdict::NoPower | Verdict::Cut(CutOutcome::Undone) => return Err(Fault::PowerCut),
+            Verdict::Cut(CutOutcome::Torn) => {
+                self.free_payloads(block);
+                self.state.tear_block(block);
+                return Err(Fault::PowerCut);
+            }
+            Verdict::Works | Verdict::Fails | Verdict::Cut(CutOutcome::Done) => {}
+        }
+        self.free_payloads(block);
+        self.state.wipe(block);
+        let worn_by_program = self.state.block(block).read_only;
+        let known = self.state.block_mut(block);
+        known.erases += 1;
+        if verdict == Verdict::Cut(CutOutcome::Done) {
+            return Err(Fault::PowerCut);
+        }
+        let done = self
+            .clock
+            .erase_block(self.geometry.plane_of_block(block), after);
+        meter.erase(role, cause);
+        if verdict == Verdict::Fails || worn_by_program {
+            self.state.block_mut(block).retired = true;
+            self.retired += 1;
+            return Err(Fault::EraseFailed(block));
+        }
+        Ok(done)
+    }
+
+    fn free_payloads(&mut self, block: BlockId) {
+        let first = self.geometry.page(block, 0);
+        // Blocks are of one kind; one look at the first page spares data blocks the loop, unless
+        // their first page is torn or trim records share the block.
+        for offset in 0..self.state.block(block).top {
+            let ppn = Ppn(first.0 + offset);
+            match self.state.oob(ppn) {
+                OobRead::Written(oob) if oob.kind.is_host_data() => {}
+                OobRead::Written(_) if self.state.tag(ppn).0 > 0 => {
+                    let slot = self.slot_of(ppn);
+                    self.payloads.give_back(slot);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Marks a page as superseded; returns how many valid pages its block keeps.
+    #[inline]
+    pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
+        law::invalidate(&self.geometry, &self.state, ppn);
+        self.clock.write_oob();
+        if let OobRead::Written(oob) = self.state.oob(ppn) {
+            if !oob.kind.is_host_data() && self.state.tag(ppn).0 > 0 {
+                let slot = self.slot_of(ppn);
+                self.payloads.give_back(slot);
+                self.state.set_tag(ppn, 0);
+            }
+        }
+        self.state.clear_valid(ppn)
+    }
+
+    /// Marks a page as holding the newest version, after a power cut erased the marks.
+    pub fn revalidate(&mut self, ppn: Ppn) {
+        law::revalidate(&self.geometry, &self.state, ppn);
+        self.state.set_valid(ppn);
+    }
+
+    /// Takes the power away between two operations.
+    pub fn cut_power(&mut self) {
+        self.faults.cut_now();
+    }
+
+    /// Power is back: everything that only RAM knew is gone, and recovery begins.
+    pub(super) fn power_on(&mut self) {
+        self.faults.power_on();
+        self.state.forget_validity();
+        self.recovering = true;
+    }
+
+    pub(super) fn end_recovery(&mut self) {
+        self.recovering = false;
+    }
+
+    pub(super) fn start_measuring(&mut self) {
+        self.clock.reset();
+        self.state.mark_measured_from_here();
+    }
+}

@@ -1,0 +1,303 @@
+//! What the flash holds: pages, blocks and out-of-band data as flat arrays.
+//!
+//! All-zero bytes mean "never touched" everywhere, so the arrays are allocated zeroed and a large
+//! device becomes resident only where it is used. What this is not: a judge (see `law`).
+
+use zerocopy::FromZeros;
+
+use super::geometry::Geometry;
+use crate::units::{BlockId, Ppn, Tag, zeroed};
+
+/// What a programmed page says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageKind {
+    /// Host data in a data block.
+    Data = 0,
+    /// Host data in a log block.
+    Log = 1,
+    /// Part of a map.
+    Map = 2,
+    /// Part of a checkpoint.
+    Checkpoint = 3,
+    /// A record of trims.
+    TrimRecord = 4,
+}
+
+impl PageKind {
+    fn from_bits(bits: u64) -> Self {
+        match bits {
+            0 => PageKind::Data,
+            1 => PageKind::Log,
+            2 => PageKind::Map,
+            3 => PageKind::Checkpoint,
+            4 => PageKind::TrimRecord,
+            other => unreachable!("page kind {other} was never stored"),
+        }
+    }
+
+    /// Whether it holds host data.
+    pub fn is_host_data(self) -> bool {
+        matches!(self, PageKind::Data | PageKind::Log)
+    }
+}
+
+/// The out-of-band area of a programmed page: all that recovery may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oob {
+    /// Logical number: of the page for data, of the part for maps, checkpoints and trim records.
+    pub logical: u32,
+    /// What the page is.
+    pub kind: PageKind,
+    /// Number of the program, ascending over the life of the device, never 0.
+    pub sequence: u64,
+}
+
+/// What a look at a page's out-of-band area finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OobRead {
+    /// Erased.
+    Free,
+    /// A program that did not finish, or failed: unreadable.
+    Torn,
+    /// A programmed page.
+    Written(Oob),
+}
+
+/// 16 bytes a page: number (plus one), tag or payload slot, sequence and kind.
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
+struct PageRecord {
+    logical_plus_one: u32,
+    tag: u32,
+    stamp: u64,
+}
+
+const KIND_BITS: u32 = 3;
+const TORN: u32 = u32::MAX;
+
+/// What is known of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
+pub struct BlockState {
+    /// Valid pages.
+    pub valid: u32,
+    /// Programmed pages, torn ones included.
+    pub programmed: u32,
+    /// One above the highest programmed offset; 0 when erased.
+    pub top: u32,
+    /// Erases since the device was built.
+    pub erases: u32,
+    /// Erases before measuring began, so that wear can be told for the measured part alone.
+    pub erases_before: u32,
+    /// Sequence of the last program in the block, in low 32 bits of the count (for ages only).
+    pub last_program: u32,
+    /// Whether the block was ever programmed or erased.
+    pub touched: bool,
+    /// Whether a failed program made it read-only.
+    pub read_only: bool,
+    /// Whether it was retired.
+    pub retired: bool,
+    /// Whether an interrupted erase left it undefined: it must be erased before use.
+    pub undefined: bool,
+}
+
+/// Pages and blocks of the device.
+#[derive(Clone, Debug)]
+pub struct State {
+    pages: Vec<PageRecord>,
+    valid: Vec<u64>,
+    blocks: Vec<BlockState>,
+    /// Sector masks, only kept where partial writes read first.
+    masks: Vec<u64>,
+    pages_per_block: u32,
+}
+
+impl State {
+    /// An erased device.
+    pub fn new(geometry: &Geometry, keep_masks: bool) -> Self {
+        let pages = geometry.pages() as usize;
+        State {
+            pages: zeroed(pages),
+            valid: zeroed(pages.div_ceil(64)),
+            blocks: zeroed(geometry.blocks() as usize),
+            masks: if keep_masks {
+                zeroed(pages)
+            } else {
+                Vec::new()
+            },
+            pages_per_block: geometry.pages_per_block,
+        }
+    }
+
+    /// State of a block.
+    #[inline]
+    pub fn block(&self, block: BlockId) -> &BlockState {
+        &self.blocks[block.index()]
+    }
+
+    #[inline]
+    pub(super) fn block_mut(&mut self, block: BlockId) -> &mut BlockState {
+        &mut self.blocks[block.index()]
+    }
+
+    /// Whether a page holds the newest version of something.
+    #[inline]
+    pub fn is_valid(&self, ppn: Ppn) -> bool {
+        self.valid[ppn.index() / 64] >> (ppn.0 % 64) & 1 == 1
+    }
+
+    /// Whether a page is erased.
+    #[inline]
+    pub fn is_free(&self, ppn: Ppn) -> bool {
+        self.pages[ppn.index()].logical_plus_one == 0
+    }
+
+    /// The out-of-band area of a page, without charge; schemes use the gate's `read_oob`.
+    #[inline]
+    pub fn oob(&self, ppn: Ppn) -> OobRead {
+        let record = &self.pages[ppn.index()];
+        match record.logical_plus_one {
+            0 => OobRead::Free,
+            TORN => OobRead::Torn,
+            number => OobRead::Written(Oob {
+                logical: number - 1,
+                kind: PageKind::from_bits(record.stamp & ((1 << KIND_BITS) - 1)),
+                sequence: record.stamp >> KIND_BITS,
+            }),
+        }
+    }
+
+    /// The tag of a page (host data) or the payload slot plus one (everything else).
+    #[inline]
+    pub fn tag(&self, ppn: Ppn) -> Tag {
+        Tag(self.pages[ppn.index()].tag)
+    }
+
+    #[inline]
+    pub(super) fn set_tag(&mut self, ppn: Ppn, tag: u32) {
+        self.pages[ppn.index()].tag = tag;
+    }
+
+    /// Sectors of a page that hold data.
+    #[inline]
+    pub fn mask(&self, ppn: Ppn) -> u64 {
+        self.masks.get(ppn.index()).copied().unwrap_or(u64::MAX)
+    }
+
+    #[inline]
+    pub(super) fn set_mask(&mut self, ppn: Ppn, mask: u64) {
+        if let Some(slot) = self.masks.get_mut(ppn.index()) {
+            *slot = mask;
+        }
+    }
+
+    #[inline]
+    pub(super) fn store(&mut self, ppn: Ppn, oob: Oob, tag: u32) {
+        let block = ppn.0 / self.pages_per_block;
+        self.pages[ppn.index()] = PageRecord {
+            logical_plus_one: oob.logical + 1,
+            tag,
+            stamp: oob.sequence << KIND_BITS | oob.kind as u64,
+        };
+        self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
+        let offset = ppn.0 % self.pages_per_block;
+        let state = &mut self.blocks[block as usize];
+        state.valid += 1;
+        state.programmed += 1;
+        state.top = state.top.max(offset + 1);
+        state.last_program = oob.sequence as u32;
+        state.touched = true;
+    }
+
+    pub(super) fn store_torn(&mut self, ppn: Ppn) {
+        self.pages[ppn.index()] = PageRecord {
+            logical_plus_one: TORN,
+            tag: 0,
+            stamp: 0,
+        };
+        let offset = ppn.0 % self.pages_per_block;
+        let state = &mut self.blocks[(ppn.0 / self.pages_per_block) as usize];
+        state.programmed += 1;
+        state.top = state.top.max(offset + 1);
+        state.touched = true;
+    }
+
+    /// Clears the mark and returns how many valid pages the block keeps.
+    #[inline]
+    pub(super) fn clear_valid(&mut self, ppn: Ppn) -> u32 {
+        self.valid[ppn.index() / 64] &= !(1 << (ppn.0 % 64));
+        let state = &mut self.blocks[(ppn.0 / self.pages_per_block) as usize];
+        state.valid -= 1;
+        state.valid
+    }
+
+    pub(super) fn set_valid(&mut self, ppn: Ppn) {
+        self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
+        self.blocks[(ppn.0 / self.pages_per_block) as usize].valid += 1;
+    }
+
+    #[inline]
+    pub(super) fn wipe(&mut self, block: BlockId) {
+        let first = (block.0 * self.pages_per_block) as usize;
+        let end = first + self.pages_per_block as usize;
+        self.pages[first..end].fill(PageRecord::default());
+        if !self.masks.is_empty() {
+            self.masks[first..end].fill(0);
+        }
+        let state = &mut self.blocks[block.index()];
+        state.programmed = 0;
+        state.top = 0;
+        state.touched = true;
+        state.undefined = false;
+    }
+
+    /// An interrupted erase: nothing in the block can be read any more.
+    pub(super) fn tear_block(&mut self, block: BlockId) {
+        let first = (block.0 * self.pages_per_block) as usize;
+        let torn = PageRecord {
+            logical_plus_one: TORN,
+            tag: 0,
+            stamp: 0,
+        };
+        self.pages[first..first + self.pages_per_block as usize].fill(torn);
+        let state = &mut self.blocks[block.index()];
+        state.programmed = self.pages_per_block;
+        state.top = self.pages_per_block;
+        state.undefined = true;
+    }
+
+    /// A power cut: what only RAM knew is gone.
+    pub(super) fn forget_validity(&mut self) {
+        for (index, block) in self.blocks.iter_mut().enumerate() {
+            if block.touched {
+                block.valid = 0;
+                let first = index * self.pages_per_block as usize;
+                for page in first..first + self.pages_per_block as usize {
+                    self.valid[page / 64] &= !(1 << (page % 64));
+                }
+            }
+        }
+    }
+
+    pub(super) fn mark_measured_from_here(&mut self) {
+        for block in self.blocks.iter_mut().filter(|b| b.touched) {
+            block.erases_before = block.erases;
+        }
+    }
+
+    /// The next valid page of a block at or after `from`.
+    #[inline]
+    pub fn next_valid(&self, block: BlockId, from: u32) -> Option<Ppn> {
+        let first = block.0 * self.pages_per_block;
+        let end = first + self.pages_per_block;
+        let mut page = first + from;
+        while page < end {
+            let word = self.valid[(page / 64) as usize] >> (page % 64);
+            if word == 0 {
+                page = (page / 64 + 1) * 64;
+                continue;
+            }
+            page += word.trailing_zeros();
+            return (page < end).then_some(Ppn(page));
+        }
+        None
+    }
+}

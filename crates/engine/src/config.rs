@@ -1,0 +1,334 @@
+//! All settings of a run, as plain structs filled from `key = value` pairs.
+//!
+//! One table per group (the `settings!` macro) is the only place where a key exists: from it come
+//! the struct, the defaults, the checks, the listing in results and the documentation. Unknown keys
+//! are refused with the nearest known one. What this is not: a file reader; the command line turns
+//! TOML and `--set` into the pairs that [`Config::set`] takes.
+
+use std::fmt;
+
+use crate::schemes;
+
+mod groups;
+mod value;
+
+pub use groups::{
+    AllocSettings, DeviceSettings, EnergyModel, EnergySettings, GcMode, GcSettings, HostSettings,
+    IoSettings, NandSettings, PartialWrite, ProgramOrder, ThresholdBase, ThresholdMode,
+    TimingProfile, TimingSettings, UnwrittenRead,
+};
+pub use value::{Bytes, Duration, Energy, Optional, Shown, Value};
+
+/// Why a setting was refused. `Display` says what is legal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SettingError {
+    /// No such key; the nearest known one, if any is near.
+    UnknownKey {
+        /// The key as given.
+        key: String,
+        /// The nearest legal key.
+        nearest: Option<String>,
+    },
+    /// The key exists, the value does not fit.
+    BadValue {
+        /// The key.
+        key: String,
+        /// The value as given.
+        value: String,
+        /// What would have been legal.
+        legal: String,
+    },
+    /// Settings that are legal one by one but not together.
+    Conflict(String),
+}
+
+impl fmt::Display for SettingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SettingError::UnknownKey {
+                key,
+                nearest: Some(near),
+            } => {
+                write!(f, "unknown key `{key}`; the nearest known key is `{near}`")
+            }
+            SettingError::UnknownKey { key, nearest: None } => {
+                write!(
+                    f,
+                    "unknown key `{key}`; keys are written group.key, for example gc.victim"
+                )
+            }
+            SettingError::BadValue { key, value, legal } => {
+                write!(f, "`{key} = {value}` is not legal; legal: {legal}")
+            }
+            SettingError::Conflict(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for SettingError {}
+
+/// One setting as documentation and results show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Described {
+    /// Full key, `group.key`.
+    pub key: String,
+    /// Present value.
+    pub value: Shown,
+    /// Default value.
+    pub default: Shown,
+    /// What it means, with its unit.
+    pub doc: &'static str,
+    /// What is legal.
+    pub legal: String,
+    /// Where meaning and default come from.
+    pub source: &'static str,
+}
+
+/// A group of settings under one prefix.
+pub trait Group {
+    /// Every setting of the group with its present value, in the order of its table.
+    fn describe(&self) -> Vec<Described>;
+    /// Sets `key` (without prefix) from text.
+    fn set(&mut self, key: &str, text: &str) -> Result<(), SettingError>;
+}
+
+/// Declares one group: the struct, its defaults and its table of keys.
+///
+/// A row reads `key: Type = default, legal(TEXT, check), source(TEXT);`, after its doc comment.
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[$outer:meta])*
+        pub struct $name:ident in $group:literal {
+            $(
+                $(#[doc = $doc:literal])*
+                $key:ident: $type:ty = $default:expr,
+                legal($legal:literal, $check:expr), source($source:literal);
+            )*
+        }
+    ) => {
+        $(#[$outer])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $( $(#[doc = $doc])* pub $key: $type, )*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $( $key: $default, )* }
+            }
+        }
+
+        impl $crate::config::Group for $name {
+            fn describe(&self) -> Vec<$crate::config::Described> {
+                #[allow(unused_variables)]
+                let default = $name::default();
+                vec![ $( $crate::config::Described {
+                    key: concat!($group, ".", stringify!($key)).to_string(),
+                    value: $crate::config::Value::show(&self.$key),
+                    default: $crate::config::Value::show(&default.$key),
+                    doc: concat!($($doc,)*).trim(),
+                    legal: if $legal.is_empty() {
+                        <$type as $crate::config::Value>::legal()
+                    } else {
+                        $legal.to_string()
+                    },
+                    source: $source,
+                }, )* ]
+            }
+
+            #[allow(unused_variables, clippy::redundant_closure_call)]
+            fn set(&mut self, key: &str, text: &str) -> Result<(), $crate::config::SettingError> {
+                match key {
+                    $( stringify!($key) => {
+                        let refuse = || $crate::config::SettingError::BadValue {
+                            key: concat!($group, ".", stringify!($key)).to_string(),
+                            value: text.to_string(),
+                            legal: if $legal.is_empty() {
+                                <$type as $crate::config::Value>::legal()
+                            } else {
+                                $legal.to_string()
+                            },
+                        };
+                        let value: $type =
+                            $crate::config::Value::parse(text).ok_or_else(refuse)?;
+                        let check: fn(&$type) -> bool = $check;
+                        if !check(&value) {
+                            return Err(refuse());
+                        }
+                        self.$key = value;
+                        Ok(())
+                    } )*
+                    _ => Err($crate::config::SettingError::UnknownKey {
+                        key: format!("{}.{key}", $group),
+                        nearest: None,
+                    }),
+                }
+            }
+        }
+    };
+}
+
+/// Declares an enum that is set by name.
+#[macro_export]
+macro_rules! choices {
+    (
+        $(#[$outer:meta])*
+        pub enum $name:ident { $( $(#[$doc:meta])* $variant:ident = $text:literal, )* }
+    ) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $( $(#[$doc])* $variant, )* }
+
+        impl $name {
+            /// Every choice with the name that sets it.
+            pub const ALL: &'static [($name, &'static str)] =
+                &[$( ($name::$variant, $text), )*];
+
+            /// The name that sets it.
+            pub fn name(self) -> &'static str {
+                match self { $( $name::$variant => $text, )* }
+            }
+        }
+
+        impl $crate::config::Value for $name {
+            fn parse(text: &str) -> Option<Self> {
+                match text { $( $text => Some($name::$variant), )* _ => None }
+            }
+            fn show(&self) -> $crate::config::Shown {
+                $crate::config::Shown::Text(self.name().to_string())
+            }
+            fn legal() -> String {
+                [$( $text, )*].join(" | ")
+            }
+        }
+    };
+}
+
+/// Everything that decides a run, apart from its workload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// Geometry and capacity.
+    pub device: DeviceSettings,
+    /// Times of operations.
+    pub timing: TimingSettings,
+    /// Energy of operations.
+    pub energy: EnergySettings,
+    /// Host queue.
+    pub host: HostSettings,
+    /// Garbage collection of page-mapped blocks.
+    pub gc: GcSettings,
+    /// Where pages and blocks are taken from.
+    pub alloc: AllocSettings,
+    /// What the device does with odd requests.
+    pub io: IoSettings,
+    /// Laws and faults of the flash.
+    pub nand: NandSettings,
+    /// Settings of each scheme in the scheme table.
+    pub scheme: schemes::SchemeSettings,
+}
+
+impl Config {
+    fn groups(&self) -> Vec<(&'static str, &dyn Group)> {
+        let mut groups: Vec<(&'static str, &dyn Group)> = vec![
+            ("device", &self.device),
+            ("timing", &self.timing),
+            ("energy", &self.energy),
+            ("host", &self.host),
+            ("gc", &self.gc),
+            ("alloc", &self.alloc),
+            ("io", &self.io),
+            ("nand", &self.nand),
+        ];
+        groups.extend(self.scheme.groups());
+        groups
+    }
+
+    fn group_mut(&mut self, name: &str) -> Option<&mut dyn Group> {
+        Some(match name {
+            "device" => &mut self.device,
+            "timing" => &mut self.timing,
+            "energy" => &mut self.energy,
+            "host" => &mut self.host,
+            "gc" => &mut self.gc,
+            "alloc" => &mut self.alloc,
+            "io" => &mut self.io,
+            "nand" => &mut self.nand,
+            _ => return self.scheme.group_mut(name),
+        })
+    }
+
+    /// Every setting with value, default, legal range and source.
+    pub fn describe(&self) -> Vec<Described> {
+        self.groups()
+            .iter()
+            .flat_map(|(_, group)| group.describe())
+            .collect()
+    }
+
+    /// Sets `group.key` from text; an unknown key names the nearest known one.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), SettingError> {
+        let unknown = |config: &Config| SettingError::UnknownKey {
+            key: key.to_string(),
+            nearest: config.nearest_key(key),
+        };
+        let Some((group, rest)) = key.split_once('.') else {
+            return Err(unknown(self));
+        };
+        let result = match self.group_mut(group) {
+            Some(found) => found.set(rest, text),
+            None => return Err(unknown(self)),
+        };
+        match result {
+            Err(SettingError::UnknownKey { .. }) => Err(unknown(self)),
+            other => other,
+        }
+    }
+
+    /// The known key most like `key`, if any is alike.
+    pub fn nearest_key(&self, key: &str) -> Option<String> {
+        let keys: Vec<String> = self.describe().into_iter().map(|d| d.key).collect();
+        nearest(key, keys.iter().map(String::as_str)).map(str::to_string)
+    }
+
+    /// Legality of the settings together, and the limits that arrays depend on.
+    pub fn check(&self) -> Result<(), SettingError> {
+        let device = &self.device;
+        if device.page_bytes.0 % 512 != 0 || device.page_bytes.0 / 512 > 64 {
+            return Err(SettingError::Conflict(format!(
+                "device.page_bytes = {} must be a multiple of 512 and at most 32 KiB",
+                device.page_bytes.0
+            )));
+        }
+        let pages = device.physical_blocks() * u64::from(device.pages_per_block);
+        if pages >= u64::from(u32::MAX) - 1 {
+            return Err(SettingError::Conflict(format!(
+                "the device has {pages} physical pages; page numbers are 32 bits wide, so at \
+                 most {} are possible: use larger pages",
+                u32::MAX - 2
+            )));
+        }
+        if device.logical_pages() == 0 {
+            return Err(SettingError::Conflict(
+                "the device exports no page: it has too few blocks".to_string(),
+            ));
+        }
+        if device.logical_pages() >= pages {
+            return Err(SettingError::Conflict(format!(
+                "device.logical_bytes asks for {} pages of {pages} physical ones; some must be \
+                 left over",
+                device.logical_pages()
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The candidate most like `word`, when it is like it at all.
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .map(|candidate| (strsim::jaro_winkler(word, candidate), candidate))
+        .filter(|(score, _)| *score > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}

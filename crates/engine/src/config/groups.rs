@@ -1,0 +1,298 @@
+//! The shared groups of settings: device, timing, energy, host, gc, alloc, io, nand.
+
+use super::value::{Bytes, Duration, Energy, Optional};
+use crate::board::nand::geometry::PlacementOrder;
+use crate::parts::free_pool::FreeOrder;
+use crate::parts::victim::VictimKind;
+use crate::{choices, settings};
+
+settings! {
+    /// Geometry, capacity and memory of the device.
+    pub struct DeviceSettings in "device" {
+        /// Name of the device profile.
+        name: String = "unnamed".to_string(), legal("", |_| true), source("ftlab");
+        /// Channels of the device.
+        channels: u32 = 1, legal("1..=256", |v| (1..=256).contains(v)), source("datasheet");
+        /// Packages per channel.
+        packages: u32 = 1, legal("1..=64", |v| (1..=64).contains(v)), source("datasheet");
+        /// Dies per package.
+        dies: u32 = 1, legal("1..=64", |v| (1..=64).contains(v)), source("datasheet");
+        /// Planes per die.
+        planes: u32 = 1, legal("1..=16", |v| (1..=16).contains(v)), source("datasheet");
+        /// Erase blocks per plane; `--capacity` changes it.
+        blocks_per_plane: u32 = 1024,
+            legal("2..=4294967295", |v| *v >= 2), source("datasheet");
+        /// Pages per erase block (P).
+        pages_per_block: u32 = 64, legal("2..=4096", |v| (2..=4096).contains(v)),
+            source("datasheet");
+        /// Bytes of a page (S).
+        page_bytes: Bytes = Bytes(2048),
+            legal("512 B to 32 KiB", |v| (512..=32768).contains(&v.0)), source("datasheet");
+        /// Bytes of a page's out-of-band area (O).
+        oob_bytes: Bytes = Bytes(64), legal("", |_| true), source("datasheet");
+        /// Physical over logical capacity, less one.
+        over_provisioning: f64 = 0.03125,
+            legal("above 0, up to 100", |v| *v > 0.0 && *v <= 100.0), source("DFTL 2014, 4");
+        /// Exported bytes; auto: physical capacity / (1 + over_provisioning), in whole blocks.
+        logical_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
+        /// SRAM of the controller, for maps and buffers; auto: the scheme's own default.
+        ram_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
+        /// Program/erase cycles that a block endures (SLC about 100 k, MLC about 10 k).
+        endurance_cycles: u64 = 100_000, legal("1 or more", |v| *v >= 1), source("datasheet");
+    }
+}
+
+impl DeviceSettings {
+    /// Planes of the whole device.
+    pub fn plane_count(&self) -> u64 {
+        u64::from(self.channels)
+            * u64::from(self.packages)
+            * u64::from(self.dies)
+            * u64::from(self.planes)
+    }
+
+    /// Erase blocks of the whole device.
+    pub fn physical_blocks(&self) -> u64 {
+        self.plane_count() * u64::from(self.blocks_per_plane)
+    }
+
+    /// Pages that the device exports.
+    pub fn logical_pages(&self) -> u64 {
+        match self.logical_bytes.0 {
+            Some(bytes) => bytes.0 / self.page_bytes.0,
+            None => {
+                let share = 1.0 + self.over_provisioning;
+                // The epsilon keeps 8448 / 1.03125 at 8192 whatever the rounding.
+                let blocks = (self.physical_blocks() as f64 / share + 1e-6) as u64;
+                blocks * u64::from(self.pages_per_block)
+            }
+        }
+    }
+
+    /// Exports at least `bytes` and sizes the flash for it: over-provisioning as set, yet never
+    /// fewer than `minimum_blocks` (the scheme's own minimum).
+    pub fn set_capacity(&mut self, bytes: u64, minimum_blocks: u64) {
+        let block_bytes = self.page_bytes.0 * u64::from(self.pages_per_block);
+        let logical_blocks = bytes.div_ceil(block_bytes).max(1);
+        self.logical_bytes = Optional(Some(Bytes(logical_blocks * block_bytes)));
+        let wanted = (logical_blocks as f64 * (1.0 + self.over_provisioning)).ceil() as u64;
+        let blocks = wanted.max(minimum_blocks);
+        self.blocks_per_plane = blocks.div_ceil(self.plane_count()).max(2) as u32;
+    }
+}
+
+choices! {
+    /// How time passes on the device.
+    pub enum TimingProfile {
+        /// One server: the sum of all operations, as FlashSim charges.
+        Serial = "serial",
+        /// Dies and channels work side by side, as SSDsim and real drives do.
+        Parallel = "parallel",
+    }
+}
+
+settings! {
+    /// How long operations take.
+    pub struct TimingSettings in "timing" {
+        /// One server, or dies and channels side by side.
+        profile: TimingProfile = TimingProfile::Serial, legal("", |_| true), source("spec 1.7");
+        /// Cell to register, one page.
+        read: Duration = Duration(130_900), legal("", |_| true), source("DFTL 2014, Table 2");
+        /// Register to cell, one page.
+        program: Duration = Duration(405_900), legal("", |_| true), source("DFTL 2014, Table 2");
+        /// One block.
+        erase: Duration = Duration(1_500_000), legal("", |_| true), source("DFTL 2014, Table 2");
+        /// One page with its out-of-band area over the channel; added to every page operation.
+        page_transfer: Duration = Duration(0), legal("", |_| true), source("HAT 2010, Table 4");
+        /// Controller and bus, per page of host data.
+        controller_page: Duration = Duration(0), legal("", |_| true), source("spec 5.3");
+        /// Out-of-band read in normal operation (recovery always charges a page read).
+        oob_read: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
+        /// Out-of-band write that marks a page invalid; charged by the serial profile only.
+        oob_write: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
+        /// Whether planes of one die work independently (parallel profile).
+        plane_parallel: bool = false, legal("", |_| true), source("HAT 2010, 4");
+    }
+}
+
+choices! {
+    /// How energy is counted.
+    pub enum EnergyModel {
+        /// So much per operation.
+        PerOperation = "per_operation",
+        /// Voltage times current times busy time.
+        Current = "current",
+    }
+}
+
+settings! {
+    /// Energy of operations.
+    pub struct EnergySettings in "energy" {
+        /// Per operation, or voltage times current times time.
+        model: EnergyModel = EnergyModel::PerOperation, legal("", |_| true), source("spec 1.8");
+        /// One page read (per_operation).
+        read: Energy = Energy(4_720_000), legal("", |_| true), source("DFTL 2014, Table 2");
+        /// One page program (per_operation).
+        program: Energy = Energy(38_040_000), legal("", |_| true), source("DFTL 2014, Table 2");
+        /// One block erase (per_operation).
+        erase: Energy = Energy(527_680_000), legal("", |_| true), source("DFTL 2014, Table 2");
+        /// Supply in millivolts (current).
+        millivolts: u64 = 3300, legal("1..=100000", |v| (1..=100_000).contains(v)),
+            source("HAT 2010, Table 4");
+        /// Flash current while it works, in microamperes (current).
+        flash_microamperes: u64 = 25_000,
+            legal("1..=10000000", |v| (1..=10_000_000).contains(v)), source("HAT 2010, Table 4");
+        /// Whether a flash page operation draws current during its transfer too (current).
+        flash_during_transfer: bool = true, legal("", |_| true), source("spec 1.8");
+    }
+}
+
+settings! {
+    /// The host's side of the device.
+    pub struct HostSettings in "host" {
+        /// Requests that the device holds at once; auto: 1 serial, 32 parallel.
+        queue_depth: Optional<u32> = Optional(None),
+            legal("auto, or 1..=65536", |v| v.0.is_none_or(|d| (1..=65536).contains(&d))),
+            source("ARCHITECTURE 4");
+    }
+}
+
+choices! {
+    /// When garbage is collected.
+    pub enum GcMode {
+        /// Only when a write finds too few free blocks.
+        Foreground = "foreground",
+        /// In gaps between requests; in the foreground only when the last free block is near.
+        Idle = "idle",
+        /// In gaps, and in the foreground at the threshold.
+        Both = "both",
+    }
+}
+
+choices! {
+    /// What a threshold in percent is a share of.
+    pub enum ThresholdBase {
+        /// The blocks of the plane.
+        Plane = "plane",
+        /// The blocks beyond the logical capacity.
+        Spare = "spare",
+    }
+}
+
+choices! {
+    /// Whether the threshold moves.
+    pub enum ThresholdMode {
+        /// As set.
+        Fixed = "fixed",
+        /// Up while victims are cheap, down while they are dear.
+        Adaptive = "adaptive",
+    }
+}
+
+settings! {
+    /// Garbage collection of page-mapped blocks.
+    pub struct GcSettings in "gc" {
+        /// How a victim block is chosen.
+        victim: VictimKind = VictimKind::Greedy, legal("", |_| true), source("spec 1.9");
+        /// Free blocks per plane below which collection starts, a number of blocks or a share
+        /// such as 20%; auto: the scheme's own (ideal_page.gc_low, dftl.gc_threshold_blocks).
+        threshold: String = "auto".to_string(),
+            legal("auto, a number of blocks, or a percentage above 0% and below 100%",
+                |v| crate::parts::page_space::Threshold::parse(v).is_some()),
+            source("DFTL 2014, 3.3");
+        /// What a percentage is a share of.
+        threshold_base: ThresholdBase = ThresholdBase::Plane, legal("", |_| true),
+            source("HAT 2010, 4");
+        /// Fixed, or adaptive between the threshold and gc.threshold_max.
+        threshold_mode: ThresholdMode = ThresholdMode::Fixed, legal("", |_| true),
+            source("DFTL 2014, 3.3: adjustable, rule ours");
+        /// Highest threshold in blocks per plane that the adaptive rule may reach.
+        threshold_max: u32 = 16, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
+            source("ftlab");
+        /// In the foreground, in idle gaps, or both.
+        mode: GcMode = GcMode::Foreground, legal("", |_| true), source("spec 1.7");
+        /// In idle gaps, collect while fewer than this many times the threshold are free.
+        idle_factor: u32 = 2, legal("1..=1000", |v| (1..=1000).contains(v)), source("ftlab");
+        /// Whether collected pages go to a write frontier of their own.
+        separate_frontiers: bool = false, legal("", |_| true), source("spec 2.1: FlashSim shares");
+        /// Candidates that d_choices draws.
+        choices: u32 = 10, legal("1..=10000", |v| (1..=10_000).contains(v)),
+            source("Van Houdt 2013");
+        /// Oldest blocks that windowed_greedy looks at.
+        window: u32 = 64, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
+            source("Hu et al. 2009");
+    }
+}
+
+settings! {
+    /// Where pages and blocks are taken from.
+    pub struct AllocSettings in "alloc" {
+        /// How the planes take turns for host writes.
+        order: PlacementOrder = PlacementOrder::ChannelDiePlane, legal("", |_| true),
+            source("HAT 2010, 4; SSDsim");
+        /// Which free block is taken next.
+        policy: FreeOrder = FreeOrder::MinErase, legal("", |_| true), source("spec 1.2");
+    }
+}
+
+choices! {
+    /// What a write of part of a page does.
+    pub enum PartialWrite {
+        /// Counts as a whole page, as FlashSim does.
+        WholePage = "whole_page",
+        /// Reads the old page first when some of its sectors survive.
+        Rmw = "rmw",
+    }
+}
+
+choices! {
+    /// What a read of a page that was never written does.
+    pub enum UnwrittenRead {
+        /// Costs one page read, as FlashSim does.
+        ChargeRead = "charge_read",
+        /// Costs nothing and returns zeros.
+        ZeroFree = "zero_free",
+        /// Such pages are written before the run, as SSDsim does; the rest is charged.
+        Preload = "preload",
+    }
+}
+
+settings! {
+    /// What the device does with odd requests.
+    pub struct IoSettings in "io" {
+        /// A write of part of a page.
+        partial_write: PartialWrite = PartialWrite::WholePage, legal("", |_| true),
+            source("spec 1.3");
+        /// A read of a page that was never written.
+        unwritten_read: UnwrittenRead = UnwrittenRead::ChargeRead, legal("", |_| true),
+            source("spec 1.3");
+        /// Whether trims are obeyed (off: counted and ignored, as in the papers' simulators).
+        trim: bool = true, legal("", |_| true), source("spec 1.3");
+    }
+}
+
+choices! {
+    /// In what order pages of a block may be programmed.
+    pub enum ProgramOrder {
+        /// Any free page, as the papers' simulators allow.
+        Off = "off",
+        /// Upwards; gaps may be left.
+        AscendingGapsOk = "ascending_gaps_ok",
+        /// Upwards without a gap, as large-block parts demand.
+        Strict = "strict",
+    }
+}
+
+settings! {
+    /// Laws and faults of the flash.
+    pub struct NandSettings in "nand" {
+        /// In what order pages of a block may be programmed.
+        enforce_order: ProgramOrder = ProgramOrder::Off, legal("", |_| true), source("spec 1.2");
+        /// Share of programs that fail and make their block read-only.
+        program_failure_rate: f64 = 0.0,
+            legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");
+        /// Share of erases that fail and retire their block.
+        erase_failure_rate: f64 = 0.0,
+            legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");
+    }
+}

@@ -1,0 +1,359 @@
+//! Counts by operation and cause, histograms and windows; derives nothing.
+//!
+//! What is a ratio, a percentile or a joule is worked out by the report, from these.
+
+mod latency;
+mod windows;
+
+pub use latency::{LatencyMeter, LatencyStatistics};
+pub use windows::{Window, Windows};
+
+use crate::board::nand::geometry::Geometry;
+use crate::request::{Completion, Op};
+
+macro_rules! named {
+    ($(#[$outer:meta])* pub enum $name:ident { $( $(#[$doc:meta])* $variant:ident = $text:literal, )* }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $( $(#[$doc])* $variant, )* }
+
+        impl $name {
+            /// Every one, in the order of results.
+            pub const ALL: &'static [$name] = &[$( $name::$variant, )*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// Its name in results.
+            pub fn name(self) -> &'static str {
+                match self { $( $name::$variant => $text, )* }
+            }
+        }
+    };
+}
+
+named! {
+    /// Why an operation was done. The numbers are the columns of DFTL 2014, Table 5.
+    pub enum Cause {
+        /// The page that the host asked for.
+        Host = "host",
+        /// Reading the map for a request, writing back what made room for it: (3), (7).
+        Translate = "translate",
+        /// Moving data out of a victim: (1), (5).
+        Gc = "gc",
+        /// Moving map pages out of a victim: (2), (6).
+        GcMapBlock = "gc_map_block",
+        /// Telling the map where a victim's data went: (4), (8).
+        GcMapUpdate = "gc_map_update",
+        /// Merging log blocks with data blocks.
+        Merge = "merge",
+        /// Moving data between areas of a scheme.
+        Migrate = "migrate",
+        /// Changing how data is mapped.
+        Convert = "convert",
+        /// Filling pages that nobody asked to write.
+        Pad = "pad",
+        /// Reading what a partial write must keep.
+        ReadModifyWrite = "read_modify_write",
+        /// Recording trims.
+        Trim = "trim",
+        /// Saving RAM tables so that recovery need not scan everything.
+        Checkpoint = "checkpoint",
+        /// Levelling wear.
+        Wear = "wear",
+        /// Bringing the device back after a power cut.
+        Recover = "recover",
+    }
+}
+
+named! {
+    /// What a block was when it was erased.
+    pub enum BlockRole {
+        /// It held data.
+        Data = "data",
+        /// It held parts of a map, checkpoints or trim records.
+        Map = "map",
+        /// It was a log block.
+        Log = "log",
+    }
+}
+
+named! {
+    /// What the gate cannot see.
+    pub enum Event {
+        /// Host reads of pages that were never written.
+        UnwrittenReads = "unwritten_reads",
+        /// Look-ups of the cached map.
+        MapLookups = "map_lookups",
+        /// Look-ups that were answered from the cache.
+        MapHits = "map_hits",
+        /// Entries that left the cache unchanged.
+        EvictClean = "evict_clean",
+        /// Entries that left the cache changed, each with a map write.
+        EvictDirty = "evict_dirty",
+        /// Changed entries that a neighbour's map write took along.
+        BatchedEvictions = "batched_evictions",
+        /// Entries loaded before anybody asked.
+        PrefetchedEntries = "prefetched_entries",
+        /// Map entries that garbage collection changed in the cache alone (lazy copying).
+        LazyUpdates = "lazy_updates",
+        /// Checkpoints completed.
+        Checkpoints = "checkpoints",
+        /// Changed map entries that a power cut lost.
+        LostMapEntries = "lost_map_entries",
+        /// Log writes appended to random log blocks.
+        RandomLogWrites = "random_log_writes",
+        /// Log writes appended to sequential log blocks.
+        SequentialLogWrites = "sequential_log_writes",
+        /// Sequential log blocks opened.
+        SequentialLogOpens = "sequential_log_opens",
+        /// Writes that went straight to their place in a data block.
+        InPlaceWrites = "in_place_writes",
+        /// Log blocks reclaimed without a merge, every page being superseded.
+        DeadLogBlocks = "dead_log_blocks",
+        /// Candidates that victim searches compared.
+        VictimSearchSteps = "victim_search_steps",
+        /// Victims reclaimed in idle gaps.
+        IdleVictims = "idle_victims",
+        /// Programs that failed.
+        ProgramFailures = "program_failures",
+        /// Erases that failed.
+        EraseFailures = "erase_failures",
+    }
+}
+
+/// Counts of merges, and of page-mapped victims under the same names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merges {
+    /// Nothing was copied.
+    pub switch: u64,
+    /// Some pages were copied.
+    pub partial: u64,
+    /// Log blocks merged in full (page-mapped: victims with every page valid, which never happens).
+    pub full: u64,
+    /// Data blocks rebuilt by full merges.
+    pub full_data_blocks: u64,
+    /// Full merges by number of data blocks.
+    pub associativity: Vec<u64>,
+}
+
+/// What the host asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostCounts {
+    /// Requests by operation: read, write, trim, flush.
+    pub requests: [u64; 4],
+    /// Requests completed.
+    pub completed: u64,
+    /// Pages by operation: read, write, trim.
+    pub pages: [u64; 3],
+    /// Sectors by operation: read, write, trim.
+    pub sectors: [u64; 3],
+}
+
+impl HostCounts {
+    /// Requests of all kinds.
+    pub fn total_requests(&self) -> u64 {
+        self.requests.iter().sum()
+    }
+}
+
+/// All counts of a run.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    reads: [u64; Cause::COUNT],
+    programs: [u64; Cause::COUNT],
+    erases: [u64; BlockRole::COUNT],
+    erases_by_cause: [u64; Cause::COUNT],
+    /// Reads and programs that no host page is, and erases: what windows show as GC.
+    overhead_programs: u64,
+    total_erases: u64,
+    oob_reads: u64,
+    events: [u64; Event::COUNT],
+    merges: Merges,
+    host: HostCounts,
+    latency: LatencyMeter,
+    windows: Windows,
+}
+
+impl Meter {
+    /// Zeroes for a device.
+    pub fn new(geometry: &Geometry) -> Self {
+        Meter {
+            reads: [0; Cause::COUNT],
+            programs: [0; Cause::COUNT],
+            erases: [0; BlockRole::COUNT],
+            erases_by_cause: [0; Cause::COUNT],
+            overhead_programs: 0,
+            total_erases: 0,
+            oob_reads: 0,
+            events: [0; Event::COUNT],
+            merges: Merges {
+                switch: 0,
+                partial: 0,
+                full: 0,
+                full_data_blocks: 0,
+                associativity: vec![0; geometry.pages_per_block as usize + 1],
+            },
+            host: HostCounts::default(),
+            latency: LatencyMeter::new(),
+            windows: Windows::new(),
+        }
+    }
+
+    /// Page reads by cause.
+    pub fn reads(&self, cause: Cause) -> u64 {
+        self.reads[cause as usize]
+    }
+
+    /// Page programs by cause.
+    pub fn programs(&self, cause: Cause) -> u64 {
+        self.programs[cause as usize]
+    }
+
+    /// Page reads of all causes.
+    pub fn total_reads(&self) -> u64 {
+        self.reads.iter().sum()
+    }
+
+    /// Page programs of all causes.
+    pub fn total_programs(&self) -> u64 {
+        self.programs.iter().sum()
+    }
+
+    /// Block erases by role.
+    pub fn erases(&self, role: BlockRole) -> u64 {
+        self.erases[role as usize]
+    }
+
+    /// Block erases by cause.
+    pub fn erases_by_cause(&self, cause: Cause) -> u64 {
+        self.erases_by_cause[cause as usize]
+    }
+
+    /// Block erases of all roles.
+    pub fn total_erases(&self) -> u64 {
+        self.total_erases
+    }
+
+    /// Out-of-band areas read.
+    pub fn oob_reads(&self) -> u64 {
+        self.oob_reads
+    }
+
+    /// How often an event was named.
+    pub fn events(&self, event: Event) -> u64 {
+        self.events[event as usize]
+    }
+
+    /// Merges and victims.
+    pub fn merges(&self) -> &Merges {
+        &self.merges
+    }
+
+    /// The host's requests.
+    pub fn host(&self) -> &HostCounts {
+        &self.host
+    }
+
+    /// Response times.
+    pub fn latency(&self) -> &LatencyMeter {
+        &self.latency
+    }
+
+    /// Response time and collection over simulated time.
+    pub fn windows(&self) -> &Windows {
+        &self.windows
+    }
+
+    #[inline]
+    pub(crate) fn read(&mut self, cause: Cause) {
+        self.reads[cause as usize] += 1;
+    }
+
+    #[inline]
+    pub(crate) fn program(&mut self, cause: Cause) {
+        self.programs[cause as usize] += 1;
+        self.overhead_programs += u64::from(cause != Cause::Host);
+    }
+
+    #[inline]
+    pub(crate) fn erase(&mut self, role: BlockRole, cause: Cause) {
+        self.erases[role as usize] += 1;
+        self.erases_by_cause[cause as usize] += 1;
+        self.total_erases += 1;
+    }
+
+    #[inline]
+    pub(crate) fn oob_read(&mut self) {
+        self.oob_reads += 1;
+    }
+
+    #[inline]
+    pub(crate) fn event(&mut self, event: Event, count: u64) {
+        self.events[event as usize] += count;
+    }
+
+    #[inline]
+    pub(crate) fn victim(&mut self, copied: u32, pages_per_block: u32) {
+        match copied {
+            0 => self.merges.switch += 1,
+            n if n < pages_per_block => self.merges.partial += 1,
+            _ => self.merges.full += 1,
+        }
+    }
+
+    pub(crate) fn merge_switch(&mut self) {
+        self.merges.switch += 1;
+    }
+
+    pub(crate) fn merge_partial(&mut self) {
+        self.merges.partial += 1;
+    }
+
+    pub(crate) fn merge_full(&mut self, data_blocks: u32) {
+        self.merges.full += 1;
+        self.merges.full_data_blocks += u64::from(data_blocks);
+        let last = self.merges.associativity.len() - 1;
+        self.merges.associativity[(data_blocks as usize).min(last)] += 1;
+    }
+
+    #[inline]
+    pub(crate) fn request(&mut self, op: Op, pages: u64, sectors: u64) {
+        let kind = op as usize;
+        self.host.requests[kind] += 1;
+        if kind < 3 {
+            self.host.pages[kind] += pages;
+            self.host.sectors[kind] += sectors;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn complete(&mut self, op: Op, completion: &Completion) {
+        self.host.completed += 1;
+        self.latency.record(op, completion);
+        let written = self.host.pages[Op::Write as usize];
+        let overhead = (written, self.overhead_programs, self.total_erases);
+        self.windows.record(completion, overhead);
+    }
+
+    pub(crate) fn reset(&mut self) {
+        self.reads.fill(0);
+        self.programs.fill(0);
+        self.erases.fill(0);
+        self.erases_by_cause.fill(0);
+        self.overhead_programs = 0;
+        self.total_erases = 0;
+        self.oob_reads = 0;
+        self.events.fill(0);
+        let merges = &mut self.merges;
+        (
+            merges.switch,
+            merges.partial,
+            merges.full,
+            merges.full_data_blocks,
+        ) = (0, 0, 0, 0);
+        merges.associativity.fill(0);
+        self.host = HostCounts::default();
+        self.latency.reset();
+        self.windows.reset();
+    }
+}

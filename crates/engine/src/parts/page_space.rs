@@ -1,0 +1,621 @@
+//! Blocks of a page-mapped scheme: per plane a free pool, write frontiers, victims and their
+//! collection.
+//!
+//! The owner of the map is told (logical, old, new) of every page that collection moves and
+//! updates its map in its own words. Collection never calls itself: what the owner writes before
+//! the victim is erased comes out of the reserve that the threshold keeps.
+//!
+//! A frontier's full block becomes a candidate when the next block is opened. Where collection is
+//! due it runs at that moment, before the next block is taken: the rule of FlashSim (spec 2.1).
+
+use crate::board::Board;
+use crate::board::nand::Nand;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::geometry::PlacementOrder;
+use crate::board::nand::state::{OobRead, PageKind};
+use crate::board::when::When;
+use crate::config::{Config, GcMode, ThresholdBase, ThresholdMode};
+use crate::meter::{BlockRole, Cause, Event};
+use crate::parts::free_pool::FreePool;
+use crate::parts::victim::{VictimContext, Victims};
+use crate::rng::{Purpose, Rng};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, zeroed};
+
+/// What is written to a frontier of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Host data, and moved data too unless `gc.separate_frontiers`.
+    Data = 0,
+    /// Moved data under `gc.separate_frontiers`.
+    MovedData = 1,
+    /// Map pages, checkpoints, trim records.
+    Map = 2,
+}
+
+const STREAMS: usize = 3;
+
+impl Stream {
+    fn role(self) -> BlockRole {
+        match self {
+            Stream::Data | Stream::MovedData => BlockRole::Data,
+            Stream::Map => BlockRole::Map,
+        }
+    }
+}
+
+/// A page that collection moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Logical number of the page, of the map part, of the record.
+    pub logical: u32,
+    /// What the page is.
+    pub kind: PageKind,
+    /// Where it was.
+    pub old: Ppn,
+    /// Where it is.
+    pub new: Ppn,
+}
+
+/// Who keeps the map of the pages in the space.
+pub trait PageOwner {
+    /// A page was moved; the old copy is about to be erased.
+    fn moved(&mut self, board: &mut Board, page: Moved);
+
+    /// Every valid page of a data victim was moved; what must reach flash before the erase goes
+    /// out now.
+    fn before_erase(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault>;
+}
+
+/// The threshold of free blocks as written in the settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// The scheme's own.
+    Auto,
+    /// Blocks per plane.
+    Blocks(u32),
+    /// A share of `gc.threshold_base`.
+    Share(f64),
+}
+
+impl Threshold {
+    /// Reads `auto`, `4` or `20%`.
+    pub fn parse(text: &str) -> Option<Threshold> {
+        if text == "auto" {
+            return Some(Threshold::Auto);
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            let share = percent.trim().parse::<f64>().ok()? / 100.0;
+            return (share > 0.0 && share < 1.0).then_some(Threshold::Share(share));
+        }
+        text.parse()
+            .ok()
+            .filter(|&blocks| blocks > 0)
+            .map(Threshold::Blocks)
+    }
+
+    /// Free blocks per plane below which collection starts, never below `floor`, the least that
+    /// keeps the scheme from running dry.
+    pub fn resolve(config: &Config, own: u32, floor: u32) -> u32 {
+        let device = &config.device;
+        let parsed = Threshold::parse(&config.gc.threshold).expect("checked when it was set");
+        let blocks = match parsed {
+            Threshold::Auto => own,
+            Threshold::Blocks(blocks) => blocks,
+            Threshold::Share(share) => {
+                let per_plane = u64::from(device.blocks_per_plane);
+                let base = match config.gc.threshold_base {
+                    ThresholdBase::Plane => per_plane,
+                    ThresholdBase::Spare => {
+                        let logical = device
+                            .logical_pages()
+                            .div_ceil(u64::from(device.pages_per_block) * device.plane_count());
+                        per_plane.saturating_sub(logical)
+                    }
+                };
+                (share * base as f64).ceil() as u32
+            }
+        };
+        blocks.max(floor)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Frontier {
+    block: Option<BlockId>,
+    next: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Plane {
+    free: FreePool,
+    victims: Victims,
+    frontiers: [Frontier; STREAMS],
+    threshold: u32,
+    valid: u32,
+}
+
+/// The blocks of a page-mapped scheme.
+#[derive(Clone, Debug)]
+pub struct PageSpace {
+    planes: Vec<Plane>,
+    /// Stream of each block plus one; 0 for a block that is not in use.
+    stream_of: Vec<u8>,
+    order: PlacementOrder,
+    mode: GcMode,
+    moved_data: Stream,
+    threshold: (u32, u32),
+    adaptive: bool,
+    idle_factor: u32,
+    idle_turn: u32,
+    pages_per_block: u32,
+    blocks_per_plane: u32,
+    rng: Rng,
+}
+
+/// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
+const EMERGENCY_BLOCKS: u32 = 3;
+
+impl PageSpace {
+    /// An erased device; `threshold` as resolved for the scheme.
+    pub fn new(board: &Board, config: &Config, threshold: u32, seed: u64) -> Self {
+        let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        for (index, plane) in space.planes.iter_mut().enumerate() {
+            let id = PlaneId(index as u32);
+            plane.free = FreePool::untouched(board.nand(), id, config.alloc.policy);
+        }
+        space
+    }
+
+    fn without_blocks(board: &Board, config: &Config, threshold: u32, seed: u64) -> Self {
+        let nand = board.nand();
+        let geometry = nand.geometry();
+        let plane = |index: u32| {
+            let plane = PlaneId(index);
+            let context = VictimContext {
+                nand,
+                plane,
+                settings: &config.gc,
+            };
+            Plane {
+                free: FreePool::empty(nand, plane, config.alloc.policy),
+                victims: Victims::new(&context),
+                frontiers: [Frontier::default(); STREAMS],
+                threshold,
+                valid: 0,
+            }
+        };
+        PageSpace {
+            planes: (0..geometry.planes()).map(plane).collect(),
+            stream_of: zeroed(geometry.blocks() as usize),
+            order: config.alloc.order,
+            mode: config.gc.mode,
+            moved_data: if config.gc.separate_frontiers {
+                Stream::MovedData
+            } else {
+                Stream::Data
+            },
+            threshold: (threshold, config.gc.threshold_max.max(threshold)),
+            adaptive: config.gc.threshold_mode == ThresholdMode::Adaptive,
+            idle_factor: config.gc.idle_factor,
+            idle_turn: 0,
+            pages_per_block: geometry.pages_per_block,
+            blocks_per_plane: geometry.blocks_per_plane,
+            rng: Rng::new(seed, Purpose::Victim),
+        }
+    }
+
+    /// Blocks per plane that a scheme needs beside its data: reserve, open blocks, one spare.
+    pub fn reserve(threshold: u32, streams: u32) -> u32 {
+        threshold + streams + 1
+    }
+
+    /// Free blocks of the plane that has fewest, and the count below which it collects.
+    pub fn room(&self) -> (u32, u32) {
+        self.planes
+            .iter()
+            .map(|plane| (plane.free.len(), plane.threshold))
+            .min()
+            .expect("a device has a plane")
+    }
+
+    /// The plane that takes a host page.
+    #[inline]
+    pub fn place(&self, nand: &Nand, lpn: Lpn) -> PlaneId {
+        if self.planes.len() == 1 {
+            return PlaneId(0);
+        }
+        if self.order != PlacementOrder::Dynamic {
+            return nand.geometry().static_plane(self.order, lpn.0);
+        }
+        // Among planes that are free at the same time the emptiest takes the page, so that no
+        // plane fills up with valid pages while others have room.
+        let full =
+            (self.blocks_per_plane - Self::reserve(self.threshold.0, 2)) * self.pages_per_block;
+        let key = |index: usize| {
+            let plane = &self.planes[index];
+            let free_from = nand.plane_free_from(PlaneId(index as u32));
+            (plane.valid >= full, free_from, plane.valid)
+        };
+        let best = (0..self.planes.len()).min_by_key(|&index| key(index));
+        PlaneId(best.expect("a device has a plane") as u32)
+    }
+
+    /// Marks a page as superseded.
+    #[inline]
+    pub fn invalidate(&mut self, board: &mut Board, ppn: Ppn) {
+        let valid = board.nand_mut().invalidate(ppn);
+        self.note_invalid(board.nand(), ppn, valid);
+    }
+
+    /// A page became invalid inside the gate (a payload page that was replaced or copied).
+    #[inline]
+    pub fn note_invalid(&mut self, nand: &Nand, ppn: Ppn, valid: u32) {
+        let block = nand.geometry().block_of(ppn);
+        let plane = &mut self.planes[nand.geometry().plane_of_block(block).index()];
+        plane.valid -= 1;
+        plane.victims.invalidated(block, valid);
+    }
+
+    /// Makes sure that `stream` has a page to write in `plane`, collecting garbage first where it
+    /// is due. Writes start from the returned moment.
+    #[inline]
+    pub fn make_room<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (plane, stream): (PlaneId, Stream),
+        after: When,
+    ) -> Result<When, Fault> {
+        let frontier = &self.planes[plane.index()].frontiers[stream as usize];
+        if frontier.block.is_some() && frontier.next < self.pages_per_block {
+            return Ok(after);
+        }
+        self.close(board.nand(), plane, stream);
+        let limit = match self.mode {
+            GcMode::Idle => self.planes[plane.index()].threshold.min(EMERGENCY_BLOCKS),
+            GcMode::Foreground | GcMode::Both => self.planes[plane.index()].threshold,
+        };
+        if self.planes[plane.index()].free.len() >= limit {
+            return Ok(after);
+        }
+        self.collect_until(board, owner, plane, limit, after)
+    }
+
+    #[cold]
+    fn collect_until<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        limit: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        // Every collection gains at least one page; this many gain a whole plane.
+        let most = self.blocks_per_plane.saturating_mul(self.pages_per_block);
+        for _ in 0..most {
+            if self.planes[plane.index()].free.len() >= limit {
+                break;
+            }
+            let Some(victim) = self.choose(board, plane) else {
+                if self.planes[plane.index()].free.len() == 0 {
+                    return Err(self.out_of_blocks(board, plane));
+                }
+                break;
+            };
+            when = self.collect(board, owner, victim, when)?;
+        }
+        Ok(when)
+    }
+
+    /// Collects one victim while the device is idle; `None` when there is nothing worth doing.
+    pub fn collect_idle<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        if self.mode == GcMode::Foreground {
+            return Ok(None);
+        }
+        for _ in 0..self.planes.len() {
+            let plane = PlaneId(self.idle_turn % self.planes.len() as u32);
+            self.idle_turn = (self.idle_turn + 1) % self.planes.len() as u32;
+            let known = &self.planes[plane.index()];
+            if known.free.len() >= known.threshold.saturating_mul(self.idle_factor)
+                || known.free.len() < 2
+            {
+                continue;
+            }
+            // Idle time is free, erase cycles are not: a victim must be at least half garbage.
+            let victim = self
+                .choose(board, plane)
+                .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block);
+            if let Some(victim) = victim {
+                board.event(Event::IdleVictims, 1);
+                return self.collect(board, owner, victim, after).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn choose(&mut self, board: &mut Board, plane: PlaneId) -> Option<BlockId> {
+        let choice = self.planes[plane.index()]
+            .victims
+            .choose(board.nand(), &mut self.rng);
+        board.event(Event::VictimSearchSteps, u64::from(choice.steps));
+        choice.victim
+    }
+
+    /// Moves every valid page of a victim, lets the owner finish, and erases it.
+    fn collect<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        self.planes[plane.index()].victims.removed(victim);
+        let is_map = self.stream_of[victim.index()] == Stream::Map as u8 + 1;
+        let (stream, cause) = if is_map {
+            (Stream::Map, Cause::GcMapBlock)
+        } else {
+            (self.moved_data, Cause::Gc)
+        };
+        let mut copied = 0;
+        let mut done = after;
+        let mut offset = 0;
+        while let Some(old) = board.nand().state().next_valid(victim, offset) {
+            offset = board.geometry().offset_of(old) + 1;
+            let OobRead::Written(oob) = board.nand().state().oob(old) else {
+                unreachable!("a valid page is readable");
+            };
+            let (new, moved) = self.program(board, plane, stream, |board, new| {
+                board.copy(old, new, oob.kind, cause, after)
+            })?;
+            done = done.join(moved);
+            if oob.kind.is_host_data() {
+                board.nand_mut().invalidate(old);
+            }
+            self.planes[plane.index()].valid -= 1;
+            owner.moved(
+                board,
+                Moved {
+                    logical: oob.logical,
+                    kind: oob.kind,
+                    old,
+                    new,
+                },
+            );
+            copied += 1;
+        }
+        if !is_map && copied > 0 {
+            done = owner.before_erase(self, board, plane, done)?;
+        }
+        board.victim(copied);
+        self.adapt(plane, copied);
+        self.stream_of[victim.index()] = 0;
+        let role = if is_map {
+            BlockRole::Map
+        } else {
+            BlockRole::Data
+        };
+        self.release(board, victim, role, cause, done)
+    }
+
+    /// Erases a block that holds nothing valid and puts it back into the free pool, or retires it.
+    fn release(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        role: BlockRole,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(block);
+        match board.erase(block, role, cause, after) {
+            Ok(done) => {
+                self.planes[plane.index()].free.put(board.nand(), block);
+                Ok(done)
+            }
+            Err(Fault::EraseFailed(_)) => {
+                board.event(Event::EraseFailures, 1);
+                Ok(after)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The threshold follows what victims cost: a block lower after one that was mostly valid (wait
+    /// for more pages to die), a block higher after one that was mostly garbage (keep a reserve for
+    /// bursts). DFTL 2014, 3.3 says that it can be adjusted, not how; the rule is ours.
+    fn adapt(&mut self, plane: PlaneId, copied: u32) {
+        if !self.adaptive {
+            return;
+        }
+        let (lowest, highest) = self.threshold;
+        let threshold = &mut self.planes[plane.index()].threshold;
+        if copied * 2 >= self.pages_per_block {
+            *threshold = (*threshold - 1).max(lowest);
+        } else if copied * 4 <= self.pages_per_block {
+            *threshold = (*threshold + 1).min(highest);
+        }
+    }
+
+    /// Programs the next page of a stream; a failed program closes its block (its other pages
+    /// stay readable until it is collected and retired) and the next block is tried.
+    #[inline]
+    pub fn program(
+        &mut self,
+        board: &mut Board,
+        plane: PlaneId,
+        stream: Stream,
+        mut program: impl FnMut(&mut Board, Ppn) -> Result<When, Fault>,
+    ) -> Result<(Ppn, When), Fault> {
+        loop {
+            let ppn = self.next_page(board, plane, stream)?;
+            match program(board, ppn) {
+                Ok(done) => {
+                    self.planes[plane.index()].valid += 1;
+                    return Ok((ppn, done));
+                }
+                Err(Fault::ProgramFailed(_)) => {
+                    board.event(Event::ProgramFailures, 1);
+                    self.close(board.nand(), plane, stream);
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    #[inline]
+    fn next_page(&mut self, board: &Board, plane: PlaneId, stream: Stream) -> Result<Ppn, Fault> {
+        let frontier = self.planes[plane.index()].frontiers[stream as usize];
+        if frontier.block.is_none() || frontier.next == self.pages_per_block {
+            self.close(board.nand(), plane, stream);
+            self.open(board, plane, stream)?;
+        }
+        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        let block = frontier.block.expect("opened above");
+        let ppn = board.geometry().page(block, frontier.next);
+        frontier.next += 1;
+        Ok(ppn)
+    }
+
+    fn open(&mut self, board: &Board, plane: PlaneId, stream: Stream) -> Result<(), Fault> {
+        let Some(block) = self.planes[plane.index()].free.take() else {
+            return Err(self.out_of_blocks(board, plane));
+        };
+        self.stream_of[block.index()] = stream as u8 + 1;
+        self.planes[plane.index()].frontiers[stream as usize] = Frontier {
+            block: Some(block),
+            next: 0,
+        };
+        Ok(())
+    }
+
+    /// The frontier's block becomes a candidate.
+    fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
+        let plane = &mut self.planes[plane.index()];
+        if let Some(block) = plane.frontiers[stream as usize].block.take() {
+            plane.victims.closed(nand, block);
+        }
+    }
+
+    #[cold]
+    fn out_of_blocks(&self, board: &Board, plane: PlaneId) -> Fault {
+        let retired = board.nand().retired_blocks();
+        if retired > 0 {
+            return Fault::WornOut {
+                retired_blocks: retired,
+            };
+        }
+        let known = &self.planes[plane.index()];
+        let open = known.frontiers.iter().filter(|f| f.block.is_some()).count() as u32;
+        Fault::DeviceFull {
+            free_blocks: known.free.len(),
+            candidates: self.blocks_per_plane - known.free.len() - open,
+        }
+    }
+
+    /// Blocks that a stream has open, for checkpoints.
+    pub fn open_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.planes
+            .iter()
+            .flat_map(|plane| plane.frontiers.iter().filter_map(|f| f.block))
+    }
+
+    /// After a power cut, once the owner has marked valid pages: sorts blocks into free ones,
+    /// candidates and frontiers, erasing what an interrupted erase left undefined. Of the
+    /// half-written blocks of a stream the emptiest goes on being written; the others wait for
+    /// their collection.
+    pub fn recover(
+        board: &mut Board,
+        config: &Config,
+        threshold: u32,
+        seed: u64,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        let mut when = after;
+        for plane in 0..board.geometry().planes() {
+            let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
+            for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
+                let block = BlockId(number);
+                let known = *board.nand().state().block(block);
+                if known.retired {
+                    continue;
+                }
+                if !known.touched && untouched == number + 1 {
+                    untouched = number;
+                    continue;
+                }
+                when = space.sort_block(board, block, when)?;
+            }
+            space.planes[plane as usize].free.untouched_from(untouched);
+        }
+        Ok((space, when))
+    }
+
+    fn sort_block(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let known = *board.nand().state().block(block);
+        let plane = board.geometry().plane_of_block(block);
+        if known.programmed == 0 {
+            self.planes[plane.index()].free.put(board.nand(), block);
+            return Ok(after);
+        }
+        let mut stream = Self::stream_on_flash(board.nand(), block);
+        if known.valid == 0 {
+            return self.release(board, block, stream.role(), Cause::Recover, after);
+        }
+        let known_plane = &mut self.planes[plane.index()];
+        known_plane.valid += known.valid;
+        let open = known.top < self.pages_per_block && !known.read_only;
+        let taken = |stream: Stream| known_plane.frontiers[stream as usize].block.is_some();
+        if open && stream == Stream::Data && taken(Stream::Data) {
+            stream = self.moved_data;
+        }
+        self.stream_of[block.index()] = stream as u8 + 1;
+        let frontier = self.planes[plane.index()].frontiers[stream as usize];
+        if open && (frontier.block.is_none() || known.top < frontier.next) {
+            self.close(board.nand(), plane, stream);
+            self.planes[plane.index()].frontiers[stream as usize] = Frontier {
+                block: Some(block),
+                next: known.top,
+            };
+        } else {
+            self.planes[plane.index()]
+                .victims
+                .closed(board.nand(), block);
+        }
+        Ok(after)
+    }
+
+    /// What a block was written with, from the first readable page.
+    fn stream_on_flash(nand: &Nand, block: BlockId) -> Stream {
+        let geometry = nand.geometry();
+        let kind = (0..geometry.pages_per_block).find_map(|offset| {
+            match nand.state().oob(geometry.page(block, offset)) {
+                OobRead::Written(oob) => Some(oob.kind),
+                OobRead::Free | OobRead::Torn => None,
+            }
+        });
+        if kind.is_none_or(PageKind::is_host_data) {
+            Stream::Data
+        } else {
+            Stream::Map
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The schemes: what every one of them must do, and THE table of those that exist.
+//!
+//! A new scheme is one file beside this one, its `mod` line and its row in the table. Names on the
+//! command line, in results and in tests come from the table.
+
+pub mod ideal_page;
+
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::when::When;
+use crate::config::{Config, Group, SettingError, nearest};
+use crate::request::PageIo;
+use crate::ssd::{Device, Ssd};
+use crate::units::{Lpn, Ppn, Tag};
+
+/// Where a scheme comes from and what it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// Name in the table.
+    pub name: &'static str,
+    /// Title of the paper.
+    pub title: &'static str,
+    /// Its authors.
+    pub authors: &'static str,
+    /// Where it was published.
+    pub venue: &'static str,
+    /// When.
+    pub year: u32,
+    /// Sections that are implemented.
+    pub sections: &'static str,
+    /// Where the implementation departs from it, and why.
+    pub deviations: &'static [&'static str],
+    /// Its family.
+    pub family: Family,
+    /// How it appears in a classification such as DFTL 2014, Table 1.
+    pub class: Classification,
+}
+
+crate::choices! {
+    /// Families of schemes.
+    pub enum Family {
+        /// The whole page table in memory.
+        Page = "page",
+        /// Blocks are mapped as a whole.
+        Block = "block",
+        /// Blocks are mapped as a whole, updates go to page-mapped log blocks.
+        LogBlock = "log_block",
+        /// The page table is on flash, a part of it cached.
+        CachedMap = "cached_map",
+        /// Map and data share the memory.
+        RamManaging = "ram_managing",
+    }
+}
+
+/// A row of DFTL 2014, Table 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Classification {
+    /// Block, hybrid or page.
+    pub kind: &'static str,
+    /// What one map entry covers.
+    pub granularity: &'static str,
+    /// How the update blocks are divided.
+    pub update_blocks: &'static str,
+    /// Data blocks to update blocks.
+    pub associativity: &'static str,
+    /// Whether full merges happen.
+    pub full_merge: bool,
+}
+
+/// A memory that a structure lives in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Memory {
+    /// SRAM of the controller: what `--ram` bounds.
+    Sram,
+    /// DRAM beside the controller.
+    Dram,
+    /// Phase-change memory.
+    Pcm,
+    /// Memory of the host.
+    Host,
+}
+
+impl Memory {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Memory::Sram => "sram",
+            Memory::Dram => "dram",
+            Memory::Pcm => "pcm",
+            Memory::Host => "host",
+        }
+    }
+}
+
+/// Bytes of one structure of a scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RamUse {
+    /// The structure.
+    pub structure: &'static str,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Where it lives.
+    pub memory: Memory,
+}
+
+/// Where the newest version of a logical page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// On flash.
+    Flash(Ppn),
+    /// In memory, in this version.
+    Ram(Tag),
+    /// Nowhere: never written, or trimmed.
+    Nowhere,
+}
+
+/// What the audit cannot see from outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unsettled {
+    /// Valid pages on flash that hold superseded host data (schemes that invalidate late).
+    pub stale_pages: u64,
+    /// Host pages whose newest version is in memory.
+    pub ram_pages: u64,
+}
+
+/// Free blocks and what they are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Free blocks (log schemes: free log blocks), in the plane with fewest.
+    pub free_blocks: u32,
+    /// Reclaiming starts below this many.
+    pub threshold: u32,
+}
+
+/// A flash translation layer.
+///
+/// It decides where pages go and when blocks are reclaimed. It never counts, computes time,
+/// allocates memory after [`Scheme::format`], or asks which clock or buffer is in use.
+pub trait Scheme: Sized + 'static {
+    /// Where it comes from.
+    const PAPER: Paper;
+    /// Named sets of settings, so that `--scheme dftl:gtd` works: name, then key and value.
+    const PRESETS: &'static [(&'static str, &'static [(&'static str, &'static str)])] = &[];
+    /// What outlives a power cut besides the flash; `()` for most.
+    type Survivor: Clone;
+
+    /// Legality of the settings for this scheme beyond what each key checks.
+    fn check(config: &Config) -> Result<(), SettingError>;
+    /// Physical blocks that it needs for the logical capacity of `config`.
+    fn minimum_blocks(config: &Config) -> u64;
+    /// Bytes by structure, known before any run.
+    fn ram_use(config: &Config) -> Vec<RamUse>;
+
+    /// Starts on an erased device.
+    fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault>;
+    /// Reads one page: when it is there, and the version found.
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault>;
+    /// Writes one page.
+    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
+    /// Forgets one page.
+    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
+    /// Makes everything that completed durable.
+    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault>;
+    /// One bounded step of work in an idle gap; `None` when there is nothing to do.
+    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault>;
+
+    /// Where a page is; changes nothing and costs nothing.
+    fn locate(&self, board: &Board, lpn: Lpn) -> Location;
+    /// What the audit must allow for.
+    fn unsettled(&self, board: &Board) -> Unsettled;
+    /// Free blocks and threshold, for the warning that nothing was reclaimed.
+    fn room(&self) -> Room;
+
+    /// The power goes: what is left of the scheme's memory.
+    fn power_off(self) -> Self::Survivor;
+    /// Starts from what flash holds, and from what survived.
+    fn recover(
+        board: &mut Board,
+        config: &Config,
+        seed: u64,
+        survivor: Self::Survivor,
+        after: When,
+    ) -> Result<(Self, When), Fault>;
+}
+
+macro_rules! scheme_table {
+    ($( $name:ident => $scheme:path, $settings:path; )*) => {
+        /// Settings of every scheme in the table.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct SchemeSettings {
+            $(
+                #[doc = concat!("Settings of `", stringify!($name), "`.")]
+                pub $name: $settings,
+            )*
+        }
+
+        impl SchemeSettings {
+            pub(crate) fn groups(&self) -> Vec<(&'static str, &dyn Group)> {
+                vec![ $( (stringify!($name), &self.$name as &dyn Group), )* ]
+            }
+
+            pub(crate) fn group_mut(&mut self, name: &str) -> Option<&mut dyn Group> {
+                match name {
+                    $( stringify!($name) => Some(&mut self.$name), )*
+                    _ => None,
+                }
+            }
+        }
+
+        /// Every scheme, in the order of the table.
+        pub const TABLE: &[Row] = &[ $( Row {
+            paper: <$scheme as Scheme>::PAPER,
+            presets: <$scheme as Scheme>::PRESETS,
+            check: <$scheme as Scheme>::check,
+            minimum_blocks: <$scheme as Scheme>::minimum_blocks,
+            ram_use: <$scheme as Scheme>::ram_use,
+            open: open_device::<$scheme>,
+        }, )* ];
+
+        /// Runs `$body` once for every scheme of the table, as the type `S`.
+        #[macro_export]
+        macro_rules! for_each_scheme {
+            ($S:ident => $body:block) => {{
+                $( { type $S = $crate::schemes::$name::Rostered; $body } )*
+            }};
+        }
+    };
+}
+
+/// One scheme of the table, behind functions.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// Where it comes from.
+    pub paper: Paper,
+    /// Named sets of settings.
+    pub presets: &'static [(&'static str, &'static [(&'static str, &'static str)])],
+    /// Legality of the settings.
+    pub check: fn(&Config) -> Result<(), SettingError>,
+    /// Physical blocks that it needs.
+    pub minimum_blocks: fn(&Config) -> u64,
+    /// Bytes by structure.
+    pub ram_use: fn(&Config) -> Vec<RamUse>,
+    /// Builds a formatted device.
+    pub open: fn(&Config, u64) -> Result<Box<dyn Device>, SettingError>,
+}
+
+fn open_device<S: Scheme>(config: &Config, seed: u64) -> Result<Box<dyn Device>, SettingError> {
+    Ok(Box::new(Ssd::<S>::new(config, seed)?))
+}
+
+scheme_table! {
+    ideal_page => ideal_page::IdealPage, ideal_page::IdealPageSettings;
+}
+
+/// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.
+pub fn find(
+    name: &str,
+) -> Result<(&'static Row, &'static [(&'static str, &'static str)]), SettingError> {
+    let (base, preset) = name
+        .split_once(':')
+        .map_or((name, None), |(b, p)| (b, Some(p)));
+    let unknown = |legal: Vec<&str>, word: &str| SettingError::BadValue {
+        key: "scheme".to_string(),
+        value: name.to_string(),
+        legal: match nearest(word, legal.iter().copied()) {
+            Some(near) => format!("{} (nearest: {near})", legal.join(", ")),
+            None => legal.join(", "),
+        },
+    };
+    let names = || TABLE.iter().map(|row| row.paper.name).collect::<Vec<_>>();
+    let row = TABLE
+        .iter()
+        .find(|row| row.paper.name == base)
+        .ok_or_else(|| unknown(names(), base))?;
+    let Some(preset) = preset else {
+        return Ok((row, &[]));
+    };
+    let known = row.presets.iter().find(|(name, _)| *name == preset);
+    known.map(|(_, settings)| (row, *settings)).ok_or_else(|| {
+        let presets: Vec<&str> = row.presets.iter().map(|(name, _)| *name).collect();
+        unknown(presets, preset)
+    })
+}

@@ -1,0 +1,549 @@
+//! A device: host queue, then the scheme, then the meter.
+//!
+//! [`Ssd`] is generic over the scheme, so that nothing is dispatched below a request; [`Device`]
+//! is the one object-safe boundary, one virtual call per host request.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+
+use crate::audit::{Audit, audit};
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::when::When;
+use crate::config::{Config, GcMode, PartialWrite, SettingError, TimingProfile};
+use crate::meter::Cause;
+use crate::request::{Completion, Op, PageIo, Request, RequestShape};
+use crate::schemes::{Location, Room, Scheme};
+use crate::units::{Lpn, Nanos, Tag, zeroed};
+
+/// Why a request could not be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceError {
+    /// The flash or the scheme gave up.
+    Fault(Fault),
+    /// The request reaches beyond the device.
+    OutOfRange {
+        /// First sector of the request.
+        first_sector: u64,
+        /// Its sectors.
+        sectors: u32,
+        /// Sectors that the device exports.
+        capacity: u64,
+    },
+    /// A read returned something else than was written last.
+    WrongData {
+        /// The page.
+        lpn: Lpn,
+        /// The version written last.
+        expected: Tag,
+        /// The version found.
+        found: Tag,
+    },
+}
+
+impl From<Fault> for DeviceError {
+    fn from(fault: Fault) -> Self {
+        DeviceError::Fault(fault)
+    }
+}
+
+impl fmt::Display for DeviceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceError::Fault(fault) => fault.fmt(f),
+            DeviceError::OutOfRange {
+                first_sector,
+                sectors,
+                capacity,
+            } => write!(
+                f,
+                "sectors {first_sector} to {} lie beyond the device, which has {capacity}",
+                first_sector + u64::from(*sectors)
+            ),
+            DeviceError::WrongData {
+                lpn,
+                expected,
+                found,
+            } => write!(
+                f,
+                "page {lpn} reads back version {found}, but version {expected} was written last"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DeviceError {}
+
+/// A device as the outside drives it.
+pub trait Device {
+    /// Serves one request; arrivals must not go backwards.
+    fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError>;
+    /// The earliest moment at which another request could be admitted (closed loops ask).
+    fn next_slot(&self) -> Nanos;
+    /// Everything counted so far is forgotten and the clock starts at 0; flash, maps and caches
+    /// stay as they are.
+    fn start_measuring(&mut self);
+    /// Checks the whole device.
+    fn audit(&self) -> Result<Audit, String>;
+    /// Flash and counts.
+    fn board(&self) -> &Board;
+    /// Flash and counts, to plan faults.
+    fn board_mut(&mut self) -> &mut Board;
+    /// The settings in force.
+    fn config(&self) -> &Config;
+    /// Free blocks and threshold.
+    fn room(&self) -> Room;
+    /// Reads that were compared with what was written.
+    fn verified_reads(&self) -> u64;
+    /// Whether a page was written and not trimmed since.
+    fn is_written(&self, lpn: Lpn) -> bool;
+    /// Where a page is.
+    fn locate(&self, lpn: Lpn) -> Location;
+    /// Completion of everything submitted so far.
+    fn idle_from(&self) -> Nanos;
+    /// Cuts the power if it is not off already, turns it on again and lets the scheme recover;
+    /// returns how long that took.
+    fn power_cycle(&mut self) -> Result<Nanos, DeviceError>;
+    /// Compares every read with what was written last, from now on (before the first write).
+    fn verify_reads(&mut self);
+}
+
+/// A device under one scheme.
+pub struct Ssd<S: Scheme> {
+    board: Board,
+    /// None only while a recovery is under way or after it was cut itself.
+    scheme: Option<S>,
+    survivor: Option<S::Survivor>,
+    config: Config,
+    seed: u64,
+    queue_depth: usize,
+    outstanding: BinaryHeap<Reverse<Nanos>>,
+    last_completion: Nanos,
+    split: PageSplit,
+    next_tag: u32,
+    /// One bit per logical page that was written and not trimmed since.
+    written: Vec<u64>,
+    live_pages: u64,
+    /// Version written last, per logical page; empty unless reads are verified.
+    expected: Vec<u32>,
+    verified_reads: u64,
+    obey_trims: bool,
+    idle_work: bool,
+}
+
+/// How sectors fall into pages.
+#[derive(Clone, Copy, Debug)]
+struct PageSplit {
+    sectors_per_page: u64,
+    all: u64,
+    whole_pages: bool,
+    capacity: u64,
+}
+
+impl PageSplit {
+    /// First page and number of pages of a request.
+    #[inline]
+    fn pages(&self, request: &Request) -> (u32, u32) {
+        let first = request.first_sector / self.sectors_per_page;
+        let last = (request.first_sector + u64::from(request.sectors) - 1) / self.sectors_per_page;
+        (first as u32, (last - first + 1) as u32)
+    }
+
+    /// Sectors of one page that a request touches.
+    #[inline]
+    fn sectors(&self, request: &Request, lpn: u32) -> u64 {
+        if self.whole_pages {
+            return self.all;
+        }
+        let page_start = u64::from(lpn) * self.sectors_per_page;
+        let from = request.first_sector.max(page_start) - page_start;
+        let end = (request.first_sector + u64::from(request.sectors) - page_start)
+            .min(self.sectors_per_page);
+        (self.all >> (self.sectors_per_page - (end - from))) << from
+    }
+}
+
+impl<S: Scheme> Ssd<S> {
+    /// A formatted device; fails when the settings do not fit together.
+    pub fn new(config: &Config, seed: u64) -> Result<Self, SettingError> {
+        config.check()?;
+        S::check(config)?;
+        let minimum = S::minimum_blocks(config);
+        let blocks = config.device.physical_blocks();
+        if blocks < minimum {
+            return Err(SettingError::Conflict(format!(
+                "{} needs at least {minimum} blocks for {} logical pages, the device has \
+                 {blocks}: raise device.over_provisioning or device.blocks_per_plane",
+                S::PAPER.name,
+                config.device.logical_pages()
+            )));
+        }
+        let mut board = Board::new(config, seed);
+        let scheme = S::format(&mut board, config, seed).map_err(|fault| {
+            SettingError::Conflict(format!("{} could not be formatted: {fault}", S::PAPER.name))
+        })?;
+        let geometry = board.geometry();
+        let serial = config.timing.profile == TimingProfile::Serial;
+        let depth = config
+            .host
+            .queue_depth
+            .0
+            .unwrap_or(if serial { 1 } else { 32 });
+        let sectors_per_page = u64::from(geometry.sectors_per_page());
+        let mut ssd = Ssd {
+            scheme: Some(scheme),
+            survivor: None,
+            seed,
+            queue_depth: depth as usize,
+            outstanding: BinaryHeap::with_capacity(depth as usize + 1),
+            last_completion: 0,
+            split: PageSplit {
+                sectors_per_page,
+                all: geometry.all_sectors(),
+                whole_pages: config.io.partial_write == PartialWrite::WholePage,
+                capacity: u64::from(geometry.logical_pages) * sectors_per_page,
+            },
+            next_tag: 0,
+            written: zeroed((geometry.logical_pages as usize).div_ceil(64)),
+            live_pages: 0,
+            expected: Vec::new(),
+            verified_reads: 0,
+            obey_trims: config.io.trim,
+            idle_work: config.gc.mode != GcMode::Foreground,
+            config: config.clone(),
+            board,
+        };
+        ssd.start_measuring();
+        Ok(ssd)
+    }
+
+    /// The scheme, for tests that look inside.
+    pub fn scheme(&self) -> &S {
+        self.scheme
+            .as_ref()
+            .expect("the scheme is there unless a recovery was cut")
+    }
+
+    #[inline]
+    fn parts(&mut self) -> (&mut S, &mut Board) {
+        let scheme = self.scheme.as_mut();
+        (
+            scheme.expect("the scheme is there unless a recovery was cut"),
+            &mut self.board,
+        )
+    }
+
+    /// Waits for a slot of the device's queue.
+    #[inline]
+    fn admission(&mut self, arrival: Nanos) -> Nanos {
+        while let Some(&Reverse(done)) = self.outstanding.peek() {
+            if done <= arrival {
+                self.outstanding.pop();
+            } else if self.outstanding.len() >= self.queue_depth {
+                self.outstanding.pop();
+                return done;
+            } else {
+                break;
+            }
+        }
+        arrival
+    }
+
+    /// Lets the scheme work while nothing else is to do.
+    #[cold]
+    fn use_gap(&mut self, until: Nanos) -> Result<(), Fault> {
+        let mut from = self
+            .board
+            .nand()
+            .clock()
+            .idle_from()
+            .max(self.last_completion);
+        while from < until {
+            let start = self.board.nand_mut().clock_mut().admit(from);
+            let (scheme, board) = self.parts();
+            let Some(done) = scheme.idle(board, start)? else {
+                break;
+            };
+            let end = self.board.nand().clock().completion(done);
+            // A step that takes no time must not be taken for ever.
+            from = end.max(from + 1);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn serve(&mut self, request: &Request, start: When) -> Result<When, DeviceError> {
+        if request.op == Op::Flush {
+            let (scheme, board) = self.parts();
+            return Ok(scheme.flush(board, start)?);
+        }
+        let (first, pages) = self.split.pages(request);
+        let mut done = start;
+        for index in 0..pages {
+            let lpn = Lpn(first + index);
+            let io = PageIo {
+                lpn,
+                sectors: self.split.sectors(request, lpn.0),
+                cause: Cause::Host,
+                data: Tag(0),
+                request: RequestShape {
+                    first_lpn: Lpn(first),
+                    pages,
+                    index,
+                },
+            };
+            let page_done = match request.op {
+                Op::Read => self.read_page(&io, start)?,
+                Op::Write => self.write_page(io, start)?,
+                Op::Trim => self.trim_page(&io, request, start)?,
+                Op::Flush => unreachable!("a flush has no pages"),
+            };
+            done = done.join(page_done);
+        }
+        Ok(done)
+    }
+
+    #[inline]
+    fn read_page(&mut self, io: &PageIo, start: When) -> Result<When, DeviceError> {
+        let (scheme, board) = self.parts();
+        let ready = board.nand_mut().clock_mut().host_page(start);
+        let (done, found) = scheme.read(board, io, ready)?;
+        if !self.expected.is_empty() {
+            self.verified_reads += 1;
+            let expected = Tag(self.expected[io.lpn.index()]);
+            if expected != found {
+                return Err(DeviceError::WrongData {
+                    lpn: io.lpn,
+                    expected,
+                    found,
+                });
+            }
+        }
+        Ok(done)
+    }
+
+    #[inline]
+    fn write_page(&mut self, mut io: PageIo, start: When) -> Result<When, DeviceError> {
+        self.next_tag = self.next_tag.wrapping_add(1).max(1);
+        io.data = Tag(self.next_tag);
+        let (scheme, board) = self.parts();
+        let ready = board.nand_mut().clock_mut().host_page(start);
+        let done = scheme.write(board, &io, ready)?;
+        let (word, bit) = (io.lpn.index() / 64, 1u64 << (io.lpn.0 % 64));
+        self.live_pages += u64::from(self.written[word] & bit == 0);
+        self.written[word] |= bit;
+        if !self.expected.is_empty() {
+            self.expected[io.lpn.index()] = io.data.0;
+        }
+        Ok(done)
+    }
+
+    fn trim_page(
+        &mut self,
+        io: &PageIo,
+        request: &Request,
+        start: When,
+    ) -> Result<When, DeviceError> {
+        // A page is only forgotten as a whole; a trim of part of it is ignored, as drives do.
+        let split = &self.split;
+        let page_start = u64::from(io.lpn.0) * split.sectors_per_page;
+        let whole = request.first_sector <= page_start
+            && request.first_sector + u64::from(request.sectors)
+                >= page_start + split.sectors_per_page;
+        if !self.obey_trims || !whole {
+            return Ok(start);
+        }
+        let (scheme, board) = self.parts();
+        let done = scheme.trim(board, io, start)?;
+        let (word, bit) = (io.lpn.index() / 64, 1u64 << (io.lpn.0 % 64));
+        self.live_pages -= u64::from(self.written[word] & bit != 0);
+        self.written[word] &= !bit;
+        if !self.expected.is_empty() {
+            self.expected[io.lpn.index()] = 0;
+        }
+        Ok(done)
+    }
+
+    fn check_range(&self, request: &Request) -> Result<(), DeviceError> {
+        let end = request
+            .first_sector
+            .saturating_add(u64::from(request.sectors));
+        if request.op != Op::Flush && end > self.split.capacity {
+            return Err(DeviceError::OutOfRange {
+                first_sector: request.first_sector,
+                sectors: request.sectors,
+                capacity: self.split.capacity,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<S: Scheme> Device for Ssd<S> {
+    fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError> {
+        self.check_range(request)?;
+        assert!(
+            request.sectors > 0 || request.op == Op::Flush,
+            "a {:?} request must have at least one sector",
+            request.op
+        );
+        if self.idle_work && request.arrival > self.last_completion {
+            self.use_gap(request.arrival)?;
+        }
+        let admitted = self.admission(request.arrival);
+        let start = self.board.nand_mut().clock_mut().admit(admitted);
+        let pages = match request.op {
+            Op::Flush => 0,
+            _ => u64::from(self.split.pages(request).1),
+        };
+        self.board
+            .meter_mut()
+            .request(request.op, pages, u64::from(request.sectors));
+        let clock_before = self.board.nand().clock().completion(start).max(admitted);
+        let done = self.serve(request, start)?;
+        let completed = self.board.nand().clock().completion(done).max(clock_before);
+        // An idle step that overran the arrival delays the request: the serial server says when
+        // it really began.
+        let serial = self.board.nand().clock().is_serial();
+        let admitted = if serial { clock_before } else { admitted };
+        let completion = Completion {
+            arrival: request.arrival,
+            admitted,
+            completed,
+        };
+        self.outstanding.push(Reverse(completed));
+        self.last_completion = self.last_completion.max(completed);
+        self.board.meter_mut().complete(request.op, &completion);
+        Ok(completion)
+    }
+
+    fn next_slot(&self) -> Nanos {
+        if self.outstanding.len() < self.queue_depth {
+            return 0;
+        }
+        self.outstanding.peek().map_or(0, |&Reverse(done)| done)
+    }
+
+    fn start_measuring(&mut self) {
+        self.board.start_measuring();
+        self.outstanding.clear();
+        self.last_completion = 0;
+        self.verified_reads = 0;
+    }
+
+    fn audit(&self) -> Result<Audit, String> {
+        let scheme = self.scheme.as_ref().ok_or("the scheme did not recover")?;
+        let found = audit(&self.board, scheme, self.live_pages)?;
+        for lpn in 0..self.expected.len() {
+            let lpn = Lpn(lpn as u32);
+            let tag = match scheme.locate(&self.board, lpn) {
+                Location::Flash(ppn) => self.board.nand().state().tag(ppn),
+                Location::Ram(tag) => tag,
+                Location::Nowhere => Tag(0),
+            };
+            let expected = Tag(self.expected[lpn.index()]);
+            if tag != expected {
+                return Err(format!(
+                    "page {lpn} is located in version {tag}, but version {expected} was written \
+                     last"
+                ));
+            }
+        }
+        Ok(found)
+    }
+
+    fn board(&self) -> &Board {
+        &self.board
+    }
+
+    fn board_mut(&mut self) -> &mut Board {
+        &mut self.board
+    }
+
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn room(&self) -> Room {
+        self.scheme().room()
+    }
+
+    fn verified_reads(&self) -> u64 {
+        self.verified_reads
+    }
+
+    fn is_written(&self, lpn: Lpn) -> bool {
+        self.written[lpn.index() / 64] >> (lpn.0 % 64) & 1 == 1
+    }
+
+    fn locate(&self, lpn: Lpn) -> Location {
+        self.scheme().locate(&self.board, lpn)
+    }
+
+    fn idle_from(&self) -> Nanos {
+        self.board
+            .nand()
+            .clock()
+            .idle_from()
+            .max(self.last_completion)
+    }
+
+    fn power_cycle(&mut self) -> Result<Nanos, DeviceError> {
+        self.board.nand_mut().cut_power();
+        if let Some(scheme) = self.scheme.take() {
+            self.survivor = Some(scheme.power_off());
+        }
+        let survivor = self
+            .survivor
+            .clone()
+            .expect("left behind by the scheme or a cut recovery");
+        self.board.power_on();
+        let from = self.idle_from();
+        let start = self.board.nand_mut().clock_mut().admit(from);
+        let (scheme, done) = S::recover(&mut self.board, &self.config, self.seed, survivor, start)?;
+        self.board.end_recovery();
+        self.scheme = Some(scheme);
+        self.survivor = None;
+        self.settle_after_recovery();
+        let end = self.board.nand().clock().completion(done).max(from);
+        self.last_completion = end;
+        Ok(end - from)
+    }
+
+    fn verify_reads(&mut self) {
+        assert!(
+            self.live_pages == 0,
+            "verification must begin before the first write"
+        );
+        self.expected = zeroed(self.board.geometry().logical_pages as usize);
+    }
+}
+
+impl<S: Scheme> Ssd<S> {
+    /// What the host may rely on after a cut is what the scheme kept: unacknowledged writes and
+    /// unflushed trims may have gone either way.
+    fn settle_after_recovery(&mut self) {
+        self.live_pages = 0;
+        for lpn in 0..self.board.geometry().logical_pages {
+            let lpn = Lpn(lpn);
+            let tag = match self.scheme().locate(&self.board, lpn) {
+                Location::Flash(ppn) => Some(self.board.nand().state().tag(ppn)),
+                Location::Ram(tag) => Some(tag),
+                Location::Nowhere => None,
+            };
+            let (word, bit) = (lpn.index() / 64, 1u64 << (lpn.0 % 64));
+            self.written[word] &= !bit;
+            if let Some(tag) = tag {
+                self.live_pages += 1;
+                self.written[word] |= bit;
+                if !self.expected.is_empty() {
+                    self.expected[lpn.index()] = tag.0;
+                }
+            } else if !self.expected.is_empty() {
+                self.expected[lpn.index()] = 0;
+            }
+        }
+        self.outstanding.clear();
+    }
+}

@@ -1,0 +1,96 @@
+//! What the tests share: tiny devices, requests, and random workloads.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use ftlab_engine::config::Config;
+use ftlab_engine::request::{Op, Request};
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::schemes;
+use ftlab_engine::ssd::Device;
+
+/// A configuration from `key=value` pairs; a pair that is refused fails the test.
+pub fn config(pairs: &[(&str, &str)]) -> Config {
+    let mut config = Config::default();
+    for (key, value) in pairs {
+        config
+            .set(key, value)
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+    config
+}
+
+/// A tiny device: 4-page blocks of 512-byte pages, `logical_blocks` exported, sized for `scheme`.
+pub fn tiny(scheme: &str, logical_blocks: u64, pairs: &[(&str, &str)]) -> Config {
+    let mut config = config(&[
+        ("device.pages_per_block", "4"),
+        ("device.page_bytes", "512"),
+        ("device.over_provisioning", "0.3"),
+    ]);
+    for (key, value) in pairs {
+        config
+            .set(key, value)
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
+    size(scheme, &mut config, logical_blocks);
+    config
+}
+
+/// Sets the capacity and as many physical blocks as over-provisioning and the scheme ask for.
+pub fn size(scheme: &str, config: &mut Config, logical_blocks: u64) {
+    let (row, _) = schemes::find(scheme).expect("a scheme of the table");
+    let bytes =
+        logical_blocks * u64::from(config.device.pages_per_block) * config.device.page_bytes.0;
+    config.device.set_capacity(bytes, 0);
+    let minimum = (row.minimum_blocks)(config);
+    config.device.set_capacity(bytes, minimum);
+}
+
+/// A formatted device of a scheme of the table, `name` or `name:preset`.
+pub fn open(scheme: &str, config: &Config) -> Box<dyn Device> {
+    let (row, preset) = schemes::find(scheme).expect("a scheme of the table");
+    let mut config = config.clone();
+    for (key, value) in preset {
+        config.set(key, value).expect("presets are legal");
+    }
+    (row.open)(&config, 1).unwrap_or_else(|error| panic!("{scheme}: {error}"))
+}
+
+/// A request of whole pages.
+pub fn pages(config: &Config, op: Op, first_page: u64, pages: u64) -> Request {
+    let sectors_per_page = config.device.page_bytes.0 / 512;
+    Request {
+        arrival: 0,
+        op,
+        first_sector: first_page * sectors_per_page,
+        sectors: (pages * sectors_per_page) as u32,
+    }
+}
+
+/// A random mix: mostly writes of few pages, some sequential runs, reads, trims and flushes.
+pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
+    let logical = config.device.logical_pages();
+    let mut rng = Rng::new(seed, Purpose::Workload);
+    let mut cursor = 0;
+    (0..count)
+        .map(|_| {
+            let run = 1 + u64::from(rng.below(6));
+            let page = match rng.below(4) {
+                0 => cursor,
+                1 => u64::from(rng.below((logical / 4).max(1) as u32)),
+                _ => u64::from(rng.below(logical as u32)),
+            };
+            let run = run.min(logical - page);
+            cursor = (page + run) % logical;
+            match rng.below(20) {
+                0..12 => pages(config, Op::Write, page, run),
+                12..17 => pages(config, Op::Read, page, run),
+                17..19 => pages(config, Op::Trim, page, run),
+                _ => Request {
+                    arrival: 0,
+                    op: Op::Flush,
+                    first_sector: 0,
+                    sectors: 0,
+                },
+            }
+        })
+        .collect()
+}
