@@ -73,8 +73,9 @@ function barLegend(parts) {
 }
 
 function barLayout(axis) {
+  const row = runs.length > 8 ? 30 : 44;
   return {
-    barmode: "stack", bargap: 0.3, height: 96 + 30 * runs.length, xaxis: axis,
+    barmode: "stack", bargap: 0.3, height: 112 + row * runs.length, xaxis: axis,
     yaxis: {
       type: "category", categoryorder: "array", categoryarray: labels, autorange: "reversed",
       dtick: 1, ticks: "", showgrid: false,
@@ -85,18 +86,21 @@ function barLayout(axis) {
 function themed(layout) {
   const axis = {
     automargin: true, gridcolor: cssColour("grid"), linecolor: cssColour("line"), zeroline: false,
-    showline: true,
+    showline: true, ticks: "outside", ticklen: 5, tickcolor: cssColour("line"),
   };
   const titled = (own) => ({
     ...axis, ...own, title: { ...own.title, standoff: 10, font: { size: 12 } },
   });
   return {
-    height: narrowScreen.matches ? 300 : 380, autosize: true, showlegend: false,
+    height: 300, autosize: true, showlegend: false,
     ...layout,
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: cssColour("ink") },
-    margin: { l: 12, r: 24, t: 12, b: 12 }, dragmode: narrowScreen.matches ? false : "zoom",
-    hoverlabel: { align: "left" }, xaxis: titled(layout.xaxis), yaxis: titled(layout.yaxis),
+    // Plotly's own buttons, which narrow screens lack, stand above the plot.
+    margin: { l: 12, r: 24, t: narrowScreen.matches ? 12 : 36, b: 12 }, dragmode: narrowScreen.matches ? false : "zoom",
+    hoverlabel: { align: "left" }, modebar: {
+      bgcolor: "rgba(0,0,0,0)", color: cssColour("faint"), activecolor: cssColour("ink"),
+    }, xaxis: titled(layout.xaxis), yaxis: titled(layout.yaxis),
   };
 }
 

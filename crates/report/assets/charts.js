@@ -58,6 +58,7 @@ charts.set("cdf", {
     return {
       traces, legend: lineLegend(drawn),
       layout: {
+        height: narrowScreen.matches ? 300 : 380,
         xaxis: durationAxis(RESPONSE_TITLE, times, narrowScreen.matches ? 4 : 9),
         yaxis: { title: { text: "Requests finished (%)" }, range: [0, 101.5], dtick: 20 },
       },
@@ -163,7 +164,7 @@ charts.set("associativity", {
 charts.set("cache", {
   build: () => stackedChart({
     parts: ["hits", "misses"].map((kind) => ({ name: kind, value: (run) => run.map_cache[kind] })),
-    unit: "look-ups", title: "Map look-ups", header: "look-ups",
+    unit: "count", title: "Look-ups of the map", header: "look-ups",
     empty: "No scheme here looks anything up in a cached map.",
   }),
 });

@@ -1,8 +1,9 @@
 // Draws every chart, and makes the configuration searchable.
 
+// Only buttons that work offline: plotly's own set has one that sends data to a server.
 const config = {
   responsive: true, displaylogo: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
 };
 
 // Puts one view of a chart on the page; resolves when plotly has drawn it.

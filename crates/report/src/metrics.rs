@@ -113,7 +113,13 @@ const fn time(path: &'static str, label: &'static str) -> Metric {
 }
 
 const fn share(path: &'static str, label: &'static str) -> Metric {
-    metric(path, label, Quantity::Ratio, Better::Lower, Shown::WhenUsed)
+    metric(
+        path,
+        label,
+        Quantity::Ratio,
+        Better::Neither,
+        Shown::WhenUsed,
+    )
 }
 
 const fn tally(path: &'static str, label: &'static str, shown: Shown) -> Metric {
@@ -125,11 +131,17 @@ const fn cost(path: &'static str, label: &'static str, shown: Shown) -> Metric {
 }
 
 const fn memory(path: &'static str, label: &'static str, shown: Shown) -> Metric {
-    metric(path, label, Quantity::Bytes, Better::Lower, shown)
+    metric(path, label, Quantity::Bytes, Better::Neither, shown)
 }
 
-const fn energy(path: &'static str, label: &'static str, shown: Shown) -> Metric {
-    metric(path, label, Quantity::Microjoules, Better::Lower, shown)
+const fn energy(path: &'static str, label: &'static str) -> Metric {
+    metric(
+        path,
+        label,
+        Quantity::Microjoules,
+        Better::Neither,
+        Shown::WhenUsed,
+    )
 }
 
 const RESPONSE: &[Metric] = &[
@@ -164,10 +176,10 @@ const FLASH: &[Metric] = &[
     cost("flash.total_reads", "page reads", Shown::Always),
     cost("flash.total_programs", "page programs", Shown::Always),
     cost("flash.total_erases", "block erases", Shown::Always),
-    cost("flash.erases.data", "of data blocks", Shown::WhenUsed),
-    cost("flash.erases.map", "of map blocks", Shown::WhenUsed),
-    cost("flash.erases.log", "of log blocks", Shown::WhenUsed),
-    cost("flash.oob_reads", "out-of-band reads", Shown::WhenUsed),
+    tally("flash.erases.data", "of data blocks", Shown::WhenUsed),
+    tally("flash.erases.map", "of map blocks", Shown::WhenUsed),
+    tally("flash.erases.log", "of log blocks", Shown::WhenUsed),
+    tally("flash.oob_reads", "out-of-band reads", Shown::WhenUsed),
 ];
 
 const MERGES: &[Metric] = &[
@@ -204,7 +216,13 @@ const CACHES: &[Metric] = &[
 ];
 
 const MEMORY: &[Metric] = &[
-    memory("ram_bytes.total", "total", Shown::Always),
+    metric(
+        "ram_bytes.total",
+        "total",
+        Quantity::Bytes,
+        Better::Lower,
+        Shown::Always,
+    ),
     memory("ram_bytes.sram", "SRAM", Shown::WhenUsed),
     memory("ram_bytes.dram", "DRAM", Shown::WhenUsed),
     memory("ram_bytes.pcm", "PCM", Shown::WhenUsed),
@@ -241,14 +259,20 @@ const ENERGY: &[Metric] = &[
         Better::Lower,
         Shown::WhenUsed,
     ),
-    energy("energy_uj.total", "energy", Shown::Always),
-    energy("energy_uj.flash.read", "flash reads", Shown::WhenUsed),
-    energy("energy_uj.flash.program", "flash programs", Shown::WhenUsed),
-    energy("energy_uj.flash.erase", "flash erases", Shown::WhenUsed),
+    metric(
+        "energy_uj.total",
+        "energy",
+        Quantity::Microjoules,
+        Better::Lower,
+        Shown::Always,
+    ),
+    energy("energy_uj.flash.read", "of flash reads"),
+    energy("energy_uj.flash.program", "of flash programs"),
+    energy("energy_uj.flash.erase", "of flash erases"),
 ];
 
 const WEAR: &[Metric] = &[
-    cost("wear.erase_min", "fewest erases", Shown::Always),
+    tally("wear.erase_min", "fewest erases", Shown::Always),
     metric(
         "wear.erase_mean",
         "mean erases",

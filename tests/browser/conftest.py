@@ -1,0 +1,59 @@
+"""The browser, and the report under test, for every check in this folder."""
+
+import json
+import pathlib
+import tempfile
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+ARGUMENTS = [
+    "--headless=new",
+    # A picture of the whole page has none, and would lack their room.
+    "--hide-scrollbars",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--report", type=pathlib.Path, required=True)
+    parser.addoption("--results", type=pathlib.Path, required=True)
+    parser.addoption("--shots", type=pathlib.Path, required=True)
+
+
+@pytest.fixture(scope="session")
+def report(pytestconfig):
+    return pytestconfig.getoption("report")
+
+
+@pytest.fixture(scope="session")
+def results(pytestconfig):
+    found = json.loads(pytestconfig.getoption("results").read_text())
+    return found if isinstance(found, list) else [found]
+
+
+@pytest.fixture(scope="session")
+def shots(pytestconfig):
+    return pytestconfig.getoption("shots")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all checks; each opens the page anew."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        options = Options()
+        options.binary_location = "/usr/bin/chromium"
+        for argument in [*ARGUMENTS, f"--user-data-dir={profile}"]:
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        yield driver
+        driver.quit()

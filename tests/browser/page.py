@@ -1,0 +1,194 @@
+"""Opens a report and looks for faults; every function returns a list of them, in words."""
+
+import base64
+import json
+import re
+
+from selenium.webdriver.support.ui import WebDriverWait
+
+# What a unit of the page multiplies by to become the unit of the JSON (ns, s, uJ, bytes, 1).
+UNITS = {
+    "latency_ns": {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9},
+    "service_time_ns": {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9},
+    "simulated_s": {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1},
+    "energy_uj": {"nJ": 1e-3, "µJ": 1, "mJ": 1e3, "J": 1e6, "kJ": 1e9},
+    "bandwidth_bytes_per_s": {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9},
+    "iops": {"/s": 1},
+}
+BYTES = {unit: 1024**power for power, unit in enumerate(["B", "KiB", "MiB", "GiB", "TiB", "PiB"])}
+PLAIN = {"": 1, "%": 0.01, **BYTES}
+
+
+def open_page(browser, path, width, height=900, dark=False):
+    """Opens the file at a width in pixels and waits until every chart is drawn."""
+    browser.get_log("browser")
+    browser.get_log("performance")
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    browser.get(path.as_uri())
+
+
+def wait_until_drawn(browser):
+    """Fails by a time-out when a script stopped before the last chart."""
+    ready = "return document.documentElement.dataset.ready === 'true'"
+    WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(ready))
+
+
+def screenshot(browser, path):
+    """The whole page, however long."""
+    shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+    path.write_bytes(base64.b64decode(shot["data"]))
+
+
+def console_faults(browser):
+    return [entry["message"] for entry in browser.get_log("browser")]
+
+
+def network_faults(browser, path):
+    """Requests for anything but the file itself and what it carries inside."""
+    faults = []
+    for entry in browser.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] != "Network.requestWillBeSent":
+            continue
+        url = message["params"]["request"]["url"]
+        if url != path.as_uri() and not url.startswith(("data:", "blob:")):
+            faults.append(f"asks for {url}")
+    return faults
+
+
+def width_faults(browser):
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    room = browser.execute_script("return document.documentElement.clientWidth")
+    return [f"the page is {wide} px wide in a window of {room}"] if wide > room else []
+
+
+CHARTS = """
+return [...document.querySelectorAll('[data-chart]')].map((figure) => {
+  const svg = figure.querySelector('.plot .main-svg');
+  const box = svg ? svg.getBoundingClientRect() : { width: 0, height: 0 };
+  const empty = figure.querySelector('.empty');
+  const marks = [...figure.querySelectorAll('.plot .trace path')].filter((path) => {
+    const mark = path.getBoundingClientRect();
+    return mark.width + mark.height > 0;
+  });
+  return {
+    id: figure.id, width: box.width, height: box.height, marks: marks.length,
+    sentence: empty.hidden ? '' : empty.textContent,
+    caption: figure.querySelector('figcaption').textContent,
+  };
+});
+"""
+
+
+def chart_faults(browser):
+    charts = browser.execute_script(CHARTS)
+    faults = [] if charts else ["there is no chart"]
+    for chart in charts:
+        if not chart["caption"].strip():
+            faults.append(f"{chart['id']} has no caption")
+        if chart["sentence"]:
+            continue
+        if chart["width"] < 200 or chart["height"] < 100:
+            faults.append(f"{chart['id']} is {chart['width']} by {chart['height']} px")
+        if chart["marks"] == 0:
+            faults.append(f"{chart['id']} draws nothing and does not say why")
+    return faults
+
+
+# Plotly measures text by its own box; a rotated title is boxed as it appears.
+TEXTS = """
+return [...document.querySelectorAll('[data-chart]')].map((figure) => {
+  const box = (element) => {
+    const { left, top, right, bottom } = element.getBoundingClientRect();
+    return { text: element.textContent, left, top, right, bottom };
+  };
+  const texts = '.xtick text, .ytick text, .xtitle, .ytitle, .g-xtitle text, .g-ytitle text';
+  const plot = figure.querySelector('.plot');
+  const inPlot = plot.hidden ? [] : [...new Set(plot.querySelectorAll(texts))].map(box);
+  return {
+    id: figure.id, figure: box(figure), texts: inPlot.filter((text) => text.text),
+    legend: [...figure.querySelectorAll('.legend button')].map(box).filter((b) => b.right > 0),
+  };
+});
+"""
+
+
+def overlap_faults(browser, tolerance=1):
+    """Texts of one chart that cover each other or leave its frame."""
+    faults = []
+    for chart in browser.execute_script(TEXTS):
+        for group in (chart["texts"], chart["legend"]):
+            for index, one in enumerate(group):
+                for two in group[index + 1 :]:
+                    if overlap(one, two) > tolerance:
+                        faults.append(f"{chart['id']}: {one['text']!r} covers {two['text']!r}")
+        frame = chart["figure"]
+        for text in chart["texts"] + chart["legend"]:
+            if text["left"] < frame["left"] - tolerance or text["right"] > frame["right"] + tolerance:
+                faults.append(f"{chart['id']}: {text['text']!r} leaves the frame")
+    return faults
+
+
+def overlap(one, two):
+    """The smaller side of the rectangle that two boxes share; 0 when they share none."""
+    across = min(one["right"], two["right"]) - max(one["left"], two["left"])
+    down = min(one["bottom"], two["bottom"]) - max(one["top"], two["top"])
+    return max(0, min(across, down))
+
+
+def flatten(value, path=""):
+    """Dotted path to scalar, arrays left out: the columns of results.csv."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from flatten(member, f"{path}.{key}" if path else key)
+    elif not isinstance(value, list):
+        yield path, value
+
+
+CELLS = """
+return [...document.querySelectorAll('[data-metric]')].map((cell) => ({
+  path: cell.dataset.metric, scheme: cell.dataset.scheme, run: Number(cell.dataset.run),
+  text: cell.textContent.trim(),
+}));
+"""
+
+
+def number_faults(browser, results):
+    """Numbers on the page that differ from the JSON by more than their last digit."""
+    flat = [dict(flatten(run)) for run in results]
+    faults = []
+    cells = browser.execute_script(CELLS)
+    for run, values in enumerate(flat):
+        shown = {cell["path"] for cell in cells if cell["run"] == run}
+        needed = {"waf", "flash.total_erases", "latency_ns.all.system.mean"}
+        faults += [f"run {run} does not show {path}" for path in needed - shown]
+        for cell in (cell for cell in cells if cell["run"] == run):
+            where = f"{cell['path']} of {cell['scheme']}"
+            if cell["path"] not in values:
+                faults.append(f"{where} is not in the JSON")
+            elif cell["scheme"] != results[run]["scheme"]:
+                faults.append(f"{where} is attributed to the wrong scheme")
+            elif not same(cell["text"], cell["path"], values[cell["path"]]):
+                faults.append(f"{where}: page {cell['text']!r}, JSON {values[cell['path']]!r}")
+    return faults
+
+
+def same(text, path, value):
+    """Whether the text shows the value, to half of its last digit."""
+    if value is None:
+        return text == "n/a"
+    match = re.fullmatch(r"(-?[\d,]+(?:\.(\d+))?)(?: (\S+))?", text)
+    if not match:
+        return False
+    units = UNITS.get(path.split(".")[0], PLAIN)
+    factor = units.get(match[3] or "", PLAIN[""] if text == "0" else None)
+    if factor is None:
+        return False
+    shown = float(match[1].replace(",", ""))
+    # Bytes lose the zeros behind their point, so their last digit may stand two places further.
+    digits = len(match[2] or "") if match[3] not in BYTES else 3
+    slack = 0.5000001 * 10**-digits * factor
+    return abs(shown * factor - value) <= slack + 1e-12 * abs(value)

@@ -1,0 +1,131 @@
+"""The report opens without a fault, wide and narrow, and shows the numbers of its results."""
+
+import csv
+import time
+
+import page
+import pytest
+from selenium.webdriver.common.by import By
+
+WIDTHS = [1280, 400]
+
+
+@pytest.fixture(params=WIDTHS)
+def opened(request, browser, report):
+    """The page at one width; `opened.width` tells which."""
+    page.open_page(browser, report, request.param)
+    page.wait_until_drawn(browser)
+    browser.width = request.param
+    return browser
+
+
+def test_no_console_message_and_no_request(opened, report):
+    assert page.console_faults(opened) == []
+    assert page.network_faults(opened, report) == []
+
+
+def test_layout(opened, shots):
+    page.screenshot(opened, shots / f"{opened.width}.png")
+    assert page.chart_faults(opened) == []
+    assert page.width_faults(opened) == []
+    assert page.overlap_faults(opened) == []
+
+
+def test_every_view_of_every_chart(opened):
+    buttons = opened.find_elements(By.CSS_SELECTOR, ".controls button")
+    assert buttons, "charts with several views have buttons"
+    for button in buttons:
+        opened.execute_script("arguments[0].click()", button)
+        time.sleep(0.05)
+        assert button.get_attribute("aria-pressed") == "true"
+        assert page.chart_faults(opened) == []
+        assert page.overlap_faults(opened) == []
+    assert page.console_faults(opened) == []
+
+
+def test_details_open_without_widening_the_page(opened):
+    opened.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    assert page.width_faults(opened) == []
+
+
+def test_numbers_equal_the_json(opened, results):
+    assert page.number_faults(opened, results) == []
+
+
+def test_embedded_json_is_the_results(opened, results):
+    script = "return JSON.parse(document.getElementById('results').textContent)"
+    assert opened.execute_script(script) == results
+
+
+def test_bars_add_up_to_the_totals(opened, results):
+    """The lengths that plotly drew, not the numbers that it was given a table of."""
+    script = "return document.querySelector('#programs .plot').data?.map((trace) => trace.x)"
+    traces = opened.execute_script(script) or []
+    for run, result in enumerate(results):
+        assert sum(trace[run] for trace in traces) == result["flash"]["total_programs"]
+
+
+def test_curves_hold_every_point(opened, results):
+    script = "return document.querySelector('#cdf .plot').data?.map((t) => [t.name, t.x.length])"
+    drawn = [length for _, length in opened.execute_script(script) or []]
+    # One more than in the results: the step up from zero.
+    wanted = [len(run["cdf"]["all"]) + 1 for run in results if run["cdf"]["all"]]
+    assert drawn == wanted
+
+
+def test_data_of_a_chart_downloads(browser, report, results, tmp_path):
+    page.open_page(browser, report, WIDTHS[0])
+    page.wait_until_drawn(browser)
+    behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    button = browser.find_element(By.CSS_SELECTOR, "#cdf .download")
+    wanted = [
+        [run["scheme"], *map(float, point)] for run in results for point in run["cdf"]["all"]
+    ]
+    if not wanted:
+        assert not button.is_displayed()
+        return
+    browser.execute_script("arguments[0].click()", button)
+    file = tmp_path / "ftlab-cdf-all.csv"
+    deadline = time.monotonic() + 20
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    with file.open(newline="") as text:
+        header, *rows = csv.reader(text)
+    assert header == ["scheme", "response_ns", "cumulative_fraction"]
+    found = [[row[0].split(" #")[0], float(row[1]), float(row[2])] for row in rows]
+    assert found == wanted
+
+
+def test_legend_hides_a_scheme(browser, report):
+    page.open_page(browser, report, WIDTHS[0])
+    page.wait_until_drawn(browser)
+    buttons = browser.find_elements(By.CSS_SELECTOR, "#percentiles .legend button")
+    script = "return document.querySelector('#percentiles .plot').data?.map((t) => t.visible)"
+    for index, button in enumerate(buttons):
+        browser.execute_script("arguments[0].click()", button)
+        assert browser.execute_script(script)[index] is False
+    sentence = browser.find_element(By.CSS_SELECTOR, "#percentiles .empty")
+    assert buttons or sentence.is_displayed()
+
+
+def test_configuration_can_be_searched(browser, report):
+    page.open_page(browser, report, WIDTHS[0])
+    page.wait_until_drawn(browser)
+    browser.execute_script("document.querySelector('#configuration details').open = true")
+    nothing = browser.find_element(By.ID, "config-none")
+    assert not nothing.is_displayed()
+    browser.find_element(By.ID, "config-search").send_keys("no key has this text")
+    assert nothing.is_displayed()
+
+
+def test_dark_scheme(browser, report, shots):
+    colours = []
+    for dark in (False, True):
+        page.open_page(browser, report, WIDTHS[0], dark=dark)
+        page.wait_until_drawn(browser)
+        script = "return getComputedStyle(document.body).backgroundColor"
+        colours.append(browser.execute_script(script))
+    page.screenshot(browser, shots / "dark.png")
+    assert colours[0] != colours[1]
+    assert page.console_faults(browser) == []
