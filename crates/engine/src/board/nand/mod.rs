@@ -9,12 +9,14 @@ pub mod fault;
 pub mod geometry;
 mod law;
 mod payload;
+pub mod record;
 pub mod state;
 
 use clock::Clock;
 use fault::{CutOutcome, Fault, FaultPlan, Verdict};
 use geometry::Geometry;
 use payload::{Payloads, Slot};
+use record::{Operation, OperationRecord};
 use state::{Oob, OobRead, PageKind, State};
 
 use super::when::When;
@@ -63,6 +65,7 @@ pub struct Nand {
     retired: u32,
     /// True while a scheme recovers: out-of-band reads are charged as page reads.
     recovering: bool,
+    record: OperationRecord,
 }
 
 /// Slots for everything but the map itself: checkpoints, trim records, pages between two states.
@@ -83,6 +86,7 @@ impl Nand {
             sequence: 0,
             retired: 0,
             recovering: false,
+            record: OperationRecord::default(),
             geometry,
         }
     }
@@ -113,6 +117,11 @@ impl Nand {
     /// The plan of failures, for tests and fault campaigns.
     pub fn faults_mut(&mut self) -> &mut FaultPlan {
         &mut self.faults
+    }
+
+    /// The record of operations, for tests.
+    pub fn record_mut(&mut self) -> &mut OperationRecord {
+        &mut self.record
     }
 
     /// Whether the power is on.
@@ -156,6 +165,7 @@ impl Nand {
         let plane = self.geometry.plane_of(ppn);
         let done = self.clock.read_page(plane, after);
         meter.read(cause);
+        self.record.add(Operation::Read(ppn, cause));
         Ok(done)
     }
 
@@ -346,6 +356,7 @@ impl Nand {
             Verdict::Works => {
                 let done = self.clock.program_page(self.geometry.plane_of(ppn), after);
                 meter.program(cause);
+                self.record.add(Operation::Program(ppn, cause));
                 Ok(done)
             }
             Verdict::NoPower | Verdict::Cut(CutOutcome::Undone | CutOutcome::Done) => {
@@ -397,6 +408,7 @@ impl Nand {
             .clock
             .erase_block(self.geometry.plane_of_block(block), after);
         meter.erase(role, cause);
+        self.record.add(Operation::Erase(block, cause));
         if verdict == Verdict::Fails || worn_by_program {
             self.state.block_mut(block).retired = true;
             self.retired += 1;
