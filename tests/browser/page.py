@@ -109,7 +109,7 @@ return [...document.querySelectorAll('[data-chart]')].map((figure) => {
   const plot = figure.querySelector('.plot');
   const inPlot = plot.hidden ? [] : [...new Set(plot.querySelectorAll(texts))].map(box);
   return {
-    id: figure.id, figure: box(figure), texts: inPlot.filter((text) => text.text),
+    id: figure.id, figure: box(figure), plot: box(plot), texts: inPlot.filter((text) => text.text),
     legend: [...figure.querySelectorAll('.legend button')].map(box).filter((b) => b.right > 0),
   };
 });
@@ -125,10 +125,10 @@ def overlap_faults(browser, tolerance=1):
                 for two in group[index + 1 :]:
                     if overlap(one, two) > tolerance:
                         faults.append(f"{chart['id']}: {one['text']!r} covers {two['text']!r}")
-        frame = chart["figure"]
-        for text in chart["texts"] + chart["legend"]:
-            if text["left"] < frame["left"] - tolerance or text["right"] > frame["right"] + tolerance:
-                faults.append(f"{chart['id']}: {text['text']!r} leaves the frame")
+        for frame, texts in (("plot", chart["texts"]), ("figure", chart["legend"])):
+            for text in texts:
+                if leaves(text, chart[frame], tolerance):
+                    faults.append(f"{chart['id']}: {text['text']!r} leaves the {frame}")
     return faults
 
 
@@ -137,6 +137,16 @@ def overlap(one, two):
     across = min(one["right"], two["right"]) - max(one["left"], two["left"])
     down = min(one["bottom"], two["bottom"]) - max(one["top"], two["top"])
     return max(0, min(across, down))
+
+
+def leaves(inner, outer, tolerance):
+    """Whether a box is partly outside another, and so cut off."""
+    return (
+        inner["left"] < outer["left"] - tolerance
+        or inner["top"] < outer["top"] - tolerance
+        or inner["right"] > outer["right"] + tolerance
+        or inner["bottom"] > outer["bottom"] + tolerance
+    )
 
 
 def flatten(value, path=""):

@@ -60,7 +60,7 @@ charts.set("cdf", {
       layout: {
         height: narrowScreen.matches ? 300 : 380,
         xaxis: durationAxis(RESPONSE_TITLE, times, narrowScreen.matches ? 4 : 9),
-        yaxis: { title: { text: "Requests finished (%)" }, range: [0, 101.5], dtick: 20 },
+        yaxis: { title: { text: "Requests finished (%)" }, range: [-2, 103], dtick: 20 },
       },
       rows: [["scheme", "response_ns", "cumulative_fraction"],
         ...drawn.flatMap((index) =>
@@ -148,12 +148,12 @@ charts.set("associativity", {
       index, counts(index).map((_, blocks) => blocks), counts(index),
       counts(index).map((n, blocks) => `${grouped(n)} merges rebuilt ${blocks} data blocks`)));
     const largest = Math.max(...drawn.flatMap(counts));
-    const widest = Math.max(...drawn.map((index) => counts(index).length));
+    const widest = Math.max(...drawn.map((index) => counts(index).length - 1));
     return {
       traces, legend: lineLegend(drawn),
       layout: {
-        xaxis: countAxis("Data blocks rebuilt (blocks per merge)", widest),
-        yaxis: countAxis("Merges (count)", largest),
+        xaxis: padded(countAxis("Data blocks rebuilt (blocks per merge)", widest), widest),
+        yaxis: padded(countAxis("Merges (count)", largest), largest),
       },
       rows: [["scheme", "data_blocks_per_merge", "merges"],
         ...drawn.flatMap((index) => counts(index).map((n, blocks) => [labels[index], blocks, n]))],
@@ -205,10 +205,10 @@ charts.set("series_response", {
 });
 
 const activities = {
-  gc_page_copies: ["Pages copied", "Pages copied (pages per window)"],
-  erases: ["Erases", "Blocks erased (blocks per window)"],
-  free_blocks_min: ["Free blocks", "Fewest free blocks (blocks)"],
-  host_pages_written: ["Host writes", "Pages written by the host (pages per window)"],
+  gc_page_copies: ["Pages copied", "Pages copied (per window)"],
+  erases: ["Erases", "Blocks erased (per window)"],
+  free_blocks_min: ["Free blocks", "Fewest free blocks (count)"],
+  host_pages_written: ["Host writes", "Host writes (pages per window)"],
 };
 charts.set("series_activity", {
   views: Object.fromEntries(Object.entries(activities).map(([key, names]) => [key, names[0]])),
@@ -241,8 +241,8 @@ charts.set("wear", {
     return {
       traces, legend: lineLegend(drawn),
       layout: {
-        xaxis: countAxis("Erases (per block)", most),
-        yaxis: { title: { text: "Blocks (%)" }, range: [0, 101.5], dtick: 20 },
+        xaxis: padded(countAxis("Erases (per block)", most), most),
+        yaxis: { title: { text: "Blocks (%)" }, range: [-2, 103], dtick: 20 },
       },
       rows: [["scheme", "erases_from", "erases_to", "blocks"],
         ...drawn.flatMap((index) => runs[index].wear.histogram.map(

@@ -67,6 +67,11 @@ function countAxis(title, largest) {
   return { ...axis, tickformat: largest < 1000 ? "d" : "~s" };
 }
 
+// The same axis with room for the markers at both of its ends.
+function padded(axis, largest) {
+  return { ...axis, range: [-0.03 * largest, 1.03 * largest] };
+}
+
 // An axis of simulated time in seconds; returns the factor to divide seconds by as well.
 function timeScale(largest) {
   if (largest >= 7200) return [3600, "h"];
