@@ -1,1 +1,49 @@
-//! Placeholder while the crate is being written.
+//! Block traces for the ftlab simulator: readers, detection of formats and units, decompression,
+//! address layout and synthetic workloads.
+//!
+//! The straight line: [`Workload::parse`] finds out what the text after `--workload` means,
+//! [`Workload::records`] yields [`Record`]s in order of time, and an [`AddressMap`] turns each into
+//! engine requests. [`inspect`] says what is in a trace before any run. Every reader streams:
+//! memory grows with the footprint of a trace, never with its length.
+
+mod compression;
+mod convert;
+mod detect;
+mod digest;
+mod error;
+mod evidence;
+mod footprint;
+pub mod formats;
+mod inspect;
+mod inspect_text;
+mod layout;
+mod lines;
+mod number;
+mod options;
+mod order;
+mod reader;
+mod record;
+mod size;
+mod source;
+mod summary;
+mod survey;
+pub mod synthetic;
+mod workload;
+
+#[doc(hidden)]
+pub mod fuzzing;
+
+pub use convert::{Conversion, convert};
+pub use detect::Detection;
+pub use error::{Result, TraceError};
+pub use footprint::PageSet;
+pub use inspect::{Inspection, InspectionOptions, inspect};
+pub use layout::{AddressMap, AddressMode, LayoutCounts};
+pub use options::{Options, SizeUnit, TimeUnit, UnitSelection};
+pub use reader::TraceRecords;
+pub use record::{Place, Record};
+pub use size::{parse_bytes, parse_share_or_bytes};
+pub use summary::{Drop, DropReason, Summary};
+pub use survey::{Survey, UnitSpans};
+pub use synthetic::SyntheticSpec;
+pub use workload::{Description, Records, Workload};

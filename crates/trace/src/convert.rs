@@ -1,0 +1,123 @@
+//! Any workload to our CSV, compressed as the name of the output says.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use crate::error::{Result, TraceError};
+use crate::formats::csv;
+use crate::survey::UnitSpans;
+use crate::workload::{Records, Workload};
+
+/// What a conversion wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// Requests written.
+    pub requests: u64,
+    /// Units laid side by side (1 = addresses kept).
+    pub units: usize,
+}
+
+/// Writes `workload` to `out` as our CSV; `.gz` and `.zst` are compressed. Several units are laid
+/// side by side, which takes a first pass. A conversion that fails leaves no output behind.
+///
+/// # Errors
+/// An output that exists; whatever reading the workload or writing gives.
+pub fn convert(workload: &Workload, out: &Path) -> Result<Conversion> {
+    let name = out.display().to_string();
+    let spans = match workload.can_be_read_again() {
+        true => Some(workload.survey(1 << 20)?.spans),
+        false => None,
+    };
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(out)
+        .map_err(|error| {
+            let exists = error.kind() == io::ErrorKind::AlreadyExists;
+            let problem = if exists {
+                "exists already".into()
+            } else {
+                cannot_write(&error)
+            };
+            TraceError::new(problem)
+                .with_legal("the name of a new file")
+                .at(&name, None)
+        })?;
+    let converted = write_all(workload, spans.as_ref(), file, &name);
+    if converted.is_err() {
+        // The first error is the one that matters; what is left to remove may already be gone.
+        let _ = std::fs::remove_file(out);
+    }
+    converted
+}
+
+fn cannot_write(error: &io::Error) -> String {
+    format!("cannot be written ({error})")
+}
+
+fn write_all(
+    workload: &Workload,
+    spans: Option<&UnitSpans>,
+    file: File,
+    name: &str,
+) -> Result<Conversion> {
+    let failed = |error: io::Error| TraceError::new(cannot_write(&error)).at(name, None);
+    let file = BufWriter::new(file);
+    let records = workload.records()?;
+    if name.ends_with(".gz") {
+        let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::default());
+        let conversion = write_records(records, spans, &mut out, name)?;
+        out.finish()
+            .and_then(|mut file| file.flush())
+            .map_err(failed)?;
+        Ok(conversion)
+    } else if name.ends_with(".zst") {
+        let mut out = zstd::Encoder::new(file, 0).map_err(failed)?;
+        let conversion = write_records(records, spans, &mut out, name)?;
+        out.finish()
+            .and_then(|mut file| file.flush())
+            .map_err(failed)?;
+        Ok(conversion)
+    } else {
+        let mut out = file;
+        let conversion = write_records(records, spans, &mut out, name)?;
+        out.flush().map_err(failed)?;
+        Ok(conversion)
+    }
+}
+
+fn write_records(
+    mut records: Records,
+    spans: Option<&UnitSpans>,
+    out: &mut impl Write,
+    name: &str,
+) -> Result<Conversion> {
+    let failed = |error: io::Error| TraceError::new(cannot_write(&error)).at(name, None);
+    let overflow = || TraceError::new("units laid side by side overflow 64 bits").at(name, None);
+    let bases = match spans {
+        Some(spans) => Some(spans.bases().ok_or_else(overflow)?),
+        None => None,
+    };
+    csv::write_header(out).map_err(failed)?;
+    let mut only = None;
+    let mut requests = 0;
+    while let Some(record) = records.next() {
+        let mut record = record?;
+        if let Some(bases) = &bases {
+            // A flush has no address, so its unit need not have a span.
+            let base = bases.get(&record.unit).copied().unwrap_or(0);
+            record.offset_bytes = record.offset_bytes.checked_add(base).ok_or_else(overflow)?;
+        } else if *only.get_or_insert(record.unit) != record.unit {
+            let error = TraceError::new("a second unit on standard input")
+                .with_legal("a file instead of -, or one unit (--unit)");
+            return Err(records.locate(error));
+        }
+        csv::write_record(out, &record).map_err(failed)?;
+        requests += 1;
+    }
+    Ok(Conversion {
+        requests,
+        units: spans.map_or(1, UnitSpans::len),
+    })
+}

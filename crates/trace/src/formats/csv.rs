@@ -1,0 +1,104 @@
+//! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line.
+//!
+//! `op` is read, write, trim or flush (or r, w, t, f) in any case. Times may have a fraction, down
+//! to 1 ns. There is no unit column: several volumes are laid side by side before they are written.
+//! A flush has no address; one whose size is 0 is dropped and counted like those of block-layer
+//! captures unless the caller keeps them, so a flush that shall be carried out has size 1 or more.
+
+use std::io::{self, Write};
+
+use ftlab_engine::request::Op;
+
+use super::fields::{self, Fields, Parsed};
+use super::{Certainty, Format, Scales};
+use crate::options::{SizeUnit, TimeUnit};
+use crate::record::Record;
+
+const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes";
+const OPERATIONS: &str = "read, write, trim, flush or r, w, t, f";
+
+/// The row.
+pub const FORMAT: Format = Format {
+    name: "csv",
+    columns: COLUMNS,
+    origin: "ftlab trace convert",
+    time_unit: TimeUnit::Microseconds,
+    size_unit: SizeUnit::Bytes,
+    certainty: Certainty::Stated,
+    header: Some(COLUMNS),
+    shape,
+    parse,
+};
+
+fn shape(line: &[u8]) -> bool {
+    let op = line.split(|&byte| byte == b',').nth(1);
+    FORMAT.is_header(line)
+        || fields::count(line, b',') == 4 && op.is_some_and(|op| operation(op.trim_ascii()).is_ok())
+}
+
+fn operation(value: &[u8]) -> Parsed<Op> {
+    match value {
+        [b't' | b'T'] => Ok(Op::Trim),
+        [b'f' | b'F'] => Ok(Op::Flush),
+        _ if value.eq_ignore_ascii_case(b"trim") => Ok(Op::Trim),
+        _ if value.eq_ignore_ascii_case(b"flush") => Ok(Op::Flush),
+        _ => fields::read_or_write(value)
+            .map_err(|_| fields::fault("unknown operation".into(), value, OPERATIONS)),
+    }
+}
+
+fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
+    let mut columns = Fields::new(line, b',');
+    let time_ns = fields::time(columns.next("time_us", COLUMNS)?, scales.time_ns)?;
+    let op = operation(columns.next("op", COLUMNS)?)?;
+    let mut number = |column: &'static str| -> Parsed<u64> {
+        let value = columns.next(column, COLUMNS)?;
+        if op == Op::Flush && value.is_empty() {
+            return Ok(0);
+        }
+        fields::integer(column, value, "0 to 2^64 - 1 bytes")
+    };
+    let offset_bytes = number("offset_bytes")?;
+    let size_bytes = number("size_bytes")?;
+    if columns.more() {
+        return Err(fields::fault("too many columns".into(), line, COLUMNS));
+    }
+    fields::checked(
+        Record {
+            time_ns,
+            op,
+            offset_bytes,
+            size_bytes,
+            unit: 0,
+        },
+        line,
+    )
+}
+
+/// Writes the header line.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_header(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{COLUMNS}")
+}
+
+/// Writes one record; reading it back gives the same record, but for the unit.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_record(out: &mut impl Write, record: &Record) -> io::Result<()> {
+    let (microseconds, rest) = (record.time_ns / 1000, record.time_ns % 1000);
+    let op = match record.op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
+    };
+    if rest == 0 {
+        write!(out, "{microseconds}")?;
+    } else {
+        write!(out, "{microseconds}.{rest:03}")?;
+    }
+    writeln!(out, ",{op},{},{}", record.offset_bytes, record.size_bytes)
+}

@@ -1,0 +1,27 @@
+//! SSDsim ascii: `time(ns) device LBA(512 B) size(sectors) op(1 = read, 0 = write)`.
+//!
+//! The same columns and units as MQSim; DiskSim's columns in another unit of time.
+
+use super::fields::Parsed;
+use super::{Certainty, Format, Scales, five_columns};
+use crate::options::{SizeUnit, TimeUnit};
+use crate::record::Record;
+
+const COLUMNS: &str = "time(ns) device LBA(512 B) size(sectors) op(1 read, 0 write)";
+
+/// The row.
+pub const FORMAT: Format = Format {
+    name: "ssdsim",
+    columns: COLUMNS,
+    origin: "SSDsim ascii traces",
+    time_unit: TimeUnit::Nanoseconds,
+    size_unit: SizeUnit::Sectors,
+    certainty: Certainty::Shared,
+    header: None,
+    shape: five_columns::shape,
+    parse,
+};
+
+fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
+    five_columns::parse(line, scales, COLUMNS, five_columns::one_is_read)
+}

@@ -1,0 +1,141 @@
+//! Entry points for fuzzing, shared by the libFuzzer targets and by the smoke test on the stable
+//! toolchain. Each must neither panic nor break the rules that it checks, whatever the bytes.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use crate::compression;
+use crate::detect::{self, Sample};
+use crate::footprint::PageSet;
+use crate::formats::{FORMATS, Scales};
+use crate::layout::{AddressMap, AddressMode};
+use crate::options::{Options, SizeUnit, TimeUnit};
+use crate::reader::TraceRecords;
+use crate::source::{Source, Text};
+use crate::survey::Survey;
+use crate::synthetic::SyntheticSpec;
+
+/// Requests taken from one input at most.
+const RECORDS_MAX: usize = 1 << 14;
+
+/// Every line parser on every line of the input.
+pub fn fuzz_lines(data: &[u8]) {
+    for line in data.split(|&byte| byte == b'\n') {
+        for format in &FORMATS {
+            for scales in [
+                Scales::new(format.time_unit, format.size_unit),
+                Scales::new(TimeUnit::Seconds, SizeUnit::Pages16k),
+            ] {
+                let _ = (format.shape)(line);
+                if let Ok(record) = (format.parse)(line, scales) {
+                    assert!(
+                        record.end_bytes() >= record.offset_bytes,
+                        "an end before its start"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Decompression, detection and the whole pipeline; the first byte picks the options.
+pub fn fuzz_trace(data: &[u8]) {
+    let Some((&choice, data)) = data.split_first() else {
+        return;
+    };
+    let options = Options {
+        format: (choice & 7 != 0).then(|| {
+            FORMATS[usize::from(choice & 7) % FORMATS.len()]
+                .name
+                .to_owned()
+        }),
+        size_unit: (choice & 8 != 0).then_some(SizeUnit::Sectors),
+        time_unit: (choice & 16 != 0).then_some(TimeUnit::Milliseconds),
+        keep_zero_size_flushes: choice & 32 != 0,
+        ..Options::default()
+    };
+    let Ok(first) = Text::open("fuzz", Box::new(Cursor::new(data.to_vec()))) else {
+        return;
+    };
+    let sample = Sample::new(first.head(), first.head_is_whole());
+    if sample.is_empty() {
+        return;
+    }
+    let Ok(detection) = detect::detect("fuzz", &sample, &options) else {
+        return;
+    };
+    let names: Arc<[String]> = ["fuzz".to_owned()].into();
+    let source = Source::Parts(vec!["fuzz".into()]);
+    let mut records = TraceRecords::new(source, names, first, detection, options);
+    let mut previous_ns = 0;
+    let mut maps = maps();
+    let mut requests = Vec::new();
+    let mut pages = PageSet::new();
+    for record in records.by_ref().take(RECORDS_MAX) {
+        let Ok(record) = record else { break };
+        assert!(record.time_ns >= previous_ns, "time steps back");
+        previous_ns = record.time_ns;
+        // Large trims are legal, but would make the fuzzer slow in dense mode.
+        if record.size_bytes > 1 << 24 {
+            continue;
+        }
+        if record.size_bytes > 0 {
+            pages.insert(
+                record.unit,
+                record.offset_bytes >> 12,
+                (record.end_bytes() - 1) >> 12,
+            );
+        }
+        for map in &mut maps {
+            requests.clear();
+            if map.map(&record, &mut requests).is_ok() {
+                assert!(!requests.is_empty(), "a record without a request");
+            }
+        }
+    }
+    let summary = records.summary();
+    assert!(
+        summary.requests + summary.dropped_lines() <= summary.lines_read,
+        "more than read"
+    );
+}
+
+fn maps() -> [AddressMap; 3] {
+    let capacity = 64 << 20;
+    [AddressMode::Strict, AddressMode::Modulo, AddressMode::Dense].map(|mode| {
+        AddressMap::new(mode, capacity, 128 << 10, None).expect("capacity and extent are legal")
+    })
+}
+
+/// The inline spec: parsing, its canonical form, and some of its requests.
+pub fn fuzz_spec(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let capacity = 1 << 30;
+    let Ok(spec) = SyntheticSpec::parse(text, capacity) else {
+        return;
+    };
+    let again = SyntheticSpec::parse(&spec.to_string(), capacity).expect("canonical form is legal");
+    assert_eq!(again, spec, "the canonical form means something else");
+    let records = spec.records().take(256).map(Ok);
+    let survey = Survey::of(records, 1 << 20).expect("generated records are no errors");
+    assert!(
+        survey.strict_bytes() <= capacity,
+        "a request beyond the device"
+    );
+}
+
+/// Decompression alone.
+pub fn fuzz_compression(data: &[u8]) {
+    let Ok((_, mut text)) = compression::open(Box::new(Cursor::new(data.to_vec()))) else {
+        return;
+    };
+    let mut buffer = [0; 4096];
+    for _ in 0..1024 {
+        match text.read(&mut buffer) {
+            Ok(0) | Err(_) => return,
+            Ok(count) => assert!(count <= buffer.len()),
+        }
+    }
+}

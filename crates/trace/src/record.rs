@@ -1,0 +1,35 @@
+//! One line of a trace once its units are known, and where it came from.
+
+use ftlab_engine::request::Op;
+
+/// One line of a trace. `unit` is what the trace calls ASU, volume, disk or device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Arrival in nanoseconds; the first request of a workload is at 0.
+    pub time_ns: u64,
+    /// What is asked for.
+    pub op: Op,
+    /// First byte, counted from the start of the unit.
+    pub offset_bytes: u64,
+    /// Length in bytes; `offset_bytes + size_bytes` never overflows. 0 only for a flush.
+    pub size_bytes: u64,
+    /// ASU, volume or disk.
+    pub unit: u32,
+}
+
+impl Record {
+    /// The first byte after the request.
+    pub fn end_bytes(&self) -> u64 {
+        self.offset_bytes + self.size_bytes
+    }
+}
+
+/// Where a record was read: the part (index into the workload's list of files) and its line.
+/// For a synthetic workload the line is the number of the request. Counted from 1; 0 = not started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Which of the workload's files.
+    pub part: u32,
+    /// Line in the decompressed text of that file.
+    pub line: u64,
+}

@@ -1,0 +1,113 @@
+//! What a reader did besides yielding requests: lines read, dropped and sorted.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::record::Place;
+
+/// Why a line carries no request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DropReason {
+    /// Nothing but blanks.
+    Blank,
+    /// Begins with `#`.
+    Comment,
+    /// A flush without a size.
+    ZeroSizeFlush,
+    /// Its time lies more than a day from both its neighbours.
+    StrayTime,
+    /// Its unit was not asked for.
+    UnitNotSelected,
+}
+
+impl DropReason {
+    const ALL: [Self; 5] = [
+        Self::Blank,
+        Self::Comment,
+        Self::ZeroSizeFlush,
+        Self::StrayTime,
+        Self::UnitNotSelected,
+    ];
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Blank => "blank line",
+            Self::Comment => "comment line",
+            Self::ZeroSizeFlush => "flush of size 0",
+            Self::StrayTime => "time more than a day from both neighbours",
+            Self::UnitNotSelected => "unit not selected",
+        })
+    }
+}
+
+/// Lines dropped for one reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Drop {
+    /// The reason.
+    pub reason: DropReason,
+    /// How many lines.
+    pub lines: u64,
+    /// File of the first of them.
+    pub first_file: String,
+    /// Line of the first of them.
+    pub first_line: u64,
+}
+
+/// What a reader did so far. Lines read = requests + headers + dropped lines, once it has ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Lines read, of every kind.
+    pub lines_read: u64,
+    /// Header lines among them.
+    pub header_lines: u64,
+    /// Requests yielded.
+    pub requests: u64,
+    /// Lines whose time was before that of an earlier line, and that were sorted.
+    pub out_of_order_lines: u64,
+    /// Where the first of them stands.
+    pub first_out_of_order: Option<Place>,
+    /// Largest backward step of time, in nanoseconds.
+    pub backward_step_ns_max: u64,
+    /// Time of the first request in the trace's own count, in nanoseconds.
+    pub origin_ns: Option<u64>,
+    dropped: [(u64, Place); DropReason::ALL.len()],
+}
+
+impl Summary {
+    pub(crate) fn drop_line(&mut self, reason: DropReason, place: Place) {
+        let (lines, first) = &mut self.dropped[reason as usize];
+        if *lines == 0 {
+            *first = place;
+        }
+        *lines += 1;
+    }
+
+    /// Lines dropped for that reason, and where the first of them stands.
+    pub fn dropped(&self, reason: DropReason) -> (u64, Place) {
+        self.dropped[reason as usize]
+    }
+
+    /// Lines dropped for any reason.
+    pub fn dropped_lines(&self) -> u64 {
+        self.dropped.iter().map(|(lines, _)| lines).sum()
+    }
+
+    /// Every reason that occurred; `files` are the names of the parts.
+    pub fn drops(&self, files: &[String]) -> Vec<Drop> {
+        DropReason::ALL
+            .into_iter()
+            .map(|reason| (reason, self.dropped(reason)))
+            .filter(|(_, (lines, _))| *lines > 0)
+            .map(|(reason, (lines, first))| Drop {
+                reason,
+                lines,
+                first_file: files.get(first.part as usize).cloned().unwrap_or_default(),
+                first_line: first.line,
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,135 @@
+//! The first pass over a workload: what must be known before addresses can be laid out.
+
+use std::collections::BTreeMap;
+
+use ftlab_engine::request::Op;
+
+use crate::error::Result;
+use crate::footprint::PageSet;
+use crate::record::Record;
+
+/// Each unit's span is rounded up to this before the next one is laid beside it: 1 MiB, so that
+/// units never share an erase block of any size that divides 1 MiB.
+const SPAN_STEP_BYTES: u64 = 1 << 20;
+
+/// How far each unit (ASU, volume, disk) of a workload reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnitSpans {
+    ends: BTreeMap<u32, u64>,
+    latest: Option<(u32, u64)>,
+}
+
+impl UnitSpans {
+    /// Takes note of one record. A flush has no address and counts for nothing.
+    #[inline]
+    pub fn note(&mut self, record: &Record) {
+        if record.op == Op::Flush {
+            return;
+        }
+        let end = record.end_bytes();
+        if let Some((unit, known)) = self.latest
+            && unit == record.unit
+            && end <= known
+        {
+            return;
+        }
+        let known = self.ends.entry(record.unit).or_default();
+        *known = end.max(*known);
+        self.latest = Some((record.unit, *known));
+    }
+
+    /// Every unit in order of its number, with the first byte after its last request.
+    pub fn ends(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.ends.iter().map(|(unit, end)| (*unit, *end))
+    }
+
+    /// Number of units.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Was no address seen?
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Where each unit begins when they are laid side by side in order of number; a single unit
+    /// keeps its addresses. `None` if the sum overflows 64 bits.
+    pub(crate) fn bases(&self) -> Option<BTreeMap<u32, u64>> {
+        let mut next = 0u64;
+        let mut bases = BTreeMap::new();
+        for (unit, end) in self.ends() {
+            bases.insert(unit, next);
+            next = next.checked_add(end.checked_next_multiple_of(SPAN_STEP_BYTES)?)?;
+        }
+        Some(bases)
+    }
+
+    /// Capacity that strict addressing needs, in bytes: the last unit's end, rounded up to sectors.
+    /// `u64::MAX` where it does not fit 64 bits.
+    pub fn capacity_bytes(&self) -> u64 {
+        let last = self.ends.last_key_value();
+        last.zip(self.bases())
+            .and_then(|((unit, end), bases)| bases[unit].checked_add(*end))
+            .and_then(|end| end.checked_next_multiple_of(512))
+            .unwrap_or(if self.is_empty() { 0 } else { u64::MAX })
+    }
+}
+
+/// What a first pass found.
+#[derive(Default)]
+pub struct Survey {
+    /// Requests of every kind.
+    pub requests: u64,
+    /// Arrival of the last request, in nanoseconds.
+    pub last_time_ns: u64,
+    /// How far each unit reaches.
+    pub spans: UnitSpans,
+    extents: PageSet,
+    extent_bytes: u64,
+}
+
+impl Survey {
+    /// Goes through all records once; `extent_bytes` is the extent of dense addressing.
+    ///
+    /// # Errors
+    /// The first error of the records.
+    pub(crate) fn of(
+        records: impl Iterator<Item = Result<Record>>,
+        extent_bytes: u64,
+    ) -> Result<Self> {
+        let mut survey = Self::new(extent_bytes);
+        for record in records {
+            survey.note(&record?);
+        }
+        Ok(survey)
+    }
+
+    pub(crate) fn new(extent_bytes: u64) -> Self {
+        Self {
+            extent_bytes: extent_bytes.max(1),
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn note(&mut self, record: &Record) {
+        self.requests += 1;
+        self.last_time_ns = record.time_ns;
+        self.spans.note(record);
+        if record.size_bytes > 0 && record.op != Op::Flush {
+            let last = (record.end_bytes() - 1) / self.extent_bytes;
+            self.extents
+                .insert(record.unit, record.offset_bytes / self.extent_bytes, last);
+        }
+    }
+
+    /// Capacity that strict addressing needs, in bytes.
+    pub fn strict_bytes(&self) -> u64 {
+        self.spans.capacity_bytes()
+    }
+
+    /// Capacity that dense addressing needs, in bytes: touched extents times their size.
+    pub fn dense_bytes(&self) -> u64 {
+        self.extents.len().saturating_mul(self.extent_bytes)
+    }
+}

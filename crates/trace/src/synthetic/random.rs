@@ -1,0 +1,52 @@
+//! Seeded streams of random numbers, one per purpose, so that no purpose disturbs another.
+
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::Rng;
+
+/// What a stream is for. The numbers are part of the meaning of a seed: never change them.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose {
+    Address = 1,
+    Operation = 2,
+    Size = 3,
+    Arrival = 4,
+    Scatter = 5,
+}
+
+/// PCG-64 (XSL-RR 128/64).
+pub(crate) struct Stream(Pcg64);
+
+impl Stream {
+    pub(crate) fn new(seed: u64, purpose: Purpose) -> Self {
+        let low = mix(seed ^ mix(purpose as u64));
+        let state = u128::from(mix(low)) << 64 | u128::from(low);
+        Self(Pcg64::new(state, purpose as u128))
+    }
+
+    /// 64 uniform bits.
+    #[inline]
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in `0 .. bound`, by the high half of a product (bias below bound / 2^64).
+    #[inline]
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// Uniform in `[0, 1)`, 53 bits.
+    #[inline]
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection of 64 bits.
+#[inline]
+pub(crate) fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

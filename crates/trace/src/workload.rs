@@ -1,0 +1,362 @@
+//! What follows `--workload`: a trace or an inline spec, behind one face, readable again and again.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::detect::{self, Detection, Sample};
+use crate::digest::{self, SharedDigest};
+use crate::error::{Result, TraceError, nearest};
+use crate::options::Options;
+use crate::reader::TraceRecords;
+use crate::record::{Place, Record};
+use crate::source::{Source, Text};
+use crate::summary::Summary;
+use crate::survey::Survey;
+use crate::synthetic::{Generator, Mode, SyntheticSpec};
+
+/// A workload that can be read: a trace (one or more files, or standard input) or a synthetic one.
+pub struct Workload {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Trace(Box<Trace>),
+    Synthetic {
+        spec: SyntheticSpec,
+        head: Option<u64>,
+    },
+}
+
+struct Trace {
+    source: Source,
+    names: Arc<[String]>,
+    options: Options,
+    detection: Detection,
+    compression: &'static str,
+    /// The first part as it was opened for detection; standard input has no second opening.
+    opened: Mutex<Option<Text>>,
+    /// Fed while standard input is read, because it cannot be read again for its digest.
+    digest: SharedDigest,
+}
+
+/// What a result says about its workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// As the user wrote it.
+    pub name: String,
+    /// SHA-256 of the raw bytes of all parts as stored, or of the canonical spec. For standard
+    /// input: of what was read so far.
+    pub sha256: String,
+    /// Was the workload generated?
+    pub synthetic: bool,
+    /// Name of the trace format, or `synthetic`.
+    pub format: String,
+    /// The canonical spec, if synthetic.
+    pub canonical_spec: Option<String>,
+    /// Requests in flight, if the workload itself is a closed loop.
+    pub closed_loop_depth: Option<u32>,
+    /// Only this many requests are read (`--head`).
+    pub head: Option<u64>,
+}
+
+impl Workload {
+    /// Finds out what `text` means: an inline spec if it begins with one of fio's `rw` words (and
+    /// no file has that name), else a trace. `logical_bytes` is the capacity that shares in a spec
+    /// refer to, 0 if unknown.
+    ///
+    /// # Errors
+    /// Missing or unreadable files, unknown formats, units in doubt, illegal specs.
+    pub fn parse(text: &str, options: &Options, logical_bytes: u64) -> Result<Self> {
+        let is_file = std::path::Path::new(text).exists();
+        if !is_file && SyntheticSpec::recognises(text) {
+            let spec = SyntheticSpec::parse(text, logical_bytes)?;
+            return Ok(Self {
+                name: text.into(),
+                kind: Kind::Synthetic {
+                    spec,
+                    head: options.head,
+                },
+            });
+        }
+        let source = Source::find(text).map_err(|error| hint_at_modes(text, error))?;
+        let names: Arc<[String]> = source.names().into();
+        let digest = SharedDigest::default();
+        let stored = source.open_stored(0)?;
+        let stored = if source == Source::StandardInput {
+            digest.tee(stored)
+        } else {
+            stored
+        };
+        let first = Text::open(&names[0], stored)?;
+        let sample = Sample::new(first.head(), first.head_is_whole());
+        if sample.is_empty() {
+            let nul = sample.nul_line.map(|line| detect::nul(&names[0], line));
+            return Err(nul.unwrap_or_else(|| empty(&names[0], &first)));
+        }
+        let detection = detect::detect(&names[0], &sample, options)?;
+        let trace = Trace {
+            source,
+            names,
+            options: options.clone(),
+            detection,
+            compression: first.compression.name(),
+            opened: Mutex::new(Some(first)),
+            digest,
+        };
+        Ok(Self {
+            name: text.into(),
+            kind: Kind::Trace(Box::new(trace)),
+        })
+    }
+
+    /// The records, from the start.
+    ///
+    /// # Errors
+    /// Files that cannot be opened any more; standard input for a second time.
+    pub fn records(&self) -> Result<Records> {
+        let inner = match &self.kind {
+            Kind::Trace(trace) => Inner::Trace(Box::new(trace.records()?)),
+            Kind::Synthetic { spec, head } => Inner::Synthetic {
+                left: head.unwrap_or(u64::MAX),
+                records: Box::new(spec.records()),
+                names: [self.name.clone()],
+                summary: Box::default(),
+            },
+        };
+        Ok(Records { inner })
+    }
+
+    /// Goes through all records once; `extent_bytes` is the extent of dense addressing.
+    ///
+    /// # Errors
+    /// Any error of the records; standard input, which could not be read again afterwards.
+    pub fn survey(&self, extent_bytes: u64) -> Result<Survey> {
+        if !self.can_be_read_again() {
+            return Err(needs_second_pass());
+        }
+        Survey::of(self.records()?, extent_bytes)
+    }
+
+    /// Can the records be read more than once? Only standard input cannot.
+    pub fn can_be_read_again(&self) -> bool {
+        match &self.kind {
+            Kind::Trace(trace) => trace.source != Source::StandardInput,
+            Kind::Synthetic { .. } => true,
+        }
+    }
+
+    /// Name, digest and kind.
+    ///
+    /// # Errors
+    /// Files that cannot be read.
+    pub fn describe(&self) -> Result<Description> {
+        Ok(match &self.kind {
+            Kind::Trace(trace) => Description {
+                name: self.name.clone(),
+                sha256: trace.sha256()?,
+                synthetic: false,
+                format: trace.detection.format.name.into(),
+                canonical_spec: None,
+                closed_loop_depth: None,
+                head: trace.options.head,
+            },
+            Kind::Synthetic { spec, head } => Description {
+                name: self.name.clone(),
+                sha256: digest::of_text(&spec.to_string()),
+                synthetic: true,
+                format: "synthetic".into(),
+                canonical_spec: Some(spec.to_string()),
+                closed_loop_depth: spec.closed_loop_depth(),
+                head: *head,
+            },
+        })
+    }
+
+    /// What was found out about the trace; `None` for a synthetic workload.
+    pub fn detection(&self) -> Option<&Detection> {
+        match &self.kind {
+            Kind::Trace(trace) => Some(&trace.detection),
+            Kind::Synthetic { .. } => None,
+        }
+    }
+
+    /// How the (first) file is compressed: none, gzip, bzip2, zstd or xz.
+    pub fn compression(&self) -> &'static str {
+        match &self.kind {
+            Kind::Trace(trace) => trace.compression,
+            Kind::Synthetic { .. } => "none",
+        }
+    }
+
+    /// Requests in flight, if the workload itself is a closed loop.
+    pub fn closed_loop_depth(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Trace(_) => None,
+            Kind::Synthetic { spec, .. } => spec.closed_loop_depth(),
+        }
+    }
+
+    /// Number of requests, where it is known without reading.
+    pub fn requests_known(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Trace(_) => None,
+            Kind::Synthetic { spec, head } => Some(spec.count.min(head.unwrap_or(u64::MAX))),
+        }
+    }
+
+    /// As the user wrote it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Trace {
+    fn records(&self) -> Result<TraceRecords> {
+        let opened = self
+            .opened
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let first = match opened {
+            Some(text) => text,
+            None if self.source == Source::StandardInput => return Err(needs_second_pass()),
+            None => Text::open(&self.names[0], self.source.open_stored(0)?)?,
+        };
+        Ok(TraceRecords::new(
+            self.source.clone(),
+            Arc::clone(&self.names),
+            first,
+            self.detection.clone(),
+            self.options.clone(),
+        ))
+    }
+
+    fn sha256(&self) -> Result<String> {
+        if self.source != Source::StandardInput {
+            return digest::of_source(&self.source);
+        }
+        let opened = self
+            .opened
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some();
+        if !opened {
+            // The reader may have stopped early (`--head`, trailing bytes): the rest counts too.
+            let mut rest = self.digest.tee(self.source.open_stored(0)?);
+            digest::drain(&mut rest).map_err(|error| {
+                TraceError::new(format!("cannot be read ({error})")).at("-", None)
+            })?;
+        }
+        Ok(self.digest.finish())
+    }
+}
+
+fn needs_second_pass() -> TraceError {
+    TraceError::new("standard input can be read only once, and a second pass is needed")
+        .with_legal("a file, or --address strict or modulo with one unit and a stated capacity")
+        .at("-", None)
+}
+
+fn empty(name: &str, text: &Text) -> TraceError {
+    match text.failure() {
+        Some(error) => TraceError::new(format!(
+            "reading stopped here ({error}): truncated or corrupt file"
+        ))
+        .with_legal("a complete file, plain or compressed with gzip, bzip2, zstd or xz"),
+        None => TraceError::new("holds no request: empty, or blank and comment lines only")
+            .with_legal("at least one line of a known trace format"),
+    }
+    .at(name, Some(1))
+}
+
+/// A missing file whose name looks like an inline spec is most likely a misspelt one.
+fn hint_at_modes(text: &str, error: TraceError) -> TraceError {
+    let word = text.split(':').next().unwrap_or_default();
+    let modes = Mode::ALL.iter().map(|(name, _)| *name);
+    let near =
+        nearest(word, modes.clone()).filter(|mode| strsim::damerau_levenshtein(mode, word) <= 2);
+    match near {
+        Some(mode) => TraceError::new(format!(
+            "neither a file nor a synthetic workload (did you mean '{mode}'?)"
+        ))
+        .with_value(text.as_bytes())
+        .with_legal(format!(
+            "a trace file, or one of {}",
+            modes.collect::<Vec<_>>().join(", ")
+        )),
+        None => error,
+    }
+}
+
+/// The records of a workload, in order of time.
+pub struct Records {
+    inner: Inner,
+}
+
+enum Inner {
+    Trace(Box<TraceRecords>),
+    Synthetic {
+        records: Box<Generator>,
+        left: u64,
+        names: [String; 1],
+        summary: Box<Summary>,
+    },
+}
+
+impl Records {
+    /// Where the record yielded last was read.
+    pub fn place(&self) -> Place {
+        match &self.inner {
+            Inner::Trace(records) => records.place(),
+            Inner::Synthetic { records, .. } => Place {
+                part: 0,
+                line: records.issued(),
+            },
+        }
+    }
+
+    /// Names of the files; [`Place::part`] is an index into them.
+    pub fn names(&self) -> &[String] {
+        match &self.inner {
+            Inner::Trace(records) => records.names(),
+            Inner::Synthetic { names, .. } => names,
+        }
+    }
+
+    /// What was read, dropped and sorted so far.
+    pub fn summary(&self) -> &Summary {
+        match &self.inner {
+            Inner::Trace(records) => records.summary(),
+            Inner::Synthetic { summary, .. } => summary,
+        }
+    }
+
+    /// Adds file and line of the record yielded last to an error about it.
+    pub fn locate(&self, error: TraceError) -> TraceError {
+        let place = self.place();
+        error.at(self.names()[place.part as usize].clone(), Some(place.line))
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.inner {
+            Inner::Trace(records) => records.next(),
+            Inner::Synthetic {
+                records,
+                left,
+                summary,
+                ..
+            } => {
+                *left = left.checked_sub(1)?;
+                let record = records.next()?;
+                summary.requests += 1;
+                summary.origin_ns = Some(0);
+                Some(Ok(record))
+            }
+        }
+    }
+}
