@@ -158,6 +158,16 @@ def flatten(value, path=""):
         yield path, value
 
 
+def flatten_config(value, path=""):
+    """Dotted path to value, arrays included: the rows of the table of the configuration."""
+    for key, member in value.items():
+        inner = f"{path}.{key}" if path else key
+        if isinstance(member, dict):
+            yield from flatten_config(member, inner)
+        else:
+            yield inner, member
+
+
 CELLS = """
 return [...document.querySelectorAll('[data-metric]')].map((cell) => ({
   path: cell.dataset.metric, scheme: cell.dataset.scheme, run: Number(cell.dataset.run),

@@ -43,8 +43,9 @@ def test_every_view_of_every_chart(opened):
     assert page.console_faults(opened) == []
 
 
-def test_details_open_without_widening_the_page(opened):
+def test_details_open_without_widening_the_page(opened, shots):
     opened.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    page.screenshot(opened, shots / f"details-{opened.width}.png")
     assert page.width_faults(opened) == []
 
 
@@ -117,6 +118,21 @@ def test_configuration_can_be_searched(browser, report):
     assert not nothing.is_displayed()
     browser.find_element(By.ID, "config-search").send_keys("no key has this text")
     assert nothing.is_displayed()
+
+
+def test_configuration_can_be_reduced_to_differences(browser, report, results):
+    page.open_page(browser, report, WIDTHS[0])
+    page.wait_until_drawn(browser)
+    browser.execute_script("document.querySelector('#configuration details').open = true")
+    boxes = browser.find_elements(By.ID, "config-differences")
+    assert len(boxes) == (1 if len(results) > 1 else 0)
+    for box in boxes:
+        box.click()
+        flat = [dict(page.flatten_config(run["config"])) for run in results]
+        keys = {key for config in flat for key in config}
+        differ = {key for key in keys if any(c.get(key) != flat[0].get(key) for c in flat)}
+        rows = browser.find_elements(By.CSS_SELECTOR, "#config tbody tr:not([hidden]) th")
+        assert {row.text for row in rows} == differ
 
 
 def test_dark_scheme(browser, report, shots):

@@ -97,10 +97,13 @@ function themed(layout) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", hovermode: "closest",
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: cssColour("ink") },
     // Plotly's own buttons, which narrow screens lack, stand above the plot.
-    margin: { l: 12, r: 24, t: narrowScreen.matches ? 12 : 36, b: 12 }, dragmode: narrowScreen.matches ? false : "zoom",
-    hoverlabel: { align: "left" }, modebar: {
+    margin: { l: 12, r: 24, t: narrowScreen.matches ? 12 : 36, b: 12 },
+    modebar: {
       bgcolor: "rgba(0,0,0,0)", color: cssColour("faint"), activecolor: cssColour("ink"),
-    }, xaxis: titled(layout.xaxis), yaxis: titled(layout.yaxis),
+    },
+    // A finger that scrolls the page must not zoom a chart.
+    dragmode: narrowScreen.matches ? false : "zoom",
+    hoverlabel: { align: "left" }, xaxis: titled(layout.xaxis), yaxis: titled(layout.yaxis),
   };
 }
 

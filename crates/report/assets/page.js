@@ -15,6 +15,7 @@ function draw(figure, chart, view) {
   part("empty").hidden = !nothing;
   part("empty").textContent = built.empty ?? "";
   plot.hidden = nothing;
+  figure.querySelector("figcaption").hidden = nothing;
   part("legend").hidden = nothing;
   part("download").hidden = nothing;
   if (nothing) {

@@ -38,10 +38,23 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
     ]
 }
 
-/// The warnings, each once, with the schemes that it concerns.
+/// The warnings, each once, with the schemes that it concerns. An audit that found something is
+/// the first of them: the numbers of such a run mean nothing.
 #[must_use]
 pub fn warnings(runs: &[RunResult]) -> Vec<(String, String)> {
     let labels = labels(runs);
+    let failed = |run: &RunResult| !matches!(run.audit.as_str(), "" | "passed");
+    let mut all: Vec<(String, String)> = runs
+        .iter()
+        .zip(&labels)
+        .filter(|(run, _)| failed(run))
+        .map(|(run, label)| {
+            (
+                label.clone(),
+                format!("The audit did not pass: {}", run.audit),
+            )
+        })
+        .collect();
     let mut rows: Vec<(Vec<&str>, &str)> = Vec::new();
     for (run, label) in runs.iter().zip(&labels) {
         for warning in &run.warnings {
@@ -51,9 +64,11 @@ pub fn warnings(runs: &[RunResult]) -> Vec<(String, String)> {
             }
         }
     }
-    rows.into_iter()
-        .map(|(who, text)| (who.join(", "), text.to_owned()))
-        .collect()
+    all.extend(
+        rows.into_iter()
+            .map(|(who, text)| (who.join(", "), text.to_owned())),
+    );
+    all
 }
 
 /// One sentence when all runs agree, else each distinct one behind its schemes.
@@ -186,6 +201,19 @@ mod tests {
         ]
         .map(|(who, text)| (who.to_owned(), text.to_owned()));
         assert_eq!(warnings(&runs), expected);
+    }
+
+    #[test]
+    fn an_audit_that_found_something_is_the_first_warning() {
+        let mut runs = [run("dftl"), run("fast")];
+        runs[0].warnings = vec!["Few requests.".to_owned()];
+        runs[0].audit = "passed".to_owned();
+        runs[1].audit = "3 pages lost".to_owned();
+        let (who, text) = warnings(&runs).remove(0);
+        assert_eq!(
+            (who.as_str(), text.as_str()),
+            ("fast", "The audit did not pass: 3 pages lost")
+        );
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::{Document, json};
 use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config, number};
-use crate::format::Quantity;
+use crate::format::{Quantity, count};
 use crate::metrics::{Better, Metric, SECTIONS, flatten_all};
 use crate::result::RunResult;
 use minijinja::Environment;
@@ -49,6 +49,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         facts: facts(runs),
         warnings: warnings(runs),
         sections: sections(runs, &flats),
+        events: events(runs),
         memory: memory(runs),
         config: config(runs),
     };
@@ -72,6 +73,7 @@ struct Page<'a> {
     facts: Vec<Fact>,
     warnings: Vec<(String, String)>,
     sections: Vec<SummarySection>,
+    events: Vec<EventRow>,
     memory: Vec<MemoryRow>,
     config: Vec<ConfigRow>,
 }
@@ -157,6 +159,31 @@ fn best(better: Better, values: &[Option<f64>]) -> Option<f64> {
         Better::Higher if lowest < highest => Some(highest),
         _ => None,
     }
+}
+
+#[derive(Serialize)]
+struct EventRow {
+    run: usize,
+    label: String,
+    scheme: String,
+    name: String,
+    count: String,
+}
+
+fn events(runs: &[RunResult]) -> Vec<EventRow> {
+    let mut rows = Vec::new();
+    for (index, (run, label)) in runs.iter().zip(labels(runs)).enumerate() {
+        for (name, number) in &run.events {
+            rows.push(EventRow {
+                run: index,
+                label: label.clone(),
+                scheme: run.scheme.clone(),
+                name: name.clone(),
+                count: count(*number),
+            });
+        }
+    }
+    rows
 }
 
 #[derive(Serialize)]

@@ -2,6 +2,7 @@
 
 use super::Document;
 use crate::describe::{facts, labels, warnings};
+use crate::format::count;
 use crate::metrics::{SECTIONS, flatten_all};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write as _;
@@ -36,6 +37,17 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         right_align(&mut table);
         for row in table.lines() {
             line(&mut text, &row);
+        }
+    }
+    for (run, label) in document.runs.iter().zip(&labels) {
+        if !run.events.is_empty() {
+            let named = |(name, number): (&String, &u64)| format!("{name} {}", count(*number));
+            let events: Vec<String> = run.events.iter().map(named).collect();
+            line(&mut text, "");
+            line(
+                &mut text,
+                &format!("Events of {label}: {}", events.join(", ")),
+            );
         }
     }
     for (schemes, warning) in warnings(document.runs) {
