@@ -52,20 +52,12 @@ impl fmt::Display for DeviceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DeviceError::Fault(fault) => fault.fmt(f),
-            DeviceError::OutOfRange {
-                first_sector,
-                sectors,
-                capacity,
-            } => write!(
+            DeviceError::OutOfRange { first_sector, sectors, capacity } => write!(
                 f,
                 "sectors {first_sector} to {} lie beyond the device, which has {capacity}",
                 first_sector + u64::from(*sectors)
             ),
-            DeviceError::WrongData {
-                lpn,
-                expected,
-                found,
-            } => write!(
+            DeviceError::WrongData { lpn, expected, found } => write!(
                 f,
                 "page {lpn} reads back version {found}, but version {expected} was written last"
             ),
@@ -79,7 +71,8 @@ impl std::error::Error for DeviceError {}
 pub trait Device {
     /// Serves one request; arrivals must not go backwards.
     fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError>;
-    /// The earliest moment at which another request could be admitted (closed loops ask).
+    /// The earliest moment, on the clock of arrivals, at which another request could be admitted
+    /// (closed loops ask).
     fn next_slot(&self) -> Nanos;
     /// Everything counted so far is forgotten and the clock starts at 0; flash, maps and caches
     /// stay as they are.
@@ -120,6 +113,8 @@ pub struct Ssd<S: Scheme> {
     queue_depth: usize,
     outstanding: BinaryHeap<Reverse<Nanos>>,
     last_completion: Nanos,
+    /// The device's clock when measuring began: time 0 of arrivals and completions.
+    epoch: Nanos,
     split: PageSplit,
     next_tag: u32,
     /// One bit per logical page that was written and not trimmed since.
@@ -185,11 +180,7 @@ impl<S: Scheme> Ssd<S> {
         })?;
         let geometry = board.geometry();
         let serial = config.timing.profile == TimingProfile::Serial;
-        let depth = config
-            .host
-            .queue_depth
-            .0
-            .unwrap_or(if serial { 1 } else { 32 });
+        let depth = config.host.queue_depth.0.unwrap_or(if serial { 1 } else { 32 });
         let sectors_per_page = u64::from(geometry.sectors_per_page());
         let mut ssd = Ssd {
             scheme: Some(scheme),
@@ -198,6 +189,7 @@ impl<S: Scheme> Ssd<S> {
             queue_depth: depth as usize,
             outstanding: BinaryHeap::with_capacity(depth as usize + 1),
             last_completion: 0,
+            epoch: 0,
             split: PageSplit {
                 sectors_per_page,
                 all: geometry.all_sectors(),
@@ -220,18 +212,13 @@ impl<S: Scheme> Ssd<S> {
 
     /// The scheme, for tests that look inside.
     pub fn scheme(&self) -> &S {
-        self.scheme
-            .as_ref()
-            .expect("the scheme is there unless a recovery was cut")
+        self.scheme.as_ref().expect("the scheme is there unless a recovery was cut")
     }
 
     #[inline]
     fn parts(&mut self) -> (&mut S, &mut Board) {
         let scheme = self.scheme.as_mut();
-        (
-            scheme.expect("the scheme is there unless a recovery was cut"),
-            &mut self.board,
-        )
+        (scheme.expect("the scheme is there unless a recovery was cut"), &mut self.board)
     }
 
     /// Waits for a slot of the device's queue.
@@ -253,12 +240,7 @@ impl<S: Scheme> Ssd<S> {
     /// Lets the scheme work while nothing else is to do.
     #[cold]
     fn use_gap(&mut self, until: Nanos) -> Result<(), Fault> {
-        let mut from = self
-            .board
-            .nand()
-            .clock()
-            .idle_from()
-            .max(self.last_completion);
+        let mut from = self.board.nand().clock().idle_from().max(self.last_completion);
         while from < until {
             let start = self.board.nand_mut().clock_mut().admit(from);
             let (scheme, board) = self.parts();
@@ -287,11 +269,7 @@ impl<S: Scheme> Ssd<S> {
                 sectors: self.split.sectors(request, lpn.0),
                 cause: Cause::Host,
                 data: Tag(0),
-                request: RequestShape {
-                    first_lpn: Lpn(first),
-                    pages,
-                    index,
-                },
+                request: RequestShape { first_lpn: Lpn(first), pages, index },
             };
             let page_done = match request.op {
                 Op::Read => self.read_page(&io, start)?,
@@ -313,11 +291,7 @@ impl<S: Scheme> Ssd<S> {
             self.verified_reads += 1;
             let expected = Tag(self.expected[io.lpn.index()]);
             if expected != found {
-                return Err(DeviceError::WrongData {
-                    lpn: io.lpn,
-                    expected,
-                    found,
-                });
+                return Err(DeviceError::WrongData { lpn: io.lpn, expected, found });
             }
         }
         Ok(done)
@@ -366,9 +340,7 @@ impl<S: Scheme> Ssd<S> {
     }
 
     fn check_range(&self, request: &Request) -> Result<(), DeviceError> {
-        let end = request
-            .first_sector
-            .saturating_add(u64::from(request.sectors));
+        let end = request.first_sector.saturating_add(u64::from(request.sectors));
         if request.op != Op::Flush && end > self.split.capacity {
             return Err(DeviceError::OutOfRange {
                 first_sector: request.first_sector,
@@ -388,18 +360,17 @@ impl<S: Scheme> Device for Ssd<S> {
             "a {:?} request must have at least one sector",
             request.op
         );
-        if self.idle_work && request.arrival > self.last_completion {
-            self.use_gap(request.arrival)?;
+        let arrival = request.arrival + self.epoch;
+        if self.idle_work && arrival > self.last_completion {
+            self.use_gap(arrival)?;
         }
-        let admitted = self.admission(request.arrival);
+        let admitted = self.admission(arrival);
         let start = self.board.nand_mut().clock_mut().admit(admitted);
         let pages = match request.op {
             Op::Flush => 0,
             _ => u64::from(self.split.pages(request).1),
         };
-        self.board
-            .meter_mut()
-            .request(request.op, pages, u64::from(request.sectors));
+        self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
         let clock_before = self.board.nand().clock().completion(start).max(admitted);
         let done = self.serve(request, start)?;
         let completed = self.board.nand().clock().completion(done).max(clock_before);
@@ -407,11 +378,7 @@ impl<S: Scheme> Device for Ssd<S> {
         // it really began.
         let serial = self.board.nand().clock().is_serial();
         let admitted = if serial { clock_before } else { admitted };
-        let completion = Completion {
-            arrival: request.arrival,
-            admitted,
-            completed,
-        };
+        let completion = Completion { arrival: request.arrival, admitted, completed };
         self.outstanding.push(Reverse(completed));
         self.last_completion = self.last_completion.max(completed);
         self.board.meter_mut().complete(request.op, &completion);
@@ -422,13 +389,14 @@ impl<S: Scheme> Device for Ssd<S> {
         if self.outstanding.len() < self.queue_depth {
             return 0;
         }
-        self.outstanding.peek().map_or(0, |&Reverse(done)| done)
+        self.outstanding.peek().map_or(0, |&Reverse(done)| done - self.epoch)
     }
 
     fn start_measuring(&mut self) {
+        self.epoch = self.idle_from() + self.epoch;
+        self.last_completion = self.epoch;
         self.board.start_measuring();
         self.outstanding.clear();
-        self.last_completion = 0;
         self.verified_reads = 0;
     }
 
@@ -482,11 +450,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn idle_from(&self) -> Nanos {
-        self.board
-            .nand()
-            .clock()
-            .idle_from()
-            .max(self.last_completion)
+        self.board.nand().clock().idle_from().max(self.last_completion)
     }
 
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError> {
@@ -494,12 +458,9 @@ impl<S: Scheme> Device for Ssd<S> {
         if let Some(scheme) = self.scheme.take() {
             self.survivor = Some(scheme.power_off());
         }
-        let survivor = self
-            .survivor
-            .clone()
-            .expect("left behind by the scheme or a cut recovery");
+        let survivor = self.survivor.clone().expect("left behind by the scheme or a cut recovery");
         self.board.power_on();
-        let from = self.idle_from();
+        let from = self.idle_from() + self.epoch;
         let start = self.board.nand_mut().clock_mut().admit(from);
         let (scheme, done) = S::recover(&mut self.board, &self.config, self.seed, survivor, start)?;
         self.board.end_recovery();
@@ -512,10 +473,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn verify_reads(&mut self) {
-        assert!(
-            self.live_pages == 0,
-            "verification must begin before the first write"
-        );
+        assert!(self.live_pages == 0, "verification must begin before the first write");
         self.expected = zeroed(self.board.geometry().logical_pages as usize);
     }
 }

@@ -36,11 +36,8 @@ pub fn flash_energy(
                 u128::from(settings.millivolts) * u128::from(settings.flash_microamperes);
             let picojoules = |nanos: u128| nanowatts * nanos / 1_000_000;
             let pages = u128::from(reads + programs).max(1);
-            let transfer = if settings.flash_during_transfer {
-                u128::from(busy.transfer)
-            } else {
-                0
-            };
+            let transfer =
+                if settings.flash_during_transfer { u128::from(busy.transfer) } else { 0 };
             let share = |count: u64| transfer * u128::from(count) / pages;
             FlashEnergy {
                 read: picojoules(u128::from(busy.read) + share(reads)),
@@ -58,25 +55,15 @@ mod tests {
     #[test]
     fn one_erase_on_ssdsim_costs_123_75_microjoules() {
         // HAT 2010, Table 4: 1.5 ms at 3.3 V and 25 mA.
-        let settings = EnergySettings {
-            model: EnergyModel::Current,
-            ..Default::default()
-        };
-        let busy = ServiceTime {
-            erase: 1_500_000,
-            ..Default::default()
-        };
+        let settings = EnergySettings { model: EnergyModel::Current, ..Default::default() };
+        let busy = ServiceTime { erase: 1_500_000, ..Default::default() };
         let energy = flash_energy(&settings, (0, 0, 1), &busy);
         assert_eq!(energy.erase, 123_750_000);
     }
 
     #[test]
     fn per_operation_energy_is_dftl_2014_table_2() {
-        let energy = flash_energy(
-            &EnergySettings::default(),
-            (10, 10, 10),
-            &Default::default(),
-        );
+        let energy = flash_energy(&EnergySettings::default(), (10, 10, 10), &Default::default());
         assert_eq!(energy.read, 47_200_000);
         assert_eq!(energy.program, 380_400_000);
         assert_eq!(energy.erase, 5_276_800_000);

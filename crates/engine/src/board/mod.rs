@@ -83,9 +83,7 @@ impl Board {
             return Ok((after, Tag(0)));
         }
         let plane = self.geometry().home_plane(lpn);
-        let done = self
-            .nand
-            .read_nothing(&mut self.meter, plane, Cause::Host, after)?;
+        let done = self.nand.read_nothing(&mut self.meter, plane, Cause::Host, after)?;
         Ok((done, Tag(0)))
     }
 
@@ -94,6 +92,21 @@ impl Board {
     pub fn read_implicit(&mut self, part: u32, cause: Cause, after: When) -> Result<When, Fault> {
         let plane = self.geometry().home_plane(Lpn(part));
         self.nand.read_nothing(&mut self.meter, plane, cause, after)
+    }
+
+    /// Reads one entry of a map page: cell time without the page's transfer.
+    pub fn read_entry(
+        &mut self,
+        page: Option<Ppn>,
+        part: u32,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = match page {
+            Some(ppn) => self.geometry().plane_of(ppn),
+            None => self.geometry().home_plane(Lpn(part)),
+        };
+        self.nand.read_cells(&mut self.meter, plane, cause, after)
     }
 
     /// Programs a page with host data, reading the superseded page first where a partial write
@@ -112,20 +125,12 @@ impl Board {
         if let (true, Some(old)) = (self.rmw, old) {
             let held = self.nand.state().mask(old);
             if held & !io.sectors != 0 {
-                start = self
-                    .nand
-                    .read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
+                start = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
                 sectors |= held;
             }
         }
-        let page = PageWrite {
-            logical: io.lpn.0,
-            kind,
-            tag: io.data,
-            sectors,
-        };
-        self.nand
-            .program(&mut self.meter, new, page, io.cause, start)
+        let page = PageWrite { logical: io.lpn.0, kind, tag: io.data, sectors };
+        self.nand.program(&mut self.meter, new, page, io.cause, start)
     }
 
     /// Programs a map, checkpoint or trim-record page.
@@ -138,8 +143,7 @@ impl Board {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        self.nand
-            .program_payload(&mut self.meter, ppn, what, payload, cause, after)
+        self.nand.program_payload(&mut self.meter, ppn, what, payload, cause, after)
     }
 
     /// Reads a page and programs it elsewhere. The source of host data stays valid (the caller
@@ -153,8 +157,7 @@ impl Board {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        self.nand
-            .copy(&mut self.meter, (from, to), kind, cause, after)
+        self.nand.copy(&mut self.meter, (from, to), kind, cause, after)
     }
 
     /// Erases a block. A failed erase, and any erase of a block whose program failed, retires it.

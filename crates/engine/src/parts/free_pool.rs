@@ -111,8 +111,7 @@ impl FreePool {
         );
         match self.order {
             FreeOrder::MinErase => {
-                self.by_erases
-                    .push(Reverse((nand.state().block(block).erases, block.0)));
+                self.by_erases.push(Reverse((nand.state().block(block).erases, block.0)));
             }
             FreeOrder::Fifo | FreeOrder::Lifo => self.queue.push_back(block.0),
         }

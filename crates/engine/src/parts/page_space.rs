@@ -93,10 +93,7 @@ impl Threshold {
             let share = percent.trim().parse::<f64>().ok()? / 100.0;
             return (share > 0.0 && share < 1.0).then_some(Threshold::Share(share));
         }
-        text.parse()
-            .ok()
-            .filter(|&blocks| blocks > 0)
-            .map(Threshold::Blocks)
+        text.parse().ok().filter(|&blocks| blocks > 0).map(Threshold::Blocks)
     }
 
     /// Free blocks per plane below which collection starts, never below `floor`, the least that
@@ -177,11 +174,7 @@ impl PageSpace {
         let geometry = nand.geometry();
         let plane = |index: u32| {
             let plane = PlaneId(index);
-            let context = VictimContext {
-                nand,
-                plane,
-                settings: &config.gc,
-            };
+            let context = VictimContext { nand, plane, settings: &config.gc };
             Plane {
                 free: FreePool::empty(nand, plane, config.alloc.policy),
                 victims: Victims::new(&context),
@@ -195,11 +188,7 @@ impl PageSpace {
             stream_of: zeroed(geometry.blocks() as usize),
             order: config.alloc.order,
             mode: config.gc.mode,
-            moved_data: if config.gc.separate_frontiers {
-                Stream::MovedData
-            } else {
-                Stream::Data
-            },
+            moved_data: if config.gc.separate_frontiers { Stream::MovedData } else { Stream::Data },
             threshold: (threshold, config.gc.threshold_max.max(threshold)),
             adaptive: config.gc.threshold_mode == ThresholdMode::Adaptive,
             idle_factor: config.gc.idle_factor,
@@ -249,14 +238,15 @@ impl PageSpace {
     /// Marks a page as superseded.
     #[inline]
     pub fn invalidate(&mut self, board: &mut Board, ppn: Ppn) {
-        let valid = board.nand_mut().invalidate(ppn);
-        self.note_invalid(board.nand(), ppn, valid);
+        board.nand_mut().invalidate(ppn);
+        self.note_invalid(board.nand(), ppn);
     }
 
     /// A page became invalid inside the gate (a payload page that was replaced or copied).
     #[inline]
-    pub fn note_invalid(&mut self, nand: &Nand, ppn: Ppn, valid: u32) {
+    pub fn note_invalid(&mut self, nand: &Nand, ppn: Ppn) {
         let block = nand.geometry().block_of(ppn);
+        let valid = nand.valid_pages(block);
         let plane = &mut self.planes[nand.geometry().plane_of_block(block).index()];
         plane.valid -= 1;
         plane.victims.invalidated(block, valid);
@@ -346,9 +336,7 @@ impl PageSpace {
     }
 
     fn choose(&mut self, board: &mut Board, plane: PlaneId) -> Option<BlockId> {
-        let choice = self.planes[plane.index()]
-            .victims
-            .choose(board.nand(), &mut self.rng);
+        let choice = self.planes[plane.index()].victims.choose(board.nand(), &mut self.rng);
         board.event(Event::VictimSearchSteps, u64::from(choice.steps));
         choice.victim
     }
@@ -364,11 +352,8 @@ impl PageSpace {
         let plane = board.geometry().plane_of_block(victim);
         self.planes[plane.index()].victims.removed(victim);
         let is_map = self.stream_of[victim.index()] == Stream::Map as u8 + 1;
-        let (stream, cause) = if is_map {
-            (Stream::Map, Cause::GcMapBlock)
-        } else {
-            (self.moved_data, Cause::Gc)
-        };
+        let (stream, cause) =
+            if is_map { (Stream::Map, Cause::GcMapBlock) } else { (self.moved_data, Cause::Gc) };
         let mut copied = 0;
         let mut done = after;
         let mut offset = 0;
@@ -385,15 +370,7 @@ impl PageSpace {
                 board.nand_mut().invalidate(old);
             }
             self.planes[plane.index()].valid -= 1;
-            owner.moved(
-                board,
-                Moved {
-                    logical: oob.logical,
-                    kind: oob.kind,
-                    old,
-                    new,
-                },
-            );
+            owner.moved(board, Moved { logical: oob.logical, kind: oob.kind, old, new });
             copied += 1;
         }
         if !is_map && copied > 0 {
@@ -402,11 +379,7 @@ impl PageSpace {
         board.victim(copied);
         self.adapt(plane, copied);
         self.stream_of[victim.index()] = 0;
-        let role = if is_map {
-            BlockRole::Map
-        } else {
-            BlockRole::Data
-        };
+        let role = if is_map { BlockRole::Map } else { BlockRole::Data };
         self.release(board, victim, role, cause, done)
     }
 
@@ -494,10 +467,8 @@ impl PageSpace {
             return Err(self.out_of_blocks(board, plane));
         };
         self.stream_of[block.index()] = stream as u8 + 1;
-        self.planes[plane.index()].frontiers[stream as usize] = Frontier {
-            block: Some(block),
-            next: 0,
-        };
+        self.planes[plane.index()].frontiers[stream as usize] =
+            Frontier { block: Some(block), next: 0 };
         Ok(())
     }
 
@@ -513,9 +484,7 @@ impl PageSpace {
     fn out_of_blocks(&self, board: &Board, plane: PlaneId) -> Fault {
         let retired = board.nand().retired_blocks();
         if retired > 0 {
-            return Fault::WornOut {
-                retired_blocks: retired,
-            };
+            return Fault::WornOut { retired_blocks: retired };
         }
         let known = &self.planes[plane.index()];
         let open = known.frontiers.iter().filter(|f| f.block.is_some()).count() as u32;
@@ -527,9 +496,7 @@ impl PageSpace {
 
     /// Blocks that a stream has open, for checkpoints.
     pub fn open_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.planes
-            .iter()
-            .flat_map(|plane| plane.frontiers.iter().filter_map(|f| f.block))
+        self.planes.iter().flat_map(|plane| plane.frontiers.iter().filter_map(|f| f.block))
     }
 
     /// After a power cut, once the owner has marked valid pages: sorts blocks into free ones,
@@ -591,14 +558,10 @@ impl PageSpace {
         let frontier = self.planes[plane.index()].frontiers[stream as usize];
         if open && (frontier.block.is_none() || known.top < frontier.next) {
             self.close(board.nand(), plane, stream);
-            self.planes[plane.index()].frontiers[stream as usize] = Frontier {
-                block: Some(block),
-                next: known.top,
-            };
+            self.planes[plane.index()].frontiers[stream as usize] =
+                Frontier { block: Some(block), next: known.top };
         } else {
-            self.planes[plane.index()]
-                .victims
-                .closed(board.nand(), block);
+            self.planes[plane.index()].victims.closed(board.nand(), block);
         }
         Ok(after)
     }
@@ -612,10 +575,6 @@ impl PageSpace {
                 OobRead::Free | OobRead::Torn => None,
             }
         });
-        if kind.is_none_or(PageKind::is_host_data) {
-            Stream::Data
-        } else {
-            Stream::Map
-        }
+        if kind.is_none_or(PageKind::is_host_data) { Stream::Data } else { Stream::Map }
     }
 }

@@ -130,9 +130,7 @@ impl TrimRecords {
         after: When,
     ) -> Result<(Self, RecordedTrims, When), Fault> {
         let mut records = TrimRecords::new(board.geometry());
-        let mut recorded = RecordedTrims {
-            sequence: vec![0; records.pending.len()],
-        };
+        let mut recorded = RecordedTrims { sequence: vec![0; records.pending.len()] };
         let mut when = after;
         for &(segment, ppn) in newest {
             let (done, _) = board.read(ppn, Cause::Recover, when)?;

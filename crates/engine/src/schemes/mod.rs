@@ -3,6 +3,7 @@
 //! A new scheme is one file beside this one, its `mod` line and its row in the table. Names on the
 //! command line, in results and in tests come from the table.
 
+pub mod dftl;
 pub mod ideal_page;
 
 use crate::board::Board;
@@ -250,15 +251,14 @@ fn open_device<S: Scheme>(config: &Config, seed: u64) -> Result<Box<dyn Device>,
 
 scheme_table! {
     ideal_page => ideal_page::IdealPage, ideal_page::IdealPageSettings;
+    dftl => dftl::Dftl, dftl::DftlSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.
 pub fn find(
     name: &str,
 ) -> Result<(&'static Row, &'static [(&'static str, &'static str)]), SettingError> {
-    let (base, preset) = name
-        .split_once(':')
-        .map_or((name, None), |(b, p)| (b, Some(p)));
+    let (base, preset) = name.split_once(':').map_or((name, None), |(b, p)| (b, Some(p)));
     let unknown = |legal: Vec<&str>, word: &str| SettingError::BadValue {
         key: "scheme".to_string(),
         value: name.to_string(),
@@ -268,10 +268,8 @@ pub fn find(
         },
     };
     let names = || TABLE.iter().map(|row| row.paper.name).collect::<Vec<_>>();
-    let row = TABLE
-        .iter()
-        .find(|row| row.paper.name == base)
-        .ok_or_else(|| unknown(names(), base))?;
+    let row =
+        TABLE.iter().find(|row| row.paper.name == base).ok_or_else(|| unknown(names(), base))?;
     let Some(preset) = preset else {
         return Ok((row, &[]));
     };

@@ -119,17 +119,9 @@ impl Clock {
     pub fn new(timing: &TimingSettings, geometry: &Geometry) -> Self {
         let planes = geometry.planes();
         let cell = |plane: u32| {
-            if timing.plane_parallel {
-                plane
-            } else {
-                geometry.die_of(PlaneId(plane))
-            }
+            if timing.plane_parallel { plane } else { geometry.die_of(PlaneId(plane)) }
         };
-        let cells = if timing.plane_parallel {
-            planes
-        } else {
-            geometry.dies()
-        };
+        let cells = if timing.plane_parallel { planes } else { geometry.dies() };
         Clock {
             serial: timing.profile == TimingProfile::Serial,
             read: timing.read.0,
@@ -144,9 +136,7 @@ impl Clock {
             channels: vec![Resource::default(); geometry.channels as usize],
             controller: Resource::default(),
             cell_of_plane: (0..planes).map(cell).collect(),
-            channel_of_plane: (0..planes)
-                .map(|p| geometry.channel_of(PlaneId(p)))
-                .collect(),
+            channel_of_plane: (0..planes).map(|p| geometry.channel_of(PlaneId(p))).collect(),
             busy: ServiceTime::default(),
         }
     }
@@ -161,12 +151,8 @@ impl Clock {
         self.busy
     }
 
-    /// Everything idle at time 0 again, nothing counted.
-    pub fn reset(&mut self) {
-        self.server = 0;
-        self.cells.fill(Resource::default());
-        self.channels.fill(Resource::default());
-        self.controller = Resource::default();
+    /// Busy times are counted from zero again; what is booked stays booked.
+    pub fn start_measuring(&mut self) {
         self.busy = ServiceTime::default();
     }
 
@@ -180,11 +166,7 @@ impl Clock {
     /// When a request is done whose last token is `when`.
     #[inline]
     pub fn completion(&self, when: When) -> Nanos {
-        if self.serial {
-            self.server
-        } else {
-            when.time()
-        }
+        if self.serial { self.server } else { when.time() }
     }
 
     #[inline]
@@ -218,6 +200,16 @@ impl Clock {
         let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
         let sensed = cell.book(after.time(), self.read) + self.read;
         When::at(self.over_channel(plane, sensed))
+    }
+
+    /// One page from the cells to the register, no further.
+    pub fn read_cells(&mut self, plane: PlaneId, after: When) -> When {
+        self.busy.read += self.read;
+        if self.serial {
+            return self.serve(self.read);
+        }
+        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
+        When::at(cell.book(after.time(), self.read) + self.read)
     }
 
     #[inline]
@@ -306,11 +298,7 @@ mod tests {
         assert_eq!(die.book(100, 10), 100);
         assert_eq!(die.book(0, 40), 0, "the gap before 100 is used");
         assert_eq!(die.book(0, 70), 110, "what does not fit goes to the end");
-        assert_eq!(
-            die.book(0, 60),
-            40,
-            "the rest of the gap is exactly 60 long"
-        );
+        assert_eq!(die.book(0, 60), 40, "the rest of the gap is exactly 60 long");
         assert_eq!(die.book(0, 1), 180);
     }
 
@@ -327,9 +315,6 @@ mod tests {
             spans.push((start, start + length));
         }
         spans.sort_unstable();
-        assert!(
-            spans.windows(2).all(|w| w[0].1 <= w[1].0),
-            "two operations at once"
-        );
+        assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0), "two operations at once");
     }
 }

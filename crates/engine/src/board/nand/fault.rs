@@ -35,10 +35,7 @@ impl fmt::Display for Fault {
             Fault::PowerCut => f.write_str("power cut"),
             Fault::ProgramFailed(block) => write!(f, "a program failed in block {block}"),
             Fault::EraseFailed(block) => write!(f, "the erase of block {block} failed"),
-            Fault::DeviceFull {
-                free_blocks,
-                candidates,
-            } => write!(
+            Fault::DeviceFull { free_blocks, candidates } => write!(
                 f,
                 "device full: {free_blocks} blocks are free and none of {candidates} candidates \
                  holds an invalid page; raise device.over_provisioning or the capacity"
@@ -160,11 +157,7 @@ impl FaultPlan {
 
     #[inline]
     pub(super) fn on_read(&self) -> Verdict {
-        if self.power {
-            Verdict::Works
-        } else {
-            Verdict::NoPower
-        }
+        if self.power { Verdict::Works } else { Verdict::NoPower }
     }
 
     #[inline]
@@ -204,10 +197,6 @@ impl FaultPlan {
         *countdown = countdown.and_then(|left| left.checked_sub(1));
         let drawn = limit > 0 && self.rng.next_u64() < limit;
         self.rearm();
-        if due || drawn {
-            Verdict::Fails
-        } else {
-            Verdict::Works
-        }
+        if due || drawn { Verdict::Fails } else { Verdict::Works }
     }
 }

@@ -167,11 +167,7 @@ impl Geometry {
         }
         let (channels, dies, planes) = (self.channels, self.dies_per_channel, self.planes_per_die);
         let split = |first: u32, second: u32, third: u32| {
-            (
-                turn % first,
-                turn / first % second,
-                turn / first / second % third,
-            )
+            (turn % first, turn / first % second, turn / first / second % third)
         };
         match order {
             PlacementOrder::ChannelDiePlane | PlacementOrder::Dynamic => {
@@ -236,9 +232,7 @@ mod tests {
     fn every_static_order_visits_every_plane_once_per_round() {
         let g = geometry();
         for (order, name) in PlacementOrder::ALL {
-            let mut seen: Vec<u32> = (0..g.planes())
-                .map(|t| g.static_plane(*order, t).0)
-                .collect();
+            let mut seen: Vec<u32> = (0..g.planes()).map(|t| g.static_plane(*order, t).0).collect();
             seen.sort_unstable();
             assert_eq!(seen, (0..g.planes()).collect::<Vec<_>>(), "{name}");
         }

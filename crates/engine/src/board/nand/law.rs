@@ -10,11 +10,7 @@ use crate::units::{BlockId, Ppn};
 /// Reading needs a programmed, readable page.
 #[inline]
 pub fn read(geometry: &Geometry, state: &State, ppn: Ppn) {
-    assert!(
-        ppn.0 < geometry.pages(),
-        "read of page {ppn}: beyond the {} pages",
-        geometry.pages()
-    );
+    assert!(ppn.0 < geometry.pages(), "read of page {ppn}: beyond the {} pages", geometry.pages());
     match state.oob(ppn) {
         OobRead::Written(_) => {}
         other => panic!(
@@ -69,11 +65,7 @@ pub fn erase(geometry: &Geometry, state: &State, block: BlockId) {
     );
     let known = state.block(block);
     assert!(!known.retired, "erase of block {block}: it was retired");
-    assert!(
-        known.valid == 0,
-        "erase of block {block}: it still holds {} valid pages",
-        known.valid
-    );
+    assert!(known.valid == 0, "erase of block {block}: it still holds {} valid pages", known.valid);
 }
 
 /// Only a valid page can become invalid.
@@ -90,8 +82,5 @@ pub fn invalidate(geometry: &Geometry, state: &State, ppn: Ppn) {
 /// Only a readable page can be marked valid, after a power cut.
 pub fn revalidate(geometry: &Geometry, state: &State, ppn: Ppn) {
     read(geometry, state, ppn);
-    assert!(
-        !state.is_valid(ppn),
-        "validation of page {ppn}: it is valid already"
-    );
+    assert!(!state.is_valid(ppn), "validation of page {ppn}: it is valid already");
 }

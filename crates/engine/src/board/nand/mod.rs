@@ -185,6 +185,22 @@ impl Nand {
         Ok(done)
     }
 
+    /// A read of which nothing to speak of crosses the channel.
+    pub(super) fn read_cells(
+        &mut self,
+        meter: &mut Meter,
+        plane: PlaneId,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.faults.on_read() == Verdict::NoPower {
+            return Err(Fault::PowerCut);
+        }
+        let done = self.clock.read_cells(plane, after);
+        meter.read(cause);
+        Ok(done)
+    }
+
     pub(super) fn read_oob(
         &mut self,
         meter: &mut Meter,
@@ -216,11 +232,7 @@ impl Nand {
         let verdict = self.faults.on_program();
         if verdict == Verdict::Works || verdict == Verdict::Cut(CutOutcome::Done) {
             self.sequence += 1;
-            let oob = Oob {
-                logical: page.logical,
-                kind: page.kind,
-                sequence: self.sequence,
-            };
+            let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
             self.state.store(ppn, oob, page.tag.0);
             self.state.set_mask(ppn, page.sectors);
         }
@@ -242,15 +254,7 @@ impl Nand {
         if done || verdict == Verdict::Cut(CutOutcome::Done) {
             let slot = self.fill_slot(payload, done);
             self.sequence += 1;
-            self.state.store(
-                ppn,
-                Oob {
-                    logical,
-                    kind,
-                    sequence: self.sequence,
-                },
-                slot.0 + 1,
-            );
+            self.state.store(ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
         }
         let result = self.finish_program(meter, verdict, ppn, cause, after);
         if let (true, Payload::Update { old: Some(old), .. }) = (done, payload) {
@@ -297,10 +301,7 @@ impl Nand {
     fn slot_of(&self, ppn: Ppn) -> Slot {
         let tag = self.state.tag(ppn).0;
         let held = matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data());
-        assert!(
-            held && tag > 0,
-            "page {ppn} holds no payload: never a map page, or superseded"
-        );
+        assert!(held && tag > 0, "page {ppn} holds no payload: never a map page, or superseded");
         Slot(tag - 1)
     }
 
@@ -329,10 +330,7 @@ impl Nand {
         };
         let read = self.read(meter, from, cause, after)?;
         if !oob.kind.is_host_data() {
-            let payload = Payload::Update {
-                old: Some(from),
-                edits: &[],
-            };
+            let payload = Payload::Update { old: Some(from), edits: &[] };
             return self.program_payload(meter, to, (kind, oob.logical), payload, cause, read);
         }
         let page = PageWrite {
@@ -404,9 +402,7 @@ impl Nand {
         if verdict == Verdict::Cut(CutOutcome::Done) {
             return Err(Fault::PowerCut);
         }
-        let done = self
-            .clock
-            .erase_block(self.geometry.plane_of_block(block), after);
+        let done = self.clock.erase_block(self.geometry.plane_of_block(block), after);
         meter.erase(role, cause);
         self.record.add(Operation::Erase(block, cause));
         if verdict == Verdict::Fails || worn_by_program {
@@ -472,7 +468,7 @@ impl Nand {
     }
 
     pub(super) fn start_measuring(&mut self) {
-        self.clock.reset();
+        self.clock.start_measuring();
         self.state.mark_measured_from_here();
     }
 }

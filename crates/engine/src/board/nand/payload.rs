@@ -62,7 +62,6 @@ impl Payloads {
     pub(super) fn copy(&mut self, from: Slot, to: Slot) {
         let first = from.0 as usize * self.words_per_page;
         let target = to.0 as usize * self.words_per_page;
-        self.words
-            .copy_within(first..first + self.words_per_page, target);
+        self.words.copy_within(first..first + self.words_per_page, target);
     }
 }

@@ -21,6 +21,8 @@ pub enum PageKind {
     Checkpoint = 3,
     /// A record of trims.
     TrimRecord = 4,
+    /// Nothing: a page that had to be programmed because the next one was wanted.
+    Pad = 5,
 }
 
 impl PageKind {
@@ -31,6 +33,7 @@ impl PageKind {
             2 => PageKind::Map,
             3 => PageKind::Checkpoint,
             4 => PageKind::TrimRecord,
+            5 => PageKind::Pad,
             other => unreachable!("page kind {other} was never stored"),
         }
     }
@@ -118,11 +121,7 @@ impl State {
             pages: zeroed(pages),
             valid: zeroed(pages.div_ceil(64)),
             blocks: zeroed(geometry.blocks() as usize),
-            masks: if keep_masks {
-                zeroed(pages)
-            } else {
-                Vec::new()
-            },
+            masks: if keep_masks { zeroed(pages) } else { Vec::new() },
             pages_per_block: geometry.pages_per_block,
         }
     }
@@ -208,11 +207,7 @@ impl State {
     }
 
     pub(super) fn store_torn(&mut self, ppn: Ppn) {
-        self.pages[ppn.index()] = PageRecord {
-            logical_plus_one: TORN,
-            tag: 0,
-            stamp: 0,
-        };
+        self.pages[ppn.index()] = PageRecord { logical_plus_one: TORN, tag: 0, stamp: 0 };
         let offset = ppn.0 % self.pages_per_block;
         let state = &mut self.blocks[(ppn.0 / self.pages_per_block) as usize];
         state.programmed += 1;
@@ -252,11 +247,7 @@ impl State {
     /// An interrupted erase: nothing in the block can be read any more.
     pub(super) fn tear_block(&mut self, block: BlockId) {
         let first = (block.0 * self.pages_per_block) as usize;
-        let torn = PageRecord {
-            logical_plus_one: TORN,
-            tag: 0,
-            stamp: 0,
-        };
+        let torn = PageRecord { logical_plus_one: TORN, tag: 0, stamp: 0 };
         self.pages[first..first + self.pages_per_block as usize].fill(torn);
         let state = &mut self.blocks[block.index()];
         state.programmed = self.pages_per_block;

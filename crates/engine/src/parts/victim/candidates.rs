@@ -148,16 +148,10 @@ pub fn first_with_invalid(nand: &Nand, blocks: impl Iterator<Item = BlockId>) ->
     for block in blocks {
         steps += 1;
         if is_worth(nand, block, pages) {
-            return super::Choice {
-                victim: Some(block),
-                steps,
-            };
+            return super::Choice { victim: Some(block), steps };
         }
     }
-    super::Choice {
-        victim: None,
-        steps,
-    }
+    super::Choice { victim: None, steps }
 }
 
 /// Whether collecting a block gains anything: a page is invalid, torn or was never programmed.

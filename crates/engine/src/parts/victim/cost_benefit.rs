@@ -33,9 +33,7 @@ impl<const AGE: bool> CostBenefit<AGE> {
 
 impl<const AGE: bool> VictimPolicy for CostBenefit<AGE> {
     fn new(context: &VictimContext<'_>) -> Self {
-        CostBenefit {
-            candidates: BlockSet::new(context.nand, context.plane),
-        }
+        CostBenefit { candidates: BlockSet::new(context.nand, context.plane) }
     }
 
     fn closed(&mut self, _: &Nand, block: BlockId) {

@@ -36,26 +36,19 @@ impl VictimPolicy for DChoices {
     fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
         let members = self.candidates.members();
         if members.is_empty() {
-            return Choice {
-                victim: None,
-                steps: 0,
-            };
+            return Choice { victim: None, steps: 0 };
         }
         let drawn = (0..self.choices)
             .map(|_| members[rng.below(members.len() as u32) as usize])
             .min_by_key(|&block| nand.valid_pages(block));
         let pages = nand.geometry().pages_per_block;
         match drawn {
-            Some(block) if nand.valid_pages(block) < pages => Choice {
-                victim: Some(block),
-                steps: self.choices,
-            },
+            Some(block) if nand.valid_pages(block) < pages => {
+                Choice { victim: Some(block), steps: self.choices }
+            }
             _ => {
                 let choice = first_with_invalid(nand, members.iter().copied());
-                Choice {
-                    steps: choice.steps + self.choices,
-                    ..choice
-                }
+                Choice { steps: choice.steps + self.choices, ..choice }
             }
         }
     }

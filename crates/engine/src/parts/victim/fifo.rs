@@ -14,9 +14,7 @@ pub struct Fifo {
 
 impl VictimPolicy for Fifo {
     fn new(context: &VictimContext<'_>) -> Self {
-        Fifo {
-            candidates: BlockList::new(context.nand, context.plane),
-        }
+        Fifo { candidates: BlockList::new(context.nand, context.plane) }
     }
 
     fn closed(&mut self, _: &Nand, block: BlockId) {

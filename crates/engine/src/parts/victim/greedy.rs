@@ -100,20 +100,14 @@ impl VictimPolicy for Greedy {
 
     fn removed(&mut self, block: BlockId) {
         let node = self.node(block);
-        assert!(
-            self.bucket[node as usize] != 0,
-            "block {block} is no candidate"
-        );
+        assert!(self.bucket[node as usize] != 0, "block {block} is no candidate");
         self.unlink(node);
         self.settle();
     }
 
     fn choose(&self, _: &Nand, _: &mut Rng) -> Choice {
         if self.fewest >= self.pages_per_block {
-            return Choice {
-                victim: None,
-                steps: 1,
-            };
+            return Choice { victim: None, steps: 1 };
         }
         let node = self.head[self.fewest as usize];
         let victim = (node != 0).then(|| BlockId(node - 1 + self.first_block));

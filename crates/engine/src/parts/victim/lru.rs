@@ -14,9 +14,7 @@ pub struct Lru {
 
 impl VictimPolicy for Lru {
     fn new(context: &VictimContext<'_>) -> Self {
-        Lru {
-            candidates: BlockList::new(context.nand, context.plane),
-        }
+        Lru { candidates: BlockList::new(context.nand, context.plane) }
     }
 
     fn closed(&mut self, _: &Nand, block: BlockId) {

@@ -17,9 +17,7 @@ pub struct Random {
 
 impl VictimPolicy for Random {
     fn new(context: &VictimContext<'_>) -> Self {
-        Random {
-            candidates: BlockSet::new(context.nand, context.plane),
-        }
+        Random { candidates: BlockSet::new(context.nand, context.plane) }
     }
 
     fn closed(&mut self, _: &Nand, block: BlockId) {
@@ -35,27 +33,18 @@ impl VictimPolicy for Random {
     fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
         let members = self.candidates.members();
         if members.is_empty() {
-            return Choice {
-                victim: None,
-                steps: 0,
-            };
+            return Choice { victim: None, steps: 0 };
         }
         let pages = nand.geometry().pages_per_block;
         for draw in 1..=DRAWS {
             let block = members[rng.below(members.len() as u32) as usize];
             if is_worth(nand, block, pages) {
-                return Choice {
-                    victim: Some(block),
-                    steps: draw,
-                };
+                return Choice { victim: Some(block), steps: draw };
             }
         }
         let start = rng.below(members.len() as u32) as usize;
         let turn = members[start..].iter().chain(&members[..start]).copied();
         let choice = first_with_invalid(nand, turn);
-        Choice {
-            steps: choice.steps + DRAWS,
-            ..choice
-        }
+        Choice { steps: choice.steps + DRAWS, ..choice }
     }
 }

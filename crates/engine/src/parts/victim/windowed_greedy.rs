@@ -39,16 +39,12 @@ impl VictimPolicy for WindowedGreedy {
         let best = oldest.min_by_key(|&block| nand.valid_pages(block));
         let steps = self.candidates.iter().take(self.window).count() as u32;
         match best {
-            Some(block) if nand.valid_pages(block) < nand.geometry().pages_per_block => Choice {
-                victim: Some(block),
-                steps,
-            },
+            Some(block) if nand.valid_pages(block) < nand.geometry().pages_per_block => {
+                Choice { victim: Some(block), steps }
+            }
             _ => {
                 let choice = first_with_invalid(nand, self.candidates.iter().skip(self.window));
-                Choice {
-                    steps: choice.steps + steps,
-                    ..choice
-                }
+                Choice { steps: choice.steps + steps, ..choice }
             }
         }
     }

@@ -1,0 +1,158 @@
+//! Erased blocks for schemes that use whole blocks: one free pool per plane, the moment from which
+//! each pool's blocks may be programmed, and the way back (erase, or retirement).
+//!
+//! A block is wanted in a plane; when that plane has none left, the plane with the most free
+//! blocks lends one, so that a device runs dry only as a whole. What this is not: the budget.
+//! Schemes declare how many blocks they hold at most.
+
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::when::When;
+use crate::config::Config;
+use crate::meter::{BlockRole, Cause, Event};
+use crate::parts::free_pool::FreePool;
+use crate::units::{BlockId, PlaneId};
+
+/// What a block is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It stays in use: the last free block is not for that.
+    Growth,
+    /// A merge, which gives another block back when it ends.
+    Merge,
+}
+
+/// The erased blocks of a device.
+#[derive(Clone, Debug)]
+pub struct BlockSupply {
+    pools: Vec<FreePool>,
+    /// When the last erase of each plane was over.
+    ready: Vec<When>,
+    free: u32,
+    /// The plane that the next shared block comes from.
+    turn: u32,
+}
+
+impl BlockSupply {
+    /// All blocks of an erased device.
+    pub fn new(board: &Board, config: &Config) -> Self {
+        let geometry = board.geometry();
+        let pool = |plane| {
+            FreePool::untouched(board.nand(), PlaneId(plane), config.alloc.policy)
+        };
+        BlockSupply {
+            pools: (0..geometry.planes()).map(pool).collect(),
+            ready: vec![When::START; geometry.planes() as usize],
+            free: geometry.blocks(),
+            turn: 0,
+        }
+    }
+
+    /// Free blocks of the device.
+    pub fn free_blocks(&self) -> u32 {
+        self.free
+    }
+
+    /// Shared blocks take the planes in turn.
+    pub fn next_plane(&mut self) -> PlaneId {
+        let plane = self.turn;
+        self.turn = (self.turn + 1) % self.pools.len() as u32;
+        PlaneId(plane)
+    }
+
+    /// Takes an erased block, in `plane` if it has one; it may be programmed from the returned
+    /// moment.
+    pub fn take(
+        &mut self,
+        board: &Board,
+        plane: PlaneId,
+        need: Need,
+        after: When,
+    ) -> Result<(BlockId, When), Fault> {
+        let kept = u32::from(need == Need::Growth);
+        if self.free <= kept {
+            return Err(self.exhausted(board));
+        }
+        let plane = if self.pools[plane.index()].is_empty() {
+            let most = (0..self.pools.len()).rev().max_by_key(|&p| self.pools[p].len());
+            most.expect("a device has a plane")
+        } else {
+            plane.index()
+        };
+        let block = self.pools[plane].take().expect("this pool is not empty");
+        self.free -= 1;
+        Ok((block, after.join(self.ready[plane])))
+    }
+
+    #[cold]
+    fn exhausted(&self, board: &Board) -> Fault {
+        match board.nand().retired_blocks() {
+            0 => Fault::DeviceFull {
+                free_blocks: self.free,
+                candidates: board.geometry().blocks() - self.free,
+            },
+            retired_blocks => Fault::WornOut { retired_blocks },
+        }
+    }
+
+    /// Erases a block that holds nothing valid; it comes back, or is retired.
+    pub fn release(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        role: BlockRole,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        match board.erase(block, role, cause, after) {
+            Ok(done) => {
+                let plane = board.geometry().plane_of_block(block).index();
+                self.pools[plane].put(board.nand(), block);
+                self.ready[plane] = self.ready[plane].join(done);
+                self.free += 1;
+                Ok(done)
+            }
+            Err(Fault::EraseFailed(_)) => {
+                board.event(Event::EraseFailures, 1);
+                Ok(after)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// After a power cut, once valid pages are marked: collects the erased blocks, and erases what
+    /// holds nothing valid (what an interrupted erase left undefined among it).
+    pub fn recover(
+        board: &mut Board,
+        config: &Config,
+        role: impl Fn(&Board, BlockId) -> BlockRole,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let mut supply = BlockSupply::new(board, config);
+        supply.free = 0;
+        let mut done = after;
+        for plane in 0..board.geometry().planes() {
+            let pool = FreePool::empty(board.nand(), PlaneId(plane), config.alloc.policy);
+            supply.pools[plane as usize] = pool;
+            let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
+            let end = untouched;
+            for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
+                let block = BlockId(number);
+                let known = *board.nand().state().block(block);
+                if !known.touched && untouched == number + 1 {
+                    untouched = number;
+                } else if known.programmed == 0 && !known.retired {
+                    supply.pools[plane as usize].put(board.nand(), block);
+                    supply.free += 1;
+                } else if known.valid == 0 && !known.retired {
+                    let role = role(board, block);
+                    let erased = supply.release(board, block, role, Cause::Recover, after)?;
+                    done = done.join(erased);
+                }
+            }
+            supply.pools[plane as usize].untouched_from(untouched);
+            supply.free += end - untouched;
+        }
+        Ok((supply, done))
+    }
+}

@@ -1,0 +1,283 @@
+//! A map of which flash holds all and memory a part: cached entries, directory, translation pages,
+//! and what collection must tell them.
+//!
+//! The rules of DFTL 2014, 3.2 and 3.3 that its heirs share: lazy copying, batch update, writing
+//! back single entries or whole translation pages. Which entry is loaded or leaves is the scheme's
+//! business.
+
+use crate::board::Board;
+use crate::board::nand::Payload;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::geometry::Geometry;
+use crate::board::nand::state::PageKind;
+use crate::board::when::When;
+use crate::meter::{Cause, Event};
+use crate::parts::checkpoint::Checkpoints;
+use crate::parts::cmt::{Cmt, Slot};
+use crate::parts::page_space::{Moved, PageOwner, PageSpace, Stream};
+use crate::parts::translation::{MapWrite, Translation};
+use crate::parts::trim_records::TrimRecords;
+use crate::units::{Lpn, PlaneId, Ppn, pack, zeroed};
+
+/// Cached entries, directory and what belongs to them: the owner of every page in the space.
+pub struct CachedMap {
+    /// Cached entries.
+    pub cmt: Cmt,
+    /// Directory and translation pages.
+    pub translation: Translation,
+    /// Trims and their records.
+    pub trims: TrimRecords,
+    /// Checkpoints of changed entries.
+    pub checkpoints: Checkpoints,
+    /// Whether collection changes cached entries in memory alone.
+    pub lazy_copying: bool,
+    /// Pages moved out of the present victim whose entry must be written (logical, physical).
+    moved: Vec<(u32, u32)>,
+    /// Entries to write to one translation page (place, packed physical page).
+    edits: Vec<(u32, u32)>,
+    words: Vec<u32>,
+}
+
+impl PageOwner for CachedMap {
+    fn moved(&mut self, board: &mut Board, page: Moved) {
+        match page.kind {
+            PageKind::Map => self.translation.moved(page.logical, page.new),
+            PageKind::TrimRecord => self.trims.moved(page.logical, page.new),
+            PageKind::Checkpoint => self.checkpoints.moved(page.logical, page.new),
+            PageKind::Data | PageKind::Log => self.moved_data(board, page),
+            PageKind::Pad => unreachable!("page-mapped blocks hold no padding"),
+        }
+    }
+
+    /// Batch update: each translation page of moved entries is read and written once.
+    fn before_erase(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.sort_unstable();
+        let how = MapWrite { plane, cause: Cause::GcMapUpdate };
+        let part_of = self.translation.part_function();
+        for group in moved.chunk_by(|a, b| part_of(a.0) == part_of(b.0)) {
+            let part = part_of(group[0].0);
+            when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
+            self.edits.clear();
+            for &(lpn, ppn) in group {
+                self.settle_moved(space, board, Lpn(lpn), Ppn(ppn));
+            }
+            when = self.write_edits(space, board, part, how, when)?;
+        }
+        moved.clear();
+        self.moved = moved;
+        Ok(when)
+    }
+}
+
+impl CachedMap {
+    /// A map of these parts; lazy copying is on.
+    pub fn new(
+        geometry: &Geometry,
+        cmt: Cmt,
+        translation: Translation,
+        trims: TrimRecords,
+        checkpoints: Checkpoints,
+    ) -> Self {
+        let places = geometry.entries_per_page() as usize;
+        CachedMap {
+            cmt,
+            translation,
+            trims,
+            checkpoints,
+            lazy_copying: true,
+            moved: Vec::with_capacity(geometry.pages_per_block as usize),
+            edits: Vec::with_capacity(places),
+            words: zeroed(places),
+        }
+    }
+
+    /// Lazy copying: a cached entry changes in memory and flash learns of it at its eviction; any
+    /// other entry waits for the batch update.
+    fn moved_data(&mut self, board: &mut Board, page: Moved) {
+        if let Some(slot) = self.cmt.find(Lpn(page.logical)) {
+            if self.cmt.ppn(slot) == Some(page.old) {
+                self.cmt.change(slot, Some(page.new));
+                if self.lazy_copying {
+                    board.event(Event::LazyUpdates, 1);
+                    return;
+                }
+            }
+        }
+        self.moved.push((page.logical, page.new.0));
+    }
+
+    /// Decides what a moved page means for its translation page, which has been read.
+    fn settle_moved(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn, new: Ppn) {
+        match self.cmt.find(lpn) {
+            Some(slot) if self.cmt.ppn(slot) == Some(new) => {
+                self.edit_from_cache(space, board, slot);
+            }
+            Some(slot) => {
+                // The moved page is the version that a write without look-up superseded.
+                assert!(
+                    self.cmt.is_unresolved(slot),
+                    "page {lpn} was moved to {new}, but its cached entry points elsewhere"
+                );
+                self.cmt.set_unresolved(slot, false);
+                space.invalidate(board, new);
+            }
+            None => self.edits.push((self.translation.part_of(lpn).1, new.0 + 1)),
+        }
+    }
+
+    /// Adds a cached entry to the edits of its translation page, which has been read. The version
+    /// that a write without look-up superseded is found there, and becomes invalid now.
+    fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, slot: Slot) {
+        let lpn = self.cmt.lpn(slot);
+        if self.cmt.is_unresolved(slot) {
+            self.cmt.set_unresolved(slot, false);
+            if let Some(old) = self.translation.entry(board, lpn) {
+                space.invalidate(board, old);
+            }
+        }
+        let place = self.translation.part_of(lpn).1;
+        self.edits.push((place, pack(self.cmt.ppn(slot).map(|ppn| ppn.0))));
+        self.cmt.clean(slot);
+    }
+
+    /// Writes the collected edits to a translation page that has been read; nothing when there are
+    /// none.
+    fn write_edits(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        how: MapWrite,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.edits.is_empty() {
+            return Ok(after);
+        }
+        self.translation.write(space, board, part, &self.edits, how, after)
+    }
+
+    /// Writes one entry to its translation page.
+    pub fn write_back(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        slot: Slot,
+        how: MapWrite,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (part, _) = self.translation.part_of(self.cmt.lpn(slot));
+        // Collection may move the entry's page: the entry is taken afterwards.
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        let read = self.translation.read(board, part, how.cause, ready)?;
+        self.edits.clear();
+        self.edit_from_cache(space, board, slot);
+        self.write_edits(space, board, part, how, read)
+    }
+
+    /// Writes every changed entry of one translation page; returns how many there were.
+    pub fn write_back_part(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        how: MapWrite,
+        after: When,
+    ) -> Result<(When, u32), Fault> {
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        let read = self.translation.read(board, part, how.cause, ready)?;
+        self.edits.clear();
+        for lpn in self.translation.lpns_of(part) {
+            if let Some(slot) = self.cmt.find(Lpn(lpn)).filter(|&slot| self.cmt.is_dirty(slot)) {
+                self.edit_from_cache(space, board, slot);
+            }
+        }
+        let count = self.edits.len() as u32;
+        Ok((self.write_edits(space, board, part, how, read)?, count))
+    }
+
+    /// Writes every changed entry, a translation page at a time; none is changed afterwards.
+    pub fn write_back_all(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        // Without lazy copying, or collection would change entries behind the loop.
+        let lazy_copying = std::mem::replace(&mut self.lazy_copying, false);
+        let mut when = after;
+        for part in 0..self.translation.gtd().len() as u32 {
+            let mut lpns = self.translation.lpns_of(part);
+            let changed = |lpn| self.cmt.find(Lpn(lpn)).is_some_and(|s| self.cmt.is_dirty(s));
+            if lpns.any(changed) {
+                let how = MapWrite { plane: space.place(board.nand(), Lpn(part)), cause };
+                (when, _) = self.write_back_part(space, board, part, how, when)?;
+            }
+        }
+        self.lazy_copying = lazy_copying;
+        Ok(when)
+    }
+
+    /// Writes a checkpoint of the changed entries and drops the previous one.
+    #[cold]
+    pub fn take_checkpoint(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let cmt = &self.cmt;
+        let changed = cmt.slots().filter(|&slot| cmt.is_dirty(slot));
+        let changed = changed.map(|slot| (cmt.lpn(slot), cmt.ppn(slot)));
+        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), changed);
+        let mut when = after;
+        for part in 0..parts {
+            let plane = space.place(board.nand(), Lpn(part));
+            let ready = space.make_room(board, self, (plane, Stream::Map), when)?;
+            self.checkpoints.fill(part, parts, &mut self.words);
+            let what = (PageKind::Checkpoint, self.checkpoints.logical(part));
+            let words = &self.words;
+            let (new, done) = space.program(board, plane, Stream::Map, |board, new| {
+                board.program_payload(new, what, Payload::Words(words), Cause::Checkpoint, ready)
+            })?;
+            self.checkpoints.written(part, new);
+            when = done;
+        }
+        while let Some(old) = self.checkpoints.next_superseded() {
+            space.invalidate(board, old);
+        }
+        board.event(Event::Checkpoints, 1);
+        Ok(when)
+    }
+
+    /// Writes the record of one pending segment of trims.
+    pub fn record_trims(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = PlaneId(0);
+        let ready = space.make_room(board, self, (plane, Stream::Map), after)?;
+        let (segment, old) = self.trims.next_pending().expect("the caller looked");
+        self.trims.fill(segment, board.nand().sequence(), &mut self.words);
+        let words = &self.words;
+        let (new, done) = space.program(board, plane, Stream::Map, |board, new| {
+            let what = (PageKind::TrimRecord, segment);
+            board.program_payload(new, what, Payload::Words(words), Cause::Trim, ready)
+        })?;
+        if let Some(old) = old {
+            space.invalidate(board, old);
+        }
+        self.trims.recorded(segment, new);
+        Ok(done)
+    }
+}

@@ -1,0 +1,36 @@
+//! The entry with the fewest uses leaves; among equals the one whose last use is oldest.
+
+use super::indexed_heap::IndexedHeap;
+use super::{CachePolicy, Slot};
+
+/// Slots by uses, then by time of last use.
+#[derive(Clone, Debug)]
+pub struct Lfu {
+    heap: IndexedHeap,
+    uses: u64,
+}
+
+impl CachePolicy for Lfu {
+    fn new(capacity: u32, _: f64) -> Self {
+        Lfu { heap: IndexedHeap::new(capacity), uses: 0 }
+    }
+
+    fn inserted(&mut self, slot: Slot) {
+        self.uses += 1;
+        self.heap.push(slot, (1, self.uses));
+    }
+
+    fn hit(&mut self, slot: Slot) {
+        self.uses += 1;
+        let (count, _) = self.heap.key(slot);
+        self.heap.change(slot, (count + 1, self.uses));
+    }
+
+    fn removed(&mut self, slot: Slot) {
+        self.heap.remove(slot);
+    }
+
+    fn victim(&self) -> Slot {
+        self.heap.min().expect("the cache is not empty")
+    }
+}

@@ -1,0 +1,33 @@
+//! The entry that was not used for longest leaves.
+
+use super::slot_list::SlotLists;
+use super::{CachePolicy, Slot};
+
+/// One list in order of use.
+#[derive(Clone, Debug)]
+pub struct Lru {
+    list: SlotLists<1>,
+}
+
+impl CachePolicy for Lru {
+    fn new(capacity: u32, _: f64) -> Self {
+        Lru { list: SlotLists::new(capacity) }
+    }
+
+    fn inserted(&mut self, slot: Slot) {
+        self.list.push(0, slot);
+    }
+
+    fn hit(&mut self, slot: Slot) {
+        self.list.remove(slot);
+        self.list.push(0, slot);
+    }
+
+    fn removed(&mut self, slot: Slot) {
+        self.list.remove(slot);
+    }
+
+    fn victim(&self) -> Slot {
+        self.list.oldest(0).expect("the cache is not empty")
+    }
+}

@@ -1,0 +1,327 @@
+//! The cached mapping table: map entries in memory, and which of them leaves next.
+//!
+//! One file per replacement policy, one row in the table below. The cache knows nothing of flash:
+//! its owner loads and writes back.
+
+mod indexed_heap;
+mod lfu;
+mod lru;
+mod psu_real_ghost;
+mod slot_list;
+mod slru;
+
+use crate::board::when::When;
+use crate::units::{Lpn, Ppn, pack, unpack, zeroed};
+
+/// Place of an entry in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(pub u32);
+
+/// One cached map entry.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    lpn: u32,
+    /// Physical page plus one; 0 for "unmapped".
+    ppn: u32,
+    dirty: bool,
+    /// Written without loading the entry that it supersedes: a page on flash may still count as
+    /// valid although it is old.
+    unresolved: bool,
+    /// When the entry was there.
+    ready: When,
+}
+
+/// Which entry leaves next. Told of every insertion, hit and removal.
+pub trait CachePolicy {
+    /// For `capacity` slots, of which `protected` (a share) belong to the better segment.
+    fn new(capacity: u32, protected: f64) -> Self;
+    /// A slot was filled.
+    fn inserted(&mut self, slot: Slot);
+    /// A slot was used again.
+    fn hit(&mut self, slot: Slot);
+    /// A slot was emptied.
+    fn removed(&mut self, slot: Slot);
+    /// The slot that leaves next; the cache is not empty.
+    fn victim(&self) -> Slot;
+}
+
+macro_rules! policy_table {
+    ($( $(#[$doc:meta])* $variant:ident = $name:literal => $type:ty, )*) => {
+        crate::choices! {
+            /// The replacement policies of map caches.
+            pub enum CachePolicyKind { $( $(#[$doc])* $variant = $name, )* }
+        }
+
+        #[derive(Clone, Debug)]
+        enum Policy { $( $variant($type), )* }
+
+        impl Policy {
+            fn new(kind: CachePolicyKind, capacity: u32, protected: f64) -> Self {
+                match kind {
+                    $( CachePolicyKind::$variant =>
+                        Policy::$variant(<$type as CachePolicy>::new(capacity, protected)), )*
+                }
+            }
+            #[inline]
+            fn inserted(&mut self, slot: Slot) {
+                match self { $( Policy::$variant(policy) => policy.inserted(slot), )* }
+            }
+            #[inline]
+            fn hit(&mut self, slot: Slot) {
+                match self { $( Policy::$variant(policy) => policy.hit(slot), )* }
+            }
+            #[inline]
+            fn removed(&mut self, slot: Slot) {
+                match self { $( Policy::$variant(policy) => policy.removed(slot), )* }
+            }
+            #[inline]
+            fn victim(&self) -> Slot {
+                match self { $( Policy::$variant(policy) => policy.victim(), )* }
+            }
+        }
+    };
+}
+
+policy_table! {
+    /// What the DFTL authors' public code does: two segments ordered by an age that a hit raises by
+    /// one, and new entries enter the protected one.
+    PsuRealGhost = "psu_real_ghost" => psu_real_ghost::PsuRealGhost,
+    /// Textbook segmented LRU: enter on probation, promoted by a hit.
+    Slru = "slru" => slru::Slru,
+    /// Least recently used.
+    Lru = "lru" => lru::Lru,
+    /// Least frequently used, the older use first among equals.
+    Lfu = "lfu" => lfu::Lfu,
+}
+
+/// The cached mapping table.
+#[derive(Clone, Debug)]
+pub struct Cmt {
+    /// Slot of each logical page plus one, 0 for "not cached".
+    slot_of: Vec<u32>,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    capacity: u32,
+    unresolved: u32,
+    policy: Policy,
+}
+
+impl Cmt {
+    /// An empty cache of `capacity` entries for a map of `logical_pages`.
+    pub fn new(kind: CachePolicyKind, logical_pages: u32, capacity: u32, protected: f64) -> Self {
+        Cmt {
+            slot_of: zeroed(logical_pages as usize),
+            entries: Vec::with_capacity(capacity as usize),
+            free: Vec::with_capacity(capacity as usize),
+            capacity,
+            unresolved: 0,
+            policy: Policy::new(kind, capacity, protected),
+        }
+    }
+
+    /// Entries in the cache.
+    pub fn len(&self) -> u32 {
+        (self.entries.len() - self.free.len()) as u32
+    }
+
+    /// Whether nothing is cached.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the next insertion needs an eviction first.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity
+    }
+
+    /// Where a page's entry is, without counting as a use.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<Slot> {
+        unpack(self.slot_of[lpn.index()]).map(Slot)
+    }
+
+    /// An entry is used again.
+    #[inline]
+    pub fn touch(&mut self, slot: Slot) {
+        self.policy.hit(slot);
+    }
+
+    /// Caches an entry; there must be room.
+    pub fn insert(&mut self, lpn: Lpn, ppn: Option<Ppn>, ready: When) -> Slot {
+        assert!(!self.is_full(), "the cached map holds all of its {} entries", self.capacity);
+        debug_assert!(self.find(lpn).is_none());
+        let entry = Entry { lpn: lpn.0, ppn: pack(ppn.map(|p| p.0)), ready, ..Entry::default() };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.entries[slot as usize] = entry;
+                Slot(slot)
+            }
+            None => {
+                self.entries.push(entry);
+                Slot(self.entries.len() as u32 - 1)
+            }
+        };
+        self.slot_of[lpn.index()] = pack(Some(slot.0));
+        self.policy.inserted(slot);
+        slot
+    }
+
+    /// The entry that leaves next.
+    #[inline]
+    pub fn victim(&self) -> Slot {
+        self.policy.victim()
+    }
+
+    /// Drops an entry.
+    pub fn remove(&mut self, slot: Slot) {
+        let entry = &mut self.entries[slot.0 as usize];
+        self.unresolved -= u32::from(entry.unresolved);
+        entry.unresolved = false;
+        entry.dirty = false;
+        self.slot_of[entry.lpn as usize] = 0;
+        self.policy.removed(slot);
+        self.free.push(slot.0);
+    }
+
+    /// Logical page of an entry.
+    #[inline]
+    pub fn lpn(&self, slot: Slot) -> Lpn {
+        Lpn(self.entries[slot.0 as usize].lpn)
+    }
+
+    /// Physical page of an entry.
+    #[inline]
+    pub fn ppn(&self, slot: Slot) -> Option<Ppn> {
+        unpack(self.entries[slot.0 as usize].ppn).map(Ppn)
+    }
+
+    /// When an entry was loaded.
+    #[inline]
+    pub fn ready(&self, slot: Slot) -> When {
+        self.entries[slot.0 as usize].ready
+    }
+
+    /// Whether an entry differs from the map on flash.
+    #[inline]
+    pub fn is_dirty(&self, slot: Slot) -> bool {
+        self.entries[slot.0 as usize].dirty
+    }
+
+    /// Changes an entry; it differs from flash from now on.
+    #[inline]
+    pub fn change(&mut self, slot: Slot, ppn: Option<Ppn>) {
+        let entry = &mut self.entries[slot.0 as usize];
+        entry.ppn = pack(ppn.map(|p| p.0));
+        entry.dirty = true;
+    }
+
+    /// The map on flash says what the entry says.
+    #[inline]
+    pub fn clean(&mut self, slot: Slot) {
+        self.entries[slot.0 as usize].dirty = false;
+    }
+
+    /// Whether the page that an entry supersedes was never looked up.
+    #[inline]
+    pub fn is_unresolved(&self, slot: Slot) -> bool {
+        self.entries[slot.0 as usize].unresolved
+    }
+
+    /// Notes whether the page that an entry supersedes is unknown.
+    pub fn set_unresolved(&mut self, slot: Slot, unresolved: bool) {
+        let entry = &mut self.entries[slot.0 as usize];
+        self.unresolved += u32::from(unresolved);
+        self.unresolved -= u32::from(entry.unresolved);
+        entry.unresolved = unresolved;
+    }
+
+    /// Entries whose superseded page was never looked up.
+    pub fn unresolved(&self) -> u32 {
+        self.unresolved
+    }
+
+    /// Every cached entry.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        (0..self.entries.len() as u32)
+            .map(Slot)
+            .filter(|&slot| self.find(self.lpn(slot)) == Some(slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Rng};
+    use std::collections::BTreeMap;
+
+    /// Every policy against a plain map of what is cached: nothing is lost, the victim is always
+    /// cached, capacity holds.
+    #[test]
+    fn every_policy_keeps_exactly_what_was_inserted_and_not_removed() {
+        for (kind, name) in CachePolicyKind::ALL {
+            let mut cmt = Cmt::new(*kind, 200, 17, 0.8);
+            let mut model: BTreeMap<u32, u32> = BTreeMap::new();
+            let mut rng = Rng::new(5, Purpose::Workload);
+            for step in 0..20_000 {
+                let lpn = rng.below(200);
+                match cmt.find(Lpn(lpn)) {
+                    Some(slot) if rng.below(10) == 0 => {
+                        cmt.remove(slot);
+                        model.remove(&lpn);
+                    }
+                    Some(slot) => {
+                        assert_eq!(cmt.ppn(slot), Some(Ppn(model[&lpn])), "{name}");
+                        cmt.touch(slot);
+                    }
+                    None => {
+                        if cmt.is_full() {
+                            let victim = cmt.victim();
+                            assert!(model.remove(&cmt.lpn(victim).0).is_some(), "{name}");
+                            cmt.remove(victim);
+                        }
+                        cmt.insert(Lpn(lpn), Some(Ppn(step)), When::START);
+                        model.insert(lpn, step);
+                    }
+                }
+                assert_eq!(cmt.len() as usize, model.len(), "{name}");
+            }
+            let mut cached: Vec<u32> = cmt.slots().map(|slot| cmt.lpn(slot).0).collect();
+            cached.sort_unstable();
+            assert_eq!(cached, model.keys().copied().collect::<Vec<_>>(), "{name}");
+        }
+    }
+
+    fn order_of_departure(kind: CachePolicyKind, capacity: u32, uses: &[u32]) -> Vec<u32> {
+        let mut cmt = Cmt::new(kind, 100, capacity, 0.8);
+        for &lpn in uses {
+            match cmt.find(Lpn(lpn)) {
+                Some(slot) => cmt.touch(slot),
+                None => {
+                    cmt.insert(Lpn(lpn), None, When::START);
+                }
+            }
+        }
+        let mut order = Vec::new();
+        while !cmt.is_empty() {
+            let victim = cmt.victim();
+            order.push(cmt.lpn(victim).0);
+            cmt.remove(victim);
+        }
+        order
+    }
+
+    #[test]
+    fn policies_differ_exactly_where_their_definitions_do() {
+        use CachePolicyKind::{Lfu, Lru, PsuRealGhost, Slru};
+        let uses = [1, 2, 3, 4, 5, 1, 1, 2];
+        assert_eq!(order_of_departure(Lru, 5, &uses), [3, 4, 5, 1, 2]);
+        assert_eq!(order_of_departure(Slru, 5, &uses), [3, 4, 5, 1, 2]);
+        assert_eq!(order_of_departure(Lfu, 5, &uses), [3, 4, 5, 2, 1]);
+        // REAL holds 4 and GHOST 1. Ages on entry are 1 to 5; entering, 5 pushes 1 into GHOST.
+        // Two hits raise 1 to age 3: at 2 it swaps with REAL's minimum 2, which is hit to 3 then.
+        let order = order_of_departure(PsuRealGhost, 5, &uses);
+        assert_eq!(order.len(), 5);
+        assert_eq!(*order.last().expect("five left"), 5, "the youngest entry has the highest age");
+    }
+}

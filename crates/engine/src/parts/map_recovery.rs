@@ -1,0 +1,260 @@
+//! Rebuilding a map that lives in translation pages after a power cut.
+//!
+//! Two ways: `replay` trusts flash alone (checkpoint, translation pages, and the out-of-band areas
+//! of blocks programmed since the checkpoint); `from_directory` trusts a directory, and perhaps
+//! cached entries, that survived in non-volatile memory. Both end by reading every translation page
+//! once, because the marks of valid pages have to be made anew.
+
+use std::collections::BTreeMap;
+
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::state::{Oob, OobRead, PageKind};
+use crate::board::when::When;
+use crate::meter::{Cause, Event};
+use crate::parts::checkpoint::Restored;
+use crate::parts::oob_scan::{self, Extent};
+use crate::parts::translation::Translation;
+use crate::parts::trim_records::{RecordedTrims, TrimRecords};
+use crate::units::{BlockId, Lpn, Ppn, pack};
+
+/// A map as found after a power cut.
+pub struct FoundMap {
+    /// Directory and translation pages, marked valid.
+    pub translation: Translation,
+    /// Entries that differ from their translation page.
+    pub changed: Vec<(Lpn, Option<Ppn>)>,
+    /// Trims that had been flushed.
+    pub trims: TrimRecords,
+    /// The checkpoint that was used.
+    pub checkpoint: Restored,
+    /// When reading was over.
+    pub when: When,
+}
+
+/// What a scan of the map blocks found, newest first by sequence.
+#[derive(Default)]
+struct MapPages {
+    newest_part: BTreeMap<u32, (u64, Ppn)>,
+    newest_record: BTreeMap<u32, (u64, Ppn)>,
+    checkpoint: Vec<(Ppn, Oob)>,
+}
+
+impl MapPages {
+    fn add(&mut self, ppn: Ppn, oob: Oob) {
+        let list = match oob.kind {
+            PageKind::Map => &mut self.newest_part,
+            PageKind::TrimRecord => &mut self.newest_record,
+            PageKind::Checkpoint => return self.checkpoint.push((ppn, oob)),
+            PageKind::Data | PageKind::Log | PageKind::Pad => return,
+        };
+        let held = list.entry(oob.logical).or_insert((0, ppn));
+        if oob.sequence > held.0 {
+            *held = (oob.sequence, ppn);
+        }
+    }
+}
+
+/// What the first pages of all blocks say.
+struct BlockAges {
+    /// Blocks with map pages, or whose first page tells nothing.
+    to_scan: Vec<BlockId>,
+    /// Data blocks with the sequence number of their first page.
+    data: Vec<(BlockId, u64)>,
+    /// Per block: whether what lies in it is known page by page (scanned, or erased).
+    known: Vec<bool>,
+}
+
+fn block_ages(board: &mut Board, after: When) -> Result<(BlockAges, When), Fault> {
+    let blocks = board.geometry().blocks();
+    let mut ages =
+        BlockAges { to_scan: Vec::new(), data: Vec::new(), known: vec![false; blocks as usize] };
+    let mut done = after;
+    for block in (0..blocks).map(BlockId) {
+        let (read, oob) = oob_scan::first_page(board, block, after)?;
+        done = done.join(read);
+        match oob {
+            OobRead::Free => ages.known[block.index()] = true,
+            OobRead::Written(oob) if oob.kind.is_host_data() => {
+                ages.data.push((block, oob.sequence));
+            }
+            OobRead::Written(_) | OobRead::Torn => ages.to_scan.push(block),
+        }
+    }
+    Ok((ages, done))
+}
+
+/// Recovers from flash alone.
+pub fn replay(board: &mut Board, after: When) -> Result<FoundMap, Fault> {
+    // Step 1: the first page of every block tells its kind and age.
+    let (mut ages, mut when) = block_ages(board, after)?;
+    // Step 2: the map blocks; of every translation page and trim record the newest counts. A block
+    // whose first page is torn may hold data too.
+    let mut maps = MapPages::default();
+    let mut since: BTreeMap<Lpn, (u64, Ppn)> = BTreeMap::new();
+    let mut torn_first: Vec<(Ppn, Oob)> = Vec::new();
+    for &block in &ages.to_scan {
+        when = oob_scan::block(board, block, Extent::Ascending, when, |ppn, oob| {
+            maps.add(ppn, oob);
+            if oob.kind.is_host_data() {
+                torn_first.push((ppn, oob));
+            }
+        })?;
+        ages.known[block.index()] = true;
+    }
+    // Step 3: the newest complete checkpoint, read page by page.
+    let checkpoint = Restored::newest(board.nand(), &maps.checkpoint);
+    for &page in &checkpoint.pages {
+        (when, _) = board.read(page, Cause::Recover, when)?;
+        board.nand_mut().revalidate(page);
+    }
+    // Step 4: data blocks programmed since the checkpoint; of every page the newest counts.
+    let mut add = |ppn: Ppn, oob: Oob| {
+        if oob.sequence > checkpoint.sequence {
+            let held = since.entry(Lpn(oob.logical)).or_insert((0, ppn));
+            if oob.sequence > held.0 {
+                *held = (oob.sequence, ppn);
+            }
+        }
+    };
+    torn_first.iter().for_each(|&(ppn, oob)| add(ppn, oob));
+    for &(block, sequence) in &ages.data {
+        if sequence > checkpoint.sequence || checkpoint.open.contains(&block) {
+            when = oob_scan::block(board, block, Extent::Ascending, when, &mut add)?;
+            ages.known[block.index()] = true;
+        }
+    }
+    // Step 5: flushed trims.
+    let records: Vec<(u32, Ppn)> =
+        maps.newest_record.iter().map(|(&segment, &(_, ppn))| (segment, ppn)).collect();
+    let (trims, recorded, when) = TrimRecords::recover(board, &records, when)?;
+    // Step 6: what the map on flash does not say yet: the checkpoint's entries, then what was
+    // programmed since.
+    let judge = Judge {
+        known: &ages.known,
+        trims: &trims,
+        recorded: &recorded,
+        checkpoint: checkpoint.sequence,
+    };
+    let mut changed: BTreeMap<Lpn, Option<Ppn>> = BTreeMap::new();
+    for &(lpn, ppn) in &checkpoint.entries {
+        changed.insert(lpn, ppn.filter(|&ppn| judge.holds(board, lpn, ppn)));
+    }
+    for (&lpn, &(sequence, ppn)) in &since {
+        let alive = !trims.is_dead(&recorded, lpn, sequence);
+        changed.insert(lpn, alive.then_some(ppn));
+    }
+    let mut gtd = vec![0; Translation::pages(board.geometry()) as usize];
+    for (&part, &(_, ppn)) in &maps.newest_part {
+        gtd[part as usize] = pack(Some(ppn.0));
+    }
+    let translation = Translation::from_gtd(board.geometry(), gtd);
+    let (changed, when) = read_map(
+        board,
+        &translation,
+        changed,
+        |board, lpn, ppn| judge.holds(board, lpn, ppn),
+        when,
+    )?;
+    Ok(FoundMap { translation, changed, trims, checkpoint, when })
+}
+
+/// Whether an entry of the map or of a checkpoint still tells the truth.
+struct Judge<'a> {
+    known: &'a [bool],
+    trims: &'a TrimRecords,
+    recorded: &'a RecordedTrims,
+    checkpoint: u64,
+}
+
+impl Judge<'_> {
+    /// A trim that was not flushed may leave an entry whose page was erased since; the block was
+    /// scanned then, or is erased. Pages elsewhere are older than the checkpoint and undisturbed; a
+    /// trim flushed after the checkpoint hides them.
+    fn holds(&self, board: &Board, lpn: Lpn, ppn: Ppn) -> bool {
+        if !self.known[board.geometry().block_of(ppn).index()] {
+            return !self.trims.is_dead(self.recorded, lpn, self.checkpoint);
+        }
+        match board.nand().state().oob(ppn) {
+            OobRead::Written(oob) => {
+                oob.kind.is_host_data()
+                    && oob.logical == lpn.0
+                    && !self.trims.is_dead(self.recorded, lpn, oob.sequence)
+            }
+            OobRead::Free | OobRead::Torn => false,
+        }
+    }
+}
+
+/// Recovers with a directory that survived, and with the cached entries where they did too.
+///
+/// Without the entries (`cached` is none) the map on flash may point to pages that were moved and
+/// erased since. Such entries are dropped here and counted; a device would notice when it next
+/// reads the page, whose out-of-band area names another logical page, so looking is not charged.
+pub fn from_directory(
+    board: &mut Board,
+    gtd: Vec<u32>,
+    cached: Option<Vec<(Lpn, Option<Ppn>)>>,
+    after: When,
+) -> Result<FoundMap, Fault> {
+    let (_, when) = block_ages(board, after)?;
+    let complete = cached.is_some();
+    let translation = Translation::from_gtd(board.geometry(), gtd);
+    let changed = cached.unwrap_or_default().into_iter().collect();
+    let holds = |board: &Board, lpn: Lpn, ppn: Ppn| {
+        let page = board.nand().state().oob(ppn);
+        let names = matches!(page, OobRead::Written(oob)
+            if oob.kind.is_host_data() && oob.logical == lpn.0);
+        assert!(
+            names || !complete,
+            "the surviving map points page {lpn} to physical page {ppn}, which holds {page:?}"
+        );
+        names
+    };
+    let (changed, when) = read_map(board, &translation, changed, holds, when)?;
+    let trims = TrimRecords::new(board.geometry());
+    Ok(FoundMap { translation, changed, trims, checkpoint: Restored::default(), when })
+}
+
+/// Reads every translation page, marks what the final map points to as valid, and returns the
+/// entries that differ from flash.
+fn read_map(
+    board: &mut Board,
+    translation: &Translation,
+    mut changed: BTreeMap<Lpn, Option<Ppn>>,
+    holds: impl Fn(&Board, Lpn, Ppn) -> bool,
+    after: When,
+) -> Result<(Vec<(Lpn, Option<Ppn>)>, When), Fault> {
+    let mut when = after;
+    for part in 0..Translation::pages(board.geometry()) {
+        let Some(page) = translation.location(part) else {
+            continue;
+        };
+        (when, _) = board.read(page, Cause::Recover, when)?;
+        board.nand_mut().revalidate(page);
+        for lpn in translation.lpns_of(part).map(Lpn) {
+            let on_flash = translation.entry(board, lpn);
+            match (changed.get(&lpn), on_flash) {
+                (Some(&entry), on_flash) if entry == on_flash => {
+                    changed.remove(&lpn);
+                    if let Some(ppn) = on_flash {
+                        board.nand_mut().revalidate(ppn);
+                    }
+                }
+                (None, Some(ppn)) if holds(board, lpn, ppn) => board.nand_mut().revalidate(ppn),
+                (None, Some(_)) => {
+                    board.event(Event::LostMapEntries, 1);
+                    changed.insert(lpn, None);
+                }
+                _ => {}
+            }
+        }
+    }
+    for ppn in changed.values().flatten() {
+        board.nand_mut().revalidate(*ppn);
+    }
+    changed.retain(|&lpn, entry| {
+        entry.is_some() || translation.location(translation.part_of(lpn).0).is_some()
+    });
+    Ok((changed.into_iter().collect(), when))
+}

@@ -1,0 +1,604 @@
+//! # Idea
+//! Pure page mapping with the whole table on flash, in translation pages, and only the entries in
+//! use cached in SRAM.
+//!
+//! # Paper
+//! Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009; journal version J. Comput. Sci. Technol. 29(2), 2014,
+//! sections 3.1 to 3.3; spec 3.1.
+//!
+//! # Structures
+//! CMT: cached map entries, `dftl.cmt_entries`. GTD: where each translation page is. On flash:
+//! translation pages of E entries, in blocks of their own; data blocks; one write frontier for each
+//! ("current data block", "current translation block").
+//!
+//! # Read
+//! Translate (Algorithm 1), then one page read.
+//!
+//! # Write
+//! Translate, program the next page of the data frontier, invalidate the old page, change the CMT.
+//!
+//! # Reclaim
+//! Algorithm 2: fewer than `dftl.gc_threshold_blocks` free and a frontier full. A map victim's
+//! pages move and the GTD follows. A data victim's pages move; entries that are cached change in
+//! the CMT alone (lazy copying), the others are written to their translation pages, each page once
+//! (batch update).
+//!
+//! # Recovery
+//! `dftl.consistency`: `gtd` (the paper: the directory is in non-volatile memory, changed entries
+//! that only the CMT held are lost and counted), `replay` (checkpoints, and the out-of-band areas of
+//! blocks programmed since: nothing that completed is lost), `battery` (directory and CMT survive).
+//!
+//! # Deviations
+//! Checkpoints, replay and trims are ours: the paper leaves consistency open. The translation pages
+//! of a new device are implicit (`dftl.init_map`). The paper's GTD checkpoint on flash is replaced
+//! by the scan of translation blocks, which are 0.2 % of the device.
+//!
+//! # Settings
+//! The table below, and the groups `gc` and `alloc`.
+
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::geometry::Geometry;
+use crate::board::nand::state::PageKind;
+use crate::board::when::When;
+use crate::config::{Config, Optional, PartialWrite, SettingError};
+use crate::meter::{Cause, Event};
+use crate::parts::cached_map::CachedMap;
+use crate::parts::checkpoint::Checkpoints;
+use crate::parts::cmt::{CachePolicyKind, Cmt, Slot};
+use crate::parts::map_recovery::{self, FoundMap};
+use crate::parts::page_space::{PageSpace, Stream, Threshold};
+use crate::parts::translation::{MapWrite, Translation};
+use crate::parts::trim_records::TrimRecords;
+use crate::request::PageIo;
+use crate::schemes::{
+    Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
+};
+use crate::units::{Lpn, Ppn, Tag};
+use crate::{choices, settings};
+
+choices! {
+    /// What survives a power cut.
+    pub enum Consistency {
+        /// The directory, in non-volatile memory; changed entries are lost.
+        Gtd = "gtd",
+        /// Nothing; flash tells everything.
+        Replay = "replay",
+        /// Directory and cached entries.
+        Battery = "battery",
+    }
+}
+
+choices! {
+    /// The translation pages of a new device.
+    pub enum InitialMap {
+        /// On flash by assumption, until first changed.
+        Implicit = "implicit",
+        /// Written before anything else, as FlashSim does.
+        Written = "written",
+    }
+}
+
+choices! {
+    /// What a map read moves over the channel.
+    pub enum MapTransfer {
+        /// The whole page.
+        Page = "page",
+        /// One entry: cell time alone.
+        Entry = "entry",
+    }
+}
+
+settings! {
+    /// Settings of `dftl`.
+    pub struct DftlSettings in "dftl" {
+        /// Entries of the CMT; auto: what device.ram_bytes holds, else 8192.
+        cmt_entries: Optional<u32> = Optional(None),
+            legal("auto, or 2..=536870912", |v| v.0.is_none_or(|n| (2..=1 << 29).contains(&n))),
+            source("DFTL 2014, 5.3: 32 KB at 4 B");
+        /// Bytes that an entry is counted with: 4 as the paper counts, 8 with LPN and PPN.
+        entry_bytes: u32 = 4, legal("1..=64", |v| (1..=64).contains(v)),
+            source("DFTL 2014, 3.1; spec 5.4 #36");
+        /// Whether the directory takes room from the CMT under device.ram_bytes.
+        gtd_in_budget: bool = false, legal("", |_| true), source("spec 3.1: FlashSim");
+        /// Which entry leaves the CMT.
+        cmt_policy: CachePolicyKind = CachePolicyKind::PsuRealGhost, legal("", |_| true),
+            source("spec 3.1; DFTL 2014, 3.2: segmented LRU");
+        /// Share of the better segment (slru: protected; psu_real_ghost: REAL).
+        slru_protected: f64 = 0.8, legal("0 to 1", |v| (0.0..=1.0).contains(v)),
+            source("spec 3.1: 6552 of 8192 entries");
+        /// Whether an eviction also writes the other changed entries of its translation page.
+        batch_evict: bool = false, legal("", |_| true),
+            source("DFTL 2014, 3.2 allows it; Table 5 shows it off");
+        /// Entries of the same translation page loaded after a missed one; never causes a map write.
+        prefetch: u32 = 0, legal("0..=65535", |v| *v <= 65535), source("DFTL 2014, 3.2");
+        /// Whether a write that misses loads its entry first.
+        write_miss_fetch: bool = true, legal("", |_| true),
+            source("DFTL 2014, Algorithm 1; HAT 2010 says no");
+        /// Whether collection changes cached entries in the CMT alone.
+        lazy_copying: bool = true, legal("", |_| true), source("DFTL 2014, 3.3");
+        /// Translation pages of a new device.
+        init_map: InitialMap = InitialMap::Implicit, legal("", |_| true), source("spec 3.1");
+        /// What a map read moves over the channel.
+        map_read_xfer: MapTransfer = MapTransfer::Page, legal("", |_| true),
+            source("HAT 2010, section I, by spec 3.1");
+        /// What survives a power cut.
+        consistency: Consistency = Consistency::Replay, legal("", |_| true),
+            source("DFTL 2014, 3.3");
+        /// Page programs between checkpoints under replay; 0 takes none.
+        checkpoint_interval: u64 = 16384, legal("0, or 64 and more", |v| *v == 0 || *v >= 64),
+            source("ftlab; replaces spec 3.1 gtd_sync_every");
+        /// Free blocks per plane below which collection starts, and at which it stops.
+        gc_threshold_blocks: u32 = 3, legal("3..=1000000", |v| (3..=1_000_000).contains(v)),
+            source("spec 3.1: FlashSim");
+    }
+}
+
+/// Least threshold: a data target, a map target for the updates of that victim, a map copy target.
+const FLOOR: u32 = 3;
+
+/// The name under which the scheme table finds this file's scheme.
+pub type Rostered = Dftl;
+
+/// Demand-based page-mapped FTL.
+pub struct Dftl {
+    space: PageSpace,
+    map: CachedMap,
+    settings: DftlSettings,
+    /// Partial writes read the old page, so a write miss must know it.
+    rmw: bool,
+    all_sectors: u64,
+}
+
+impl Scheme for Dftl {
+    const PAPER: Paper = Paper {
+        name: "dftl",
+        title: "DFTL: a flash translation layer employing demand-based selective caching of \
+                page-level address mappings",
+        authors: "Gupta, Kim, Urgaonkar",
+        venue: "ASPLOS 2009; J. Comput. Sci. Technol. 29(2) 2014",
+        year: 2009,
+        sections: "3.1-3.3",
+        deviations: &[
+            "checkpoints and replay make completed writes durable by default; \
+             dftl.consistency = gtd is the paper",
+            "trims and their record pages are added",
+            "translation pages of a new device are implicit unless dftl.init_map = written",
+        ],
+        family: Family::CachedMap,
+        class: Classification {
+            kind: "page",
+            granularity: "page",
+            update_blocks: "all data blocks",
+            associativity: "N:N",
+            full_merge: false,
+        },
+    };
+    const PRESETS: &'static [(&'static str, &'static [(&'static str, &'static str)])] = &[
+        ("gtd", &[("dftl.consistency", "gtd")]),
+        ("battery", &[("dftl.consistency", "battery")]),
+        ("batch", &[("dftl.batch_evict", "true")]),
+    ];
+    type Survivor = Survivor;
+
+    fn check(config: &Config) -> Result<(), SettingError> {
+        let dftl = &config.scheme.dftl;
+        let Some(budget) = config.device.ram_bytes.0 else {
+            return Ok(());
+        };
+        let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
+        let entries = u64::from(entries(config));
+        let wanted = entries * u64::from(dftl.entry_bytes) + gtd;
+        if dftl.cmt_entries.0.is_some() && wanted > budget.0 {
+            return Err(SettingError::Conflict(format!(
+                "dftl.cmt_entries = {entries} takes {wanted} bytes, device.ram_bytes allows {}",
+                budget.0
+            )));
+        }
+        Ok(())
+    }
+
+    fn minimum_blocks(config: &Config) -> u64 {
+        let device = &config.device;
+        let geometry = Geometry::new(device);
+        let planes = device.plane_count();
+        let pages = u64::from(device.pages_per_block);
+        let data = device.logical_pages().div_ceil(planes).div_ceil(pages);
+        let checkpoint = Checkpoints::most_pages(
+            geometry.entries_per_page(),
+            u64::from(entries(config)).min(device.logical_pages()),
+            3 * planes,
+        );
+        let map = u64::from(Translation::pages(&geometry))
+            + u64::from(TrimRecords::segments(&geometry))
+            + checkpoint;
+        let reserve = u64::from(PageSpace::reserve(threshold(config).min(64), 3));
+        planes * (data + map.div_ceil(planes).div_ceil(pages) + 1 + reserve)
+    }
+
+    fn ram_use(config: &Config) -> Vec<RamUse> {
+        let geometry = Geometry::new(&config.device);
+        let entry = |structure, bytes, memory| RamUse { structure, bytes, memory };
+        let cmt = u64::from(entries(config)) * u64::from(config.scheme.dftl.entry_bytes);
+        vec![
+            entry("cmt", cmt, Memory::Sram),
+            entry("gtd", gtd_bytes(config), Memory::Sram),
+            entry("valid_counts", u64::from(geometry.blocks()) * 2, Memory::Dram),
+            entry("trim_records", TrimRecords::ram_bytes(&geometry), Memory::Dram),
+        ]
+    }
+
+    fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
+        let geometry = board.geometry().clone();
+        let mut dftl = Dftl::assemble(
+            board,
+            config,
+            PageSpace::new(board, config, threshold(config), seed),
+            (Translation::new(&geometry), TrimRecords::new(&geometry)),
+            entries(config),
+        );
+        if config.scheme.dftl.init_map == InitialMap::Written {
+            for part in 0..Translation::pages(&geometry) {
+                let plane = dftl.space.place(board.nand(), Lpn(part));
+                let how = MapWrite { plane, cause: Cause::Translate };
+                let (space, translation) = (&mut dftl.space, &mut dftl.map.translation);
+                let _ = translation.write(space, board, part, &[], how, When::START)?;
+            }
+        }
+        Ok(dftl)
+    }
+
+    #[inline]
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        let (slot, known) = self.translate(board, io.lpn, after)?;
+        match self.map.cmt.ppn(slot) {
+            Some(ppn) => board.read(ppn, io.cause, known),
+            None => board.read_unwritten(io.lpn, known),
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let after = self.checkpoint_if_due(board, after)?;
+        let needs_old = self.rmw && io.sectors != self.all_sectors;
+        let (slot, known) = if self.settings.write_miss_fetch || needs_old {
+            self.translate(board, io.lpn, after)?
+        } else {
+            self.translate_blindly(board, io.lpn, after)?
+        };
+        let plane = self.space.place(board.nand(), io.lpn);
+        let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
+        // Looked up after collection, which may have moved the old version.
+        let old = self.map.cmt.ppn(slot);
+        let (new, done) = self.space.program(board, plane, Stream::Data, |board, new| {
+            board.program_update(new, old, io, PageKind::Data, ready)
+        })?;
+        if let Some(old) = old {
+            self.space.invalidate(board, old);
+        }
+        self.map.cmt.change(slot, Some(new));
+        self.map.trims.written(io.lpn);
+        Ok(done)
+    }
+
+    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let (slot, known) = self.translate(board, io.lpn, after)?;
+        if self.map.cmt.is_unresolved(slot) {
+            // A blind write left an older version valid on flash: look it up before forgetting.
+            let (part, _) = self.map.translation.part_of(io.lpn);
+            let plane = self.space.place(board.nand(), Lpn(part));
+            let place = MapWrite { plane, cause: Cause::Translate };
+            let (space, map) = (&mut self.space, &mut self.map);
+            let _ = map.write_back_part(space, board, part, place, known)?;
+        }
+        if let Some(old) = self.map.cmt.ppn(slot) {
+            self.space.invalidate(board, old);
+            self.map.cmt.change(slot, None);
+            self.map.trims.trim(io.lpn);
+        }
+        Ok(known)
+    }
+
+    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        if self.settings.consistency != Consistency::Replay {
+            return Ok(after);
+        }
+        let mut when = after;
+        while self.map.trims.next_pending().is_some() {
+            when = self.map.record_trims(&mut self.space, board, when)?;
+        }
+        Ok(when)
+    }
+
+    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        self.space.collect_idle(board, &mut self.map, after)
+    }
+
+    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
+        let entry = match self.map.cmt.find(lpn) {
+            Some(slot) => self.map.cmt.ppn(slot),
+            None => self.map.translation.entry(board, lpn),
+        };
+        entry.map_or(Location::Nowhere, Location::Flash)
+    }
+
+    fn unsettled(&self, board: &Board) -> Unsettled {
+        let map = &self.map;
+        let stale = |slot: &Slot| {
+            map.cmt.is_unresolved(*slot)
+                && map.translation.entry(board, map.cmt.lpn(*slot)).is_some()
+        };
+        let stale_pages = match map.cmt.unresolved() {
+            0 => 0,
+            _ => map.cmt.slots().filter(stale).count() as u64,
+        };
+        Unsettled { stale_pages, ram_pages: 0 }
+    }
+
+    fn room(&self) -> Room {
+        let (free_blocks, threshold) = self.space.room();
+        Room { free_blocks, threshold }
+    }
+
+    fn power_off(self) -> Survivor {
+        let cmt = &self.map.cmt;
+        let changed = || cmt.slots().filter(|&slot| cmt.is_dirty(slot));
+        let gtd = self.map.translation.gtd().to_vec();
+        match self.settings.consistency {
+            Consistency::Replay => Survivor::Nothing,
+            Consistency::Gtd => Survivor::Gtd { gtd, lost: changed().count() as u64 },
+            Consistency::Battery => {
+                let cached = changed().map(|slot| (cmt.lpn(slot), cmt.ppn(slot))).collect();
+                Survivor::GtdAndCmt { gtd, cached }
+            }
+        }
+    }
+
+    fn recover(
+        board: &mut Board,
+        config: &Config,
+        seed: u64,
+        survivor: Survivor,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let found = match survivor {
+            Survivor::Nothing => map_recovery::replay(board, after)?,
+            Survivor::Gtd { gtd, lost } => {
+                board.event(Event::LostMapEntries, lost);
+                map_recovery::from_directory(board, gtd, None, after)?
+            }
+            Survivor::GtdAndCmt { gtd, cached } => {
+                map_recovery::from_directory(board, gtd, Some(cached), after)?
+            }
+        };
+        Dftl::resume(board, config, seed, found)
+    }
+}
+
+/// What outlives a power cut.
+#[derive(Clone, Debug)]
+pub enum Survivor {
+    /// Nothing but the flash.
+    Nothing,
+    /// The directory; so many changed entries are lost.
+    Gtd {
+        /// The directory.
+        gtd: Vec<u32>,
+        /// Changed entries that only the CMT held.
+        lost: u64,
+    },
+    /// The directory and the changed entries.
+    GtdAndCmt {
+        /// The directory.
+        gtd: Vec<u32>,
+        /// The changed entries.
+        cached: Vec<(Lpn, Option<Ppn>)>,
+    },
+}
+
+fn threshold(config: &Config) -> u32 {
+    Threshold::resolve(config, config.scheme.dftl.gc_threshold_blocks, FLOOR)
+}
+
+fn gtd_bytes(config: &Config) -> u64 {
+    4 * u64::from(Translation::pages(&Geometry::new(&config.device)))
+}
+
+/// Entries of the CMT: as set, else what the budget holds, else the paper's 8192; never more than
+/// there are logical pages.
+fn entries(config: &Config) -> u32 {
+    let dftl = &config.scheme.dftl;
+    let wanted = match (dftl.cmt_entries.0, config.device.ram_bytes.0) {
+        (Some(entries), _) => u64::from(entries),
+        (None, Some(budget)) => {
+            let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
+            budget.0.saturating_sub(gtd) / u64::from(dftl.entry_bytes)
+        }
+        (None, None) => 8192,
+    };
+    wanted.clamp(2, config.device.logical_pages().max(2)) as u32
+}
+
+impl Dftl {
+    fn assemble(
+        board: &Board,
+        config: &Config,
+        space: PageSpace,
+        (translation, trims): (Translation, TrimRecords),
+        capacity: u32,
+    ) -> Self {
+        let settings = config.scheme.dftl.clone();
+        let geometry = board.geometry();
+        let checkpointed = match settings.consistency {
+            Consistency::Replay => capacity,
+            Consistency::Gtd | Consistency::Battery => 0,
+        };
+        let cmt = Cmt::new(
+            settings.cmt_policy,
+            geometry.logical_pages,
+            capacity,
+            settings.slru_protected,
+        );
+        let checkpoints = Checkpoints::new(board.nand(), checkpointed, 3 * geometry.planes());
+        let mut map = CachedMap::new(geometry, cmt, translation, trims, checkpoints);
+        map.lazy_copying = settings.lazy_copying;
+        Dftl {
+            space,
+            map,
+            rmw: config.io.partial_write == PartialWrite::Rmw,
+            all_sectors: geometry.all_sectors(),
+            settings,
+        }
+    }
+
+    /// Algorithm 1: the entry of a page, loaded when it is not cached.
+    #[inline]
+    fn translate(
+        &mut self,
+        board: &mut Board,
+        lpn: Lpn,
+        after: When,
+    ) -> Result<(Slot, When), Fault> {
+        board.event(Event::MapLookups, 1);
+        if let Some(slot) = self.map.cmt.find(lpn) {
+            board.event(Event::MapHits, 1);
+            self.map.cmt.touch(slot);
+            return Ok((slot, after.join(self.map.cmt.ready(slot))));
+        }
+        // Miss: make room, then load the entry from its translation page.
+        let mut when = after;
+        if self.map.cmt.is_full() {
+            when = self.evict(board, when)?;
+        }
+        let (part, _) = self.map.translation.part_of(lpn);
+        let loaded = self.load(board, part, when)?;
+        let ppn = self.map.translation.entry(board, lpn);
+        let slot = self.map.cmt.insert(lpn, ppn, loaded);
+        if self.settings.prefetch > 0 {
+            self.prefetch(board, slot, loaded);
+        }
+        Ok((slot, loaded))
+    }
+
+    fn load(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
+        match self.settings.map_read_xfer {
+            MapTransfer::Page => self.map.translation.read(board, part, Cause::Translate, after),
+            MapTransfer::Entry => {
+                let location = self.map.translation.location(part);
+                board.read_entry(location, part, Cause::Translate, after)
+            }
+        }
+    }
+
+    /// A write that does not load its entry (HAT's reading of DFTL): the superseded page stays valid
+    /// until the entry meets its translation page.
+    fn translate_blindly(
+        &mut self,
+        board: &mut Board,
+        lpn: Lpn,
+        after: When,
+    ) -> Result<(Slot, When), Fault> {
+        if self.map.cmt.find(lpn).is_some() {
+            return self.translate(board, lpn, after);
+        }
+        board.event(Event::MapLookups, 1);
+        let mut when = after;
+        if self.map.cmt.is_full() {
+            when = self.evict(board, when)?;
+        }
+        let slot = self.map.cmt.insert(lpn, None, when);
+        self.map.cmt.set_unresolved(slot, true);
+        Ok((slot, when))
+    }
+
+    /// Removes the policy's victim; a changed one is written to its translation page first.
+    fn evict(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let victim = self.map.cmt.victim();
+        if !self.map.cmt.is_dirty(victim) {
+            board.event(Event::EvictClean, 1);
+            self.map.cmt.remove(victim);
+            return Ok(after);
+        }
+        board.event(Event::EvictDirty, 1);
+        let lpn = self.map.cmt.lpn(victim);
+        let (part, _) = self.map.translation.part_of(lpn);
+        let plane = self.space.place(board.nand(), Lpn(part));
+        let place = MapWrite { plane, cause: Cause::Translate };
+        let (space, map) = (&mut self.space, &mut self.map);
+        let done = if self.settings.batch_evict {
+            let (written, along) = map.write_back_part(space, board, part, place, after)?;
+            board.event(Event::BatchedEvictions, u64::from(along.saturating_sub(1)));
+            written
+        } else {
+            map.write_back(space, board, victim, place, after)?
+        };
+        self.map.cmt.remove(victim);
+        Ok(done)
+    }
+
+    /// Loads neighbours of an entry from the page that was just read, as long as that takes no map
+    /// write.
+    fn prefetch(&mut self, board: &mut Board, slot: Slot, loaded: When) {
+        let first = self.map.cmt.lpn(slot).0;
+        let (part, _) = self.map.translation.part_of(Lpn(first));
+        let end = self.map.translation.lpns_of(part).end;
+        for lpn in (first + 1..end).take(self.settings.prefetch as usize).map(Lpn) {
+            if self.map.cmt.find(lpn).is_some() {
+                continue;
+            }
+            if self.map.cmt.is_full() {
+                let victim = self.map.cmt.victim();
+                if victim == slot || self.map.cmt.is_dirty(victim) {
+                    return;
+                }
+                board.event(Event::EvictClean, 1);
+                self.map.cmt.remove(victim);
+            }
+            let ppn = self.map.translation.entry(board, lpn);
+            let _ = self.map.cmt.insert(lpn, ppn, loaded);
+            board.event(Event::PrefetchedEntries, 1);
+        }
+    }
+
+    #[inline]
+    fn checkpoint_if_due(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let interval = self.settings.checkpoint_interval;
+        if interval == 0
+            || board.nand().sequence() - self.map.checkpoints.sequence() < interval
+            || self.settings.consistency != Consistency::Replay
+        {
+            return Ok(after);
+        }
+        self.map.take_checkpoint(&mut self.space, board, after)
+    }
+
+    /// Goes on with a map found after a power cut. Changed entries that fit the CMT stay there; more
+    /// of them are written to their translation pages, all of a page at once.
+    fn resume(
+        board: &mut Board,
+        config: &Config,
+        seed: u64,
+        found: FoundMap,
+    ) -> Result<(Self, When), Fault> {
+        let (space, mut when) =
+            PageSpace::recover(board, config, threshold(config), seed, found.when)?;
+        let capacity = entries(config);
+        let needed = found.changed.len() as u32;
+        let parts = (found.translation, found.trims);
+        let mut dftl = Dftl::assemble(board, config, space, parts, capacity.max(needed));
+        dftl.map.checkpoints.restore(&found.checkpoint);
+        for &(lpn, ppn) in &found.changed {
+            let slot = dftl.map.cmt.insert(lpn, ppn, When::START);
+            dftl.map.cmt.change(slot, ppn);
+        }
+        if needed <= capacity {
+            return Ok((dftl, when));
+        }
+        let Dftl { mut space, mut map, .. } = dftl;
+        when = map.write_back_all(&mut space, board, Cause::Recover, when)?;
+        let parts = (map.translation, map.trims);
+        let mut dftl = Dftl::assemble(board, config, space, parts, capacity);
+        dftl.map.checkpoints = map.checkpoints;
+        Ok((dftl, when))
+    }
+}
