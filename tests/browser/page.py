@@ -158,6 +158,11 @@ def flatten(value, path=""):
         yield path, value
 
 
+def has_curves(results):
+    """Whether any response took time; else a sentence stands in for the logarithmic chart."""
+    return any(point[0] > 0 for run in results for point in run["cdf"]["all"])
+
+
 def flatten_config(value, path=""):
     """Dotted path to value, arrays included: the rows of the table of the configuration."""
     for key, member in value.items():

@@ -71,7 +71,7 @@ def test_curves_hold_every_point(opened, results):
     drawn = [length for _, length in opened.execute_script(script) or []]
     # One more than in the results: the step up from zero.
     wanted = [len(run["cdf"]["all"]) + 1 for run in results if run["cdf"]["all"]]
-    assert drawn == wanted
+    assert drawn == (wanted if page.has_curves(results) else [])
 
 
 def test_data_of_a_chart_downloads(browser, report, results, tmp_path):
@@ -83,7 +83,7 @@ def test_data_of_a_chart_downloads(browser, report, results, tmp_path):
     wanted = [
         [run["scheme"], *map(float, point)] for run in results for point in run["cdf"]["all"]
     ]
-    if not wanted:
+    if not page.has_curves(results):
         assert not button.is_displayed()
         return
     browser.execute_script("arguments[0].click()", button)

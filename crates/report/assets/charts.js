@@ -2,6 +2,8 @@
 // { empty: sentence } or { traces, layout, legend, rows }, rows being its data for the CSV.
 
 const charts = new Map();
+// A logarithmic axis has no place for zero.
+const ALL_ZERO = "Every such request took 0 ns.";
 const RESPONSE_TITLE = "System response time (logarithmic)";
 
 const get = (run, path) => path.reduce((value, key) => value?.[key], run) ?? 0;
@@ -55,6 +57,7 @@ charts.set("cdf", {
       points(index).map((point) => `${(100 * point[1]).toFixed(2)} % within ${duration(point[0])}`),
       "hv"));
     const times = drawn.flatMap((index) => runs[index].cdf[view].map((point) => point[0]));
+    if (!times.some((time) => time > 0)) return { empty: ALL_ZERO };
     return {
       traces, legend: lineLegend(drawn),
       layout: {
@@ -81,6 +84,7 @@ charts.set("percentiles", {
       index, ticks, keys.map((key) => summary(index).percentile[key] || null),
       keys.map((key) => `p${Number(key)}: ${duration(summary(index).percentile[key])}`)));
     const times = drawn.flatMap((index) => Object.values(summary(index).percentile));
+    if (!times.some((time) => time > 0)) return { empty: ALL_ZERO };
     return {
       traces, legend: lineLegend(drawn),
       layout: {
