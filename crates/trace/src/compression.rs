@@ -66,9 +66,9 @@ pub(crate) fn open(stored: Box<dyn Read>) -> io::Result<(Compression, Box<dyn Re
         Compression::Zstandard => {
             Box::new(zstd::stream::read::Decoder::with_buffer(buffered(stored))?)
         }
-        Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered(
-            stored,
-        ))),
+        Compression::Xz => {
+            Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered(stored)))
+        }
     };
     Ok((compression, text))
 }
@@ -80,10 +80,7 @@ fn buffered(stored: Box<dyn Read>) -> impl BufRead {
 /// The first bytes, and a reader that still yields all of them.
 fn peek(mut stored: Box<dyn Read>) -> io::Result<(Vec<u8>, Box<dyn Read>)> {
     let mut head = Vec::with_capacity(MAGIC_BYTES);
-    stored
-        .by_ref()
-        .take(MAGIC_BYTES as u64)
-        .read_to_end(&mut head)?;
+    stored.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut head)?;
     let all = io::Cursor::new(head.clone()).chain(stored);
     Ok((head, Box::new(all)))
 }

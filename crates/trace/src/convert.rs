@@ -29,21 +29,11 @@ pub fn convert(workload: &Workload, out: &Path) -> Result<Conversion> {
         true => Some(workload.survey(1 << 20)?.spans),
         false => None,
     };
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(out)
-        .map_err(|error| {
-            let exists = error.kind() == io::ErrorKind::AlreadyExists;
-            let problem = if exists {
-                "exists already".into()
-            } else {
-                cannot_write(&error)
-            };
-            TraceError::new(problem)
-                .with_legal("the name of a new file")
-                .at(&name, None)
-        })?;
+    let file = OpenOptions::new().write(true).create_new(true).open(out).map_err(|error| {
+        let exists = error.kind() == io::ErrorKind::AlreadyExists;
+        let problem = if exists { "exists already".into() } else { cannot_write(&error) };
+        TraceError::new(problem).with_legal("the name of a new file").at(&name, None)
+    })?;
     let converted = write_all(workload, spans.as_ref(), file, &name);
     if converted.is_err() {
         // The first error is the one that matters; what is left to remove may already be gone.
@@ -68,16 +58,12 @@ fn write_all(
     if name.ends_with(".gz") {
         let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::default());
         let conversion = write_records(records, spans, &mut out, name)?;
-        out.finish()
-            .and_then(|mut file| file.flush())
-            .map_err(failed)?;
+        out.finish().and_then(|mut file| file.flush()).map_err(failed)?;
         Ok(conversion)
     } else if name.ends_with(".zst") {
         let mut out = zstd::Encoder::new(file, 0).map_err(failed)?;
         let conversion = write_records(records, spans, &mut out, name)?;
-        out.finish()
-            .and_then(|mut file| file.flush())
-            .map_err(failed)?;
+        out.finish().and_then(|mut file| file.flush()).map_err(failed)?;
         Ok(conversion)
     } else {
         let mut out = file;
@@ -116,8 +102,5 @@ fn write_records(
         csv::write_record(out, &record).map_err(failed)?;
         requests += 1;
     }
-    Ok(Conversion {
-        requests,
-        units: spans.map_or(1, UnitSpans::len),
-    })
+    Ok(Conversion { requests, units: spans.map_or(1, UnitSpans::len) })
 }

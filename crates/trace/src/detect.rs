@@ -71,11 +71,7 @@ impl Sample {
                 break;
             }
         }
-        Self {
-            lines,
-            whole,
-            nul_line,
-        }
+        Self { lines, whole, nul_line }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -108,23 +104,12 @@ pub(crate) fn detect(file: &str, sample: &Sample, options: &Options) -> Result<D
     let (size_unit, size_unit_why) = decide_size(file, format, &rows, time_unit, options)?;
     let implied = Implied::new(&rows, time_unit, size_unit);
     if options.time_unit.is_none() {
-        implied
-            .refuse_absurd_time(&rows)
-            .map_err(|error| error.at(file, None))?;
+        implied.refuse_absurd_time(&rows).map_err(|error| error.at(file, None))?;
     }
     if options.size_unit.is_none() {
-        implied
-            .refuse_absurd_size(&rows, format)
-            .map_err(|error| error.at(file, None))?;
+        implied.refuse_absurd_size(&rows, format).map_err(|error| error.at(file, None))?;
     }
-    Ok(Detection {
-        format,
-        why,
-        time_unit,
-        time_unit_why,
-        size_unit,
-        size_unit_why,
-    })
+    Ok(Detection { format, why, time_unit, time_unit_why, size_unit, size_unit_why })
 }
 
 fn stated_by_the_file(
@@ -135,16 +120,13 @@ fn stated_by_the_file(
 ) -> Result<Detection> {
     let time_differs = options.time_unit.filter(|unit| *unit != format.time_unit);
     let size_differs = options.size_unit.filter(|unit| *unit != format.size_unit);
-    if let Some(wrong) = time_differs
-        .map(TimeUnit::name)
-        .or_else(|| size_differs.map(SizeUnit::name))
+    if let Some(wrong) =
+        time_differs.map(TimeUnit::name).or_else(|| size_differs.map(SizeUnit::name))
     {
-        return Err(
-            TraceError::new(format!("format {} states its own units", format.name))
-                .with_value(wrong.as_bytes())
-                .with_legal(format.columns)
-                .at(file, None),
-        );
+        return Err(TraceError::new(format!("format {} states its own units", format.name))
+            .with_value(wrong.as_bytes())
+            .with_legal(format.columns)
+            .at(file, None));
     }
     Ok(Detection {
         format,
@@ -163,11 +145,7 @@ fn recognise(file: &str, sample: &Sample) -> Result<(&'static Format, String)> {
         let scales = Scales::new(format.time_unit, format.size_unit);
         let fits = |line: &[u8]| format.is_header(line) || (format.parse)(line, scales).is_ok();
         let parsed = sample.lines.iter().filter(|(_, line)| fits(line)).count();
-        let shaped = sample
-            .lines
-            .iter()
-            .filter(|(_, line)| (format.shape)(line))
-            .count();
+        let shaped = sample.lines.iter().filter(|(_, line)| (format.shape)(line)).count();
         // The first of equals wins: rows that share columns are told apart by their units later.
         if shaped > 0 && best.is_none_or(|(most, alike, _)| (parsed, shaped) > (most, alike)) {
             best = Some((parsed, shaped, format));
@@ -178,20 +156,16 @@ fn recognise(file: &str, sample: &Sample) -> Result<(&'static Format, String)> {
             return Err(nul(file, line));
         }
         let (number, line) = &sample.lines[0];
-        let legal: Vec<String> = FORMATS
-            .iter()
-            .map(|format| format!("{}: {}", format.name, format.columns))
-            .collect();
+        let legal: Vec<String> =
+            FORMATS.iter().map(|format| format!("{}: {}", format.name, format.columns)).collect();
         return Err(TraceError::new("no known trace format has lines like this")
             .with_value(line)
             .with_legal(legal.join(" | "))
             .at(file, Some(*number)));
     };
     let total = sample.lines.len();
-    let why = format!(
-        "{shaped} of the first {total} data lines have the columns {}",
-        format.columns
-    );
+    let why =
+        format!("{shaped} of the first {total} data lines have the columns {}", format.columns);
     Ok((format, why))
 }
 
@@ -217,13 +191,12 @@ fn check_first(file: &str, sample: &Sample, format: &'static Format) -> Result<(
     }
     match first {
         None => Ok(()),
-        Some((number, fault)) => Err(TraceError::new(format!(
-            "{} ({})",
-            fault.problem, format.name
-        ))
-        .with_value(&fault.value)
-        .with_legal(fault.legal)
-        .at(file, Some(number))),
+        Some((number, fault)) => {
+            Err(TraceError::new(format!("{} ({})", fault.problem, format.name))
+                .with_value(&fault.value)
+                .with_legal(fault.legal)
+                .at(file, Some(number)))
+        }
     }
 }
 
@@ -247,11 +220,8 @@ fn decide_time(
         Some(stated) => stated,
         None => evidence::time_unit(rows, sample.whole).map_err(|error| error.at(file, None))?,
     };
-    let row = if unit == TimeUnit::Nanoseconds {
-        row_named("ssdsim")
-    } else {
-        row_named("disksim")
-    };
+    let row =
+        if unit == TimeUnit::Nanoseconds { row_named("ssdsim") } else { row_named("disksim") };
     let why = format!(
         "{why}; disksim, ssdsim and mqsim share these columns and differ in the unit of time"
     );
@@ -259,10 +229,7 @@ fn decide_time(
 }
 
 fn row_named(name: &str) -> &'static Format {
-    FORMATS
-        .iter()
-        .find(|format| format.name == name)
-        .expect("the table has this row")
+    FORMATS.iter().find(|format| format.name == name).expect("the table has this row")
 }
 
 fn decide_size(

@@ -16,17 +16,11 @@ pub(crate) struct SharedDigest(Arc<Mutex<Sha256>>);
 impl SharedDigest {
     /// A reader that passes `stored` on and digests what passes.
     pub(crate) fn tee(&self, stored: Box<dyn Read>) -> Box<dyn Read> {
-        Box::new(Tee {
-            stored,
-            digest: self.clone(),
-        })
+        Box::new(Tee { stored, digest: self.clone() })
     }
 
     fn update(&self, bytes: &[u8]) {
-        self.0
-            .lock()
-            .expect("no digest update panics")
-            .update(bytes);
+        self.0.lock().expect("no digest update panics").update(bytes);
     }
 
     /// The digest of everything that passed, as 64 hexadecimal digits.
@@ -78,13 +72,10 @@ pub(crate) fn of_text(text: &str) -> String {
 }
 
 fn hexadecimal(digest: Sha256) -> String {
-    digest
-        .finalize()
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            write!(text, "{byte:02x}").expect("writing to a string");
-            text
-        })
+    digest.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string");
+        text
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use crate::error::{Result, TraceError};
 use crate::formats::{Certainty, Format, Scales};
 use crate::options::{SizeUnit, TimeUnit};
+use crate::order::STRAY_NS;
 use crate::size::human_bytes;
 use ftlab_engine::request::Op;
 
@@ -33,10 +34,7 @@ pub(crate) struct Row {
 
 /// The rows of a sample that can be read.
 pub(crate) fn rows<'a>(format: &Format, lines: impl Iterator<Item = &'a [u8]>) -> Vec<Row> {
-    let raw = Scales {
-        time_ns: 1,
-        size_bytes: 1,
-    };
+    let raw = Scales { time_ns: 1, size_bytes: 1 };
     let mut rows = Vec::new();
     for line in lines {
         let Ok(record) = (format.parse)(line, raw) else {
@@ -63,22 +61,26 @@ fn time_text(format: &Format, line: &[u8]) -> (u128, usize) {
         _ => crate::formats::five_columns::split(line).next(),
     };
     let text = column.unwrap_or_default().trim_ascii();
-    let point = text
-        .iter()
-        .position(|&byte| byte == b'.')
-        .unwrap_or(text.len());
+    let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let fraction = text.get(point + 1..).unwrap_or_default();
-    let used = fraction
-        .iter()
-        .rposition(|&digit| digit != b'0')
-        .map_or(0, |last| last + 1);
+    let used = fraction.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);
     let decimals = if point < text.len() { used.max(1) } else { 0 };
     let whole = crate::number::integer(&text[..point]).unwrap_or(0);
     let part = crate::number::scaled(&text[point..], 1_000_000_000).unwrap_or(0);
-    (
-        u128::from(whole) * 1_000_000_000 + u128::from(part),
-        decimals,
-    )
+    (u128::from(whole) * 1_000_000_000 + u128::from(part), decimals)
+}
+
+/// Times of the rows, without those that the reader will drop as stray.
+fn times_without_strays(rows: &[Row], time_unit: TimeUnit) -> Vec<u128> {
+    let day = u128::from(STRAY_NS) * 1_000_000_000 / u128::from(time_unit.nanoseconds());
+    let far = |a: &Row, b: &Row| a.time_billionths.abs_diff(b.time_billionths) > day;
+    let is_stray = |index: usize| {
+        index > 0
+            && index + 1 < rows.len()
+            && far(&rows[index], &rows[index - 1])
+            && far(&rows[index], &rows[index + 1])
+    };
+    (0..rows.len()).filter(|&index| !is_stray(index)).map(|i| rows[i].time_billionths).collect()
 }
 
 /// What a choice of units implies for the sample.
@@ -94,32 +96,18 @@ pub(crate) struct Implied {
 
 impl Implied {
     pub(crate) fn new(rows: &[Row], time_unit: TimeUnit, size_unit: SizeUnit) -> Self {
-        let first = rows
-            .iter()
-            .map(|row| row.time_billionths)
-            .min()
-            .unwrap_or(0);
-        let last = rows
-            .iter()
-            .map(|row| row.time_billionths)
-            .max()
-            .unwrap_or(0);
+        let times = times_without_strays(rows, time_unit);
+        let first = times.iter().min().copied().unwrap_or(0);
+        let last = times.iter().max().copied().unwrap_or(0);
         let span_seconds = (last - first) as f64 / 1e9 * time_unit.nanoseconds() as f64 / 1e9;
-        let steps = rows.len().saturating_sub(1) as f64;
-        let transfers = || {
-            rows.iter()
-                .filter(|row| matches!(row.op, Op::Read | Op::Write))
-        };
+        let steps = times.len().saturating_sub(1) as f64;
+        let transfers = || rows.iter().filter(|row| matches!(row.op, Op::Read | Op::Write));
         let bytes = |row: &Row| row.size as f64 * size_unit.bytes() as f64;
         Self {
             time_unit,
             size_unit,
             span_seconds,
-            rate: if span_seconds > 0.0 {
-                steps / span_seconds
-            } else {
-                0.0
-            },
+            rate: if span_seconds > 0.0 { steps / span_seconds } else { 0.0 },
             size_mean: transfers().map(bytes).sum::<f64>() / transfers().count().max(1) as f64,
             size_max: transfers().map(bytes).fold(0.0, f64::max),
         }
@@ -182,9 +170,7 @@ impl Implied {
             .rev()
             .map(|(_, unit)| Self::new(rows, self.time_unit, *unit))
             .find(|implied| implied.size_max <= SIZE_BYTES_MAX)
-            .map_or("--size-unit bytes".to_owned(), |implied| {
-                implied.size_words()
-            });
+            .map_or("--size-unit bytes".to_owned(), |implied| implied.size_words());
         Err(TraceError::new(format!(
             "sizes in {} imply a request of {}, which is absurd",
             self.size_unit.name(),
@@ -202,21 +188,11 @@ impl Implied {
 /// per second.
 pub(crate) fn time_unit(rows: &[Row], whole: bool) -> Result<(TimeUnit, String)> {
     let implied = |unit| Implied::new(rows, unit, SizeUnit::Sectors);
-    let (ms, ns) = (
-        implied(TimeUnit::Milliseconds),
-        implied(TimeUnit::Nanoseconds),
-    );
+    let (ms, ns) = (implied(TimeUnit::Milliseconds), implied(TimeUnit::Nanoseconds));
     let decimals = rows.iter().map(|row| row.decimals).max().unwrap_or(0);
     if ms.span_seconds == 0.0 && whole {
-        let unit = if decimals > 0 {
-            TimeUnit::Milliseconds
-        } else {
-            TimeUnit::Nanoseconds
-        };
-        return Ok((
-            unit,
-            "every time is the same, so the unit does not matter".into(),
-        ));
+        let unit = if decimals > 0 { TimeUnit::Milliseconds } else { TimeUnit::Nanoseconds };
+        return Ok((unit, "every time is the same, so the unit does not matter".into()));
     }
     if decimals > 0 && (1e-3..=2e4).contains(&ms.rate) && (decimals <= 3 || ms.rate <= 1e3) {
         return Ok((
@@ -227,23 +203,16 @@ pub(crate) fn time_unit(rows: &[Row], whole: bool) -> Result<(TimeUnit, String)>
     if decimals == 0 && (1e-3..=5e6).contains(&ns.rate) && ms.rate < 1.0 {
         return Ok((
             TimeUnit::Nanoseconds,
-            format!(
-                "times are integers, and ms would be implausible; {}",
-                ns.time_words()
-            ),
+            format!("times are integers, and ms would be implausible; {}", ns.time_words()),
         ));
     }
-    let choices: Vec<String> = [
-        TimeUnit::Milliseconds,
-        TimeUnit::Nanoseconds,
-        TimeUnit::Microseconds,
-        TimeUnit::Seconds,
-    ]
-    .into_iter()
-    .map(implied)
-    .filter(|implied| !implied.time_is_absurd())
-    .map(|implied| implied.time_words())
-    .collect();
+    let choices: Vec<String> =
+        [TimeUnit::Milliseconds, TimeUnit::Nanoseconds, TimeUnit::Microseconds, TimeUnit::Seconds]
+            .into_iter()
+            .map(implied)
+            .filter(|implied| !implied.time_is_absurd())
+            .map(|implied| implied.time_words())
+            .collect();
     Err(TraceError::new(
         "the unit of time is in doubt: disksim (ms), ssdsim and mqsim (ns) share these columns",
     )
@@ -268,11 +237,7 @@ pub(crate) fn size_unit(
     let (alignment, alignment_why) = alignment(rows);
     let (adjacency, adjacency_why) = adjacency(rows);
     let why = |a: &str, b: &str| {
-        [a, b]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .collect::<Vec<_>>()
-            .join("; ")
+        [a, b].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
     };
     match (alignment, adjacency) {
         (Verdict::Sectors, Verdict::Sectors | Verdict::Nothing)
@@ -295,11 +260,7 @@ pub(crate) fn size_unit(
         "the unit of the size column is in doubt: files with these columns count sectors of \
          512 B or pages of 4 KiB there, and the data do not decide",
     )
-    .with_legal(format!(
-        "{} or {}",
-        words(SizeUnit::Sectors),
-        words(SizeUnit::Pages4k)
-    )))
+    .with_legal(format!("{} or {}", words(SizeUnit::Sectors), words(SizeUnit::Pages4k))))
 }
 
 /// Sectors in a 4 KiB page.
@@ -310,21 +271,14 @@ const ALIGNED_MIN: usize = 50;
 /// Sizes that are all multiples of 8 sectors are sectors; addresses all aligned to at least the
 /// page reading of sizes that are not, are pages: sectors would leave a hole after every request.
 fn alignment(rows: &[Row]) -> (Verdict, String) {
-    let size_step = rows
-        .iter()
-        .fold(0, |step, row| common_divisor(step, row.size));
-    let address_step = rows
-        .iter()
-        .fold(0, |step, row| common_divisor(step, row.first_sector));
+    let size_step = rows.iter().fold(0, |step, row| common_divisor(step, row.size));
+    let address_step = rows.iter().fold(0, |step, row| common_divisor(step, row.first_sector));
     let addresses: BTreeSet<u64> = rows.iter().map(|row| row.first_sector).collect();
     let page_aligned = address_step.is_multiple_of(PAGE_SECTORS * size_step.max(1));
     if size_step != 0 && size_step.is_multiple_of(PAGE_SECTORS) {
         let scarce = addresses.len() < ALIGNED_MIN;
         if !page_aligned || scarce {
-            return (
-                Verdict::Sectors,
-                format!("every size is a multiple of {size_step}"),
-            );
+            return (Verdict::Sectors, format!("every size is a multiple of {size_step}"));
         }
     } else if page_aligned && address_step != 0 && addresses.len() >= ALIGNED_MIN {
         let why = format!(

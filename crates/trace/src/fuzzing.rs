@@ -28,10 +28,7 @@ pub fn fuzz_lines(data: &[u8]) {
             ] {
                 let _ = (format.shape)(line);
                 if let Ok(record) = (format.parse)(line, scales) {
-                    assert!(
-                        record.end_bytes() >= record.offset_bytes,
-                        "an end before its start"
-                    );
+                    assert!(record.end_bytes() >= record.offset_bytes, "an end before its start");
                 }
             }
         }
@@ -44,11 +41,8 @@ pub fn fuzz_trace(data: &[u8]) {
         return;
     };
     let options = Options {
-        format: (choice & 7 != 0).then(|| {
-            FORMATS[usize::from(choice & 7) % FORMATS.len()]
-                .name
-                .to_owned()
-        }),
+        format: (choice & 7 != 0)
+            .then(|| FORMATS[usize::from(choice & 7) % FORMATS.len()].name.to_owned()),
         size_unit: (choice & 8 != 0).then_some(SizeUnit::Sectors),
         time_unit: (choice & 16 != 0).then_some(TimeUnit::Milliseconds),
         keep_zero_size_flushes: choice & 32 != 0,
@@ -80,11 +74,7 @@ pub fn fuzz_trace(data: &[u8]) {
             continue;
         }
         if record.size_bytes > 0 {
-            pages.insert(
-                record.unit,
-                record.offset_bytes >> 12,
-                (record.end_bytes() - 1) >> 12,
-            );
+            pages.insert(record.unit, record.offset_bytes >> 12, (record.end_bytes() - 1) >> 12);
         }
         for map in &mut maps {
             requests.clear();
@@ -94,10 +84,7 @@ pub fn fuzz_trace(data: &[u8]) {
         }
     }
     let summary = records.summary();
-    assert!(
-        summary.requests + summary.dropped_lines() <= summary.lines_read,
-        "more than read"
-    );
+    assert!(summary.requests + summary.dropped_lines() <= summary.lines_read, "more than read");
 }
 
 fn maps() -> [AddressMap; 3] {
@@ -120,10 +107,7 @@ pub fn fuzz_spec(data: &[u8]) {
     assert_eq!(again, spec, "the canonical form means something else");
     let records = spec.records().take(256).map(Ok);
     let survey = Survey::of(records, 1 << 20).expect("generated records are no errors");
-    assert!(
-        survey.strict_bytes() <= capacity,
-        "a request beyond the device"
-    );
+    assert!(survey.strict_bytes() <= capacity, "a request beyond the device");
 }
 
 /// Decompression alone.

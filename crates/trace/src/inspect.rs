@@ -24,10 +24,7 @@ pub struct InspectionOptions {
 
 impl Default for InspectionOptions {
     fn default() -> Self {
-        Self {
-            page_bytes: 4096,
-            extent_bytes: 256 << 10,
-        }
+        Self { page_bytes: 4096, extent_bytes: 256 << 10 }
     }
 }
 
@@ -235,11 +232,7 @@ impl Counted {
         }
         let bytes: f64 = self.bytes[..3].iter().map(|&bytes| bytes as f64).sum();
         let mut common: Vec<CommonSize> = Vec::with_capacity(self.sizes.len());
-        common.extend(
-            self.sizes
-                .iter()
-                .map(|(&bytes, &requests)| CommonSize { bytes, requests }),
-        );
+        common.extend(self.sizes.iter().map(|(&bytes, &requests)| CommonSize { bytes, requests }));
         common.sort_unstable_by_key(|size| (std::cmp::Reverse(size.requests), size.bytes));
         common.truncate(SIZES_SHOWN);
         Sizes {
@@ -270,9 +263,7 @@ impl Counted {
             time_unit_why: why(|d| &d.time_unit_why, "generated"),
             size_unit: why(|d| d.size_unit.name(), "bytes"),
             size_unit_why: why(|d| &d.size_unit_why, "generated"),
-            prefix: description
-                .head
-                .is_some_and(|head| summary.requests >= head),
+            prefix: description.head.is_some_and(|head| summary.requests >= head),
             lines: summary.lines_read,
             header_lines: summary.header_lines,
             requests: self.survey.requests,
@@ -307,19 +298,11 @@ impl Counted {
 
     fn unit_reports(&self) -> Vec<UnitReport> {
         let ends = self.survey.spans.ends();
-        ends.map(|(unit, end_bytes)| UnitReport {
-            unit,
-            requests: self.units[&unit].0,
-            end_bytes,
-        })
-        .collect()
+        ends.map(|(unit, end_bytes)| UnitReport { unit, requests: self.units[&unit].0, end_bytes })
+            .collect()
     }
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64
-    }
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -31,18 +31,12 @@ pub enum AddressMode {
 
 impl AddressMode {
     /// Every mode with its name on the command line.
-    pub const ALL: [(&'static str, Self); 3] = [
-        ("strict", Self::Strict),
-        ("modulo", Self::Modulo),
-        ("dense", Self::Dense),
-    ];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("strict", Self::Strict), ("modulo", Self::Modulo), ("dense", Self::Dense)];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(_, mode)| *mode == self)
-            .map_or("", |(name, _)| name)
+        Self::ALL.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
 }
 
@@ -51,12 +45,8 @@ impl FromStr for AddressMode {
 
     fn from_str(text: &str) -> Result<Self> {
         let names = Self::ALL.map(|(name, _)| name);
-        let found = Self::ALL
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(text));
-        found
-            .map(|(_, mode)| *mode)
-            .ok_or_else(|| unknown_name("address mode", text, &names))
+        let found = Self::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        found.map(|(_, mode)| *mode).ok_or_else(|| unknown_name("address mode", text, &names))
     }
 }
 
@@ -198,26 +188,18 @@ impl AddressMap {
             "a second unit (after {only}) needs a first pass over the trace"
         ))
         .with_value(record.unit.to_string().as_bytes())
-        .with_legal(format!(
-            "a file instead of -, or one unit, as in --unit {only}"
-        )))
+        .with_legal(format!("a file instead of -, or one unit, as in --unit {only}")))
     }
 
     fn map_strict(&self, request: Request, out: &mut Vec<Request>) -> Result<()> {
-        let end = request
-            .first_sector
-            .saturating_add(u64::from(request.sectors));
+        let end = request.first_sector.saturating_add(u64::from(request.sectors));
         if end <= self.capacity_sectors {
             out.push(request);
             return Ok(());
         }
         let request_end = end.saturating_mul(SECTOR_BYTES);
         let needed = self.needed_bytes.unwrap_or(request_end);
-        let whole = if self.needed_bytes.is_some() {
-            "the trace"
-        } else {
-            "this request alone"
-        };
+        let whole = if self.needed_bytes.is_some() { "the trace" } else { "this request alone" };
         Err(TraceError::new(format!(
             "address beyond the device: the request ends at byte {request_end}, the device has \
              {} bytes, {whole} needs {needed} bytes ({})",
@@ -236,23 +218,12 @@ impl AddressMap {
         let first_sector = request.first_sector % self.capacity_sectors;
         let until_end = self.capacity_sectors - first_sector;
         if u64::from(request.sectors) <= until_end {
-            out.push(Request {
-                first_sector,
-                ..request
-            });
+            out.push(Request { first_sector, ..request });
             return Ok(());
         }
         let sectors = until_end as u32;
-        out.push(Request {
-            first_sector,
-            sectors,
-            ..request
-        });
-        out.push(Request {
-            first_sector: 0,
-            sectors: request.sectors - sectors,
-            ..request
-        });
+        out.push(Request { first_sector, sectors, ..request });
+        out.push(Request { first_sector: 0, sectors: request.sectors - sectors, ..request });
         Ok(())
     }
 
@@ -274,11 +245,7 @@ impl AddressMap {
                 Some(last) if last.first_sector + u64::from(last.sectors) == first_sector => {
                     last.sectors += sectors as u32;
                 }
-                _ => out.push(Request {
-                    first_sector,
-                    sectors: sectors as u32,
-                    ..request
-                }),
+                _ => out.push(Request { first_sector, sectors: sectors as u32, ..request }),
             }
             sector += sectors;
         }

@@ -134,10 +134,7 @@ mod tests {
 
     #[test]
     fn line_ends_of_both_kinds_and_a_missing_last_one_are_accepted() {
-        assert_eq!(
-            all(b"a\r\nb\n\nc"),
-            [b"a".to_vec(), b"b".to_vec(), vec![], b"c".to_vec()]
-        );
+        assert_eq!(all(b"a\r\nb\n\nc"), [b"a".to_vec(), b"b".to_vec(), vec![], b"c".to_vec()]);
         assert_eq!(all(b""), Vec::<Vec<u8>>::new());
         assert_eq!(all(b"\xef\xbb\xbfa\n"), [b"a".to_vec()]);
     }
@@ -147,10 +144,7 @@ mod tests {
         let text = "0123456789\n".repeat(200_000);
         assert_eq!(all(text.as_bytes()).len(), 200_000);
         let endless = vec![b'x'; 2 * BUFFER_BYTES];
-        assert!(matches!(
-            Lines::new(&endless[..]).next(),
-            Err(LineError::TooLong)
-        ));
+        assert!(matches!(Lines::new(&endless[..]).next(), Err(LineError::TooLong)));
     }
 
     #[test]

@@ -69,10 +69,7 @@ fn why_not(bytes: &[u8]) -> NotANumber {
 /// Hexadecimal integer without sign, with or without `0x` (what `scanf("%x")` takes).
 #[inline]
 pub(crate) fn hexadecimal(bytes: &[u8]) -> Result<u64, NotANumber> {
-    let digits = bytes
-        .strip_prefix(b"0x")
-        .or(bytes.strip_prefix(b"0X"))
-        .unwrap_or(bytes);
+    let digits = bytes.strip_prefix(b"0x").or(bytes.strip_prefix(b"0X")).unwrap_or(bytes);
     if digits.is_empty() {
         return Err(NotANumber::Empty);
     }
@@ -92,9 +89,7 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> Result<u64, NotANumber> {
 #[inline]
 pub(crate) fn scaled(bytes: &[u8], scale: u64) -> Result<u64, NotANumber> {
     let Some(point) = bytes.iter().position(|&byte| byte == b'.') else {
-        return integer(bytes)?
-            .checked_mul(scale)
-            .ok_or(NotANumber::Overflow);
+        return integer(bytes)?.checked_mul(scale).ok_or(NotANumber::Overflow);
     };
     let (whole, fraction) = (&bytes[..point], &bytes[point + 1..]);
     if whole.is_empty() && fraction.is_empty() {
@@ -136,10 +131,7 @@ mod tests {
     fn integers_reach_exactly_to_the_end_of_64_bits() {
         assert_eq!(integer(b"18446744073709551615"), Ok(u64::MAX));
         assert_eq!(integer(b"18446744073709551616"), Err(NotANumber::Overflow));
-        assert_eq!(
-            integer(b"9999999999999999999"),
-            Ok(9_999_999_999_999_999_999)
-        );
+        assert_eq!(integer(b"9999999999999999999"), Ok(9_999_999_999_999_999_999));
         assert_eq!(integer(b"-1"), Err(NotANumber::Negative));
         assert_eq!(integer(b""), Err(NotANumber::Empty));
         assert_eq!(integer(b"1x"), Err(NotANumber::Malformed));
@@ -152,19 +144,13 @@ mod tests {
         assert_eq!(scaled(b"0.0000000004", 1_000_000_000), Ok(0));
         assert_eq!(scaled(b".5", 1000), Ok(500));
         assert_eq!(scaled(b"3.", 1000), Ok(3000));
-        assert_eq!(
-            scaled(b"1.1234567890123456789", 1_000_000_000),
-            Ok(1_123_456_789)
-        );
+        assert_eq!(scaled(b"1.1234567890123456789", 1_000_000_000), Ok(1_123_456_789));
         assert_eq!(scaled(b"-0.5", 1000), Err(NotANumber::Negative));
         assert_eq!(scaled(b"-.5", 1000), Err(NotANumber::Negative));
         assert_eq!(scaled(b"1.2e5", 1000), Err(NotANumber::Malformed));
         assert_eq!(scaled(b"1.-2", 1000), Err(NotANumber::Malformed));
         assert_eq!(scaled(b".", 1000), Err(NotANumber::Malformed));
-        assert_eq!(
-            scaled(b"18446744073709551615.9", 1),
-            Err(NotANumber::Overflow)
-        );
+        assert_eq!(scaled(b"18446744073709551615.9", 1), Err(NotANumber::Overflow));
     }
 
     #[test]

@@ -42,10 +42,7 @@ impl TimeUnit {
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(_, unit)| *unit == self)
-            .map_or("", |(name, _)| name)
+        Self::ALL.iter().find(|(_, unit)| *unit == self).map_or("", |(name, _)| name)
     }
 }
 
@@ -104,10 +101,7 @@ impl SizeUnit {
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(_, unit)| *unit == self)
-            .map_or("", |(name, _)| name)
+        Self::ALL.iter().find(|(_, unit)| *unit == self).map_or("", |(name, _)| name)
     }
 }
 

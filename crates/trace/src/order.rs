@@ -151,11 +151,7 @@ impl Reorder {
             (None, late) => late.is_some(),
             (Some(_), None) => false,
         };
-        let event = if from_late {
-            self.late.pop()
-        } else {
-            self.in_order.pop_front()
-        };
+        let event = if from_late { self.late.pop() } else { self.in_order.pop_front() };
         self.released_ns = event.map_or(self.released_ns, |event| event.record.time_ns);
         event
     }
@@ -167,17 +163,8 @@ mod tests {
     use ftlab_engine::request::Op;
 
     fn event(time_ns: u64, line: u64) -> Placed {
-        let record = Record {
-            time_ns,
-            op: Op::Read,
-            offset_bytes: 0,
-            size_bytes: 512,
-            unit: 0,
-        };
-        Placed {
-            record,
-            place: Place { part: 0, line },
-        }
+        let record = Record { time_ns, op: Op::Read, offset_bytes: 0, size_bytes: 512, unit: 0 };
+        Placed { record, place: Place { part: 0, line } }
     }
 
     #[test]
@@ -189,14 +176,8 @@ mod tests {
             out.extend(std::iter::from_fn(|| reorder.pop_ready()));
         }
         out.extend(std::iter::from_fn(|| reorder.pop()));
-        let got: Vec<_> = out
-            .iter()
-            .map(|e| (e.record.time_ns, e.place.line))
-            .collect();
-        assert_eq!(
-            got,
-            [(5, 0), (7, 2), (7, 3), (9, 1), (25, 5), (30, 4), (30, 6)]
-        );
+        let got: Vec<_> = out.iter().map(|e| (e.record.time_ns, e.place.line)).collect();
+        assert_eq!(got, [(5, 0), (7, 2), (7, 3), (9, 1), (25, 5), (30, 4), (30, 6)]);
     }
 
     #[test]
@@ -204,10 +185,7 @@ mod tests {
         let mut reorder = Reorder::new(10);
         reorder.push(event(100, 1)).unwrap();
         assert_eq!(reorder.push(event(90, 2)), Ok(Some(10)));
-        assert_eq!(
-            reorder.push(event(89, 3)),
-            Err(TooLate::BeyondWindow { back_ns: 11 })
-        );
+        assert_eq!(reorder.push(event(89, 3)), Err(TooLate::BeyondWindow { back_ns: 11 }));
     }
 
     #[test]
@@ -219,10 +197,7 @@ mod tests {
             released += u64::from(reorder.pop_ready().is_some());
         }
         assert_eq!(released, 11);
-        assert_eq!(
-            reorder.push(event(0, 0)),
-            Err(TooLate::WindowFull { back_ns: 1 })
-        );
+        assert_eq!(reorder.push(event(0, 0)), Err(TooLate::WindowFull { back_ns: 1 }));
     }
 
     #[test]
@@ -232,17 +207,10 @@ mod tests {
         let mut stray = Vec::new();
         let mut kept = Vec::new();
         // A stray before, a stray after, and a true gap of ten days that stays.
-        for (line, time) in [
-            10 * day,
-            10 * day + 1,
-            0,
-            10 * day + 2,
-            90 * day,
-            10 * day + 3,
-        ]
-        .into_iter()
-        .chain([20 * day, 20 * day + 1])
-        .enumerate()
+        for (line, time) in [10 * day, 10 * day + 1, 0, 10 * day + 2, 90 * day, 10 * day + 3]
+            .into_iter()
+            .chain([20 * day, 20 * day + 1])
+            .enumerate()
         {
             match filter.push(event(time, line as u64)) {
                 Filtered::Nothing => {}

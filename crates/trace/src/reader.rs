@@ -75,36 +75,23 @@ impl TraceRecords {
     }
 
     fn next_record(&mut self) -> Result<Option<Record>> {
-        if self
-            .options
-            .head
-            .is_some_and(|head| self.summary.requests >= head)
-        {
+        if self.options.head.is_some_and(|head| self.summary.requests >= head) {
             return Ok(None);
         }
         loop {
-            let ready = if self.input_ended {
-                self.reorder.pop()
-            } else {
-                self.reorder.pop_ready()
-            };
+            let ready =
+                if self.input_ended { self.reorder.pop() } else { self.reorder.pop_ready() };
             if let Some(placed) = ready {
                 return Ok(Some(self.release(placed)));
             }
             if self.input_ended {
-                return if self.summary.requests == 0 {
-                    Err(self.no_requests())
-                } else {
-                    Ok(None)
-                };
+                return if self.summary.requests == 0 { Err(self.no_requests()) } else { Ok(None) };
             }
             let decided = match self.next_event()? {
                 Some(event) => self.stray.push(event),
                 None => {
                     self.input_ended = true;
-                    self.stray
-                        .finish()
-                        .map_or(Filtered::Nothing, Filtered::Kept)
+                    self.stray.finish().map_or(Filtered::Nothing, Filtered::Kept)
                 }
             };
             match decided {
@@ -123,10 +110,7 @@ impl TraceRecords {
         let origin_ns = *self.summary.origin_ns.get_or_insert(placed.record.time_ns);
         self.summary.requests += 1;
         self.yielded = placed.place;
-        Record {
-            time_ns: placed.record.time_ns - origin_ns,
-            ..placed.record
-        }
+        Record { time_ns: placed.record.time_ns - origin_ns, ..placed.record }
     }
 
     #[inline]
@@ -166,19 +150,12 @@ impl TraceRecords {
                         self.summary.drop_line(reason, self.reading);
                         continue;
                     }
-                    return Ok(Some(Placed {
-                        record,
-                        place: self.reading,
-                    }));
+                    return Ok(Some(Placed { record, place: self.reading }));
                 }
                 Err(fault) => {
                     if is_skipped(line) {
                         let blank = line.trim_ascii().is_empty();
-                        let reason = if blank {
-                            DropReason::Blank
-                        } else {
-                            DropReason::Comment
-                        };
+                        let reason = if blank { DropReason::Blank } else { DropReason::Comment };
                         self.summary.drop_line(reason, self.reading);
                     } else if !self.data_seen && self.detection.format.is_header(line) {
                         self.data_seen = true;
@@ -202,10 +179,7 @@ impl TraceRecords {
         }
         let text = Text::open(&self.names[part], self.source.open_stored(part)?)?;
         self.lines = Lines::new(text);
-        self.reading = Place {
-            part: part as u32,
-            line: 0,
-        };
+        self.reading = Place { part: part as u32, line: 0 };
         self.data_seen = false;
         Ok(true)
     }
@@ -221,15 +195,12 @@ impl TraceRecords {
                 format!("reading stopped here ({error}): truncated or corrupt file"),
                 "a complete file, plain or compressed with gzip, bzip2, zstd or xz".to_owned(),
             ),
-            LineError::TooLong => (
-                "line without an end".into(),
-                format!("lines of at most {LINE_BYTES_MAX} bytes"),
-            ),
+            LineError::TooLong => {
+                ("line without an end".into(), format!("lines of at most {LINE_BYTES_MAX} bytes"))
+            }
             LineError::Nul => ("NUL byte in line".into(), "text".into()),
         };
-        TraceError::new(problem)
-            .with_legal(legal)
-            .at(self.file(), Some(self.lines.number()))
+        TraceError::new(problem).with_legal(legal).at(self.file(), Some(self.lines.number()))
     }
 
     #[cold]
@@ -242,19 +213,13 @@ impl TraceRecords {
             ),
             TooLate::WindowFull { back_ns } => (
                 *back_ns,
-                format!(
-                    "at most {} requests within the reorder window",
-                    crate::order::HELD_MAX
-                ),
+                format!("at most {} requests within the reorder window", crate::order::HELD_MAX),
             ),
         };
         let name = &self.names[event.place.part as usize];
-        TraceError::new(format!(
-            "time steps back by {}",
-            seconds_words(back_ns as f64 / 1e9)
-        ))
-        .with_legal(legal)
-        .at(name, Some(event.place.line))
+        TraceError::new(format!("time steps back by {}", seconds_words(back_ns as f64 / 1e9)))
+            .with_legal(legal)
+            .at(name, Some(event.place.line))
     }
 
     #[cold]

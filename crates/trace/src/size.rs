@@ -11,9 +11,7 @@ const LEGAL: &str = "bytes, or a number with k, M, G, T (powers of 1024) or KiB,
 /// Anything else, a negative number and an overflow, with what is legal.
 pub fn parse_bytes(text: &str) -> Result<u64> {
     let wrong = |problem: &str| {
-        TraceError::new(format!("size {problem}"))
-            .with_value(text.as_bytes())
-            .with_legal(LEGAL)
+        TraceError::new(format!("size {problem}")).with_value(text.as_bytes()).with_legal(LEGAL)
     };
     let text_trimmed = text.trim();
     let digits = text_trimmed

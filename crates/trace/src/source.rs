@@ -38,10 +38,7 @@ impl Source {
     pub(crate) fn names(&self) -> Vec<String> {
         match self {
             Self::StandardInput => vec!["-".into()],
-            Self::Parts(parts) => parts
-                .iter()
-                .map(|part| part.display().to_string())
-                .collect(),
+            Self::Parts(parts) => parts.iter().map(|part| part.display().to_string()).collect(),
         }
     }
 
@@ -74,9 +71,7 @@ fn folder(text: &str, path: &Path) -> Result<Source> {
     let mut parts = Vec::new();
     for entry in std::fs::read_dir(path).map_err(unreadable)? {
         let part = entry.map_err(unreadable)?.path();
-        let hidden = part
-            .file_name()
-            .is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+        let hidden = part.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
         if part.is_file() && !hidden {
             parts.push(part);
         }
@@ -92,10 +87,7 @@ fn pattern(text: &str, missing: &io::Error) -> Result<Source> {
     let paths = glob::glob(text).map_err(|error| {
         TraceError::new(format!("is no legal pattern ({error})")).at(text, None)
     })?;
-    let parts = paths
-        .filter_map(std::result::Result::ok)
-        .filter(|path| path.is_file())
-        .collect();
+    let parts = paths.filter_map(std::result::Result::ok).filter(|path| path.is_file()).collect();
     in_order(parts).ok_or_else(|| cannot_open(text, missing))
 }
 
@@ -152,14 +144,7 @@ impl Text {
             }
         }
         head.truncate(filled);
-        Ok(Self {
-            compression,
-            head,
-            position: 0,
-            rest,
-            failed,
-            ended,
-        })
+        Ok(Self { compression, head, position: 0, rest, failed, ended })
     }
 
     /// The first bytes of the text.
@@ -208,9 +193,7 @@ mod tests {
     #[test]
     fn parts_are_ordered_by_the_numbers_in_their_names() {
         let names = ["t.10.gz", "t.9.gz", "t.1.gz", "s.2.gz"].map(PathBuf::from);
-        let Some(Source::Parts(parts)) = in_order(names.to_vec()) else {
-            panic!("no parts")
-        };
+        let Some(Source::Parts(parts)) = in_order(names.to_vec()) else { panic!("no parts") };
         let expected = ["s.2.gz", "t.1.gz", "t.9.gz", "t.10.gz"].map(PathBuf::from);
         assert_eq!(parts, expected);
     }

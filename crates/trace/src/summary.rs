@@ -23,13 +23,8 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    const ALL: [Self; 5] = [
-        Self::Blank,
-        Self::Comment,
-        Self::ZeroSizeFlush,
-        Self::StrayTime,
-        Self::UnitNotSelected,
-    ];
+    const ALL: [Self; 5] =
+        [Self::Blank, Self::Comment, Self::ZeroSizeFlush, Self::StrayTime, Self::UnitNotSelected];
 }
 
 impl fmt::Display for DropReason {

@@ -106,10 +106,7 @@ impl Survey {
     }
 
     pub(crate) fn new(extent_bytes: u64) -> Self {
-        Self {
-            extent_bytes: extent_bytes.max(1),
-            ..Self::default()
-        }
+        Self { extent_bytes: extent_bytes.max(1), ..Self::default() }
     }
 
     pub(crate) fn note(&mut self, record: &Record) {
@@ -118,8 +115,7 @@ impl Survey {
         self.spans.note(record);
         if record.size_bytes > 0 && record.op != Op::Flush {
             let last = (record.end_bytes() - 1) / self.extent_bytes;
-            self.extents
-                .insert(record.unit, record.offset_bytes / self.extent_bytes, last);
+            self.extents.insert(record.unit, record.offset_bytes / self.extent_bytes, last);
         }
     }
 

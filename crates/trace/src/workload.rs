@@ -21,10 +21,7 @@ pub struct Workload {
 
 enum Kind {
     Trace(Box<Trace>),
-    Synthetic {
-        spec: SyntheticSpec,
-        head: Option<u64>,
-    },
+    Synthetic { spec: SyntheticSpec, head: Option<u64> },
 }
 
 struct Trace {
@@ -72,21 +69,14 @@ impl Workload {
             let spec = SyntheticSpec::parse(text, logical_bytes)?;
             return Ok(Self {
                 name: text.into(),
-                kind: Kind::Synthetic {
-                    spec,
-                    head: options.head,
-                },
+                kind: Kind::Synthetic { spec, head: options.head },
             });
         }
         let source = Source::find(text).map_err(|error| hint_at_modes(text, error))?;
         let names: Arc<[String]> = source.names().into();
         let digest = SharedDigest::default();
         let stored = source.open_stored(0)?;
-        let stored = if source == Source::StandardInput {
-            digest.tee(stored)
-        } else {
-            stored
-        };
+        let stored = if source == Source::StandardInput { digest.tee(stored) } else { stored };
         let first = Text::open(&names[0], stored)?;
         let sample = Sample::new(first.head(), first.head_is_whole());
         if sample.is_empty() {
@@ -103,10 +93,7 @@ impl Workload {
             opened: Mutex::new(Some(first)),
             digest,
         };
-        Ok(Self {
-            name: text.into(),
-            kind: Kind::Trace(Box::new(trace)),
-        })
+        Ok(Self { name: text.into(), kind: Kind::Trace(Box::new(trace)) })
     }
 
     /// The records, from the start.
@@ -212,11 +199,7 @@ impl Workload {
 
 impl Trace {
     fn records(&self) -> Result<TraceRecords> {
-        let opened = self
-            .opened
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
         let first = match opened {
             Some(text) => text,
             None if self.source == Source::StandardInput => return Err(needs_second_pass()),
@@ -235,11 +218,7 @@ impl Trace {
         if self.source != Source::StandardInput {
             return digest::of_source(&self.source);
         }
-        let opened = self
-            .opened
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some();
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         if !opened {
             // The reader may have stopped early (`--head`, trailing bytes): the rest counts too.
             let mut rest = self.digest.tee(self.source.open_stored(0)?);
@@ -259,10 +238,10 @@ fn needs_second_pass() -> TraceError {
 
 fn empty(name: &str, text: &Text) -> TraceError {
     match text.failure() {
-        Some(error) => TraceError::new(format!(
-            "reading stopped here ({error}): truncated or corrupt file"
-        ))
-        .with_legal("a complete file, plain or compressed with gzip, bzip2, zstd or xz"),
+        Some(error) => {
+            TraceError::new(format!("reading stopped here ({error}): truncated or corrupt file"))
+                .with_legal("a complete file, plain or compressed with gzip, bzip2, zstd or xz")
+        }
         None => TraceError::new("holds no request: empty, or blank and comment lines only")
             .with_legal("at least one line of a known trace format"),
     }
@@ -280,10 +259,7 @@ fn hint_at_modes(text: &str, error: TraceError) -> TraceError {
             "neither a file nor a synthetic workload (did you mean '{mode}'?)"
         ))
         .with_value(text.as_bytes())
-        .with_legal(format!(
-            "a trace file, or one of {}",
-            modes.collect::<Vec<_>>().join(", ")
-        )),
+        .with_legal(format!("a trace file, or one of {}", modes.collect::<Vec<_>>().join(", "))),
         None => error,
     }
 }
@@ -295,12 +271,7 @@ pub struct Records {
 
 enum Inner {
     Trace(Box<TraceRecords>),
-    Synthetic {
-        records: Box<Generator>,
-        left: u64,
-        names: [String; 1],
-        summary: Box<Summary>,
-    },
+    Synthetic { records: Box<Generator>, left: u64, names: [String; 1], summary: Box<Summary> },
 }
 
 impl Records {
@@ -308,10 +279,7 @@ impl Records {
     pub fn place(&self) -> Place {
         match &self.inner {
             Inner::Trace(records) => records.place(),
-            Inner::Synthetic { records, .. } => Place {
-                part: 0,
-                line: records.issued(),
-            },
+            Inner::Synthetic { records, .. } => Place { part: 0, line: records.issued() },
         }
     }
 
@@ -345,12 +313,7 @@ impl Iterator for Records {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.inner {
             Inner::Trace(records) => records.next(),
-            Inner::Synthetic {
-                records,
-                left,
-                summary,
-                ..
-            } => {
+            Inner::Synthetic { records, left, summary, .. } => {
                 *left = left.checked_sub(1)?;
                 let record = records.next()?;
                 summary.requests += 1;

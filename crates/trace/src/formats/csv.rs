@@ -63,16 +63,7 @@ fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
     if columns.more() {
         return Err(fields::fault("too many columns".into(), line, COLUMNS));
     }
-    fields::checked(
-        Record {
-            time_ns,
-            op,
-            offset_bytes,
-            size_bytes,
-            unit: 0,
-        },
-        line,
-    )
+    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit: 0 }, line)
 }
 
 /// Writes the header line.

@@ -20,11 +20,7 @@ pub(crate) type Parsed<T> = Result<T, Box<LineFault>>;
 
 #[cold]
 pub(crate) fn fault(problem: String, value: &[u8], legal: &'static str) -> Box<LineFault> {
-    Box::new(LineFault {
-        problem,
-        value: value.to_vec(),
-        legal,
-    })
+    Box::new(LineFault { problem, value: value.to_vec(), legal })
 }
 
 /// Columns between single separators, each without surrounding blanks.
@@ -37,22 +33,14 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     #[inline]
     pub(crate) fn new(line: &'a [u8], separator: u8) -> Self {
-        Self {
-            line,
-            rest: Some(line),
-            separator,
-        }
+        Self { line, rest: Some(line), separator }
     }
 
     /// The next column, or a fault that names the one that is missing.
     #[inline]
     pub(crate) fn next(&mut self, column: &str, legal: &'static str) -> Parsed<&'a [u8]> {
         let Some(rest) = self.rest else {
-            return Err(fault(
-                format!("column {column} is missing"),
-                self.line,
-                legal,
-            ));
+            return Err(fault(format!("column {column} is missing"), self.line, legal));
         };
         match rest.iter().position(|&byte| byte == self.separator) {
             Some(end) => {
@@ -121,25 +109,13 @@ pub(crate) fn unit(column: &str, value: &[u8]) -> Parsed<u32> {
 #[inline]
 pub(crate) fn checked(record: Record, line: &[u8]) -> Parsed<Record> {
     if record.size_bytes == 0 && record.op != Op::Flush {
-        return Err(fault(
-            "size is 0".into(),
-            line,
-            "a read, write or trim of at least 1",
-        ));
+        return Err(fault("size is 0".into(), line, "a read, write or trim of at least 1"));
     }
     if record.size_bytes > REQUEST_BYTES_MAX {
-        return Err(fault(
-            "size is too large".into(),
-            line,
-            "at most 1 TiB per request",
-        ));
+        return Err(fault("size is too large".into(), line, "at most 1 TiB per request"));
     }
     if record.offset_bytes.checked_add(record.size_bytes).is_none() {
-        return Err(fault(
-            "address overflows 64 bits".into(),
-            line,
-            "an end below 16 EiB",
-        ));
+        return Err(fault("address overflows 64 bits".into(), line, "an end below 16 EiB"));
     }
     Ok(record)
 }
@@ -157,10 +133,6 @@ pub(crate) fn read_or_write(value: &[u8]) -> Parsed<Op> {
         [b'w' | b'W'] => Ok(Op::Write),
         _ if value.eq_ignore_ascii_case(b"read") => Ok(Op::Read),
         _ if value.eq_ignore_ascii_case(b"write") => Ok(Op::Write),
-        _ => Err(fault(
-            "unknown operation".into(),
-            value,
-            "r, w, Read or Write",
-        )),
+        _ => Err(fault("unknown operation".into(), value, "r, w, Read or Write")),
     }
 }

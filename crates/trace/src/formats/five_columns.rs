@@ -12,17 +12,14 @@ use crate::record::Record;
 pub(crate) fn shape(line: &[u8]) -> bool {
     let mut columns = split(line);
     let first = columns.next();
-    first.is_some_and(|time| {
-        time.iter()
-            .all(|byte| byte.is_ascii_digit() || b".-".contains(byte))
-    }) && columns.count() == 4
+    first.is_some_and(|time| time.iter().all(|byte| byte.is_ascii_digit() || b".-".contains(byte)))
+        && columns.count() == 4
 }
 
 /// Columns between blanks and tabs.
 #[inline]
 pub(crate) fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(|byte| matches!(byte, b' ' | b'\t'))
-        .filter(|column| !column.is_empty())
+    line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|column| !column.is_empty())
 }
 
 /// One line; `op` reads the last column.
@@ -47,16 +44,7 @@ pub(crate) fn parse(
     if columns.next().is_some() {
         return Err(fields::fault("too many columns".into(), line, names));
     }
-    fields::checked(
-        Record {
-            time_ns,
-            op,
-            offset_bytes,
-            size_bytes,
-            unit,
-        },
-        line,
-    )
+    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }
 
 /// SSDsim's and MQSim's last column: 1 = read, 0 = write.
@@ -64,10 +52,6 @@ pub(crate) fn one_is_read(value: &[u8]) -> Parsed<Op> {
     match value {
         b"1" => Ok(Op::Read),
         b"0" => Ok(Op::Write),
-        _ => Err(fields::fault(
-            "unknown operation".into(),
-            value,
-            "1 (read) or 0 (write)",
-        )),
+        _ => Err(fields::fault("unknown operation".into(), value, "1 (read) or 0 (write)")),
     }
 }

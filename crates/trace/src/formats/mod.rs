@@ -17,14 +17,8 @@ use crate::record::Record;
 use fields::LineFault;
 
 /// Every format there is. Detection tries them in this order.
-pub static FORMATS: [Format; 6] = [
-    spc::FORMAT,
-    msr::FORMAT,
-    disksim::FORMAT,
-    ssdsim::FORMAT,
-    mqsim::FORMAT,
-    csv::FORMAT,
-];
+pub static FORMATS: [Format; 6] =
+    [spc::FORMAT, msr::FORMAT, disksim::FORMAT, ssdsim::FORMAT, mqsim::FORMAT, csv::FORMAT];
 
 /// How sure a format's units are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +65,7 @@ pub(crate) struct Scales {
 
 impl Scales {
     pub(crate) fn new(time_unit: TimeUnit, size_unit: SizeUnit) -> Self {
-        Self {
-            time_ns: time_unit.nanoseconds(),
-            size_bytes: size_unit.bytes(),
-        }
+        Self { time_ns: time_unit.nanoseconds(), size_bytes: size_unit.bytes() }
     }
 }
 
@@ -97,13 +88,10 @@ impl Format {
 /// # Errors
 /// An unknown name, with the nearest legal one.
 pub fn find(name: &str) -> Result<&'static Format> {
-    FORMATS
-        .iter()
-        .find(|format| format.name.eq_ignore_ascii_case(name))
-        .ok_or_else(|| {
-            let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-            unknown_name("trace format", name, &names)
-        })
+    FORMATS.iter().find(|format| format.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        unknown_name("trace format", name, &names)
+    })
 }
 
 #[cfg(test)]
@@ -113,11 +101,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_a_misspelt_one_names_the_nearest() {
         for (index, format) in FORMATS.iter().enumerate() {
-            assert!(
-                FORMATS[..index]
-                    .iter()
-                    .all(|other| other.name != format.name)
-            );
+            assert!(FORMATS[..index].iter().all(|other| other.name != format.name));
             assert_eq!(find(format.name).unwrap().name, format.name);
         }
         let error = find("disksin").unwrap_err().to_string();

@@ -44,14 +44,5 @@ fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
     if columns.more() {
         return Err(fields::fault("too many columns".into(), line, COLUMNS));
     }
-    fields::checked(
-        Record {
-            time_ns,
-            op,
-            offset_bytes,
-            size_bytes,
-            unit,
-        },
-        line,
-    )
+    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }

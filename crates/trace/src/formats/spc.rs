@@ -25,9 +25,7 @@ pub const FORMAT: Format = Format {
 
 fn shape(line: &[u8]) -> bool {
     let mut columns = line.split(|&byte| byte == b',').skip(3);
-    let is_op = columns
-        .next()
-        .is_some_and(|op| fields::read_or_write(op.trim_ascii()).is_ok());
+    let is_op = columns.next().is_some_and(|op| fields::read_or_write(op.trim_ascii()).is_ok());
     is_op && columns.next().is_some()
 }
 
@@ -40,14 +38,5 @@ fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
     let size_bytes = fields::multiple("size", size, scales.size_bytes, "1 byte to 1 TiB")?;
     let op = fields::read_or_write(columns.next("op", COLUMNS)?)?;
     let time_ns = fields::time(columns.next("time", COLUMNS)?, scales.time_ns)?;
-    fields::checked(
-        Record {
-            time_ns,
-            op,
-            offset_bytes,
-            size_bytes,
-            unit,
-        },
-        line,
-    )
+    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }

@@ -20,11 +20,7 @@ impl fmt::Display for SyntheticSpec {
                 write!(out, "bssplit={}", parts.join(":"))?;
             }
         }
-        write!(
-            out,
-            ",span={},offset={},count={}",
-            self.span_bytes, self.offset_bytes, self.count
-        )?;
+        write!(out, ",span={},offset={},count={}", self.span_bytes, self.offset_bytes, self.count)?;
         if self.mode.is_mixed() {
             write!(out, ",rwmixread={}", Percent(self.read_millionths))?;
         }
@@ -50,10 +46,7 @@ impl SyntheticSpec {
             Distribution::Uniform => write!(out, ",random_distribution=random")?,
             Distribution::Zipf(theta) => write!(out, ",random_distribution=zipf:{theta}")?,
             Distribution::Pareto(h) => write!(out, ",random_distribution=pareto:{h}")?,
-            Distribution::HotCold {
-                space_millionths,
-                access_millionths,
-            } => write!(
+            Distribution::HotCold { space_millionths, access_millionths } => write!(
                 out,
                 ",random_distribution=hotcold:{}/{}",
                 Percent(space_millionths),
@@ -64,11 +57,7 @@ impl SyntheticSpec {
             write!(out, ",scatter={}", u8::from(self.scatter))?;
         }
         if self.sequential_millionths > 0 {
-            write!(
-                out,
-                ",seq_fraction={}",
-                self.sequential_millionths as f64 / 1e6
-            )?;
+            write!(out, ",seq_fraction={}", self.sequential_millionths as f64 / 1e6)?;
         }
         Ok(())
     }

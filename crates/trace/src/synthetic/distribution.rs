@@ -22,19 +22,10 @@ pub enum Distribution {
 
 /// A distribution over `0 .. blocks`.
 pub(crate) enum Sampler {
-    Uniform {
-        blocks: u64,
-    },
+    Uniform { blocks: u64 },
     Zipf(Zipf),
-    Pareto {
-        blocks: u64,
-        power: f64,
-    },
-    HotCold {
-        hot: u64,
-        cold: u64,
-        access_millionths: u64,
-    },
+    Pareto { blocks: u64, power: f64 },
+    HotCold { hot: u64, cold: u64, access_millionths: u64 },
 }
 
 impl Sampler {
@@ -42,22 +33,14 @@ impl Sampler {
         match distribution {
             Distribution::Uniform => Self::Uniform { blocks },
             Distribution::Zipf(theta) => Self::Zipf(Zipf::new(blocks, theta)),
-            Distribution::Pareto(h) => Self::Pareto {
-                blocks,
-                power: libm::log(h) / libm::log(1.0 - h),
-            },
-            Distribution::HotCold {
-                space_millionths,
-                access_millionths,
-            } => {
+            Distribution::Pareto(h) => {
+                Self::Pareto { blocks, power: libm::log(h) / libm::log(1.0 - h) }
+            }
+            Distribution::HotCold { space_millionths, access_millionths } => {
                 let exact = u128::from(blocks) * u128::from(space_millionths) / 1_000_000;
                 // Both parts keep at least one block where both have accesses.
                 let hot = (exact as u64).clamp(1, blocks);
-                Self::HotCold {
-                    hot,
-                    cold: blocks - hot,
-                    access_millionths,
-                }
+                Self::HotCold { hot, cold: blocks - hot, access_millionths }
             }
         }
     }
@@ -72,11 +55,7 @@ impl Sampler {
                 let rank = *blocks as f64 * libm::pow(stream.unit(), *power);
                 (rank as u64).min(blocks - 1)
             }
-            Self::HotCold {
-                hot,
-                cold,
-                access_millionths,
-            } => {
+            Self::HotCold { hot, cold, access_millionths } => {
                 if *cold == 0 || stream.below(1_000_000) < *access_millionths {
                     stream.below(*hot)
                 } else {
@@ -133,22 +112,14 @@ impl Zipf {
     fn integral(&self, x: f64) -> f64 {
         let log_x = libm::log(x);
         let t = (1.0 - self.theta) * log_x;
-        let ratio = if t.abs() > 1e-8 {
-            libm::expm1(t) / t
-        } else {
-            1.0 + t / 2.0
-        };
+        let ratio = if t.abs() > 1e-8 { libm::expm1(t) / t } else { 1.0 + t / 2.0 };
         ratio * log_x
     }
 
     /// The inverse of [`Self::integral`].
     fn inverse(&self, y: f64) -> f64 {
         let t = (y * (1.0 - self.theta)).max(-1.0);
-        let ratio = if t.abs() > 1e-8 {
-            libm::log1p(t) / t
-        } else {
-            1.0 - t / 2.0
-        };
+        let ratio = if t.abs() > 1e-8 { libm::log1p(t) / t } else { 1.0 - t / 2.0 };
         libm::exp(ratio * y)
     }
 }
@@ -165,10 +136,7 @@ mod tests {
         for _ in 0..draws {
             counts[sampler.rank(&mut stream) as usize] += 1;
         }
-        counts
-            .iter()
-            .map(|&count| count as f64 / draws as f64)
-            .collect()
+        counts.iter().map(|&count| count as f64 / draws as f64).collect()
     }
 
     #[test]
@@ -190,10 +158,8 @@ mod tests {
         let pareto = shares(Distribution::Pareto(0.2), 1000, 400_000);
         let hottest: f64 = pareto[..200].iter().sum();
         assert!((hottest - 0.8).abs() < 0.005, "{hottest}");
-        let hotcold = Distribution::HotCold {
-            space_millionths: 300_000,
-            access_millionths: 700_000,
-        };
+        let hotcold =
+            Distribution::HotCold { space_millionths: 300_000, access_millionths: 700_000 };
         let shares = shares(hotcold, 1000, 400_000);
         let hot: f64 = shares[..300].iter().sum();
         assert!((hot - 0.7).abs() < 0.005, "{hot}");
@@ -201,10 +167,7 @@ mod tests {
             shares[300..].iter().copied().fold(1.0, f64::min),
             shares[300..].iter().copied().fold(0.0, f64::max),
         );
-        assert!(
-            most < 2.0 * least,
-            "cold blocks are alike: {least} to {most}"
-        );
+        assert!(most < 2.0 * least, "cold blocks are alike: {least} to {most}");
     }
 
     #[test]
@@ -213,10 +176,7 @@ mod tests {
             Distribution::Uniform,
             Distribution::Zipf(1.0),
             Distribution::Pareto(0.2),
-            Distribution::HotCold {
-                space_millionths: 1,
-                access_millionths: 1,
-            },
+            Distribution::HotCold { space_millionths: 1, access_millionths: 1 },
         ] {
             assert_eq!(shares(distribution, 1, 100), [1.0]);
         }

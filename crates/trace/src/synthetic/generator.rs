@@ -74,10 +74,7 @@ impl Generator {
             }
             draw -= share;
         }
-        self.spec
-            .block_sizes
-            .last()
-            .map_or(self.step_bytes, |&(bytes, _)| bytes)
+        self.spec.block_sizes.last().map_or(self.step_bytes, |&(bytes, _)| bytes)
     }
 
     /// Offset within the span; the request never reaches beyond it.
@@ -101,10 +98,7 @@ impl Generator {
             return end;
         }
         let rank = self.sampler.rank(&mut self.addresses);
-        let block = self
-            .scatter
-            .as_ref()
-            .map_or(rank, |scatter| scatter.apply(rank));
+        let block = self.scatter.as_ref().map_or(rank, |scatter| scatter.apply(rank));
         let last = (span - size) / self.step_bytes * self.step_bytes;
         (block * self.step_bytes).min(last)
     }
@@ -141,12 +135,6 @@ impl Iterator for Generator {
         self.previous_end = Some(position + size_bytes);
         self.issued += 1;
         let offset_bytes = self.spec.offset_bytes + position;
-        Some(Record {
-            time_ns,
-            op,
-            offset_bytes,
-            size_bytes,
-            unit: 0,
-        })
+        Some(Record { time_ns, op, offset_bytes, size_bytes, unit: 0 })
     }
 }

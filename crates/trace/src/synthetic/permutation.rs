@@ -63,12 +63,7 @@ mod tests {
     fn neighbours_are_scattered() {
         let permutation = Permutation::new(1 << 20, 1);
         let near = (0..1000u64)
-            .filter(|&index| {
-                permutation
-                    .apply(index)
-                    .abs_diff(permutation.apply(index + 1))
-                    < 64
-            })
+            .filter(|&index| permutation.apply(index).abs_diff(permutation.apply(index + 1)) < 64)
             .count();
         assert!(near < 5, "{near} of 1000 neighbours stay near");
     }

@@ -42,18 +42,12 @@ impl Mode {
 
     /// The mode of that word.
     pub fn find(word: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .find(|(name, _)| *name == word)
-            .map(|(_, mode)| *mode)
+        Self::ALL.iter().find(|(name, _)| *name == word).map(|(_, mode)| *mode)
     }
 
     /// The word of the mode.
     pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(_, mode)| *mode == self)
-            .map_or("", |(name, _)| name)
+        Self::ALL.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
 
     pub(crate) fn is_random(self) -> bool {
@@ -129,17 +123,8 @@ const KEYS: [&str; 14] = [
     "seed",
 ];
 
-const MODES: [&str; 9] = [
-    "randwrite",
-    "randread",
-    "randrw",
-    "randtrim",
-    "write",
-    "read",
-    "rw",
-    "readwrite",
-    "trim",
-];
+const MODES: [&str; 9] =
+    ["randwrite", "randread", "randrw", "randtrim", "write", "read", "rw", "readwrite", "trim"];
 
 /// The settings as written, each at most once.
 struct Settings<'a>(Vec<(&'static str, &'a str)>);
@@ -149,11 +134,7 @@ impl<'a> Settings<'a> {
         let mut settings: Vec<(&'static str, &'a str)> = Vec::new();
         for setting in text.split(',').filter(|_| !text.is_empty()) {
             let (key, value) = setting.split_once('=').ok_or_else(|| {
-                wrong(
-                    "setting has no value",
-                    setting,
-                    "key=value, with commas between settings",
-                )
+                wrong("setting has no value", setting, "key=value, with commas between settings")
             })?;
             let key = KEYS
                 .iter()
@@ -168,28 +149,21 @@ impl<'a> Settings<'a> {
     }
 
     fn get(&self, key: &str) -> Option<&'a str> {
-        self.0
-            .iter()
-            .find(|(name, _)| *name == key)
-            .map(|(_, value)| *value)
+        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
     }
 
     fn refuse(&self, key: &str, unless: bool, why: &str) -> Result<()> {
         match self.get(key) {
-            Some(value) if !unless => Err(wrong(
-                &format!("{key} has no effect here"),
-                value,
-                &format!("{key} {why}"),
-            )),
+            Some(value) if !unless => {
+                Err(wrong(&format!("{key} has no effect here"), value, &format!("{key} {why}")))
+            }
             _ => Ok(()),
         }
     }
 }
 
 fn wrong(problem: &str, value: &str, legal: &str) -> TraceError {
-    TraceError::new(problem)
-        .with_value(value.as_bytes())
-        .with_legal(legal)
+    TraceError::new(problem).with_value(value.as_bytes()).with_legal(legal)
 }
 
 impl SyntheticSpec {
@@ -219,11 +193,7 @@ impl SyntheticSpec {
             None => Distribution::Uniform,
         };
         let skewed = distribution != Distribution::Uniform;
-        settings.refuse(
-            "scatter",
-            skewed,
-            "with random_distribution=zipf, pareto or hotcold",
-        )?;
+        settings.refuse("scatter", skewed, "with random_distribution=zipf, pareto or hotcold")?;
         Ok(Self {
             mode,
             count: count(&settings, &block_sizes, span_bytes)?,
@@ -258,30 +228,18 @@ impl SyntheticSpec {
 }
 
 fn smallest(block_sizes: &[(u64, u64)]) -> u64 {
-    block_sizes
-        .iter()
-        .map(|(bytes, _)| *bytes)
-        .min()
-        .unwrap_or(1)
+    block_sizes.iter().map(|(bytes, _)| *bytes).min().unwrap_or(1)
 }
 
 fn largest(block_sizes: &[(u64, u64)]) -> u64 {
-    block_sizes
-        .iter()
-        .map(|(bytes, _)| *bytes)
-        .max()
-        .unwrap_or(1)
+    block_sizes.iter().map(|(bytes, _)| *bytes).max().unwrap_or(1)
 }
 
 /// `bs=4k`, or `bssplit=4k/60:8k/40`.
 fn block_sizes(settings: &Settings<'_>) -> Result<Vec<(u64, u64)>> {
     let split = match (settings.get("bs"), settings.get("bssplit")) {
         (Some(_), Some(split)) => {
-            return Err(wrong(
-                "bs and bssplit exclude each other",
-                split,
-                "one of them",
-            ));
+            return Err(wrong("bs and bssplit exclude each other", split, "one of them"));
         }
         (bs, None) => return Ok(vec![(block_size(bs.unwrap_or("4k"))?, 1_000_000)]),
         (None, Some(split)) => split,
@@ -289,9 +247,8 @@ fn block_sizes(settings: &Settings<'_>) -> Result<Vec<(u64, u64)>> {
     let legal = "SIZE/PERCENT with colons between, percentages adding up to 100";
     let mut sizes = Vec::new();
     for part in split.split(':') {
-        let (size, percent) = part
-            .split_once('/')
-            .ok_or_else(|| wrong("bssplit lacks a percentage", part, legal))?;
+        let (size, percent) =
+            part.split_once('/').ok_or_else(|| wrong("bssplit lacks a percentage", part, legal))?;
         let share = parse_millionths(percent.trim_end_matches('%'))
             .ok_or_else(|| wrong("bssplit has a wrong percentage", part, legal))?;
         sizes.push((block_size(size)?, share));
@@ -305,11 +262,7 @@ fn block_sizes(settings: &Settings<'_>) -> Result<Vec<(u64, u64)>> {
 fn block_size(text: &str) -> Result<u64> {
     let bytes = parse_bytes(text)?;
     if bytes == 0 || bytes % 512 != 0 || bytes > 1 << 30 {
-        return Err(wrong(
-            "block size is illegal",
-            text,
-            "a multiple of 512 bytes, up to 1G",
-        ));
+        return Err(wrong("block size is illegal", text, "a multiple of 512 bytes, up to 1G"));
     }
     Ok(bytes)
 }
@@ -330,17 +283,9 @@ fn region(
         Ok((text, parse_share_or_bytes(text, logical_bytes)?))
     };
     let (offset_text, offset) = place("offset", "0")?;
-    let offset = if offset_text.ends_with('%') {
-        offset - offset % step
-    } else {
-        offset
-    };
+    let offset = if offset_text.ends_with('%') { offset - offset % step } else { offset };
     if offset % 512 != 0 || (logical_bytes > 0 && offset >= logical_bytes) {
-        return Err(wrong(
-            "offset is illegal",
-            offset_text,
-            "a multiple of 512 on the device",
-        ));
+        return Err(wrong("offset is illegal", offset_text, "a multiple of 512 on the device"));
     }
     let (span_text, span) = place("span", "100%")?;
     // A share of the whole device, by default or stated, ends where the device ends.
@@ -348,11 +293,7 @@ fn region(
     let span = if whole { span - offset } else { span };
     let span = span - span % step;
     if span < largest(block_sizes) {
-        return Err(wrong(
-            "span holds not one block",
-            span_text,
-            "at least the largest block",
-        ));
+        return Err(wrong("span holds not one block", span_text, "at least the largest block"));
     }
     let end = offset.checked_add(span);
     if end.is_none_or(|end| logical_bytes > 0 && end > logical_bytes) {
@@ -367,16 +308,9 @@ fn count(settings: &Settings<'_>, block_sizes: &[(u64, u64)], span: u64) -> Resu
     let legal = "a number of requests, or Nx for N times the span";
     let (text, count) = match (settings.get("count"), settings.get("io_size")) {
         (Some(_), Some(text)) => {
-            return Err(wrong(
-                "count and io_size exclude each other",
-                text,
-                "one of them",
-            ));
+            return Err(wrong("count and io_size exclude each other", text, "one of them"));
         }
-        (None, Some(text)) => (
-            text,
-            requests_for(parse_bytes(text)?, 1_000_000, block_sizes),
-        ),
+        (None, Some(text)) => (text, requests_for(parse_bytes(text)?, 1_000_000, block_sizes)),
         (count, None) => {
             let text = count.unwrap_or("1x");
             let parsed = match text.strip_suffix('x') {
@@ -384,28 +318,18 @@ fn count(settings: &Settings<'_>, block_sizes: &[(u64, u64)], span: u64) -> Resu
                     .map(|millionths| requests_for(span, millionths, block_sizes)),
                 None => crate::number::integer(text.as_bytes()).map(Some),
             };
-            (
-                text,
-                parsed.map_err(|why| wrong(&format!("count {}", why.words()), text, legal))?,
-            )
+            (text, parsed.map_err(|why| wrong(&format!("count {}", why.words()), text, legal))?)
         }
     };
     match count {
         Some(count) if count > 0 => Ok(count),
-        _ => Err(wrong(
-            "count is out of range",
-            text,
-            "1 to 2^64 - 1 requests",
-        )),
+        _ => Err(wrong("count is out of range", text, "1 to 2^64 - 1 requests")),
     }
 }
 
 /// Requests of the mean size that move `bytes * millionths / 10^6`, rounded up.
 fn requests_for(bytes: u64, millionths: u64, block_sizes: &[(u64, u64)]) -> Option<u64> {
-    let weight: u128 = block_sizes
-        .iter()
-        .map(|(b, share)| u128::from(b * share))
-        .sum();
+    let weight: u128 = block_sizes.iter().map(|(b, share)| u128::from(b * share)).sum();
     u64::try_from((u128::from(bytes) * u128::from(millionths)).div_ceil(weight)).ok()
 }
 
@@ -413,29 +337,17 @@ fn number(settings: &Settings<'_>, key: &str, default: u64, least: u64) -> Resul
     let Some(text) = settings.get(key) else {
         return Ok(default);
     };
-    crate::number::integer(text.as_bytes())
-        .ok()
-        .filter(|number| *number >= least)
-        .ok_or_else(|| {
-            wrong(
-                &format!("{key} is illegal"),
-                text,
-                &format!("an integer of at least {least}"),
-            )
-        })
+    crate::number::integer(text.as_bytes()).ok().filter(|number| *number >= least).ok_or_else(
+        || wrong(&format!("{key} is illegal"), text, &format!("an integer of at least {least}")),
+    )
 }
 
 fn share(settings: &Settings<'_>, key: &str, default: u64) -> Result<u64> {
     let Some(text) = settings.get(key) else {
         return Ok(default);
     };
-    parse_millionths(text.trim_end_matches('%')).ok_or_else(|| {
-        wrong(
-            &format!("{key} is illegal"),
-            text,
-            "a percentage from 0 to 100",
-        )
-    })
+    parse_millionths(text.trim_end_matches('%'))
+        .ok_or_else(|| wrong(&format!("{key} is illegal"), text, "a percentage from 0 to 100"))
 }
 
 fn fraction(settings: &Settings<'_>) -> Result<u64> {
@@ -468,13 +380,7 @@ fn arrivals(settings: &Settings<'_>) -> Result<Arrivals> {
     let milli_iops = crate::number::scaled(text.as_bytes(), 1000)
         .ok()
         .filter(|rate| (1..=1_000_000_000_000).contains(rate))
-        .ok_or_else(|| {
-            wrong(
-                "rate_iops is illegal",
-                text,
-                "0.001 to 1000000000 per second",
-            )
-        })?;
+        .ok_or_else(|| wrong("rate_iops is illegal", text, "0.001 to 1000000000 per second"))?;
     match settings.get("rate_process") {
         None | Some("linear") => Ok(Arrivals::Fixed { milli_iops }),
         Some("poisson") => Ok(Arrivals::Poisson { milli_iops }),
@@ -493,10 +399,8 @@ fn parse_distribution(text: &str) -> Result<Distribution> {
     };
     match name {
         "random" if value.is_empty() => Ok(Distribution::Uniform),
-        "zipf" => positive("1.2", "above 0, up to 100", |theta| {
-            theta > 0.0 && theta <= 100.0
-        })
-        .map(Distribution::Zipf),
+        "zipf" => positive("1.2", "above 0, up to 100", |theta| theta > 0.0 && theta <= 100.0)
+            .map(Distribution::Zipf),
         "pareto" => {
             positive("0.2", "above 0, below 1", |h| h > 0.0 && h < 1.0).map(Distribution::Pareto)
         }
@@ -508,18 +412,14 @@ fn parse_distribution(text: &str) -> Result<Distribution> {
             value
                 .split_once('/')
                 .and_then(|(space, access)| Some((part(space)?, part(access)?)))
-                .map(
-                    |(space_millionths, access_millionths)| Distribution::HotCold {
-                        space_millionths,
-                        access_millionths,
-                    },
-                )
+                .map(|(space_millionths, access_millionths)| Distribution::HotCold {
+                    space_millionths,
+                    access_millionths,
+                })
                 .ok_or_else(|| wrong("hotcold has an illegal parameter", value, legal))
         }
-        _ => Err(unknown_name(
-            "random_distribution",
-            text,
-            &["random", "zipf", "pareto", "hotcold"],
-        )),
+        _ => {
+            Err(unknown_name("random_distribution", text, &["random", "zipf", "pareto", "hotcold"]))
+        }
     }
 }

@@ -1,0 +1,166 @@
+//! The fuzz targets on the stable toolchain: a seeded mutator over valid and broken lines of each
+//! format, for `FTLAB_FUZZ_SECONDS` seconds (default 2) in all. `FTLAB_FUZZ_SEED` picks the seed;
+//! a failure names the target, the seed and the number of the input that replay it.
+
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use ftlab_trace::fuzzing;
+
+const CORPUS: &[&str] = &[
+    "0,303567,3584,w,0.000000\n1,55590,3072,R,0.026214,extra\n",
+    "0,100,0,w,0.5\n0,-1,512,r,1\n4294967296,1,1,w,0\n0,36028797018963967,4096,w,0.5\n",
+    "128166385295514663,hm,0,Write,9056014336,2048,2833\n128166385295514878,hm,0,Read,1,512,1\n",
+    "18446744073709551615,h,0,Read,18446744073709551615,1,1\n1,h,0,Write,0,0,0\n",
+    "26.214000\t0\t303574\t1\t0\n78.643000\t0\t55596\t1\t1\n117.964000 0 303581 1 11\n",
+    "26214000 0 303574 7 0\n78643005 1 55596 6 1\n938513000 4 264719034 16 0\n",
+    "time_us,op,offset_bytes,size_bytes\n0,read,0,512\n1.5,w,4096,4096\n2,trim,0,512\n3,flush,0,0\n",
+    "# comment\n\n5,F,,\n6,T,0,99999999999999999999\n0.000000001,r,1,1\r\n",
+    "randwrite:bs=4k,span=80%,count=2x,seed=1",
+    "randrw:bssplit=4k/60:8k/40,rwmixread=70,random_distribution=zipf:0.99,rate_iops=100",
+    "rw:bs=512,offset=1M,span=1M,io_size=8M,iodepth=32",
+    "randread:random_distribution=hotcold:30/70,scatter=0,seq_fraction=0.25,rate_process=poisson,rate_iops=1.5",
+    "randtrim:random_distribution=pareto:0.2,count=0.5x,bs=1.5k",
+];
+
+const TOKENS: &[&str] = &[
+    "0",
+    "-1",
+    "18446744073709551615",
+    "18446744073709551616",
+    "9999999999999999999999",
+    ".",
+    "1e9",
+    ",",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\0",
+    "#",
+    "w",
+    "R",
+    "trim",
+    "flush",
+    "%",
+    "x",
+    "k",
+    "=",
+    ":",
+    "100%",
+    "bs=",
+    "span=",
+    "zipf:",
+    "0.0000000000000000001",
+    "NaN",
+    "inf",
+];
+
+/// SplitMix64: the same inputs on every platform.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+}
+
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    out.write_all(data).and_then(|()| out.finish()).expect("compression in memory")
+}
+
+/// All seeds of the corpus, plain and in every compression.
+fn corpus() -> Vec<Vec<u8>> {
+    let mut corpus = Vec::new();
+    for text in CORPUS {
+        let plain = text.as_bytes();
+        corpus.push(plain.to_vec());
+        corpus.push(plain.repeat(20));
+        corpus.push(gzip(plain));
+        corpus.push(zstd::encode_all(plain, 1).expect("compression in memory"));
+        let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 0);
+        corpus.push(xz.write_all(plain).and_then(|()| xz.finish()).expect("compression"));
+        let mut bz = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+        corpus.push(bz.write_all(plain).and_then(|()| bz.finish()).expect("compression"));
+    }
+    corpus
+}
+
+fn mutate(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
+    let mut data = corpus[random.below(corpus.len())].clone();
+    for _ in 0..random.below(6) {
+        let place = random.below(data.len() + 1);
+        match random.below(6) {
+            0 if place < data.len() => data[place] ^= 1 << random.below(8),
+            1 if place < data.len() => data[place] = random.next() as u8,
+            2 => data.truncate(place),
+            3 => {
+                let token = TOKENS[random.below(TOKENS.len())];
+                data.splice(place..place, token.bytes());
+            }
+            4 => {
+                let end = (place + random.below(8)).min(data.len());
+                data.drain(place..end);
+            }
+            _ => {
+                let other = &corpus[random.below(corpus.len())];
+                let from = random.below(other.len());
+                let to = (from + random.below(64)).min(other.len());
+                data.splice(place..place, other[from..to].iter().copied());
+            }
+        }
+    }
+    data
+}
+
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: [Target; 4] = [
+    ("fuzz_lines", fuzzing::fuzz_lines),
+    ("fuzz_trace", fuzzing::fuzz_trace),
+    ("fuzz_spec", fuzzing::fuzz_spec),
+    ("fuzz_compression", fuzzing::fuzz_compression),
+];
+
+fn number_from(variable: &str, default: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable}={text} is no number")),
+        Err(_) => default,
+    }
+}
+
+#[test]
+fn no_target_panics_on_mutated_input() {
+    let seconds = number_from("FTLAB_FUZZ_SECONDS", 2);
+    let seed = number_from("FTLAB_FUZZ_SEED", 1);
+    let corpus = corpus();
+    let share = Duration::from_secs(seconds) / TARGETS.len() as u32;
+    for (name, target) in TARGETS {
+        let mut random = Random(seed);
+        let start = Instant::now();
+        let mut inputs = 0u64;
+        while inputs < 100 || start.elapsed() < share {
+            let mut data = mutate(&mut random, &corpus);
+            if name == "fuzz_trace" {
+                data.insert(0, random.next() as u8);
+            }
+            let outcome = catch_unwind(AssertUnwindSafe(|| target(&data)));
+            assert!(
+                outcome.is_ok(),
+                "{name}: FTLAB_FUZZ_SEED={seed}, input {inputs}: {}",
+                data.escape_ascii()
+            );
+            inputs += 1;
+        }
+    }
+}
