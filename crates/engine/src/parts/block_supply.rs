@@ -37,9 +37,7 @@ impl BlockSupply {
     /// All blocks of an erased device.
     pub fn new(board: &Board, config: &Config) -> Self {
         let geometry = board.geometry();
-        let pool = |plane| {
-            FreePool::untouched(board.nand(), PlaneId(plane), config.alloc.policy)
-        };
+        let pool = |plane| FreePool::untouched(board.nand(), PlaneId(plane), config.alloc.policy);
         BlockSupply {
             pools: (0..geometry.planes()).map(pool).collect(),
             ready: vec![When::START; geometry.planes() as usize],

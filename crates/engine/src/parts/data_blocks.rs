@@ -111,8 +111,7 @@ impl DataBlocks {
     /// The data page of a logical page, if it holds the newest version.
     #[inline]
     pub fn newest(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
-        self.page(nand.geometry(), lpn)
-            .filter(|&ppn| nand.state().is_valid(ppn))
+        self.page(nand.geometry(), lpn).filter(|&ppn| nand.state().is_valid(ppn))
     }
 
     /// Whether a page can be written straight to its place: the data page is erased, or there is

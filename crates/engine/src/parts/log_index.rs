@@ -17,9 +17,7 @@ impl LogIndex {
     /// No log page yet. The last logical block is covered to its end, used or not.
     pub fn new(geometry: &Geometry) -> Self {
         let pages = geometry.logical_blocks() as usize * geometry.pages_per_block as usize;
-        LogIndex {
-            entries: zeroed(pages),
-        }
+        LogIndex { entries: zeroed(pages) }
     }
 
     /// RAM of the papers' table over `log_blocks`: 4 bytes and a valid bit per log page.

@@ -1,12 +1,20 @@
 //! Bricks that schemes are built from, by composition. No part asks which scheme uses it.
 
+pub mod block_supply;
+pub mod block_survey;
 pub mod cached_map;
 pub mod checkpoint;
 pub mod cmt;
+pub mod data_blocks;
 pub mod free_pool;
+pub mod log_index;
 pub mod map_recovery;
+pub mod merge_engine;
 pub mod oob_scan;
 pub mod page_space;
+pub mod random_log;
+pub mod record_area;
+pub mod sequential_log;
 pub mod translation;
 pub mod trim_records;
 pub mod victim;

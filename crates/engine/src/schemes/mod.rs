@@ -4,6 +4,7 @@
 //! command line, in results and in tests come from the table.
 
 pub mod dftl;
+pub mod fast;
 pub mod ideal_page;
 
 use crate::board::Board;
@@ -252,6 +253,7 @@ fn open_device<S: Scheme>(config: &Config, seed: u64) -> Result<Box<dyn Device>,
 scheme_table! {
     ideal_page => ideal_page::IdealPage, ideal_page::IdealPageSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
+    fast => fast::Fast, fast::FastSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.

@@ -1,0 +1,201 @@
+//! What a log-block scheme finds on flash after a power cut: the newest copy of every page, and
+//! what each block can be.
+//!
+//! A block's role follows from where its pages lie and how old they are. Every readable page at its
+//! own place: it can be the data block of that logical block. Anything else is a log block. Of
+//! several candidates for one logical block the one that was written last by a merge or in place is
+//! the data block; if none was (log blocks that a switch merge made data blocks), the oldest.
+//! Whatever is chosen is right, because the newest copy of every page is known by its sequence
+//! number: the choice only decides how much is left to tidy up.
+
+use crate::board::Board;
+use crate::board::nand::Nand;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::state::{Oob, OobRead, PageKind};
+use crate::board::when::When;
+use crate::meter::BlockRole;
+use crate::parts::data_blocks::Lbn;
+use crate::parts::oob_scan::{self, Extent};
+use crate::parts::trim_records::TrimRecords;
+use crate::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
+
+/// A block that holds the newest copy of something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Survivor {
+    /// The block.
+    pub block: BlockId,
+    /// The logical block whose pages lie at their own places here, if there are no others.
+    pub home: Option<Lbn>,
+    /// Pages from offset 0 without a gap, if there are no others.
+    pub prefix: Option<u32>,
+    /// Sequence number of the newest page that was written as part of a data block; 0: none.
+    pub newest_data: u64,
+    /// Sequence number of the newest page.
+    pub newest: u64,
+}
+
+/// Blocks with the newest copies, by role.
+#[derive(Clone, Debug, Default)]
+pub struct Roles {
+    /// Data blocks.
+    pub data: Vec<(Lbn, BlockId)>,
+    /// Everything else with host data, the oldest first.
+    pub logs: Vec<Survivor>,
+    /// Blocks with trim records.
+    pub records: Vec<BlockId>,
+}
+
+/// Newest copies.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// Newest page of each logical page, plus one.
+    newest: Vec<u32>,
+    /// Newest record of each segment, plus one.
+    records: Vec<u32>,
+}
+
+fn oob_at(nand: &Nand, ppn: Ppn) -> Option<Oob> {
+    match nand.state().oob(ppn) {
+        OobRead::Written(oob) => Some(oob),
+        OobRead::Free | OobRead::Torn => None,
+    }
+}
+
+impl Survey {
+    /// Reads every out-of-band area (charged), finds the newest copies, marks those valid that no
+    /// flushed trim came after, and returns the trims.
+    pub fn take(board: &mut Board, after: When) -> Result<(Self, TrimRecords, When), Fault> {
+        let geometry = board.geometry().clone();
+        let mut found: Vec<(Ppn, Oob)> = Vec::new();
+        let mut survey = Survey {
+            newest: zeroed(geometry.logical_pages as usize),
+            records: zeroed(TrimRecords::segments(&geometry) as usize),
+        };
+        let mut done = after;
+        for number in 0..geometry.blocks() {
+            found.clear();
+            let block = BlockId(number);
+            let read = oob_scan::block(board, block, Extent::AnyOffset, after, |ppn, oob| {
+                found.push((ppn, oob));
+            })?;
+            done = done.join(read);
+            for &(ppn, oob) in &found {
+                survey.add(board.nand(), ppn, oob);
+            }
+        }
+        let (trims, done) = survey.settle(board, done)?;
+        Ok((survey, trims, done))
+    }
+
+    fn add(&mut self, nand: &Nand, ppn: Ppn, oob: Oob) {
+        let held = match oob.kind {
+            PageKind::Data | PageKind::Log => &mut self.newest[oob.logical as usize],
+            PageKind::TrimRecord => &mut self.records[oob.logical as usize],
+            PageKind::Map | PageKind::Checkpoint | PageKind::Pad => return,
+        };
+        let known = unpack(*held).and_then(|held| oob_at(nand, Ppn(held)));
+        if known.is_none_or(|known| oob.sequence > known.sequence) {
+            *held = pack(Some(ppn.0));
+        }
+    }
+
+    fn settle(&mut self, board: &mut Board, after: When) -> Result<(TrimRecords, When), Fault> {
+        let records: Vec<(u32, Ppn)> = (0u32..)
+            .zip(&self.records)
+            .filter_map(|(segment, &held)| unpack(held).map(|ppn| (segment, Ppn(ppn))))
+            .collect();
+        let (mut trims, recorded, done) = TrimRecords::recover(board, &records, after)?;
+        for (lpn, held) in (0u32..).map(Lpn).zip(&mut self.newest) {
+            let Some(ppn) = unpack(*held).map(Ppn) else {
+                continue;
+            };
+            let oob = oob_at(board.nand(), ppn).expect("found by the scan");
+            if trims.is_dead(&recorded, lpn, oob.sequence) {
+                *held = 0;
+            } else {
+                board.nand_mut().revalidate(ppn);
+                // Written after the record: the next record must not call it trimmed.
+                trims.written(lpn);
+            }
+        }
+        Ok((trims, done))
+    }
+
+    /// The newest copy of every page that has one.
+    pub fn newest(&self) -> impl Iterator<Item = (Lpn, Ppn)> + '_ {
+        (0u32..)
+            .map(Lpn)
+            .zip(&self.newest)
+            .filter_map(|(lpn, &held)| unpack(held).map(|ppn| (lpn, Ppn(ppn))))
+    }
+
+    /// What a block was, for counting its erase.
+    pub fn role(board: &Board, block: BlockId) -> BlockRole {
+        let first = oobs(board, block).next();
+        match first {
+            Some((_, oob)) if oob.kind == PageKind::TrimRecord => BlockRole::Map,
+            Some(_) if survivor(board, block).home.is_none() => BlockRole::Log,
+            _ => BlockRole::Data,
+        }
+    }
+
+    /// Sorts the blocks that hold something valid.
+    pub fn roles(board: &Board) -> Roles {
+        let mut roles = Roles::default();
+        let mut at_home: Vec<(Lbn, Survivor)> = Vec::new();
+        for number in 0..board.geometry().blocks() {
+            let block = BlockId(number);
+            if board.nand().valid_pages(block) == 0 {
+                continue;
+            }
+            let found = survivor(board, block);
+            match (Self::role(board, block), found.home) {
+                (BlockRole::Map, _) => roles.records.push(block),
+                (_, Some(lbn)) => at_home.push((lbn, found)),
+                _ => roles.logs.push(found),
+            }
+        }
+        // The best candidate for each logical block comes first.
+        let rank = |found: &Survivor| match found.newest_data {
+            0 => (1, found.newest),
+            data => (0, u64::MAX - data),
+        };
+        at_home.sort_by_key(|(lbn, found)| (*lbn, rank(found)));
+        for (lbn, found) in at_home {
+            match roles.data.last() {
+                Some((last, _)) if *last == lbn => roles.logs.push(found),
+                _ => roles.data.push((lbn, found.block)),
+            }
+        }
+        roles.logs.sort_by_key(|found| found.newest);
+        roles
+    }
+}
+
+/// Readable pages of a block that are not padding.
+fn oobs(board: &Board, block: BlockId) -> impl Iterator<Item = (u32, Oob)> + '_ {
+    (0..board.geometry().pages_per_block)
+        .filter_map(move |offset| {
+            let ppn = board.geometry().page(block, offset);
+            oob_at(board.nand(), ppn).map(|oob| (offset, oob))
+        })
+        .filter(|(_, oob)| oob.kind != PageKind::Pad)
+}
+
+fn survivor(board: &Board, block: BlockId) -> Survivor {
+    let geometry = board.geometry();
+    let mut found = Survivor { block, home: None, prefix: Some(0), newest_data: 0, newest: 0 };
+    let mut at_home = true;
+    for (offset, oob) in oobs(board, block) {
+        let (lbn, own) = Lbn::of(geometry, Lpn(oob.logical));
+        at_home &= own == offset && found.home.is_none_or(|home| home == lbn);
+        found.home = Some(lbn);
+        found.prefix = found.prefix.filter(|&pages| pages == offset).map(|n| n + 1);
+        found.newest = found.newest.max(oob.sequence);
+        if oob.kind == PageKind::Data {
+            found.newest_data = found.newest_data.max(oob.sequence);
+        }
+    }
+    found.home = found.home.filter(|_| at_home);
+    found
+}

@@ -1,0 +1,349 @@
+//! The merge engine of log-block schemes: where the newest copy of a page is, writes straight to
+//! data blocks, and the three merges (DFTL 2014, Fig. 5), with any number of data blocks to one
+//! log block (Fig. 6).
+//!
+//! Copies of a merge leave their sources valid until the new data block is complete; only then do
+//! the sources become invalid and the old block is erased. A program that fails in between
+//! therefore costs a fresh block and nothing else, and a power cut finds every page twice or once,
+//! never not at all. Holes of a rebuilt block stay erased; where the flash demands every page in
+//! order (`nand.enforce_order = strict`) a hole below a page that must be copied is filled with a
+//! pad, counted under `Cause::Pad`, and later writes of that page go to the log.
+//!
+//! What this is not: a judge of when to merge what. That is the scheme's.
+
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::state::{OobRead, PageKind};
+use crate::board::nand::{Nand, Payload};
+use crate::board::when::When;
+use crate::config::{Config, ProgramOrder};
+use crate::meter::{BlockRole, Cause, Event};
+use crate::parts::block_supply::{BlockSupply, Need};
+use crate::parts::data_blocks::{DataBlocks, Lbn};
+use crate::parts::log_index::LogIndex;
+use crate::request::PageIo;
+use crate::units::{BlockId, Lpn, Ppn};
+
+/// Which copies go into a rebuilt data block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sources {
+    /// The newest of every page, from log blocks and the data block: a full merge.
+    Newest,
+    /// What the data block itself holds: it moves because a program in it failed.
+    DataBlock,
+}
+
+/// Who may take the pages of a logical block before a full merge rebuilds it.
+pub trait Absorb {
+    /// Merges the sequential log block of `lbn`, if it has one: then no log block holds a page of
+    /// `lbn` at or below the merged ones any more, and the moment of completion is returned.
+    fn absorb(
+        &mut self,
+        engine: &mut MergeEngine,
+        board: &mut Board,
+        lbn: Lbn,
+        after: When,
+    ) -> Result<Option<When>, Fault>;
+}
+
+/// Maps and blocks of a log-block scheme.
+#[derive(Clone, Debug)]
+pub struct MergeEngine {
+    /// The block map.
+    pub data: DataBlocks,
+    /// Newest copies in log blocks.
+    pub logs: LogIndex,
+    /// Erased blocks.
+    pub supply: BlockSupply,
+}
+
+impl MergeEngine {
+    /// Nothing mapped, every block erased.
+    pub fn new(board: &Board, config: &Config) -> Self {
+        MergeEngine {
+            data: DataBlocks::new(board.geometry(), config),
+            logs: LogIndex::new(board.geometry()),
+            supply: BlockSupply::new(board, config),
+        }
+    }
+
+    /// Where the newest copy of a page is: in a log block, or else in the data block.
+    #[inline]
+    pub fn newest(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
+        self.logs.get(lpn).or_else(|| self.data.newest(nand, lpn))
+    }
+
+    /// Invalidates the newest copy of a page, wherever it is; false if there is none.
+    #[inline]
+    pub fn forget(&mut self, board: &mut Board, lpn: Lpn) -> bool {
+        let Some(old) = self.newest(board.nand(), lpn) else {
+            return false;
+        };
+        board.nand_mut().invalidate(old);
+        self.logs.take(lpn);
+        true
+    }
+
+    /// A log page now holds the newest copy.
+    #[inline]
+    pub fn logged(&mut self, board: &mut Board, lpn: Lpn, ppn: Ppn) {
+        self.forget(board, lpn);
+        self.logs.set(lpn, ppn);
+    }
+
+    /// Writes a host page straight to its place, in a new data block if there is none yet (the
+    /// caller asked [`DataBlocks::takes_in_place`]). If the program fails, the data block moves.
+    pub fn write_in_place(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (lbn, offset) = Lbn::of(board.geometry(), io.lpn);
+        let (block, ready) = match self.data.block(lbn) {
+            Some(block) => (block, after),
+            None => {
+                let plane = lbn.plane(board.geometry());
+                let (block, ready) = self.supply.take(board, plane, Need::Growth, after)?;
+                self.data.replace(lbn, block);
+                (block, ready)
+            }
+        };
+        let slot = board.geometry().page(block, offset);
+        let old = self.newest(board.nand(), io.lpn);
+        match board.program_update(slot, old, io, PageKind::Data, ready) {
+            Ok(done) => {
+                // The slot was erased, so an older copy can only be in a log block.
+                if let Some(old) = self.logs.take(io.lpn) {
+                    board.nand_mut().invalidate(old);
+                }
+                Ok(done)
+            }
+            Err(Fault::ProgramFailed(_)) => {
+                board.event(Event::ProgramFailures, 1);
+                self.rebuild(board, lbn, Some(io), Sources::DataBlock, ready)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Gives a logical block a new data block with the newest copies (and the host page `insert`
+    /// at its own place), then erases the old one. Log pages that were copied become invalid.
+    pub fn rebuild(
+        &mut self,
+        board: &mut Board,
+        lbn: Lbn,
+        insert: Option<&PageIo>,
+        sources: Sources,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = lbn.plane(board.geometry());
+        let mut when = after;
+        loop {
+            let (target, ready) = self.supply.take(board, plane, Need::Merge, when)?;
+            match self.gather(board, (lbn, target, 0), insert, sources, ready) {
+                Ok(done) => return self.adopt(board, lbn, target, done),
+                Err(Fault::ProgramFailed(_)) => {
+                    board.event(Event::ProgramFailures, 1);
+                    self.undo(board, target, 0);
+                    let role = BlockRole::Data;
+                    when = self.supply.release(board, target, role, Cause::Merge, ready)?;
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    /// Completes a log block that holds the first `from` pages of a logical block in order with
+    /// the newest copies of the rest (and the host page `insert`), makes it the data block and
+    /// erases the old one: a partial merge. A failed program leaves the log block as it was, but
+    /// read-only.
+    pub fn complete(
+        &mut self,
+        board: &mut Board,
+        (lbn, target, from): (Lbn, BlockId, u32),
+        insert: Option<&PageIo>,
+        after: When,
+    ) -> Result<When, Fault> {
+        let gathered = self.gather(board, (lbn, target, from), insert, Sources::Newest, after);
+        match gathered {
+            Ok(done) => self.adopt(board, lbn, target, done),
+            Err(Fault::ProgramFailed(block)) => {
+                board.event(Event::ProgramFailures, 1);
+                self.undo(board, target, from);
+                Err(Fault::ProgramFailed(block))
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Copies into `target`, upwards from offset `from`; sources stay valid.
+    fn gather(
+        &mut self,
+        board: &mut Board,
+        (lbn, target, from): (Lbn, BlockId, u32),
+        insert: Option<&PageIo>,
+        sources: Sources,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut done = after;
+        for offset in from..board.geometry().pages_per_block {
+            let lpn = lbn.page(board.geometry(), offset);
+            let slot = board.geometry().page(target, offset);
+            let copied = match insert {
+                Some(io) if io.lpn == lpn => {
+                    let old = self.newest(board.nand(), lpn);
+                    let start = self.pad_to(board, target, offset, after)?;
+                    board.program_update(slot, old, io, PageKind::Data, start)?
+                }
+                _ => {
+                    let source = match sources {
+                        Sources::Newest => self.newest(board.nand(), lpn),
+                        Sources::DataBlock => self.data.newest(board.nand(), lpn),
+                    };
+                    let Some(source) = source else {
+                        continue;
+                    };
+                    let start = self.pad_to(board, target, offset, after)?;
+                    board.copy(source, slot, PageKind::Data, Cause::Merge, start)?
+                }
+            };
+            done = done.join(copied);
+        }
+        Ok(done)
+    }
+
+    /// Fills the block up to `offset` where the flash demands it.
+    fn pad_to(
+        &self,
+        board: &mut Board,
+        block: BlockId,
+        offset: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut done = after;
+        if self.data.order() != ProgramOrder::Strict {
+            return Ok(done);
+        }
+        for hole in board.nand().state().block(block).top..offset {
+            let ppn = board.geometry().page(block, hole);
+            let what = (PageKind::Pad, 0);
+            done = board.program_payload(ppn, what, Payload::Words(&[]), Cause::Pad, done)?;
+            board.nand_mut().invalidate(ppn);
+        }
+        Ok(done)
+    }
+
+    /// Copies at or above offset `from` do not count: their sources are still valid.
+    fn undo(&mut self, board: &mut Board, target: BlockId, from: u32) {
+        for offset in from..board.geometry().pages_per_block {
+            let slot = board.geometry().page(target, offset);
+            if board.nand().state().is_valid(slot) {
+                board.nand_mut().invalidate(slot);
+            }
+        }
+    }
+
+    /// Makes a block, every valid page of which is at its own place, the data block: older copies
+    /// of those pages become invalid and the old data block is erased. On its own, over a log block
+    /// that holds all pages in order, this is the switch merge.
+    pub fn adopt(
+        &mut self,
+        board: &mut Board,
+        lbn: Lbn,
+        target: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        for offset in 0..board.geometry().pages_per_block {
+            let slot = board.geometry().page(target, offset);
+            if !board.nand().state().is_valid(slot) {
+                continue;
+            }
+            let lpn = lbn.page(board.geometry(), offset);
+            let old = match self.logs.take(lpn) {
+                Some(logged) => Some(logged).filter(|&ppn| ppn != slot),
+                None => self.data.newest(board.nand(), lpn),
+            };
+            if let Some(old) = old {
+                board.nand_mut().invalidate(old);
+            }
+        }
+        match self.data.replace(lbn, target) {
+            Some(old) => self.supply.release(board, old, BlockRole::Data, Cause::Merge, after),
+            None => Ok(after),
+        }
+    }
+
+    /// Reclaims a log block: every logical block with a valid page in it gets a new data block, one
+    /// after the other, last the log block is erased (DFTL 2014, Fig. 6). Counts a full merge of so
+    /// many data blocks, or a dead log block if nothing in it was valid.
+    ///
+    /// All rebuilds may begin at once, as far as planes and free blocks permit; the erase follows
+    /// them all.
+    pub fn reclaim(
+        &mut self,
+        board: &mut Board,
+        victim: BlockId,
+        absorb: &mut impl Absorb,
+        after: When,
+    ) -> Result<When, Fault> {
+        if board.nand().valid_pages(victim) == 0 {
+            board.event(Event::DeadLogBlocks, 1);
+            return self.supply.release(board, victim, BlockRole::Log, Cause::Merge, after);
+        }
+        let mut done = after;
+        let mut rebuilt = 0;
+        let mut offset = 0;
+        while let Some(page) = board.nand().state().next_valid(victim, offset) {
+            offset = board.geometry().offset_of(page);
+            let lbn = lbn_of_page(board, page);
+            let merged = match absorb.absorb(self, board, lbn, after)? {
+                Some(absorbed) => absorbed,
+                None => {
+                    rebuilt += 1;
+                    self.rebuild(board, lbn, None, Sources::Newest, after)?
+                }
+            };
+            done = done.join(merged);
+            assert!(
+                !board.nand().state().is_valid(page),
+                "page {page} is still valid after the merge of its logical block {}",
+                lbn.0
+            );
+        }
+        board.merge_full(rebuilt);
+        self.supply.release(board, victim, BlockRole::Log, Cause::Merge, done)
+    }
+
+    /// Turns a log block that holds every page of one logical block, valid and in order, into its
+    /// data block; `None` if it does not.
+    pub fn try_switch(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let pages = board.geometry().pages_per_block;
+        if board.nand().valid_pages(block) < pages {
+            return Ok(None);
+        }
+        let lbn = lbn_of_page(board, board.geometry().page(block, 0));
+        let in_order = (0..pages).all(|offset| {
+            let ppn = board.geometry().page(block, offset);
+            self.logs.get(lbn.page(board.geometry(), offset)) == Some(ppn)
+        });
+        if !in_order {
+            return Ok(None);
+        }
+        board.merge_switch();
+        self.adopt(board, lbn, block, after).map(Some)
+    }
+}
+
+/// The logical block of a page of host data.
+fn lbn_of_page(board: &Board, ppn: Ppn) -> Lbn {
+    match board.nand().state().oob(ppn) {
+        OobRead::Written(oob) => Lbn::of(board.geometry(), Lpn(oob.logical)).0,
+        other => unreachable!("page {ppn} is valid but holds {other:?}"),
+    }
+}

@@ -1,0 +1,203 @@
+//! Shared log blocks: any page goes to the next page of the newest one, a bounded number of blocks,
+//! reclaimed from the oldest.
+//!
+//! What this is not: the merge (see `merge_engine`).
+
+use std::collections::VecDeque;
+
+use crate::board::Board;
+use crate::board::nand::Nand;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::state::PageKind;
+use crate::board::when::When;
+use crate::choices;
+use crate::meter::{Cause, Event};
+use crate::parts::block_supply::Need;
+use crate::parts::merge_engine::MergeEngine;
+use crate::request::PageIo;
+use crate::units::{BlockId, Lpn, Ppn};
+
+choices! {
+    /// Which shared log block is reclaimed.
+    pub enum LogVictim {
+        /// The one that was opened first.
+        Fifo = "fifo",
+        /// The next place of the log in turn. Places are refilled in the order in which they are
+        /// freed, so this names the same block as `fifo`; the public code's word for it.
+        RoundRobin = "round_robin",
+        /// The one with fewest valid pages, the oldest among equals.
+        Greedy = "greedy",
+    }
+}
+
+/// Blocks that recovery may hold beyond the limit until they are merged.
+const SURPLUS: usize = 16;
+
+/// The shared log blocks, oldest first.
+#[derive(Clone, Debug)]
+pub struct RandomLog {
+    blocks: VecDeque<BlockId>,
+    /// Next offset of the newest block; the block's end when it takes no more.
+    next: u32,
+    limit: u32,
+    pages_per_block: u32,
+    victim: LogVictim,
+}
+
+impl RandomLog {
+    /// Room for `limit` blocks.
+    pub fn new(nand: &Nand, limit: u32, victim: LogVictim) -> Self {
+        let pages_per_block = nand.geometry().pages_per_block;
+        RandomLog {
+            blocks: VecDeque::with_capacity(limit as usize + SURPLUS),
+            next: pages_per_block,
+            limit,
+            pages_per_block,
+            victim,
+        }
+    }
+
+    /// Blocks that may be opened without a merge.
+    pub fn free_blocks(&self) -> u32 {
+        self.limit.saturating_sub(self.blocks.len() as u32)
+    }
+
+    /// Blocks in use.
+    pub fn len(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    /// Whether no block is in use.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// More blocks than allowed, after a recovery: merge before anything else.
+    #[inline]
+    pub fn is_over_limit(&self) -> bool {
+        self.blocks.len() as u32 > self.limit
+    }
+
+    /// The next append must wait for a merge.
+    #[inline]
+    pub fn is_exhausted(&self) -> bool {
+        self.next == self.pages_per_block && self.blocks.len() as u32 >= self.limit
+    }
+
+    /// The newest block takes no more pages.
+    pub fn close(&mut self) {
+        self.next = self.pages_per_block;
+    }
+
+    /// The block to reclaim, by its place.
+    pub fn choose(&mut self, board: &mut Board) -> usize {
+        let candidates = match self.next < self.pages_per_block {
+            true => self.blocks.len() - 1,
+            false => self.blocks.len(),
+        };
+        assert!(candidates > 0, "the log is exhausted, so it holds a closed block");
+        let (place, steps) = match self.victim {
+            LogVictim::Fifo | LogVictim::RoundRobin => (0, 1),
+            LogVictim::Greedy => {
+                let valid = |&place: &usize| board.nand().valid_pages(self.blocks[place]);
+                let least = (0..candidates).min_by_key(valid);
+                (least.unwrap_or(0), candidates)
+            }
+        };
+        board.event(Event::VictimSearchSteps, steps as u64);
+        place
+    }
+
+    /// The block at a place.
+    pub fn block(&self, place: usize) -> BlockId {
+        self.blocks[place]
+    }
+
+    /// The block at a place was reclaimed.
+    pub fn remove(&mut self, place: usize) {
+        self.blocks.remove(place);
+    }
+
+    /// Adds a block found after a power cut, oldest first; the last one goes on being written at
+    /// `next`.
+    pub fn resume(&mut self, block: BlockId, next: u32) {
+        self.blocks.push_back(block);
+        self.next = next;
+    }
+
+    /// The page that the next append goes to, opening a block if need be.
+    fn next_page(
+        &mut self,
+        board: &Board,
+        engine: &mut MergeEngine,
+        need: Need,
+        after: When,
+    ) -> Result<(Ppn, When), Fault> {
+        let mut ready = after;
+        if self.next == self.pages_per_block {
+            let plane = engine.supply.next_plane();
+            let (block, erased) = engine.supply.take(board, plane, need, after)?;
+            self.blocks.push_back(block);
+            self.next = 0;
+            ready = erased;
+        }
+        let block = *self.blocks.back().expect("opened above");
+        Ok((board.geometry().page(block, self.next), ready))
+    }
+
+    /// Appends a host page. A failed program closes the block and is handed back: whether another
+    /// may be opened is the scheme's to say.
+    #[inline]
+    pub fn append(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (ppn, ready) = self.next_page(board, engine, Need::Growth, after)?;
+        let old = engine.newest(board.nand(), io.lpn);
+        match board.program_update(ppn, old, io, PageKind::Log, ready) {
+            Ok(done) => {
+                self.next += 1;
+                engine.logged(board, io.lpn, ppn);
+                board.event(Event::RandomLogWrites, 1);
+                Ok(done)
+            }
+            Err(Fault::ProgramFailed(block)) => {
+                board.event(Event::ProgramFailures, 1);
+                self.close();
+                Err(Fault::ProgramFailed(block))
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Appends a copy of a page that has no other place (recovery); goes beyond the limit if need
+    /// be.
+    pub fn append_copy(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        (lpn, from): (Lpn, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        loop {
+            let (ppn, ready) = self.next_page(board, engine, Need::Merge, after)?;
+            match board.copy(from, ppn, PageKind::Log, cause, ready) {
+                Ok(done) => {
+                    self.next += 1;
+                    board.nand_mut().invalidate(from);
+                    engine.logs.set(lpn, ppn);
+                    return Ok(done);
+                }
+                Err(Fault::ProgramFailed(_)) => {
+                    board.event(Event::ProgramFailures, 1);
+                    self.close();
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+}

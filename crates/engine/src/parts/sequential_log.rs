@@ -1,0 +1,223 @@
+//! A sequential log block: which writes belong to it, and how it is merged.
+//!
+//! It takes the pages of one logical block, its owner, in order from offset 0. The rules are rows 2
+//! to 7 of FAST's decision table (Lee et al. 2007; spec 2.5); what a scheme does by each rule may
+//! differ, the rules and the merges do not.
+
+use std::cmp::Ordering;
+
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::state::PageKind;
+use crate::board::when::When;
+use crate::meter::{BlockRole, Cause, Event};
+use crate::parts::block_supply::Need;
+use crate::parts::data_blocks::{Lbn, accepts};
+use crate::parts::merge_engine::{MergeEngine, Sources};
+use crate::request::PageIo;
+use crate::units::BlockId;
+
+/// What a write means to a sequential log block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SequentialRule {
+    /// Row 2: offset 0, and no block is open.
+    Open,
+    /// Rows 3 and 4: offset 0, but a block is open: merge it (full in order: switch; partly
+    /// filled: partial), then open.
+    MergeThenOpen,
+    /// Row 5: the owner's next page.
+    Append,
+    /// Row 6: a page that the block holds already.
+    Rewrite,
+    /// Row 7: the owner's page, but beyond the next.
+    Gap,
+}
+
+/// How a sequential log block can be merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Merge {
+    Switch,
+    Partial,
+    Full,
+}
+
+/// An open sequential log block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenLog {
+    /// The block.
+    pub block: BlockId,
+    /// Whose pages it takes.
+    pub owner: Lbn,
+    /// The next offset.
+    pub next: u32,
+}
+
+/// A place for one sequential log block.
+#[derive(Clone, Debug, Default)]
+pub struct SequentialLog {
+    open: Option<OpenLog>,
+}
+
+impl SequentialLog {
+    /// RAM: block, owner and next offset.
+    pub const RAM_BYTES: u64 = 12;
+
+    /// Goes on with a block found after a power cut.
+    pub fn resumed(open: Option<OpenLog>) -> Self {
+        SequentialLog { open }
+    }
+
+    /// The open block.
+    pub fn open_log(&self) -> Option<OpenLog> {
+        self.open
+    }
+
+    /// What the write of (lbn, offset) means here; `None`: nothing. `may_open` is whether the
+    /// scheme takes it for the beginning of a sequential stream if its offset is 0.
+    #[inline]
+    pub fn judge(&self, (lbn, offset): (Lbn, u32), may_open: bool) -> Option<SequentialRule> {
+        let starts = offset == 0 && may_open;
+        let Some(open) = self.open else {
+            return starts.then_some(SequentialRule::Open);
+        };
+        if starts {
+            return Some(SequentialRule::MergeThenOpen);
+        }
+        if open.owner != lbn {
+            return None;
+        }
+        Some(match offset.cmp(&open.next) {
+            Ordering::Equal => SequentialRule::Append,
+            Ordering::Less => SequentialRule::Rewrite,
+            Ordering::Greater => SequentialRule::Gap,
+        })
+    }
+
+    /// Opens a block for the logical block of `io` and writes its page 0.
+    pub fn open(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
+        assert!(self.open.is_none(), "a sequential log block is open already");
+        let (owner, _) = Lbn::of(board.geometry(), io.lpn);
+        let plane = owner.plane(board.geometry());
+        let (block, ready) = engine.supply.take(board, plane, Need::Growth, after)?;
+        self.open = Some(OpenLog { block, owner, next: 0 });
+        board.event(Event::SequentialLogOpens, 1);
+        self.append(board, engine, io, ready)
+    }
+
+    /// Writes the owner's next page. If that page of the block cannot be programmed, the block is
+    /// merged in full with the page inside.
+    pub fn append(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
+        let open = self.open.as_mut().expect("judged against an open block");
+        let slot = board.geometry().page(open.block, open.next);
+        if !accepts(board.nand(), engine.data.order(), slot) {
+            return self.merge_in_full(board, engine, Some(io), after);
+        }
+        let old = engine.newest(board.nand(), io.lpn);
+        match board.program_update(slot, old, io, PageKind::Log, after) {
+            Ok(done) => {
+                engine.logged(board, io.lpn, slot);
+                open.next += 1;
+                board.event(Event::SequentialLogWrites, 1);
+                Ok(done)
+            }
+            Err(Fault::ProgramFailed(_)) => {
+                board.event(Event::ProgramFailures, 1);
+                self.merge_in_full(board, engine, Some(io), after)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Merges the open block by the cheapest merge that is right, with the host page `insert` put
+    /// at its own place on the way.
+    pub fn merge(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        insert: Option<&PageIo>,
+        after: When,
+    ) -> Result<When, Fault> {
+        let Some(open) = self.open else {
+            return Ok(after);
+        };
+        match Self::kind(board, engine, open, insert) {
+            Merge::Switch => {
+                let done = engine.adopt(board, open.owner, open.block, after)?;
+                board.merge_switch();
+                self.open = None;
+                Ok(done)
+            }
+            Merge::Partial => {
+                let target = (open.owner, open.block, open.next);
+                match engine.complete(board, target, insert, after) {
+                    Ok(done) => {
+                        board.merge_partial();
+                        self.open = None;
+                        Ok(done)
+                    }
+                    Err(Fault::ProgramFailed(_)) => {
+                        self.merge_in_full(board, engine, insert, after)
+                    }
+                    Err(fault) => Err(fault),
+                }
+            }
+            Merge::Full => self.merge_in_full(board, engine, insert, after),
+        }
+    }
+
+    /// Merges the open block and its data block into a fresh one, with the host page `insert` put
+    /// at its own place, and erases both.
+    pub fn merge_in_full(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        insert: Option<&PageIo>,
+        after: When,
+    ) -> Result<When, Fault> {
+        let Some(open) = self.open else {
+            return Ok(after);
+        };
+        let rebuilt = engine.rebuild(board, open.owner, insert, Sources::Newest, after)?;
+        self.open = None;
+        board.merge_full(1);
+        engine.supply.release(board, open.block, BlockRole::Log, Cause::Merge, rebuilt)
+    }
+
+    /// A switch needs every page; a partial merge needs a block that takes the missing ones; either
+    /// needs the pages below `next` to have no newer copy in another log block.
+    fn kind(board: &Board, engine: &MergeEngine, open: OpenLog, insert: Option<&PageIo>) -> Merge {
+        let geometry = board.geometry();
+        let newer_elsewhere = (0..open.next).any(|offset| {
+            let copy = engine.logs.get(open.owner.page(geometry, offset));
+            copy.is_some_and(|ppn| geometry.block_of(ppn) != open.block)
+        });
+        if newer_elsewhere {
+            return Merge::Full;
+        }
+        if open.next == geometry.pages_per_block {
+            return Merge::Switch;
+        }
+        let known = board.nand().state().block(open.block);
+        let blocked = (open.next..geometry.pages_per_block).any(|offset| {
+            let lpn = open.owner.page(geometry, offset);
+            let wanted = insert.is_some_and(|io| io.lpn == lpn)
+                || engine.newest(board.nand(), lpn).is_some();
+            let free = board.nand().state().is_free(geometry.page(open.block, offset));
+            // A page that a cut left torn can lie here after recovery.
+            wanted && (known.read_only || !free)
+        });
+        if blocked { Merge::Full } else { Merge::Partial }
+    }
+}
