@@ -93,10 +93,7 @@ fn page<S: Scheme>(board: &Board, scheme: &S, ppn: Ppn, audit: &mut Audit) -> Re
     if !oob.kind.is_host_data() {
         audit.valid_other_pages += 1;
         if !board.nand().has_payload(ppn) {
-            return Err(format!(
-                "page {ppn} is valid, of kind {:?}, without payload",
-                oob.kind
-            ));
+            return Err(format!("page {ppn} is valid, of kind {:?}, without payload", oob.kind));
         }
         return Ok(false);
     }
@@ -108,11 +105,12 @@ fn page<S: Scheme>(board: &Board, scheme: &S, ppn: Ppn, audit: &mut Audit) -> Re
 fn counts(board: &Board) -> Result<(), String> {
     let meter = board.meter();
     let host = meter.host();
-    if host.total_requests() != host.completed {
+    if host.total_requests() != host.completed + host.interrupted {
         return Err(format!(
-            "{} requests came in, {} completed",
+            "{} requests came in, {} completed and {} were interrupted",
             host.total_requests(),
-            host.completed
+            host.completed,
+            host.interrupted
         ));
     }
     let programs: u64 = Cause::ALL.iter().map(|&cause| meter.programs(cause)).sum();

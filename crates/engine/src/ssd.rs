@@ -89,6 +89,8 @@ pub trait Device {
     fn room(&self) -> Room;
     /// Reads that were compared with what was written.
     fn verified_reads(&self) -> u64;
+    /// The version that the last page of a host write got.
+    fn last_version(&self) -> Tag;
     /// Whether a page was written and not trimmed since.
     fn is_written(&self, lpn: Lpn) -> bool;
     /// Where a page is.
@@ -372,7 +374,13 @@ impl<S: Scheme> Device for Ssd<S> {
         };
         self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
         let clock_before = self.board.nand().clock().completion(start).max(admitted);
-        let done = self.serve(request, start)?;
+        let done = match self.serve(request, start) {
+            Ok(done) => done,
+            Err(error) => {
+                self.board.meter_mut().interrupt();
+                return Err(error);
+            }
+        };
         let completed = self.board.nand().clock().completion(done).max(clock_before);
         // An idle step that overran the arrival delays the request: the serial server says when
         // it really began.
@@ -439,6 +447,10 @@ impl<S: Scheme> Device for Ssd<S> {
 
     fn verified_reads(&self) -> u64 {
         self.verified_reads
+    }
+
+    fn last_version(&self) -> Tag {
+        Tag(self.next_tag)
     }
 
     fn is_written(&self, lpn: Lpn) -> bool {

@@ -143,6 +143,8 @@ pub struct HostCounts {
     pub requests: [u64; 4],
     /// Requests completed.
     pub completed: u64,
+    /// Requests that failed or that a power cut interrupted.
+    pub interrupted: u64,
     /// Pages by operation: read, write, trim.
     pub pages: [u64; 3],
     /// Sectors by operation: read, write, trim.
@@ -335,6 +337,10 @@ impl Meter {
         self.windows.record(completion, overhead);
     }
 
+    pub(crate) fn interrupt(&mut self) {
+        self.host.interrupted += 1;
+    }
+
     pub(crate) fn reset(&mut self) {
         self.reads.fill(0);
         self.programs.fill(0);
@@ -345,12 +351,7 @@ impl Meter {
         self.oob_reads = 0;
         self.events.fill(0);
         let merges = &mut self.merges;
-        (
-            merges.switch,
-            merges.partial,
-            merges.full,
-            merges.full_data_blocks,
-        ) = (0, 0, 0, 0);
+        (merges.switch, merges.partial, merges.full, merges.full_data_blocks) = (0, 0, 0, 0);
         merges.associativity.fill(0);
         self.host = HostCounts::default();
         self.latency.reset();

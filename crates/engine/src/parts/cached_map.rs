@@ -39,6 +39,21 @@ pub struct CachedMap {
 }
 
 impl PageOwner for CachedMap {
+    /// A version that a write without look-up superseded must not be copied: the copy would be
+    /// younger than the version that counts. Before that write has reached flash it counts itself.
+    fn wants(&mut self, kind: PageKind, logical: u32, old: Ppn) -> bool {
+        if !kind.is_host_data() || self.cmt.unresolved() == 0 {
+            return true;
+        }
+        let Some(slot) = self.cmt.find(Lpn(logical)) else { return true };
+        let superseded = self.cmt.is_unresolved(slot)
+            && self.cmt.ppn(slot).is_some_and(|newest| newest != old);
+        if superseded {
+            self.cmt.set_unresolved(slot, false);
+        }
+        !superseded
+    }
+
     fn moved(&mut self, board: &mut Board, page: Moved) {
         match page.kind {
             PageKind::Map => self.translation.moved(page.logical, page.new),
@@ -109,6 +124,11 @@ impl CachedMap {
                     board.event(Event::LazyUpdates, 1);
                     return;
                 }
+            } else if self.cmt.ppn(slot).is_none() && self.cmt.is_unresolved(slot) {
+                // A write without look-up is about to supersede this page: now it is known.
+                self.cmt.change(slot, Some(page.new));
+                self.cmt.set_unresolved(slot, false);
+                return;
             }
         }
         self.moved.push((page.logical, page.new.0));
@@ -116,20 +136,14 @@ impl CachedMap {
 
     /// Decides what a moved page means for its translation page, which has been read.
     fn settle_moved(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn, new: Ppn) {
-        match self.cmt.find(lpn) {
-            Some(slot) if self.cmt.ppn(slot) == Some(new) => {
-                self.edit_from_cache(space, board, slot);
-            }
-            Some(slot) => {
-                // The moved page is the version that a write without look-up superseded.
-                assert!(
-                    self.cmt.is_unresolved(slot),
-                    "page {lpn} was moved to {new}, but its cached entry points elsewhere"
-                );
-                self.cmt.set_unresolved(slot, false);
-                space.invalidate(board, new);
-            }
-            None => self.edits.push((self.translation.part_of(lpn).1, new.0 + 1)),
+        if let Some(slot) = self.cmt.find(lpn) {
+            assert!(
+                self.cmt.ppn(slot) == Some(new),
+                "page {lpn} was moved to {new}, but its cached entry points elsewhere"
+            );
+            self.edit_from_cache(space, board, slot);
+        } else {
+            self.edits.push((self.translation.part_of(lpn).1, new.0 + 1));
         }
     }
 
@@ -145,7 +159,6 @@ impl CachedMap {
         }
         let place = self.translation.part_of(lpn).1;
         self.edits.push((place, pack(self.cmt.ppn(slot).map(|ppn| ppn.0))));
-        self.cmt.clean(slot);
     }
 
     /// Writes the collected edits to a translation page that has been read; nothing when there are
@@ -161,7 +174,16 @@ impl CachedMap {
         if self.edits.is_empty() {
             return Ok(after);
         }
-        self.translation.write(space, board, part, &self.edits, how, after)
+        let done = self.translation.write(space, board, part, &self.edits, how, after)?;
+        // Clean only now: a power cut before this point leaves the entries changed, and a battery
+        // keeps exactly those.
+        let first = self.translation.lpns_of(part).start;
+        for &(place, _) in &self.edits {
+            if let Some(slot) = self.cmt.find(Lpn(first + place)) {
+                self.cmt.clean(slot);
+            }
+        }
+        Ok(done)
     }
 
     /// Writes one entry to its translation page.

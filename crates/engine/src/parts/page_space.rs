@@ -58,6 +58,11 @@ pub struct Moved {
 
 /// Who keeps the map of the pages in the space.
 pub trait PageOwner {
+    /// Whether a valid page must be kept; false when the owner knows that it is superseded.
+    fn wants(&mut self, _kind: PageKind, _logical: u32, _old: Ppn) -> bool {
+        true
+    }
+
     /// A page was moved; the old copy is about to be erased.
     fn moved(&mut self, board: &mut Board, page: Moved);
 
@@ -118,9 +123,14 @@ impl Threshold {
                 (share * base as f64).ceil() as u32
             }
         };
-        blocks.max(floor)
+        // A failed program costs the rest of its block, in the middle of a collection too.
+        let failures = u32::from(config.nand.program_failure_rate > 0.0) * FAILURE_RESERVE;
+        blocks.max(floor) + failures
     }
 }
+
+/// Further blocks held free where programs can fail.
+const FAILURE_RESERVE: u32 = 2;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Frontier {
@@ -362,6 +372,11 @@ impl PageSpace {
             let OobRead::Written(oob) = board.nand().state().oob(old) else {
                 unreachable!("a valid page is readable");
             };
+            if !owner.wants(oob.kind, oob.logical, old) {
+                board.nand_mut().invalidate(old);
+                self.planes[plane.index()].valid -= 1;
+                continue;
+            }
             let (new, moved) = self.program(board, plane, stream, |board, new| {
                 board.copy(old, new, oob.kind, cause, after)
             })?;

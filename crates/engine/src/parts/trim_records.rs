@@ -147,6 +147,21 @@ impl TrimRecords {
         Ok((records, recorded, when))
     }
 
+    /// At the end of a recovery: pages that are there were written after their record, and the
+    /// next record must not call them trimmed.
+    pub fn forget_living(&mut self, is_there: impl Fn(Lpn) -> bool) {
+        for word in 0..self.trimmed.len() {
+            let mut bits = self.trimmed[word];
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                if is_there(Lpn(word as u32 * 32 + bit)) {
+                    self.trimmed[word] &= !(1 << bit);
+                }
+            }
+        }
+    }
+
     /// Whether a version programmed as number `sequence` was trimmed after that.
     pub fn is_dead(&self, recorded: &RecordedTrims, lpn: Lpn, sequence: u64) -> bool {
         let (word, bit) = Self::word(lpn);

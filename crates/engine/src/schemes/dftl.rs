@@ -591,6 +591,11 @@ impl Dftl {
             let slot = dftl.map.cmt.insert(lpn, ppn, When::START);
             dftl.map.cmt.change(slot, ppn);
         }
+        let (cmt, translation) = (&dftl.map.cmt, &dftl.map.translation);
+        dftl.map.trims.forget_living(|lpn| match cmt.find(lpn) {
+            Some(slot) => cmt.ppn(slot).is_some(),
+            None => translation.entry(board, lpn).is_some(),
+        });
         if needed <= capacity {
             return Ok((dftl, when));
         }

@@ -144,27 +144,11 @@ impl Scheme for IdealPage {
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = crate::board::nand::geometry::Geometry::new(&config.device);
-        let entry = |structure, bytes, memory| RamUse {
-            structure,
-            bytes,
-            memory,
-        };
+        let entry = |structure, bytes, memory| RamUse { structure, bytes, memory };
         vec![
-            entry(
-                "page_table",
-                u64::from(geometry.logical_pages) * 4,
-                Memory::Dram,
-            ),
-            entry(
-                "valid_counts",
-                u64::from(geometry.blocks()) * 2,
-                Memory::Dram,
-            ),
-            entry(
-                "trim_records",
-                TrimRecords::ram_bytes(&geometry),
-                Memory::Dram,
-            ),
+            entry("page_table", u64::from(geometry.logical_pages) * 4, Memory::Dram),
+            entry("valid_counts", u64::from(geometry.blocks()) * 2, Memory::Dram),
+            entry("trim_records", TrimRecords::ram_bytes(&geometry), Memory::Dram),
         ]
     }
 
@@ -191,16 +175,12 @@ impl Scheme for IdealPage {
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let plane = self.space.place(board.nand(), io.lpn);
-        let ready = self
-            .space
-            .make_room(board, &mut self.map, (plane, Stream::Data), after)?;
+        let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.lookup(io.lpn);
-        let (new, done) = self
-            .space
-            .program(board, plane, Stream::Data, |board, new| {
-                board.program_update(new, old, io, PageKind::Data, ready)
-            })?;
+        let (new, done) = self.space.program(board, plane, Stream::Data, |board, new| {
+            board.program_update(new, old, io, PageKind::Data, ready)
+        })?;
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }
@@ -231,9 +211,7 @@ impl Scheme for IdealPage {
     }
 
     fn locate(&self, _: &Board, lpn: Lpn) -> Location {
-        self.map
-            .lookup(lpn)
-            .map_or(Location::Nowhere, Location::Flash)
+        self.map.lookup(lpn).map_or(Location::Nowhere, Location::Flash)
     }
 
     fn unsettled(&self, _: &Board) -> Unsettled {
@@ -242,10 +220,7 @@ impl Scheme for IdealPage {
 
     fn room(&self) -> Room {
         let (free_blocks, threshold) = self.space.room();
-        Room {
-            free_blocks,
-            threshold,
-        }
+        Room { free_blocks, threshold }
     }
 
     fn power_off(self) -> Self::Survivor {}
@@ -279,7 +254,7 @@ impl Scheme for IdealPage {
             .filter(|(_, (sequence, _))| *sequence > 0)
             .map(|(segment, (_, ppn))| (segment as u32, Ppn(*ppn)))
             .collect();
-        let (trims, recorded, mut when) = TrimRecords::recover(board, &records, scanned)?;
+        let (mut trims, recorded, mut when) = TrimRecords::recover(board, &records, scanned)?;
         let mut table: Vec<u32> = zeroed(geometry.logical_pages as usize);
         for (lpn, &(sequence, ppn)) in newest.iter().enumerate() {
             let dead = trims.is_dead(&recorded, Lpn(lpn as u32), sequence);
@@ -288,18 +263,12 @@ impl Scheme for IdealPage {
                 board.nand_mut().revalidate(Ppn(ppn));
             }
         }
+        trims.forget_living(|lpn| table[lpn.index()] != 0);
         // Step 3: blocks without a valid page are erased, the rest are candidates again.
         let (space, sorted) = PageSpace::recover(board, config, threshold(config), seed, when)?;
         when = sorted;
         let words = zeroed(geometry.entries_per_page() as usize);
-        Ok((
-            IdealPage {
-                space,
-                map: Map { table, trims },
-                words,
-            },
-            when,
-        ))
+        Ok((IdealPage { space, map: Map { table, trims }, words }, when))
     }
 }
 
@@ -307,20 +276,14 @@ impl IdealPage {
     /// Writes the record of one pending segment.
     fn record_trims(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let plane = PlaneId(0);
-        let ready = self
-            .space
-            .make_room(board, &mut self.map, (plane, Stream::Map), after)?;
+        let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Map), after)?;
         let (segment, old) = self.map.trims.next_pending().expect("the caller looked");
-        self.map
-            .trims
-            .fill(segment, board.nand().sequence(), &mut self.words);
+        self.map.trims.fill(segment, board.nand().sequence(), &mut self.words);
         let words = &self.words;
-        let (new, done) = self
-            .space
-            .program(board, plane, Stream::Map, |board, new| {
-                let what = (PageKind::TrimRecord, segment);
-                board.program_payload(new, what, Payload::Words(words), Cause::Trim, ready)
-            })?;
+        let (new, done) = self.space.program(board, plane, Stream::Map, |board, new| {
+            let what = (PageKind::TrimRecord, segment);
+            board.program_payload(new, what, Payload::Words(words), Cause::Trim, ready)
+        })?;
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }

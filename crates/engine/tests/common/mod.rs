@@ -1,6 +1,8 @@
 //! What the tests share: tiny devices, requests, and random workloads.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod variants;
+
 use ftlab_engine::config::Config;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
@@ -11,9 +13,7 @@ use ftlab_engine::ssd::Device;
 pub fn config(pairs: &[(&str, &str)]) -> Config {
     let mut config = Config::default();
     for (key, value) in pairs {
-        config
-            .set(key, value)
-            .unwrap_or_else(|error| panic!("{error}"));
+        config.set(key, value).unwrap_or_else(|error| panic!("{error}"));
     }
     config
 }
@@ -26,9 +26,7 @@ pub fn tiny(scheme: &str, logical_blocks: u64, pairs: &[(&str, &str)]) -> Config
         ("device.over_provisioning", "0.3"),
     ]);
     for (key, value) in pairs {
-        config
-            .set(key, value)
-            .unwrap_or_else(|error| panic!("{error}"));
+        config.set(key, value).unwrap_or_else(|error| panic!("{error}"));
     }
     size(scheme, &mut config, logical_blocks);
     config
@@ -84,12 +82,7 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
                 0..12 => pages(config, Op::Write, page, run),
                 12..17 => pages(config, Op::Read, page, run),
                 17..19 => pages(config, Op::Trim, page, run),
-                _ => Request {
-                    arrival: 0,
-                    op: Op::Flush,
-                    first_sector: 0,
-                    sectors: 0,
-                },
+                _ => Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0 },
             }
         })
         .collect()

@@ -85,6 +85,7 @@ pub struct FaultPlan {
     fail_program_after: Option<u64>,
     fail_erase_after: Option<u64>,
     cut_after: Option<(u64, CutOutcome)>,
+    cut_recovery: Option<(u64, CutOutcome)>,
     power: bool,
 }
 
@@ -104,6 +105,7 @@ impl FaultPlan {
             fail_program_after: None,
             fail_erase_after: None,
             cut_after: None,
+            cut_recovery: None,
             power: true,
         };
         plan.rearm();
@@ -123,6 +125,18 @@ impl FaultPlan {
     pub fn cut_power_after(&mut self, operations: u64, outcome: CutOutcome) {
         self.cut_after = Some((operations, outcome));
         self.rearm();
+    }
+
+    /// Takes back a planned cut that has not happened.
+    pub fn forget_cut(&mut self) {
+        self.cut_after = None;
+        self.cut_recovery = None;
+        self.rearm();
+    }
+
+    /// Cuts the power again at the `operations`-th program or erase after it is back.
+    pub fn cut_recovery_after(&mut self, operations: u64, outcome: CutOutcome) {
+        self.cut_recovery = Some((operations, outcome));
     }
 
     /// Lets the `programs`-th program from now fail (0 = the next one).
@@ -151,7 +165,7 @@ impl FaultPlan {
 
     pub(super) fn power_on(&mut self) {
         self.power = true;
-        self.cut_after = None;
+        self.cut_after = self.cut_recovery.take();
         self.rearm();
     }
 

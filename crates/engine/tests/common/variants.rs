@@ -1,0 +1,56 @@
+//! Settings under which every scheme is tested, beside its defaults.
+
+/// A scheme of the table with settings that change what it does.
+pub struct Variant {
+    /// `name` or `name:preset`.
+    pub scheme: &'static str,
+    /// Settings beside those of the tiny device.
+    pub pairs: &'static [(&'static str, &'static str)],
+    /// Whether completed writes outlive a power cut.
+    pub durable: bool,
+}
+
+const fn durable(
+    scheme: &'static str,
+    pairs: &'static [(&'static str, &'static str)],
+) -> Variant {
+    Variant { scheme, pairs, durable: true }
+}
+
+/// Four cached entries: everything that a cache can do happens all the time.
+const SMALL: (&str, &str) = ("dftl.cmt_entries", "4");
+
+/// The variants. Schemes without one are tested with their defaults.
+pub const VARIANTS: &[Variant] = &[
+    durable("ideal_page", &[]),
+    durable("ideal_page", &[("gc.separate_frontiers", "true")]),
+    durable("ideal_page", &[("gc.mode", "both"), ("io.partial_write", "rmw")]),
+    durable("ideal_page", &[("gc.mode", "idle")]),
+    durable("ideal_page", &[("gc.threshold_mode", "adaptive"), ("gc.threshold_max", "5")]),
+    durable("ideal_page", &[("gc.victim", "cost_benefit")]),
+    durable("ideal_page", &[("gc.victim", "cost_benefit_age")]),
+    durable("ideal_page", &[("gc.victim", "fifo"), ("alloc.policy", "fifo")]),
+    durable("ideal_page", &[("gc.victim", "random"), ("alloc.policy", "lifo")]),
+    durable("ideal_page", &[("gc.victim", "lru")]),
+    durable("ideal_page", &[("gc.victim", "d_choices"), ("gc.choices", "2")]),
+    durable("ideal_page", &[("gc.victim", "windowed_greedy"), ("gc.window", "3")]),
+    durable("ideal_page", &[("nand.enforce_order", "strict")]),
+    durable("dftl", &[SMALL, ("dftl.checkpoint_interval", "64")]),
+    durable("dftl", &[SMALL, ("dftl.checkpoint_interval", "0")]),
+    durable("dftl", &[("dftl.cmt_entries", "24"), ("dftl.checkpoint_interval", "64")]),
+    durable("dftl", &[SMALL, ("dftl.batch_evict", "true"), ("dftl.cmt_policy", "slru")]),
+    durable("dftl", &[SMALL, ("dftl.prefetch", "2"), ("dftl.cmt_policy", "lru")]),
+    durable("dftl", &[SMALL, ("dftl.lazy_copying", "false"), ("dftl.cmt_policy", "lfu")]),
+    durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false")]),
+    durable(
+        "dftl",
+        &[SMALL, ("dftl.write_miss_fetch", "false"), ("dftl.lazy_copying", "false")],
+    ),
+    durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false"), ("io.partial_write", "rmw")]),
+    durable("dftl", &[SMALL, ("gc.mode", "both"), ("dftl.init_map", "written")]),
+    durable("dftl", &[SMALL, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
+    durable("dftl", &[SMALL, ("nand.enforce_order", "strict"), ("dftl.map_read_xfer", "entry")]),
+    durable("dftl:battery", &[SMALL]),
+    durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
+    Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
+];
