@@ -49,6 +49,9 @@ impl Compression {
     }
 }
 
+/// Largest window of a Zstandard frame that is accepted, as a power of two of bytes.
+const WINDOW_LOG_MAX: u32 = 31;
+
 /// Longest magic number above.
 const MAGIC_BYTES: usize = 6;
 
@@ -64,7 +67,10 @@ pub(crate) fn open(stored: Box<dyn Read>) -> io::Result<(Compression, Box<dyn Re
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(stored))),
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(stored))),
         Compression::Zstandard => {
-            Box::new(zstd::stream::read::Decoder::with_buffer(buffered(stored))?)
+            let mut decoder = zstd::stream::read::Decoder::with_buffer(buffered(stored))?;
+            // Archives are made with `zstd --long=31`; the frame says what it needs.
+            decoder.window_log_max(WINDOW_LOG_MAX)?;
+            Box::new(decoder)
         }
         Compression::Xz => {
             Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered(stored)))

@@ -1,4 +1,4 @@
-//! Where a trace's bytes come from: one file, the parts of a folder or of a glob, or standard input.
+//! Where a trace's bytes come from: one file, the parts of a folder or glob, or standard input.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::detect::{self, Detection, Sample};
 use crate::digest::{self, SharedDigest};
 use crate::error::{Result, TraceError, nearest};
+use crate::layout::AddressMap;
 use crate::options::Options;
 use crate::reader::TraceRecords;
 use crate::record::{Place, Record};
+use crate::requests::Requests;
 use crate::source::{Source, Text};
 use crate::summary::Summary;
 use crate::survey::Survey;
@@ -111,6 +113,14 @@ impl Workload {
             },
         };
         Ok(Records { inner })
+    }
+
+    /// The requests that the records become under `map`, from the start.
+    ///
+    /// # Errors
+    /// As [`Self::records`].
+    pub fn requests(&self, map: AddressMap) -> Result<Requests> {
+        Ok(Requests::new(self.records()?, map))
     }
 
     /// Goes through all records once; `extent_bytes` is the extent of dense addressing.

@@ -15,12 +15,14 @@ const CORPUS: &[&str] = &[
     "18446744073709551615,h,0,Read,18446744073709551615,1,1\n1,h,0,Write,0,0,0\n",
     "26.214000\t0\t303574\t1\t0\n78.643000\t0\t55596\t1\t1\n117.964000 0 303581 1 11\n",
     "26214000 0 303574 7 0\n78643005 1 55596 6 1\n938513000 4 264719034 16 0\n",
-    "time_us,op,offset_bytes,size_bytes\n0,read,0,512\n1.5,w,4096,4096\n2,trim,0,512\n3,flush,0,0\n",
+    "time_us,op,offset_bytes,size_bytes\n0,read,0,512\n1.5,w,4096,4096\n2,trim,0,512\n",
+    "3,flush,0,0\n4,flush,0,1\n5,READ,512,1\n",
     "# comment\n\n5,F,,\n6,T,0,99999999999999999999\n0.000000001,r,1,1\r\n",
     "randwrite:bs=4k,span=80%,count=2x,seed=1",
     "randrw:bssplit=4k/60:8k/40,rwmixread=70,random_distribution=zipf:0.99,rate_iops=100",
     "rw:bs=512,offset=1M,span=1M,io_size=8M,iodepth=32",
-    "randread:random_distribution=hotcold:30/70,scatter=0,seq_fraction=0.25,rate_process=poisson,rate_iops=1.5",
+    "randread:random_distribution=hotcold:30/70,scatter=0,seq_fraction=0.25",
+    "randread:rate_process=poisson,rate_iops=1.5,count=0.25x",
     "randtrim:random_distribution=pareto:0.2,count=0.5x,bs=1.5k",
 ];
 

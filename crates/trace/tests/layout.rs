@@ -69,6 +69,24 @@ fn strict_names_the_line_and_the_capacity_needed() {
 }
 
 #[test]
+fn requests_of_a_workload_come_in_order_and_an_error_ends_them() {
+    let files = Files::new();
+    let path = files.write("trace", "0,0,512,w,0.0\n0,767,1024,w,1.0\n0,9000,512,w,2.0\n");
+    let workload = Workload::parse(&path, &Options::default(), 0).unwrap();
+    let dense = AddressMap::new(AddressMode::Dense, 4 * EXTENT, EXTENT, None).unwrap();
+    let mut requests = workload.requests(dense).unwrap();
+    let all: Vec<Request> = requests.by_ref().map(Result::unwrap).collect();
+    assert_eq!(places(&all), [(0, 1), (511, 2), (3 * 256 + 9000 % 256, 1)]);
+    assert_eq!(requests.map_used().counts().records, 3);
+    let strict = AddressMap::new(AddressMode::Strict, 1 << 20, EXTENT, None).unwrap();
+    let mut requests = workload.requests(strict).unwrap();
+    assert!(requests.by_ref().take(2).all(|request| request.is_ok()));
+    let error = requests.next().unwrap().unwrap_err();
+    assert_eq!((error.file(), error.line()), (Some(&*path), Some(3)));
+    assert!(requests.next().is_none());
+}
+
+#[test]
 fn several_units_lie_side_by_side_in_order_of_number() {
     let records = [record(Op::Write, 0, 512, 9), record(Op::Write, 512, 512, 2)];
     let (requests, _) = map(AddressMode::Strict, 4 << 20, &records);

@@ -1,0 +1,6 @@
+//! Decompression, detection, reading, sorting and address layout together.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| ftlab_trace::fuzzing::fuzz_trace(data));

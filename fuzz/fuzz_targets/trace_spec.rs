@@ -1,0 +1,6 @@
+//! The inline spec of synthetic workloads.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| ftlab_trace::fuzzing::fuzz_spec(data));
