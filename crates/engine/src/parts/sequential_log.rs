@@ -196,12 +196,12 @@ impl SequentialLog {
     }
 
     /// A switch needs every page; a partial merge needs a block that takes the missing ones; either
-    /// needs the pages below `next` to have no newer copy in another log block.
+    /// needs the pages below `next` to have no newer copy elsewhere.
     fn kind(board: &Board, engine: &MergeEngine, open: OpenLog, insert: Option<&PageIo>) -> Merge {
         let geometry = board.geometry();
         let newer_elsewhere = (0..open.next).any(|offset| {
-            let copy = engine.logs.get(open.owner.page(geometry, offset));
-            copy.is_some_and(|ppn| geometry.block_of(ppn) != open.block)
+            let newest = engine.newest(board.nand(), open.owner.page(geometry, offset));
+            newest.is_some_and(|ppn| geometry.block_of(ppn) != open.block)
         });
         if newer_elsewhere {
             return Merge::Full;

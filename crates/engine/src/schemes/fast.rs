@@ -43,7 +43,7 @@
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
-use crate::board::nand::state::PageKind;
+use crate::board::nand::state::{OobRead, PageKind};
 use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, Optional, SettingError};
@@ -449,21 +449,21 @@ impl Fast {
         for block in roles.records {
             self.records.resume(board.nand(), block);
         }
-        let mut logs = roles.logs;
-        // The youngest log block that is the beginning of a logical block goes on as SW.
-        let is_sequential =
-            |log: &Survivor| log.newest_data == 0 && log.home.is_some() && log.prefix.is_some();
-        if let Some(place) = logs.iter().rposition(is_sequential) {
-            let log = logs.remove(place);
-            self.sequential =
-                SequentialLog::resumed(log.home.zip(log.prefix).map(|(owner, next)| OpenLog {
-                    block: log.block,
-                    owner,
-                    next,
-                }));
-        }
+        // The rest of a data block whose successor is there: some of its pages are in the successor,
+        // or it was written as a data block itself.
         let (mut leftovers, mut logs): (Vec<_>, Vec<_>) =
-            logs.into_iter().partition(|log| log.home.is_some() && log.newest_data > 0);
+            roles.logs.into_iter().partition(|log| self.is_succeeded(board, log));
+        // The youngest log block that is the beginning of a logical block goes on as SW.
+        let sequential = |log: &Survivor| log.home.is_some() && log.prefix.is_some();
+        if let Some(place) = logs.iter().rposition(sequential) {
+            let log = logs.remove(place);
+            let open = log.home.zip(log.prefix).map(|(owner, next)| OpenLog {
+                block: log.block,
+                owner,
+                next,
+            });
+            self.sequential = SequentialLog::resumed(open);
+        }
         let limit = self.random.free_blocks() as usize;
         while logs.len() > limit {
             let Some(place) = logs.iter().position(|log| log.home.is_some()) else {
@@ -480,6 +480,19 @@ impl Fast {
             self.random.resume(log.block, next);
         }
         leftovers
+    }
+
+    fn is_succeeded(&self, board: &Board, log: &Survivor) -> bool {
+        let Some(lbn) = log.home else {
+            return false;
+        };
+        let geometry = board.geometry();
+        let newer_at_home = (0..geometry.pages_per_block).any(|offset| {
+            let here = board.nand().state().oob(geometry.page(log.block, offset));
+            let home = self.engine.data.newest(board.nand(), lbn.page(geometry, offset));
+            matches!(here, OobRead::Written(_)) && home.is_some()
+        });
+        log.newest_data > 0 || newer_at_home
     }
 
     /// Moves the newest copies out of a block: to their places in the data block where those are
