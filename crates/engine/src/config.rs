@@ -45,17 +45,11 @@ pub enum SettingError {
 impl fmt::Display for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SettingError::UnknownKey {
-                key,
-                nearest: Some(near),
-            } => {
+            SettingError::UnknownKey { key, nearest: Some(near) } => {
                 write!(f, "unknown key `{key}`; the nearest known key is `{near}`")
             }
             SettingError::UnknownKey { key, nearest: None } => {
-                write!(
-                    f,
-                    "unknown key `{key}`; keys are written group.key, for example gc.victim"
-                )
+                write!(f, "unknown key `{key}`; keys are written group.key, for example gc.victim")
             }
             SettingError::BadValue { key, value, legal } => {
                 write!(f, "`{key} = {value}` is not legal; legal: {legal}")
@@ -260,10 +254,7 @@ impl Config {
 
     /// Every setting with value, default, legal range and source.
     pub fn describe(&self) -> Vec<Described> {
-        self.groups()
-            .iter()
-            .flat_map(|(_, group)| group.describe())
-            .collect()
+        self.groups().iter().flat_map(|(_, group)| group.describe()).collect()
     }
 
     /// Sets `group.key` from text; an unknown key names the nearest known one.
@@ -294,7 +285,7 @@ impl Config {
     /// Legality of the settings together, and the limits that arrays depend on.
     pub fn check(&self) -> Result<(), SettingError> {
         let device = &self.device;
-        if device.page_bytes.0 % 512 != 0 || device.page_bytes.0 / 512 > 64 {
+        if !device.page_bytes.0.is_multiple_of(512) || device.page_bytes.0 / 512 > 64 {
             return Err(SettingError::Conflict(format!(
                 "device.page_bytes = {} must be a multiple of 512 and at most 32 KiB",
                 device.page_bytes.0

@@ -39,6 +39,8 @@ pub struct CachedMap {
 }
 
 impl PageOwner for CachedMap {
+    const WRITES_MAP: bool = true;
+
     /// A version that a write without look-up superseded must not be copied: the copy would be
     /// younger than the version that counts. Before that write has reached flash it counts itself.
     fn wants(&mut self, kind: PageKind, logical: u32, old: Ppn) -> bool {
@@ -46,8 +48,8 @@ impl PageOwner for CachedMap {
             return true;
         }
         let Some(slot) = self.cmt.find(Lpn(logical)) else { return true };
-        let superseded = self.cmt.is_unresolved(slot)
-            && self.cmt.ppn(slot).is_some_and(|newest| newest != old);
+        let superseded =
+            self.cmt.is_unresolved(slot) && self.cmt.ppn(slot).is_some_and(|newest| newest != old);
         if superseded {
             self.cmt.set_unresolved(slot, false);
         }

@@ -11,19 +11,85 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::{Oob, OobRead, PageKind};
 use crate::board::when::When;
+use crate::choices;
 use crate::meter::{Cause, Event};
 use crate::parts::checkpoint::Restored;
+use crate::parts::cmt::Cmt;
 use crate::parts::oob_scan::{self, Extent};
 use crate::parts::translation::Translation;
 use crate::parts::trim_records::{RecordedTrims, TrimRecords};
 use crate::units::{BlockId, Lpn, Ppn, pack};
+
+choices! {
+    /// What survives a power cut.
+    pub enum Consistency {
+        /// The directory, in non-volatile memory; changed entries are lost.
+        Gtd = "gtd",
+        /// Nothing; flash tells everything.
+        Replay = "replay",
+        /// Directory and cached entries.
+        Battery = "battery",
+    }
+}
+
+/// What outlives a power cut.
+#[derive(Clone, Debug)]
+pub enum Survivor {
+    /// Nothing but the flash.
+    Nothing,
+    /// The directory; so many changed entries are lost.
+    Gtd {
+        /// The directory.
+        gtd: Vec<u32>,
+        /// Changed entries that only the CMT held.
+        lost: u64,
+    },
+    /// The directory and the changed entries.
+    GtdAndCmt {
+        /// The directory.
+        gtd: Vec<u32>,
+        /// The changed entries.
+        cached: Entries,
+    },
+}
+
+impl Survivor {
+    /// What is left of a map when the power goes.
+    pub fn of(consistency: Consistency, cmt: &Cmt, translation: &Translation) -> Self {
+        let changed = || cmt.slots().filter(|&slot| cmt.is_dirty(slot));
+        let gtd = || translation.gtd().to_vec();
+        match consistency {
+            Consistency::Replay => Survivor::Nothing,
+            Consistency::Gtd => Survivor::Gtd { gtd: gtd(), lost: changed().count() as u64 },
+            Consistency::Battery => {
+                let cached = changed().map(|slot| (cmt.lpn(slot), cmt.ppn(slot))).collect();
+                Survivor::GtdAndCmt { gtd: gtd(), cached }
+            }
+        }
+    }
+
+    /// Finds the map again with the help of what survived.
+    pub fn find_map(self, board: &mut Board, after: When) -> Result<FoundMap, Fault> {
+        match self {
+            Survivor::Nothing => replay(board, after),
+            Survivor::Gtd { gtd, lost } => {
+                board.event(Event::LostMapEntries, lost);
+                from_directory(board, gtd, None, after)
+            }
+            Survivor::GtdAndCmt { gtd, cached } => from_directory(board, gtd, Some(cached), after),
+        }
+    }
+}
+
+/// Map entries: logical page, and physical page or nowhere.
+pub type Entries = Vec<(Lpn, Option<Ppn>)>;
 
 /// A map as found after a power cut.
 pub struct FoundMap {
     /// Directory and translation pages, marked valid.
     pub translation: Translation,
     /// Entries that differ from their translation page.
-    pub changed: Vec<(Lpn, Option<Ppn>)>,
+    pub changed: Entries,
     /// Trims that had been flushed.
     pub trims: TrimRecords,
     /// The checkpoint that was used.
@@ -85,7 +151,7 @@ fn block_ages(board: &mut Board, after: When) -> Result<(BlockAges, When), Fault
 }
 
 /// Recovers from flash alone.
-pub fn replay(board: &mut Board, after: When) -> Result<FoundMap, Fault> {
+fn replay(board: &mut Board, after: When) -> Result<FoundMap, Fault> {
     // Step 1: the first page of every block tells its kind and age.
     let (mut ages, mut when) = block_ages(board, after)?;
     // Step 2: the map blocks; of every translation page and trim record the newest counts. A block
@@ -191,10 +257,10 @@ impl Judge<'_> {
 /// Without the entries (`cached` is none) the map on flash may point to pages that were moved and
 /// erased since. Such entries are dropped here and counted; a device would notice when it next
 /// reads the page, whose out-of-band area names another logical page, so looking is not charged.
-pub fn from_directory(
+fn from_directory(
     board: &mut Board,
     gtd: Vec<u32>,
-    cached: Option<Vec<(Lpn, Option<Ppn>)>>,
+    cached: Option<Entries>,
     after: When,
 ) -> Result<FoundMap, Fault> {
     let (_, when) = block_ages(board, after)?;
@@ -224,7 +290,7 @@ fn read_map(
     mut changed: BTreeMap<Lpn, Option<Ppn>>,
     holds: impl Fn(&Board, Lpn, Ppn) -> bool,
     after: When,
-) -> Result<(Vec<(Lpn, Option<Ppn>)>, When), Fault> {
+) -> Result<(Entries, When), Fault> {
     let mut when = after;
     for part in 0..Translation::pages(board.geometry()) {
         let Some(page) = translation.location(part) else {

@@ -58,6 +58,9 @@ pub struct Moved {
 
 /// Who keeps the map of the pages in the space.
 pub trait PageOwner {
+    /// Whether [`PageOwner::before_erase`] may write a map page for every page moved.
+    const WRITES_MAP: bool;
+
     /// Whether a valid page must be kept; false when the owner knows that it is superseded.
     fn wants(&mut self, _kind: PageKind, _logical: u32, _old: Ppn) -> bool {
         true
@@ -303,8 +306,8 @@ impl PageSpace {
             if self.planes[plane.index()].free.len() >= limit {
                 break;
             }
-            let Some(victim) = self.choose(board, plane) else {
-                if self.planes[plane.index()].free.len() == 0 {
+            let Some(victim) = self.choose_that_fits::<O>(board, plane) else {
+                if self.planes[plane.index()].free.is_empty() {
                     return Err(self.out_of_blocks(board, plane));
                 }
                 break;
@@ -336,7 +339,8 @@ impl PageSpace {
             // Idle time is free, erase cycles are not: a victim must be at least half garbage.
             let victim = self
                 .choose(board, plane)
-                .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block);
+                .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block)
+                .filter(|&block| self.fits::<O>(board.nand(), block));
             if let Some(victim) = victim {
                 board.event(Event::IdleVictims, 1);
                 return self.collect(board, owner, victim, after).map(Some);
@@ -351,6 +355,50 @@ impl PageSpace {
         choice.victim
     }
 
+    /// The policy's victim, unless moving it could use up the last free blocks: then the candidate
+    /// with the fewest valid pages that fits, map blocks first because their pages need no map.
+    fn choose_that_fits<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        plane: PlaneId,
+    ) -> Option<BlockId> {
+        let victim = self.choose(board, plane)?;
+        let nand = board.nand();
+        if self.fits::<O>(nand, victim) {
+            return Some(victim);
+        }
+        let open = |block: BlockId| {
+            self.planes[plane.index()].frontiers.iter().any(|f| f.block == Some(block))
+        };
+        nand.geometry()
+            .blocks_of(plane)
+            .map(BlockId)
+            .filter(|&block| self.stream_of[block.index()] != 0 && !open(block))
+            .filter(|&block| nand.valid_pages(block) < self.pages_per_block)
+            .filter(|&block| self.fits::<O>(nand, block))
+            .min_by_key(|&block| (!self.is_map(block), nand.valid_pages(block)))
+    }
+
+    fn is_map(&self, block: BlockId) -> bool {
+        self.stream_of[block.index()] == Stream::Map as u8 + 1
+    }
+
+    /// Whether the free blocks hold all that collecting `victim` may write.
+    fn fits<O: PageOwner>(&self, nand: &Nand, victim: BlockId) -> bool {
+        let plane = &self.planes[nand.geometry().plane_of_block(victim).index()];
+        let valid = nand.valid_pages(victim);
+        let blocks = |stream: Stream| {
+            let frontier = plane.frontiers[stream as usize];
+            let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
+            valid.saturating_sub(left).div_ceil(self.pages_per_block)
+        };
+        let needed = match self.is_map(victim) {
+            true => blocks(Stream::Map),
+            false => blocks(self.moved_data) + u32::from(O::WRITES_MAP) * blocks(Stream::Map),
+        };
+        needed <= plane.free.len()
+    }
+
     /// Moves every valid page of a victim, lets the owner finish, and erases it.
     fn collect<O: PageOwner>(
         &mut self,
@@ -361,7 +409,7 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let plane = board.geometry().plane_of_block(victim);
         self.planes[plane.index()].victims.removed(victim);
-        let is_map = self.stream_of[victim.index()] == Stream::Map as u8 + 1;
+        let is_map = self.is_map(victim);
         let (stream, cause) =
             if is_map { (Stream::Map, Cause::GcMapBlock) } else { (self.moved_data, Cause::Gc) };
         let mut copied = 0;

@@ -46,7 +46,7 @@ use crate::meter::{Cause, Event};
 use crate::parts::cached_map::CachedMap;
 use crate::parts::checkpoint::Checkpoints;
 use crate::parts::cmt::{CachePolicyKind, Cmt, Slot};
-use crate::parts::map_recovery::{self, FoundMap};
+use crate::parts::map_recovery::{Consistency, FoundMap, Survivor};
 use crate::parts::page_space::{PageSpace, Stream, Threshold};
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
@@ -54,20 +54,8 @@ use crate::request::PageIo;
 use crate::schemes::{
     Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
 };
-use crate::units::{Lpn, Ppn, Tag};
+use crate::units::{Lpn, Tag};
 use crate::{choices, settings};
-
-choices! {
-    /// What survives a power cut.
-    pub enum Consistency {
-        /// The directory, in non-volatile memory; changed entries are lost.
-        Gtd = "gtd",
-        /// Nothing; flash tells everything.
-        Replay = "replay",
-        /// Directory and cached entries.
-        Battery = "battery",
-    }
-}
 
 choices! {
     /// The translation pages of a new device.
@@ -341,17 +329,7 @@ impl Scheme for Dftl {
     }
 
     fn power_off(self) -> Survivor {
-        let cmt = &self.map.cmt;
-        let changed = || cmt.slots().filter(|&slot| cmt.is_dirty(slot));
-        let gtd = self.map.translation.gtd().to_vec();
-        match self.settings.consistency {
-            Consistency::Replay => Survivor::Nothing,
-            Consistency::Gtd => Survivor::Gtd { gtd, lost: changed().count() as u64 },
-            Consistency::Battery => {
-                let cached = changed().map(|slot| (cmt.lpn(slot), cmt.ppn(slot))).collect();
-                Survivor::GtdAndCmt { gtd, cached }
-            }
-        }
+        Survivor::of(self.settings.consistency, &self.map.cmt, &self.map.translation)
     }
 
     fn recover(
@@ -361,39 +339,9 @@ impl Scheme for Dftl {
         survivor: Survivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let found = match survivor {
-            Survivor::Nothing => map_recovery::replay(board, after)?,
-            Survivor::Gtd { gtd, lost } => {
-                board.event(Event::LostMapEntries, lost);
-                map_recovery::from_directory(board, gtd, None, after)?
-            }
-            Survivor::GtdAndCmt { gtd, cached } => {
-                map_recovery::from_directory(board, gtd, Some(cached), after)?
-            }
-        };
+        let found = survivor.find_map(board, after)?;
         Dftl::resume(board, config, seed, found)
     }
-}
-
-/// What outlives a power cut.
-#[derive(Clone, Debug)]
-pub enum Survivor {
-    /// Nothing but the flash.
-    Nothing,
-    /// The directory; so many changed entries are lost.
-    Gtd {
-        /// The directory.
-        gtd: Vec<u32>,
-        /// Changed entries that only the CMT held.
-        lost: u64,
-    },
-    /// The directory and the changed entries.
-    GtdAndCmt {
-        /// The directory.
-        gtd: Vec<u32>,
-        /// The changed entries.
-        cached: Vec<(Lpn, Option<Ppn>)>,
-    },
 }
 
 fn threshold(config: &Config) -> u32 {

@@ -82,6 +82,8 @@ impl Map {
 }
 
 impl PageOwner for Map {
+    const WRITES_MAP: bool = false;
+
     #[inline]
     fn moved(&mut self, _: &mut Board, page: Moved) {
         if page.kind == PageKind::TrimRecord {

@@ -29,10 +29,11 @@ impl Resource {
     /// Books `length` as early as possible at or after `after`; returns the start.
     #[inline]
     fn book(&mut self, after: Nanos, length: Nanos) -> Nanos {
-        if after < self.tail && self.gap_count > 0 {
-            if let Some(start) = self.book_in_gap(after, length) {
-                return start;
-            }
+        if after < self.tail
+            && self.gap_count > 0
+            && let Some(start) = self.book_in_gap(after, length)
+        {
+            return start;
         }
         let start = self.tail.max(after);
         if start > self.tail {
