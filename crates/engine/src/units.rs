@@ -71,3 +71,58 @@ pub fn unpack(stored: u32) -> Option<u32> {
 pub fn zeroed<T: zerocopy::FromZeros>(count: usize) -> Vec<T> {
     T::new_vec_zeroed(count).expect("the address space holds every array of the device")
 }
+
+/// Division by a number that is fixed when the device is built: a multiplication instead of a
+/// division, exact for every 32-bit dividend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Divisor {
+    divisor: u32,
+    /// 2^64 / divisor, rounded up; 0 stands for 2^64 itself (divisor 1).
+    reciprocal: u64,
+}
+
+impl Divisor {
+    /// For division by `divisor`, which is not 0.
+    pub fn new(divisor: u32) -> Self {
+        assert!(divisor > 0, "division by zero");
+        let reciprocal = if divisor == 1 { 0 } else { u64::MAX / u64::from(divisor) + 1 };
+        Divisor { divisor, reciprocal }
+    }
+
+    /// The whole quotient.
+    #[inline]
+    pub fn quotient(self, dividend: u32) -> u32 {
+        if self.reciprocal == 0 {
+            return dividend;
+        }
+        ((u128::from(self.reciprocal) * u128::from(dividend)) >> 64) as u32
+    }
+
+    /// Quotient and remainder.
+    #[inline]
+    pub fn both(self, dividend: u32) -> (u32, u32) {
+        let quotient = self.quotient(dividend);
+        (quotient, dividend - quotient * self.divisor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_division_equals_division() {
+        for divisor in [1, 2, 3, 4, 5, 7, 63, 64, 65, 100, 128, 2112, 65_535, u32::MAX] {
+            let fixed = Divisor::new(divisor);
+            let edges = (0..50).chain((0..50).map(|i| u32::MAX - i));
+            let multiples = (0..20).flat_map(|i| {
+                let product = divisor.wrapping_mul(i * 12_345);
+                [product.wrapping_sub(1), product, product.wrapping_add(1)]
+            });
+            for dividend in edges.chain(multiples) {
+                let expected = (dividend / divisor, dividend % divisor);
+                assert_eq!(fixed.both(dividend), expected, "{dividend} / {divisor}");
+            }
+        }
+    }
+}

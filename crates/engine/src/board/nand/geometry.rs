@@ -5,7 +5,7 @@
 
 use crate::choices;
 use crate::config::DeviceSettings;
-use crate::units::{BlockId, Lpn, PlaneId, Ppn};
+use crate::units::{BlockId, Divisor, Lpn, PlaneId, Ppn};
 
 choices! {
     /// In which order the planes take turns for host writes. The static orders place a logical
@@ -45,6 +45,8 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Exported pages.
     pub logical_pages: u32,
+    by_block: Divisor,
+    by_plane: Divisor,
 }
 
 impl Geometry {
@@ -58,6 +60,8 @@ impl Geometry {
             pages_per_block: device.pages_per_block,
             page_bytes: device.page_bytes.0 as u32,
             logical_pages: device.logical_pages() as u32,
+            by_block: Divisor::new(device.pages_per_block),
+            by_plane: Divisor::new(device.blocks_per_plane),
         }
     }
 
@@ -107,13 +111,13 @@ impl Geometry {
     /// The block that holds a page.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> BlockId {
-        BlockId(ppn.0 / self.pages_per_block)
+        BlockId(self.by_block.quotient(ppn.0))
     }
 
     /// A page's place in its block.
     #[inline]
     pub fn offset_of(&self, ppn: Ppn) -> u32 {
-        ppn.0 % self.pages_per_block
+        self.by_block.both(ppn.0).1
     }
 
     /// The page at `offset` of a block.
@@ -126,7 +130,7 @@ impl Geometry {
     /// The plane that holds a block.
     #[inline]
     pub fn plane_of_block(&self, block: BlockId) -> PlaneId {
-        PlaneId(block.0 / self.blocks_per_plane)
+        PlaneId(self.by_plane.quotient(block.0))
     }
 
     /// The plane that holds a page.
@@ -217,15 +221,14 @@ mod tests {
     use super::*;
 
     fn geometry() -> Geometry {
-        Geometry {
+        Geometry::new(&DeviceSettings {
             channels: 4,
-            dies_per_channel: 2,
-            planes_per_die: 2,
+            dies: 2,
+            planes: 2,
             blocks_per_plane: 8,
             pages_per_block: 4,
-            page_bytes: 2048,
-            logical_pages: 400,
-        }
+            ..DeviceSettings::default()
+        })
     }
 
     #[test]

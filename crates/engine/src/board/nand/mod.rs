@@ -255,10 +255,11 @@ impl Nand {
             let slot = self.fill_slot(payload, done);
             self.sequence += 1;
             self.state.store(ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
+            self.state.note_payload(ppn);
         }
         let result = self.finish_program(meter, verdict, ppn, cause, after);
         if let (true, Payload::Update { old: Some(old), .. }) = (done, payload) {
-            self.state.set_tag(old, 0);
+            self.state.drop_payload(old);
             self.invalidate(old);
         }
         result
@@ -413,21 +414,22 @@ impl Nand {
         Ok(done)
     }
 
+    /// Gives back what the pages of a block still hold.
     fn free_payloads(&mut self, block: BlockId) {
-        let first = self.geometry.page(block, 0);
-        // Blocks are of one kind; one look at the first page spares data blocks the loop, unless
-        // their first page is torn or trim records share the block.
-        for offset in 0..self.state.block(block).top {
-            let ppn = Ppn(first.0 + offset);
-            match self.state.oob(ppn) {
-                OobRead::Written(oob) if oob.kind.is_host_data() => {}
-                OobRead::Written(_) if self.state.tag(ppn).0 > 0 => {
-                    let slot = self.slot_of(ppn);
-                    self.payloads.give_back(slot);
-                }
-                _ => {}
+        let mut offset = 0;
+        while self.state.block(block).payloads > 0 {
+            let ppn = self.geometry.page(block, offset);
+            if self.has_payload(ppn) {
+                self.give_back_payload(ppn);
             }
+            offset += 1;
         }
+    }
+
+    fn give_back_payload(&mut self, ppn: Ppn) {
+        let slot = self.slot_of(ppn);
+        self.payloads.give_back(slot);
+        self.state.drop_payload(ppn);
     }
 
     /// Marks a page as superseded; returns how many valid pages its block keeps.
@@ -435,12 +437,10 @@ impl Nand {
     pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
         law::invalidate(&self.geometry, &self.state, ppn);
         self.clock.write_oob();
-        if let OobRead::Written(oob) = self.state.oob(ppn) {
-            if !oob.kind.is_host_data() && self.state.tag(ppn).0 > 0 {
-                let slot = self.slot_of(ppn);
-                self.payloads.give_back(slot);
-                self.state.set_tag(ppn, 0);
-            }
+        // The block tells without a look at the page, whose record is far away in memory.
+        let block = self.geometry.block_of(ppn);
+        if self.state.block(block).payloads > 0 && self.has_payload(ppn) {
+            self.give_back_payload(ppn);
         }
         self.state.clear_valid(ppn)
     }

@@ -6,7 +6,7 @@
 use zerocopy::FromZeros;
 
 use super::geometry::Geometry;
-use crate::units::{BlockId, Ppn, Tag, zeroed};
+use crate::units::{BlockId, Divisor, Ppn, Tag, zeroed};
 
 /// What a programmed page says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +92,8 @@ pub struct BlockState {
     pub erases_before: u32,
     /// Sequence of the last program in the block, in low 32 bits of the count (for ages only).
     pub last_program: u32,
+    /// Pages that hold a payload (map, checkpoint, trim record) not given back yet.
+    pub payloads: u32,
     /// Whether the block was ever programmed or erased.
     pub touched: bool,
     /// Whether a failed program made it read-only.
@@ -111,6 +113,7 @@ pub struct State {
     /// Sector masks, only kept where partial writes read first.
     masks: Vec<u64>,
     pages_per_block: u32,
+    divide: Divisor,
 }
 
 impl State {
@@ -123,6 +126,7 @@ impl State {
             blocks: zeroed(geometry.blocks() as usize),
             masks: if keep_masks { zeroed(pages) } else { Vec::new() },
             pages_per_block: geometry.pages_per_block,
+            divide: Divisor::new(geometry.pages_per_block),
         }
     }
 
@@ -170,9 +174,17 @@ impl State {
         Tag(self.pages[ppn.index()].tag)
     }
 
+    /// A payload page loses its payload.
     #[inline]
-    pub(super) fn set_tag(&mut self, ppn: Ppn, tag: u32) {
-        self.pages[ppn.index()].tag = tag;
+    pub(super) fn drop_payload(&mut self, ppn: Ppn) {
+        self.pages[ppn.index()].tag = 0;
+        self.blocks[self.divide.quotient(ppn.0) as usize].payloads -= 1;
+    }
+
+    /// A page that was just stored holds a payload.
+    #[inline]
+    pub(super) fn note_payload(&mut self, ppn: Ppn) {
+        self.blocks[self.divide.quotient(ppn.0) as usize].payloads += 1;
     }
 
     /// Sectors of a page that hold data.
@@ -190,14 +202,13 @@ impl State {
 
     #[inline]
     pub(super) fn store(&mut self, ppn: Ppn, oob: Oob, tag: u32) {
-        let block = ppn.0 / self.pages_per_block;
+        let (block, offset) = self.divide.both(ppn.0);
         self.pages[ppn.index()] = PageRecord {
             logical_plus_one: oob.logical + 1,
             tag,
             stamp: oob.sequence << KIND_BITS | oob.kind as u64,
         };
         self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
-        let offset = ppn.0 % self.pages_per_block;
         let state = &mut self.blocks[block as usize];
         state.valid += 1;
         state.programmed += 1;
@@ -219,7 +230,7 @@ impl State {
     #[inline]
     pub(super) fn clear_valid(&mut self, ppn: Ppn) -> u32 {
         self.valid[ppn.index() / 64] &= !(1 << (ppn.0 % 64));
-        let state = &mut self.blocks[(ppn.0 / self.pages_per_block) as usize];
+        let state = &mut self.blocks[self.divide.quotient(ppn.0) as usize];
         state.valid -= 1;
         state.valid
     }
