@@ -1,0 +1,113 @@
+//! FAST under failing programs and erases, under every program order and every variant of its
+//! decision table: nothing is lost, failing blocks are retired, and the end is named.
+
+mod common;
+
+use common::{mixed, open, pages, tiny};
+use ftlab_engine::board::nand::fault::Fault;
+use ftlab_engine::meter::Event;
+use ftlab_engine::request::Op;
+use ftlab_engine::ssd::{Device, DeviceError};
+
+/// Settings that change which blocks can fail.
+const SETTINGS: &[&[(&str, &str)]] = &[
+    &[],
+    &[("nand.enforce_order", "ascending_gaps_ok")],
+    &[("nand.enforce_order", "strict")],
+    &[("fast.log_blocks", "4"), ("fast.victim", "greedy")],
+    &[("fast.sw_gap", "to_rw"), ("fast.sw_rewrite", "to_rw"), ("fast.victim", "round_robin")],
+    &[("fast.first_write", "log"), ("fast.rw_switch_check", "true")],
+    &[("fast.first_write", "log"), ("nand.enforce_order", "strict"), ("fast.sw_gap", "full_merge")],
+    &[("fast.detector", "request_size"), ("fast.log_blocks", "3"), ("io.partial_write", "rmw")],
+    &[("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
+];
+
+/// Serves a mixed workload, auditing the whole device after every request.
+fn serve(
+    pairs: &[(&str, &str)],
+    count: usize,
+    seed: u64,
+    plan: impl FnOnce(&mut dyn Device),
+) -> Box<dyn Device> {
+    let config = tiny("fast", 12, pairs);
+    let mut device = open("fast", &config);
+    device.verify_reads();
+    plan(device.as_mut());
+    for (number, request) in mixed(&config, count, seed).iter().enumerate() {
+        let case = || format!("fast {pairs:?} seed {seed}, request {number}: {request:?}");
+        device.submit(request).unwrap_or_else(|error| panic!("{}: {error}", case()));
+        device.audit().unwrap_or_else(|error| panic!("{}: {error}", case()));
+    }
+    device
+}
+
+#[test]
+fn every_variant_keeps_every_promise_under_random_faults() {
+    for pairs in SETTINGS {
+        for rates in [("0", "0"), ("0.004", "0"), ("0", "0.01"), ("0.004", "0.01")] {
+            let faults = [
+                ("nand.program_failure_rate", rates.0),
+                ("nand.erase_failure_rate", rates.1),
+                ("device.over_provisioning", "4"),
+            ];
+            let all = [*pairs, &faults[..]].concat();
+            let mut retired = 0;
+            for seed in 1..=4 {
+                let device = serve(&all, 1200, seed, |_| {});
+                assert!(device.verified_reads() > 100, "reads were compared");
+                retired += device.board().nand().retired_blocks();
+            }
+            assert_eq!(retired > 0, rates != ("0", "0"), "{all:?}: {retired} blocks retired");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_fails_costs_one_block_and_no_data_wherever_it_happens() {
+    for pairs in SETTINGS {
+        for failing in 0..400 {
+            let device = serve(pairs, 160, 5, |device| {
+                device.board_mut().nand_mut().faults_mut().fail_program_after(failing);
+            });
+            let meter = device.board().meter();
+            if meter.events(Event::ProgramFailures) == 0 {
+                assert!(failing > 150, "{pairs:?}: the workload hardly programmed anything");
+                break;
+            }
+            assert!(device.board().nand().retired_blocks() <= 1, "{pairs:?}, program {failing}");
+        }
+    }
+}
+
+#[test]
+fn an_erase_that_fails_costs_one_block_and_no_data_wherever_it_happens() {
+    for pairs in SETTINGS {
+        for failing in 0..200 {
+            let device = serve(pairs, 160, 6, |device| {
+                device.board_mut().nand_mut().faults_mut().fail_erase_after(failing);
+            });
+            let meter = device.board().meter();
+            if meter.events(Event::EraseFailures) == 0 {
+                assert!(failing > 25, "{pairs:?}: the workload hardly erased anything");
+                break;
+            }
+            assert_eq!(device.board().nand().retired_blocks(), 1, "{pairs:?}, erase {failing}");
+        }
+    }
+}
+
+#[test]
+fn a_device_without_spares_is_worn_out_by_name_and_stays_readable() {
+    let config = tiny("fast", 12, &[("nand.erase_failure_rate", "0.2")]);
+    let mut device = open("fast", &config);
+    device.verify_reads();
+    let fault = mixed(&config, 5000, 3).iter().find_map(|request| device.submit(request).err());
+    let Some(DeviceError::Fault(Fault::WornOut { retired_blocks })) = fault else {
+        panic!("every fifth erase failed, but the device ended with {fault:?}");
+    };
+    assert!(retired_blocks > 2, "{retired_blocks} blocks were retired");
+    let pages_read = config.device.logical_pages();
+    for page in 0..pages_read {
+        device.submit(&pages(&config, Op::Read, page, 1)).expect("what was written is there");
+    }
+}
