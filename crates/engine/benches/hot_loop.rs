@@ -184,6 +184,12 @@ fn scheme(name: &str, gibibytes: u64, writes: u32, pairs: &[(&str, &str)]) -> f6
 }
 
 fn main() {
+    // One scheme alone, for profilers: FTLAB_BENCH_ONLY=dftl.
+    if let Ok(name) = std::env::var("FTLAB_BENCH_ONLY") {
+        let logical = config(4, &[]).device.logical_pages() as u32;
+        scheme(&name, 4, 3 * logical, &[]);
+        return;
+    }
     let full = std::env::var("FTLAB_BENCH").is_ok_and(|size| size == "full");
     let gibibytes = if full { 32 } else { 4 };
     let config = config(gibibytes, &[]);

@@ -133,17 +133,27 @@ pub struct Ssd<S: Scheme> {
 #[derive(Clone, Copy, Debug)]
 struct PageSplit {
     sectors_per_page: u64,
+    /// Logarithm of `sectors_per_page` where it is a power of two, as it nearly always is.
+    shift: Option<u32>,
     all: u64,
     whole_pages: bool,
     capacity: u64,
 }
 
 impl PageSplit {
+    #[inline]
+    fn page_of(&self, sector: u64) -> u64 {
+        match self.shift {
+            Some(shift) => sector >> shift,
+            None => sector / self.sectors_per_page,
+        }
+    }
+
     /// First page and number of pages of a request.
     #[inline]
     fn pages(&self, request: &Request) -> (u32, u32) {
-        let first = request.first_sector / self.sectors_per_page;
-        let last = (request.first_sector + u64::from(request.sectors) - 1) / self.sectors_per_page;
+        let first = self.page_of(request.first_sector);
+        let last = self.page_of(request.first_sector + u64::from(request.sectors) - 1);
         (first as u32, (last - first + 1) as u32)
     }
 
@@ -194,6 +204,9 @@ impl<S: Scheme> Ssd<S> {
             epoch: 0,
             split: PageSplit {
                 sectors_per_page,
+                shift: sectors_per_page
+                    .is_power_of_two()
+                    .then_some(sectors_per_page.trailing_zeros()),
                 all: geometry.all_sectors(),
                 whole_pages: config.io.partial_write == PartialWrite::WholePage,
                 capacity: u64::from(geometry.logical_pages) * sectors_per_page,

@@ -45,6 +45,9 @@ pub struct Windows {
     windows: Vec<Window>,
     width: Nanos,
     used: usize,
+    /// The window of the last completion, and where it starts.
+    present: usize,
+    present_start: Nanos,
     /// Totals at the last completion: host pages, overhead programs, erases.
     seen: (u64, u64, u64),
 }
@@ -55,6 +58,8 @@ impl Windows {
             windows: vec![Window::default(); WINDOWS],
             width: FIRST_WIDTH,
             used: 0,
+            present: 0,
+            present_start: Nanos::MAX,
             seen: (0, 0, 0),
         }
     }
@@ -62,16 +67,16 @@ impl Windows {
     pub(super) fn reset(&mut self) {
         self.windows.fill(Window::default());
         (self.width, self.used, self.seen) = (FIRST_WIDTH, 0, (0, 0, 0));
+        self.present_start = Nanos::MAX;
     }
 
     #[inline]
     pub(super) fn record(&mut self, completion: &Completion, totals: (u64, u64, u64)) {
-        while completion.completed >= self.width * WINDOWS as Nanos {
-            self.widen();
+        // Completions come nearly in order: most fall into the window of the one before.
+        if completion.completed.wrapping_sub(self.present_start) >= self.width {
+            self.find_window(completion.completed);
         }
-        let index = (completion.completed / self.width) as usize;
-        self.used = self.used.max(index + 1);
-        let window = &mut self.windows[index];
+        let window = &mut self.windows[self.present];
         let system = completion.system();
         window.requests += 1;
         window.response_sum += u128::from(system);
@@ -80,6 +85,16 @@ impl Windows {
         window.overhead_programs += totals.1 - self.seen.1;
         window.erases += totals.2 - self.seen.2;
         self.seen = totals;
+    }
+
+    #[cold]
+    fn find_window(&mut self, time: Nanos) {
+        while time >= self.width * WINDOWS as Nanos {
+            self.widen();
+        }
+        self.present = (time / self.width) as usize;
+        self.present_start = self.present as Nanos * self.width;
+        self.used = self.used.max(self.present + 1);
     }
 
     #[cold]

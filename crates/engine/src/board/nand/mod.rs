@@ -151,6 +151,7 @@ impl Nand {
         self.clock.free_from(plane)
     }
 
+    #[inline]
     pub(super) fn read(
         &mut self,
         meter: &mut Meter,
@@ -220,6 +221,7 @@ impl Nand {
         Ok((done, self.state.oob(ppn)))
     }
 
+    #[inline]
     pub(super) fn program(
         &mut self,
         meter: &mut Meter,
@@ -343,6 +345,7 @@ impl Nand {
         self.program(meter, to, page, cause, read)
     }
 
+    #[inline]
     fn finish_program(
         &mut self,
         meter: &mut Meter,
