@@ -6,7 +6,7 @@ mod common;
 use common::{open, pages, tiny};
 use ftlab_engine::board::nand::record::Operation::{self, Erase, Program, Read};
 use ftlab_engine::config::Config;
-use ftlab_engine::meter::Cause::{Host, Merge, Pad};
+use ftlab_engine::meter::Cause::{Host, Merge, Pad, Trim};
 use ftlab_engine::meter::{BlockRole, Event, Meter};
 use ftlab_engine::request::Op;
 use ftlab_engine::schemes::{self, Location};
@@ -559,19 +559,32 @@ fn erases_add_up_to_merges() {
 
 #[test]
 fn flushed_trims_take_a_bounded_number_of_blocks() {
-    let config = tiny("fast", 10, &[]);
+    // Three segments of 4032 pages: three records can be alive.
+    let config = tiny("fast", 3000, &[("device.over_provisioning", "0.01")]);
+    let logical = config.device.logical_pages();
     let mut device = open("fast", &config);
-    for round in 0..500 {
-        let page = round % 40;
+    for page in 0..logical {
         device.submit(&pages(&config, Op::Write, page, 1)).expect("written");
+    }
+    for round in 0..600 {
+        let page = round * 4099 % logical;
         device.submit(&pages(&config, Op::Trim, page, 1)).expect("trimmed");
         device.submit(&pages(&config, Op::Flush, 0, 0)).expect("recorded");
-        device.audit().expect("sound");
+        if round % 50 == 0 {
+            let found = device.audit().expect("sound");
+            assert!(found.valid_other_pages <= 3, "{} records", found.valid_other_pages);
+        }
     }
     let meter = device.board().meter();
-    assert!(meter.erases(BlockRole::Map) > 100, "record blocks are reclaimed");
+    assert_eq!(meter.programs(Trim) - meter.reads(Trim), 600, "a record a flush, and moved ones");
+    assert!(meter.erases(BlockRole::Map) > 140, "record blocks are reclaimed");
     device.power_cycle().expect("recovers");
-    assert!((0..40).all(|page| device.locate(Lpn(page)) == Location::Nowhere), "all trimmed");
+    device.audit().expect("sound");
+    for page in 0..logical {
+        let trimmed = (0..600).any(|round| round * 4099 % logical == page);
+        let found = device.locate(Lpn(page as u32)) == Location::Nowhere;
+        assert_eq!(found, trimmed, "page {page}");
+    }
 }
 
 #[test]

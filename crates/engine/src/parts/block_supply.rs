@@ -137,9 +137,11 @@ impl BlockSupply {
             for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
                 let block = BlockId(number);
                 let known = *board.nand().state().block(block);
+                // A failed program's block that was erased just before the cut is not retired yet.
+                let usable = !known.retired && !known.read_only;
                 if !known.touched && untouched == number + 1 {
                     untouched = number;
-                } else if known.programmed == 0 && !known.retired {
+                } else if known.programmed == 0 && usable {
                     supply.pools[plane as usize].put(board.nand(), block);
                     supply.free += 1;
                 } else if known.valid == 0 && !known.retired {

@@ -10,6 +10,7 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
+use crate::config::ProgramOrder;
 use crate::meter::{BlockRole, Cause, Event};
 use crate::parts::block_supply::Need;
 use crate::parts::data_blocks::{Lbn, accepts};
@@ -210,13 +211,15 @@ impl SequentialLog {
             return Merge::Switch;
         }
         let known = board.nand().state().block(open.block);
+        let ordered = engine.data.order() != ProgramOrder::Off;
         let blocked = (open.next..geometry.pages_per_block).any(|offset| {
             let lpn = open.owner.page(geometry, offset);
             let wanted = insert.is_some_and(|io| io.lpn == lpn)
                 || engine.newest(board.nand(), lpn).is_some();
-            let free = board.nand().state().is_free(geometry.page(open.block, offset));
             // A page that a cut left torn can lie here after recovery.
-            wanted && (known.read_only || !free)
+            let free = board.nand().state().is_free(geometry.page(open.block, offset));
+            let passed = ordered && offset < known.top;
+            wanted && (known.read_only || !free || passed)
         });
         if blocked { Merge::Full } else { Merge::Partial }
     }
