@@ -3,6 +3,7 @@
 //! This crate shows numbers; it neither measures nor estimates any. What a number is called in a
 //! table, on the page and in the CSV is its path in the JSON.
 
+pub mod derive;
 pub mod describe;
 pub mod flatten;
 pub mod format;

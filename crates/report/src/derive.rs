@@ -1,0 +1,487 @@
+//! From counts to a result: everything that is a ratio, a percentile, a mean or a joule.
+//!
+//! The engine counts and derives nothing; this file is the only place where its counts become the
+//! numbers of a result file. What the device cannot know (workload, preparation, wall clock) comes
+//! in as [`RunFacts`].
+
+mod wear;
+
+use std::collections::BTreeMap;
+
+use ftlab_engine::board::energy::flash_energy;
+use ftlab_engine::config::{Described, Shown};
+use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Meter, Window as Counted};
+use ftlab_engine::schemes::{Memory, RamUse as StructureUse, Row};
+use ftlab_engine::ssd::Device;
+use ftlab_engine::units::{Nanos, SECTOR_BYTES};
+use serde_json::{Map, Value};
+
+use crate::result::{
+    ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Energy, Erases, Flash, FlashEnergy, FlashTime,
+    Host, LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
+    RamUse, RunResult, ServiceTime, Stages, SteadyState, WINDOWS_MAX, Wall, Window, Workload,
+};
+
+/// What is known of a run besides its device.
+pub struct RunFacts<'a> {
+    /// The scheme.
+    pub row: &'a Row,
+    /// Name of the scheme as the user wrote it, with its preset.
+    pub scheme: String,
+    /// Version of ftlab.
+    pub version: String,
+    /// What was run.
+    pub workload: Workload,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// How the device was prepared.
+    pub precondition: Precondition,
+    /// Sentences that a reader must see.
+    pub warnings: Vec<String>,
+    /// From the first arrival to the last completion, ns.
+    pub simulated_ns: Nanos,
+    /// Seconds that the measured part took to simulate.
+    pub wall_seconds: f64,
+    /// Largest resident memory of the process, in bytes; runs side by side share it.
+    pub peak_rss_bytes: u64,
+}
+
+/// The result of a run whose audit passed.
+#[must_use]
+pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
+    let board = device.board();
+    let meter = board.meter();
+    let host = host(meter);
+    let flash = flash(meter);
+    let seconds = facts.simulated_ns as f64 / 1e9;
+    let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
+    let waf = |programs: u64| ratio(programs, host.write_pages);
+    RunResult {
+        version: facts.version,
+        scheme: facts.scheme,
+        device: device.config().device.name.clone(),
+        workload: facts.workload,
+        config: configuration(device, facts.row.paper.name),
+        seed: facts.seed,
+        precondition: facts.precondition,
+        steady_state: SteadyState {
+            reached: None,
+            rounds: 0,
+            gc_ran: flash.total_erases > 0,
+            explanation: String::new(),
+        },
+        warnings: facts.warnings,
+        waf: waf(flash.total_programs),
+        waf_by_cause: by_cause(|causes| {
+            waf(causes.iter().map(|&cause| meter.programs(cause)).sum())
+        }),
+        merges: merges(meter),
+        map_cache: map_cache(meter),
+        latency_ns: ByDirection {
+            all: latency(&meter.latency().all()),
+            read: latency(meter.latency().read()),
+            write: latency(meter.latency().write()),
+        },
+        service_time_ns: service_time(device),
+        stages_ns: stages(device),
+        iops: per_second(meter.host().completed as f64),
+        bandwidth_bytes_per_s: per_second((host.bytes_read + host.bytes_written) as f64),
+        simulated_s: seconds,
+        energy_uj: energy(device),
+        ram_bytes: ram_use(&(facts.row.ram_use)(device.config()), device),
+        wear: wear::wear(device, host.bytes_written),
+        events: events(meter),
+        audit: "passed".to_owned(),
+        verified_reads: device.verified_reads(),
+        wall: wall(facts.wall_seconds, facts.peak_rss_bytes, &host, &flash),
+        cdf: ByDirection {
+            all: curve(&meter.latency().all()[0]),
+            read: curve(&meter.latency().read()[0]),
+            write: curve(&meter.latency().write()[0]),
+        },
+        series: series(meter),
+        host,
+        flash,
+        ..RunResult::default()
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// One value per cause that result files name. A cause of the engine that they do not name counts
+/// as `recover`: checkpoints are such work, done so that recovery has less to do.
+fn by_cause<T: Default + Copy>(value: impl Fn(&[Cause]) -> T) -> ByCause<T> {
+    let unnamed: Vec<Cause> =
+        Cause::ALL.iter().copied().filter(|cause| !CAUSE_NAMES.contains(&cause.name())).collect();
+    ByCause::from(CAUSE_NAMES.map(|name| {
+        let mut causes: Vec<Cause> =
+            Cause::ALL.iter().copied().filter(|cause| cause.name() == name).collect();
+        if name == Cause::Recover.name() {
+            causes.extend(&unnamed);
+        }
+        value(&causes)
+    }))
+}
+
+fn host(meter: &Meter) -> Host {
+    let counts = meter.host();
+    Host {
+        read_requests: counts.requests[0],
+        write_requests: counts.requests[1],
+        trim_requests: counts.requests[2],
+        read_pages: counts.pages[0],
+        write_pages: counts.pages[1],
+        bytes_read: counts.sectors[0] * SECTOR_BYTES,
+        bytes_written: counts.sectors[1] * SECTOR_BYTES,
+    }
+}
+
+fn flash(meter: &Meter) -> Flash {
+    let sum = |count: fn(&Meter, Cause) -> u64| {
+        by_cause(|causes| causes.iter().map(|&cause| count(meter, cause)).sum())
+    };
+    Flash {
+        reads: sum(Meter::reads),
+        programs: sum(Meter::programs),
+        erases: Erases {
+            data: meter.erases(BlockRole::Data),
+            map: meter.erases(BlockRole::Map),
+            log: meter.erases(BlockRole::Log),
+        },
+        oob_reads: meter.oob_reads(),
+        total_reads: meter.total_reads(),
+        total_programs: meter.total_programs(),
+        total_erases: meter.total_erases(),
+    }
+}
+
+fn merges(meter: &Meter) -> Merges {
+    let counted = meter.merges();
+    let used = counted.associativity.iter().rposition(|&merges| merges > 0);
+    Merges {
+        switch: counted.switch,
+        partial: counted.partial,
+        full: counted.full,
+        full_data_blocks: counted.full_data_blocks,
+        associativity_histogram: counted.associativity[..used.map_or(0, |last| last + 1)].to_vec(),
+    }
+}
+
+fn map_cache(meter: &Meter) -> MapCache {
+    let lookups = meter.events(Event::MapLookups);
+    let hits = meter.events(Event::MapHits);
+    MapCache {
+        lookups,
+        hits,
+        misses: lookups - hits,
+        hit_ratio: ratio(hits, lookups),
+        evict_clean: meter.events(Event::EvictClean),
+        evict_dirty: meter.events(Event::EvictDirty),
+    }
+}
+
+/// What happened and has no number of its own elsewhere in the result.
+fn events(meter: &Meter) -> BTreeMap<String, u64> {
+    const ELSEWHERE: [Event; 4] =
+        [Event::MapLookups, Event::MapHits, Event::EvictClean, Event::EvictDirty];
+    let named = Event::ALL.iter().filter(|event| !ELSEWHERE.contains(event));
+    let counted = named.map(|&event| (event.name().to_owned(), meter.events(event)));
+    counted.filter(|(_, count)| *count > 0).collect()
+}
+
+fn latency(parts: &[LatencyStatistics; 3]) -> LatencyParts {
+    let [system, device, queue] = parts;
+    LatencyParts { system: summary(system), device: summary(device), queue: summary(queue) }
+}
+
+fn summary(times: &LatencyStatistics) -> LatencySummary {
+    let count = times.count();
+    if count == 0 {
+        return LatencySummary::default();
+    }
+    let (min, max) = times.range();
+    let mean = times.sum() as f64 / count as f64;
+    let variance = times.sum_of_squares() as f64 / count as f64 - mean * mean;
+    LatencySummary {
+        count,
+        min,
+        max,
+        mean,
+        // Equal times can leave a variance just below zero.
+        stddev: if min == max { 0.0 } else { variance.max(0.0).sqrt() },
+        percentile: Percentiles {
+            p50: times.percentile(50.0),
+            p90: times.percentile(90.0),
+            p95: times.percentile(95.0),
+            p99: times.percentile(99.0),
+            p99_9: times.percentile(99.9),
+            p99_99: times.percentile(99.99),
+        },
+    }
+}
+
+/// The cumulative curve, thinned to points that are evenly spread over its fractions; the first
+/// and the last point always stay.
+fn curve(times: &LatencyStatistics) -> Vec<CdfPoint> {
+    let count = times.count();
+    let all = times.cumulative();
+    let step = 1.0 / (CDF_POINTS_MAX - 1) as f64;
+    let mut points: Vec<CdfPoint> = Vec::with_capacity(CDF_POINTS_MAX);
+    for (index, (nanos, seen)) in all.iter().enumerate() {
+        let fraction = *seen as f64 / count as f64;
+        let far = points.last().is_none_or(|(_, before)| fraction - before >= step);
+        if far || index + 1 == all.len() {
+            points.push((*nanos, fraction));
+        }
+    }
+    if points.len() > CDF_POINTS_MAX {
+        points.remove(points.len() - 2);
+    }
+    points
+}
+
+fn service_time(device: &dyn Device) -> ServiceTime {
+    let busy = device.board().nand().clock().service_time();
+    let flash = FlashTime { read: busy.read, program: busy.program, erase: busy.erase };
+    let work = busy.read + busy.program + busy.erase + busy.transfer + busy.controller;
+    ServiceTime {
+        // The controller's time per host page has no key of its own; it is part of the total.
+        total: work + busy.bus_wait,
+        flash,
+        transfer: busy.transfer,
+        bus_wait: busy.bus_wait,
+        ..ServiceTime::default()
+    }
+}
+
+/// Means over all requests; collection and merges are spread over the requests like any other
+/// work. Stages that no part models yet take no time.
+fn stages(device: &dyn Device) -> Stages {
+    let meter = device.board().meter();
+    let busy = device.board().nand().clock().service_time();
+    let queue = &meter.latency().all()[2];
+    let mean = |total: u128, count: u64| {
+        if count == 0 { 0.0 } else { total as f64 / count as f64 }
+    };
+    let requests = meter.host().completed;
+    Stages {
+        driver_queue: mean(queue.sum(), queue.count()),
+        controller: mean(u128::from(busy.controller), requests),
+        flash: mean(u128::from(busy.read + busy.program + busy.erase), requests),
+        channel: mean(u128::from(busy.transfer), requests),
+        ..Stages::default()
+    }
+}
+
+fn energy(device: &dyn Device) -> Energy {
+    let meter = device.board().meter();
+    let counts = (meter.total_reads(), meter.total_programs(), meter.total_erases());
+    let busy = device.board().nand().clock().service_time();
+    let picojoules = flash_energy(&device.config().energy, counts, &busy);
+    let microjoules = |picojoules: u128| picojoules as f64 / 1e6;
+    let flash = FlashEnergy {
+        read: microjoules(picojoules.read),
+        program: microjoules(picojoules.program),
+        erase: microjoules(picojoules.erase),
+    };
+    let total = microjoules(picojoules.read + picojoules.program + picojoules.erase);
+    Energy { flash, total, ..Energy::default() }
+}
+
+fn ram_use(structures: &[StructureUse], device: &dyn Device) -> RamUse {
+    ram_bytes(structures, device.config().device.ram_bytes.0.map(|bytes| bytes.0))
+}
+
+/// Memory by structure and kind; `budget` bounds the controller's SRAM.
+#[must_use]
+pub fn ram_bytes(structures: &[StructureUse], budget: Option<u64>) -> RamUse {
+    let sum = |memory: Memory| {
+        structures.iter().filter(|used| used.memory == memory).map(|used| used.bytes).sum()
+    };
+    let sram: u64 = sum(Memory::Sram);
+    let named = structures.iter().map(|used| {
+        let memory = used.memory.name().to_owned();
+        (used.structure.to_owned(), RamStructure { bytes: used.bytes, memory })
+    });
+    RamUse {
+        structures: named.collect(),
+        sram,
+        dram: sum(Memory::Dram),
+        pcm: sum(Memory::Pcm),
+        host: sum(Memory::Host),
+        total: structures.iter().map(|used| used.bytes).sum(),
+        over_budget: budget.map_or(0, |budget| sram.saturating_sub(budget)),
+    }
+}
+
+fn wall(seconds: f64, peak_rss_bytes: u64, host: &Host, flash: &Flash) -> Wall {
+    let per_second = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
+    Wall {
+        seconds,
+        host_pages_per_second: per_second(host.read_pages + host.write_pages),
+        flash_operations_per_second: per_second(
+            flash.total_reads + flash.total_programs + flash.total_erases,
+        ),
+        peak_rss_bytes,
+    }
+}
+
+fn series(meter: &Meter) -> Vec<Window> {
+    let windows = meter.windows();
+    let width = windows.width();
+    let window = |(index, counted): (usize, &Counted)| Window {
+        t_start_s: (index as u64 * width) as f64 / 1e9,
+        t_end_s: ((index as u64 + 1) * width) as f64 / 1e9,
+        requests: counted.requests,
+        response_ns_mean: match counted.requests {
+            0 => 0.0,
+            requests => counted.response_sum as f64 / requests as f64,
+        },
+        response_ns_max: counted.response_max,
+        host_pages_written: counted.host_pages_written,
+        gc_page_copies: counted.overhead_programs,
+        erases: counted.erases,
+        ..Window::default()
+    };
+    windows.all().iter().take(WINDOWS_MAX).enumerate().map(window).collect()
+}
+
+/// Every shared setting and the scheme's own, nested by group; other schemes' are left out. Sizes
+/// that follow from settings stand beside those of the device.
+fn configuration(device: &dyn Device, scheme: &str) -> Map<String, Value> {
+    let schemes: Vec<&str> = ftlab_engine::schemes::TABLE.iter().map(|row| row.paper.name).collect();
+    let mut groups = Map::new();
+    for Described { key, value, .. } in device.config().describe() {
+        let Some((group, name)) = key.split_once('.') else {
+            continue;
+        };
+        if group != scheme && schemes.contains(&group) {
+            continue;
+        }
+        let settings = groups.entry(group).or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(settings) = settings {
+            settings.insert(name.to_owned(), json(&value));
+        }
+    }
+    let sizes = device.board().geometry();
+    if let Some(Value::Object(settings)) = groups.get_mut("device") {
+        settings.insert("physical_blocks".to_owned(), sizes.blocks().into());
+        settings.insert("physical_pages".to_owned(), sizes.pages().into());
+        settings.insert("logical_pages".to_owned(), sizes.logical_pages.into());
+    }
+    groups
+}
+
+/// A setting's value as JSON: numbers stay numbers, units stay in the text.
+#[must_use]
+pub fn json(value: &Shown) -> Value {
+    match value {
+        Shown::Integer(number) => (*number).into(),
+        Shown::Real(number) => (*number).into(),
+        Shown::Bool(yes) => (*yes).into(),
+        Shown::Text(text) => text.as_str().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_engine::config::Config;
+    use ftlab_engine::request::{Op, Request};
+    use ftlab_engine::schemes::TABLE;
+
+    /// Every scheme, after 40 overwrites of a small device.
+    fn worked_devices() -> Vec<(&'static Row, Box<dyn Device>)> {
+        let mut config = Config::default();
+        config.set("device.over_provisioning", "0.5").unwrap();
+        // Twice: what a scheme needs depends on the capacity.
+        for _ in 0..2 {
+            let needed = TABLE.iter().map(|row| (row.minimum_blocks)(&config)).max().unwrap_or(0);
+            config.device.set_capacity(1 << 20, needed);
+        }
+        let pages = config.device.logical_pages();
+        let open = |row: &'static Row| {
+            let mut device = (row.open)(&config, 1).unwrap();
+            for number in 0..40 * pages {
+                let first_sector = number * 7 % pages * 4;
+                let op = if number % 5 == 0 { Op::Read } else { Op::Write };
+                let arrival = number * 1_000_000;
+                device.submit(&Request { arrival, op, first_sector, sectors: 4 }).unwrap();
+            }
+            (row, device)
+        };
+        TABLE.iter().map(open).collect()
+    }
+
+    fn facts(row: &'static Row) -> RunFacts<'static> {
+        RunFacts {
+            row,
+            scheme: row.paper.name.to_owned(),
+            version: "0".to_owned(),
+            workload: Workload::default(),
+            seed: 1,
+            precondition: Precondition::default(),
+            warnings: Vec::new(),
+            simulated_ns: 2_000_000_000,
+            wall_seconds: 0.5,
+            peak_rss_bytes: 0,
+        }
+    }
+
+    #[test]
+    fn parts_add_up_to_totals_under_every_scheme() {
+        for (row, device) in worked_devices() {
+            let run = derive(device.as_ref(), facts(row));
+            let name = row.paper.name;
+            let sum = |counts: &ByCause<u64>| -> u64 {
+                let json = serde_json::to_value(counts).unwrap();
+                json.as_object().unwrap().values().filter_map(Value::as_u64).sum()
+            };
+            assert_eq!(sum(&run.flash.programs), run.flash.total_programs, "{name}");
+            assert_eq!(sum(&run.flash.reads), run.flash.total_reads, "{name}");
+            assert!(run.flash.total_erases > 0, "{name}: the test must reclaim");
+            let erases = run.flash.erases;
+            assert_eq!(erases.data + erases.map + erases.log, run.flash.total_erases, "{name}");
+            let waf = run.flash.total_programs as f64 / run.host.write_pages as f64;
+            assert_eq!(run.waf, Some(waf), "{name}");
+            let blocks: u64 = run.wear.histogram.iter().map(|bucket| bucket.blocks).sum();
+            let physical = run.config["device"]["physical_blocks"].as_u64().unwrap();
+            assert_eq!(blocks + run.wear.retired_blocks, physical, "{name}");
+            let mean = run.flash.total_erases as f64 / blocks as f64;
+            assert!((run.wear.erase_mean - mean).abs() < 1e-9, "{name}");
+            let counted: u64 = run.series.iter().map(|window| window.requests).sum();
+            assert_eq!(counted, run.host.read_requests + run.host.write_requests, "{name}");
+            let energy = run.energy_uj.flash;
+            let total = energy.read + energy.program + energy.erase;
+            assert!((run.energy_uj.total - total).abs() < 1e-6 * total, "{name}");
+        }
+    }
+
+    #[test]
+    fn curves_ascend_to_one_and_only_this_schemes_settings_are_shown() {
+        for (row, device) in worked_devices() {
+            let run = derive(device.as_ref(), facts(row));
+            let points = &run.cdf.all;
+            assert!(points.len() > 1 && points.len() <= CDF_POINTS_MAX);
+            assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1));
+            assert_eq!(points.last().unwrap().1, 1.0);
+            let own: Vec<&str> = TABLE
+                .iter()
+                .map(|row| row.paper.name)
+                .filter(|name| run.config.contains_key(*name))
+                .collect();
+            assert_eq!(own, [row.paper.name]);
+        }
+    }
+
+    #[test]
+    fn the_budget_bounds_sram_alone() {
+        let used = |structure, bytes, memory| StructureUse { structure, bytes, memory };
+        let structures = [used("cmt", 100, Memory::Sram), used("table", 900, Memory::Dram)];
+        let ram = ram_bytes(&structures, Some(60));
+        assert_eq!((ram.sram, ram.dram, ram.total, ram.over_budget), (100, 900, 1000, 40));
+        assert_eq!(ram_bytes(&structures, None).over_budget, 0);
+    }
+}
