@@ -8,6 +8,7 @@ pub mod cmt;
 pub mod data_blocks;
 pub mod free_pool;
 pub mod log_index;
+pub mod log_recovery;
 pub mod map_recovery;
 pub mod merge_engine;
 pub mod oob_scan;

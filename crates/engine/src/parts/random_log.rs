@@ -118,11 +118,11 @@ impl RandomLog {
         self.blocks.remove(place);
     }
 
-    /// Adds a block found after a power cut, oldest first; the last one goes on being written at
-    /// `next`.
-    pub fn resume(&mut self, block: BlockId, next: u32) {
+    /// Adds a block found after a power cut, oldest first; the last one goes on being written.
+    pub fn resume(&mut self, nand: &Nand, block: BlockId) {
+        let known = nand.state().block(block);
         self.blocks.push_back(block);
-        self.next = next;
+        self.next = if known.read_only { self.pages_per_block } else { known.top };
     }
 
     /// The page that the next append goes to, opening a block if need be.

@@ -43,15 +43,15 @@
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
-use crate::board::nand::state::{OobRead, PageKind};
 use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, Optional, SettingError};
-use crate::meter::{BlockRole, Cause, Event};
+use crate::meter::Event;
 use crate::parts::block_supply::BlockSupply;
 use crate::parts::block_survey::{Roles, Survey, Survivor};
-use crate::parts::data_blocks::{DataBlocks, Lbn, accepts};
+use crate::parts::data_blocks::{DataBlocks, Lbn};
 use crate::parts::log_index::LogIndex;
+use crate::parts::log_recovery;
 use crate::parts::merge_engine::{Absorb, MergeEngine};
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::record_area::RecordArea;
@@ -62,7 +62,7 @@ use crate::schemes::{
     Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
 };
 use crate::settings;
-use crate::units::{BlockId, Lpn, Tag};
+use crate::units::{Lpn, Tag};
 
 choices! {
     /// Row 7: what a gap in the sequential block's stream does.
@@ -335,15 +335,16 @@ impl Scheme for Fast {
         let (survey, trims, scanned) = Survey::take(board, after)?;
         // Step 2: what holds none of them is erased; the rest gets roles.
         let (supply, erased) = BlockSupply::recover(board, config, Survey::role, scanned)?;
-        let mut fast = Fast::format(board, config, 0)?;
-        fast.engine.supply = supply;
-        fast.trims = trims;
         let roles = Survey::roles(board);
-        let leftovers = fast.resume(board, &survey, roles);
+        let mut fast = Fast::format(board, config, 0)?;
+        fast.trims = trims;
+        fast.engine = log_recovery::engine(board, config, supply, &survey, &roles);
+        let leftovers = fast.resume(board, roles);
         // Step 3: interrupted merges are finished.
         let mut done = erased;
-        for leftover in leftovers {
-            done = fast.evacuate(board, leftover, done)?;
+        for block in &leftovers {
+            let (engine, log) = (&mut fast.engine, &mut fast.random);
+            done = log_recovery::evacuate(board, engine, log, block, done)?;
         }
         Ok((fast, done))
     }
@@ -434,25 +435,15 @@ impl Fast {
         Ok(done)
     }
 
-    /// Takes over the blocks found after a power cut; returns those that hold the rest of a data
-    /// block whose successor is known, or are too many for the log.
-    fn resume(&mut self, board: &Board, survey: &Survey, roles: Roles) -> Vec<Survivor> {
-        let geometry = board.geometry();
-        for (lbn, block) in roles.data {
-            self.engine.data.replace(lbn, block);
-        }
-        for (lpn, ppn) in survey.newest() {
-            if self.engine.data.page(geometry, lpn) != Some(ppn) {
-                self.engine.logs.set(lpn, ppn);
-            }
-        }
+    /// Takes over the log and record blocks found after a power cut; returns those that hold the
+    /// rest of a data block whose successor is there, or are too many for the log.
+    fn resume(&mut self, board: &Board, roles: Roles) -> Vec<Survivor> {
         for block in roles.records {
             self.records.resume(board.nand(), block);
         }
-        // The rest of a data block whose successor is there: some of its pages are in the successor,
-        // or it was written as a data block itself.
+        let succeeded = |log: &Survivor| log_recovery::is_succeeded(board, &self.engine, log);
         let (mut leftovers, mut logs): (Vec<_>, Vec<_>) =
-            roles.logs.into_iter().partition(|log| self.is_succeeded(board, log));
+            roles.logs.into_iter().partition(succeeded);
         // The youngest log block that is the beginning of a logical block goes on as SW.
         let sequential = |log: &Survivor| log.home.is_some() && log.prefix.is_some();
         if let Some(place) = logs.iter().rposition(sequential) {
@@ -472,65 +463,8 @@ impl Fast {
             leftovers.push(logs.remove(place));
         }
         for log in logs {
-            let known = board.nand().state().block(log.block);
-            let next = match known.read_only {
-                true => geometry.pages_per_block,
-                false => known.top,
-            };
-            self.random.resume(log.block, next);
+            self.random.resume(board.nand(), log.block);
         }
         leftovers
-    }
-
-    fn is_succeeded(&self, board: &Board, log: &Survivor) -> bool {
-        let Some(lbn) = log.home else {
-            return false;
-        };
-        let geometry = board.geometry();
-        let newer_at_home = (0..geometry.pages_per_block).any(|offset| {
-            let here = board.nand().state().oob(geometry.page(log.block, offset));
-            let home = self.engine.data.newest(board.nand(), lbn.page(geometry, offset));
-            matches!(here, OobRead::Written(_)) && home.is_some()
-        });
-        log.newest_data > 0 || newer_at_home
-    }
-
-    /// Moves the newest copies out of a block: to their places in the data block where those are
-    /// free, to the log otherwise. Then the block is erased.
-    fn evacuate(
-        &mut self,
-        board: &mut Board,
-        leftover: Survivor,
-        after: When,
-    ) -> Result<When, Fault> {
-        let block: BlockId = leftover.block;
-        let lbn = leftover.home.expect("only such blocks are given up");
-        let mut done = after;
-        let mut from = 0;
-        while let Some(old) = board.nand().state().next_valid(block, from) {
-            from = board.geometry().offset_of(old) + 1;
-            let lpn = lbn.page(board.geometry(), from - 1);
-            done = done.join(self.rehouse(board, lpn, after)?);
-        }
-        self.engine.supply.release(board, block, BlockRole::Data, Cause::Recover, done)
-    }
-
-    fn rehouse(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
-        let engine = &mut self.engine;
-        let old = engine.logs.get(lpn).expect("indexed by recovery");
-        let slot = engine.data.page(board.geometry(), lpn);
-        let place = slot.filter(|&ppn| accepts(board.nand(), engine.data.order(), ppn));
-        if let Some(place) = place {
-            match board.copy(old, place, PageKind::Data, Cause::Recover, after) {
-                Ok(done) => {
-                    board.nand_mut().invalidate(old);
-                    engine.logs.take(lpn);
-                    return Ok(done);
-                }
-                Err(Fault::ProgramFailed(_)) => board.event(Event::ProgramFailures, 1),
-                Err(fault) => return Err(fault),
-            }
-        }
-        self.random.append_copy(board, engine, (lpn, old), Cause::Recover, after)
     }
 }

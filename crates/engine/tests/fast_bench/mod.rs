@@ -1,0 +1,96 @@
+//! A small FAST device whose flash operations are recorded, for worked examples.
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use ftlab_engine::board::nand::record::Operation::{self, Program, Read};
+use ftlab_engine::config::Config;
+use ftlab_engine::meter::Cause::Merge;
+use ftlab_engine::meter::{BlockRole, Event, Meter};
+use ftlab_engine::request::Op;
+use ftlab_engine::schemes::Location;
+use ftlab_engine::ssd::Device;
+use ftlab_engine::units::{BlockId, Lpn, Ppn};
+
+use crate::common::{open, pages, tiny};
+
+/// A small device whose operations are recorded.
+pub struct Bench {
+    /// Its settings.
+    pub config: Config,
+    /// The device.
+    pub device: Box<dyn Device>,
+}
+
+impl Bench {
+    /// Ten logical blocks, `filled` of them (from block 1 on) written once, in place.
+    pub fn new(filled: u64, pairs: &[(&str, &str)]) -> Bench {
+        let config = tiny("fast", 10, pairs);
+        let device = open("fast", &config);
+        let mut bench = Bench { config, device };
+        for block in 1..=filled {
+            bench.submit(Op::Write, 4 * block, 4);
+        }
+        bench.device.start_measuring();
+        bench
+    }
+
+    pub fn submit(&mut self, op: Op, first: u64, count: u64) -> Vec<Operation> {
+        self.device.board_mut().nand_mut().record_mut().start();
+        let request = pages(&self.config, op, first, count);
+        self.device.submit(&request).expect("nothing fails here");
+        self.device.audit().expect("the device is sound");
+        self.device.board_mut().nand_mut().record_mut().take()
+    }
+
+    /// Writes single pages, one request each; the operations of all of them.
+    pub fn write(&mut self, lpns: &[u64]) -> Vec<Operation> {
+        lpns.iter().flat_map(|&lpn| self.submit(Op::Write, lpn, 1)).collect()
+    }
+
+    /// Where a page is.
+    pub fn at(&self, lpn: u32) -> Ppn {
+        match self.device.locate(Lpn(lpn)) {
+            Location::Flash(ppn) => ppn,
+            other => panic!("page {lpn} is not on flash: {other:?}"),
+        }
+    }
+
+    /// Where pages are.
+    pub fn all_at<const N: usize>(&self, lpns: [u32; N]) -> [Ppn; N] {
+        lpns.map(|lpn| self.at(lpn))
+    }
+
+    /// The block that a page is in, and its place there.
+    pub fn place(&self, lpn: u32) -> (BlockId, u32) {
+        let geometry = self.device.board().geometry();
+        (geometry.block_of(self.at(lpn)), geometry.offset_of(self.at(lpn)))
+    }
+
+    pub fn block(&self, lpn: u32) -> BlockId {
+        self.place(lpn).0
+    }
+
+    pub fn meter(&self) -> &Meter {
+        self.device.board().meter()
+    }
+
+    pub fn events(&self, event: Event) -> u64 {
+        self.meter().events(event)
+    }
+
+    /// Switch, partial and full merges so far.
+    pub fn merges(&self) -> (u64, u64, u64) {
+        let merges = self.meter().merges();
+        (merges.switch, merges.partial, merges.full)
+    }
+
+    /// Erases of data, log and map blocks so far.
+    pub fn erases(&self) -> (u64, u64, u64) {
+        let role = |role| self.meter().erases(role);
+        (role(BlockRole::Data), role(BlockRole::Log), role(BlockRole::Map))
+    }
+}
+
+/// The copy of one page in a merge.
+pub fn copy(from: Ppn, to: Ppn) -> [Operation; 2] {
+    [Read(from, Merge), Program(to, Merge)]
+}
