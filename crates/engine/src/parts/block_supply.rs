@@ -156,3 +156,45 @@ impl BlockSupply {
         Ok((supply, done))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_planes() -> (Board, BlockSupply) {
+        let mut config = Config::default();
+        for (key, value) in [("device.planes", "2"), ("device.blocks_per_plane", "3")] {
+            config.set(key, value).expect("legal");
+        }
+        let board = Board::new(&config, 1);
+        let supply = BlockSupply::new(&board, &config);
+        (board, supply)
+    }
+
+    #[test]
+    fn a_plane_without_blocks_borrows_and_growth_leaves_the_last_block_to_merges() {
+        let (board, mut supply) = two_planes();
+        let mut planes = Vec::new();
+        for _ in 0..5 {
+            let (block, _) = supply.take(&board, PlaneId(0), Need::Growth, When::START).unwrap();
+            planes.push(board.geometry().plane_of_block(block).0);
+        }
+        assert_eq!(planes, [0, 0, 0, 1, 1]);
+        let refused = supply.take(&board, PlaneId(0), Need::Growth, When::START);
+        assert_eq!(refused, Err(Fault::DeviceFull { free_blocks: 1, candidates: 5 }));
+        assert!(supply.take(&board, PlaneId(0), Need::Merge, When::START).is_ok());
+        assert_eq!(supply.free_blocks(), 0);
+    }
+
+    #[test]
+    fn a_block_of_a_plane_is_ready_only_after_the_last_erase_there() {
+        let (mut board, mut supply) = two_planes();
+        let (block, _) = supply.take(&board, PlaneId(1), Need::Growth, When::START).unwrap();
+        let role = BlockRole::Log;
+        let erased = supply.release(&mut board, block, role, Cause::Merge, When::START).unwrap();
+        assert_eq!(supply.free_blocks(), 6);
+        let (_, here) = supply.take(&board, PlaneId(1), Need::Growth, When::START).unwrap();
+        let (_, there) = supply.take(&board, PlaneId(0), Need::Growth, When::START).unwrap();
+        assert_eq!((here, there), (erased, When::START));
+    }
+}

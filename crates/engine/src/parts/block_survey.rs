@@ -199,3 +199,74 @@ fn survivor(board: &Board, block: BlockId) -> Survivor {
     found.home = found.home.filter(|_| at_home);
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::meter::Cause;
+    use crate::request::{PageIo, RequestShape};
+    use crate::units::Tag;
+    use PageKind::{Data, Log};
+
+    /// Programs pages (block, offset, logical page, kind) in this order and surveys the flash.
+    fn survey(pages: &[(u32, u32, u32, PageKind)]) -> Roles {
+        let mut config = Config::default();
+        for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "16")] {
+            config.set(key, value).expect("legal");
+        }
+        let mut board = Board::new(&config, 1);
+        for &(block, offset, lpn, kind) in pages {
+            let request = RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0 };
+            let (cause, data) = (Cause::Host, Tag(1));
+            let io = PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause, data, request };
+            let ppn = board.geometry().page(BlockId(block), offset);
+            let done = board.program_update(ppn, None, &io, kind, When::START);
+            assert!(done.is_ok(), "nothing fails here");
+        }
+        board.nand_mut().cut_power();
+        board.power_on();
+        let taken = Survey::take(&mut board, When::START);
+        assert!(taken.is_ok(), "nothing fails here");
+        Survey::roles(&board)
+    }
+
+    fn logs(roles: &Roles) -> Vec<u32> {
+        roles.logs.iter().map(|log| log.block.0).collect()
+    }
+
+    const OLD: [(u32, u32, u32, PageKind); 4] =
+        [(0, 0, 4, Data), (0, 1, 5, Data), (0, 2, 6, Data), (0, 3, 7, Data)];
+
+    #[test]
+    fn a_sequential_log_block_is_not_its_owners_data_block() {
+        let roles = survey(&[&OLD[..], &[(1, 0, 4, Log), (1, 1, 5, Log)]].concat());
+        assert_eq!(roles.data, [(Lbn(1), BlockId(0))]);
+        assert_eq!(logs(&roles), [1]);
+        assert_eq!((roles.logs[0].home, roles.logs[0].prefix), (Some(Lbn(1)), Some(2)));
+    }
+
+    #[test]
+    fn a_complete_log_block_is_a_data_block_whatever_its_pages_were_written_as() {
+        let full: Vec<_> = (0..4).map(|offset| (1, offset, 4 + offset, Log)).collect();
+        let roles = survey(&[&OLD[..], &full, &[(2, 0, 4, Log)]].concat());
+        assert_eq!(roles.data, [(Lbn(1), BlockId(1))], "the old block holds nothing any more");
+        assert_eq!(logs(&roles), [2], "the newer log block is the sequential one");
+    }
+
+    #[test]
+    fn the_target_of_an_interrupted_merge_is_the_data_block() {
+        let begun = [(1, 0, 4, Log), (1, 1, 5, Log), (1, 2, 6, Data)];
+        let roles = survey(&[&OLD[..], &begun].concat());
+        assert_eq!(roles.data, [(Lbn(1), BlockId(1))]);
+        assert_eq!(logs(&roles), [0], "the old block keeps page 7 until that is moved");
+    }
+
+    #[test]
+    fn blocks_of_several_logical_blocks_are_log_blocks_the_oldest_first() {
+        let mixed = [(3, 0, 9, Log), (3, 1, 5, Log), (2, 0, 13, Log), (2, 1, 6, Log)];
+        let roles = survey(&[&OLD[..], &mixed].concat());
+        assert_eq!(roles.data, [(Lbn(1), BlockId(0))]);
+        assert_eq!(logs(&roles), [3, 2]);
+    }
+}

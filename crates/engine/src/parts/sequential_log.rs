@@ -224,3 +224,34 @@ impl SequentialLog {
         if blocked { Merge::Full } else { Merge::Partial }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_2_to_7_for_every_offset_owner_and_fill() {
+        let empty = SequentialLog::default();
+        assert_eq!(empty.judge((Lbn(1), 0), true), Some(SequentialRule::Open));
+        assert_eq!(empty.judge((Lbn(1), 0), false), None, "no stream begins here");
+        assert_eq!(empty.judge((Lbn(1), 2), true), None);
+        for next in 1..=4 {
+            let open = OpenLog { block: BlockId(9), owner: Lbn(1), next };
+            let log = SequentialLog::resumed(Some(open));
+            for lbn in [Lbn(1), Lbn(2)] {
+                let start = log.judge((lbn, 0), true);
+                assert_eq!(start, Some(SequentialRule::MergeThenOpen), "rows 3 and 4, any owner");
+            }
+            for offset in 1..4 {
+                let expected = match offset.cmp(&next) {
+                    Ordering::Equal => SequentialRule::Append,
+                    Ordering::Less => SequentialRule::Rewrite,
+                    Ordering::Greater => SequentialRule::Gap,
+                };
+                assert_eq!(log.judge((Lbn(1), offset), true), Some(expected));
+                assert_eq!(log.judge((Lbn(2), offset), true), None, "not the owner");
+            }
+            assert_eq!(log.judge((Lbn(1), 0), false), Some(SequentialRule::Rewrite));
+        }
+    }
+}
