@@ -399,7 +399,11 @@ impl<S: Scheme> Device for Ssd<S> {
         // it really began.
         let serial = self.board.nand().clock().is_serial();
         let admitted = if serial { clock_before } else { admitted };
-        let completion = Completion { arrival: request.arrival, admitted, completed };
+        let completion = Completion {
+            arrival: request.arrival,
+            admitted: admitted - self.epoch,
+            completed: completed - self.epoch,
+        };
         self.outstanding.push(Reverse(completed));
         self.last_completion = self.last_completion.max(completed);
         self.board.meter_mut().complete(request.op, &completion);
