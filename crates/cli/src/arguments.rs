@@ -1,0 +1,237 @@
+//! What may be typed, as clap sees it. What it means is worked out elsewhere: every value that is
+//! more than a flag or a path stays text here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Laboratory for flash translation layers: runs block workloads against simulated SSDs and says
+/// what each scheme costs in time, wear, energy and memory, and why.
+#[derive(Debug, Parser)]
+#[command(name = "ftlab", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 the run failed (audit, device full or worn out), \
+                        2 usage or bad input.")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List what there is: schemes, devices, workloads, trace formats, settings
+    List(ListArguments),
+    /// Look into traces and convert them
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// Run one scheme and print its result
+    Run(RunArguments),
+    /// Run several schemes on the same device and workload and compare them
+    Compare(CompareArguments),
+    /// Bytes of memory by structure, without a run
+    Ram(RamArguments),
+}
+
+/// `ftlab list`.
+#[derive(Debug, Args)]
+pub struct ListArguments {
+    /// What to list
+    pub what: Listing,
+    /// As JSON
+    #[arg(long, conflicts_with = "table")]
+    pub json: bool,
+    /// As a table with every column (schemes: classified as in DFTL 2014, Table 1)
+    #[arg(long)]
+    pub table: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Listing {
+    /// Flash translation layers
+    Schemes,
+    /// Families of schemes
+    Families,
+    /// Victim policies of garbage collection
+    Victims,
+    /// Bundled devices
+    Devices,
+    /// Bundled workloads
+    Workloads,
+    /// Trace formats
+    Formats,
+    /// Settings, with default, legal range and source
+    Keys,
+}
+
+/// `ftlab trace`.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Say what is in a trace, before any run
+    Inspect(InspectArguments),
+    /// Convert a trace to ftlab's CSV (compressed when OUT ends in .gz or .zst)
+    Convert(ConvertArguments),
+}
+
+/// `ftlab trace inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// Trace file, folder or glob of parts, `-`, or inline spec
+    pub file: String,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Count in the pages and erase blocks of this device (default: 4 KiB and 256 KiB)
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub device: Option<String>,
+    /// How the trace is read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+}
+
+/// `ftlab trace convert`.
+#[derive(Debug, Args)]
+pub struct ConvertArguments {
+    /// Trace file, folder or glob of parts, `-`, or inline spec
+    #[arg(value_name = "IN")]
+    pub input: String,
+    /// New file
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// How the trace is read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+}
+
+/// How a trace is read.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Reading the trace")]
+pub struct ReadingArguments {
+    /// Trace format (default: found out from the content)
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// Unit of the time column: ns, filetime, us, ms, s
+    #[arg(long, value_name = "UNIT")]
+    pub time_unit: Option<String>,
+    /// Unit of the size column: bytes, sectors, kib, pages2k, pages4k, pages8k, pages16k
+    #[arg(long, value_name = "UNIT")]
+    pub size_unit: Option<String>,
+    /// Which ASUs, volumes or disks: all, or numbers with commas between them
+    #[arg(long, value_name = "all|N,N", default_value = "all")]
+    pub unit: String,
+    /// Only the first N requests
+    #[arg(long, value_name = "N")]
+    pub head: Option<u64>,
+    /// Backward steps of time up to this are sorted, larger ones are errors
+    #[arg(long, value_name = "DURATION", default_value = "1s")]
+    pub reorder_window: String,
+}
+
+/// The device and its settings.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Device")]
+pub struct DeviceArguments {
+    /// Bundled device, or a TOML file of your own
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub device: String,
+    /// Exported capacity, such as 16GiB; auto: what the workload needs
+    #[arg(long, value_name = "BYTES|auto")]
+    pub capacity: Option<String>,
+    /// Override any setting (see `ftlab list keys`); repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// What every run takes.
+#[derive(Clone, Debug, Args)]
+pub struct SimulationArguments {
+    /// Trace file, folder or glob of parts, `-`, bundled workload, or inline spec such as
+    /// randwrite:bs=4k,span=80%,count=2x
+    #[arg(long, value_name = "WORKLOAD")]
+    pub workload: String,
+    /// The device and its settings.
+    #[command(flatten)]
+    pub device: DeviceArguments,
+    /// How the workload meets the device.
+    #[command(flatten)]
+    pub meeting: MeetingArguments,
+    /// How the trace is read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+}
+
+/// How the workload meets the device.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Run")]
+pub struct MeetingArguments {
+    /// Trace addresses on the device: strict | modulo | dense
+    #[arg(long, value_name = "MODE", default_value = "strict")]
+    pub address: String,
+    /// none | fill | touch | prefix:N | random:Nx, and per scheme: touch,SCHEME=fill
+    #[arg(long, value_name = "MODE", default_value = "none")]
+    pub precondition: String,
+    /// trace | trace:SCALE (0.5 = twice as fast) | asap | closed:DEPTH
+    #[arg(long, value_name = "MODE")]
+    pub timing: Option<String>,
+    /// SRAM of the controller, or as much as another scheme takes: like:SCHEME[.structure]
+    #[arg(long, value_name = "BYTES|like:SCHEME")]
+    pub ram: Option<String>,
+    /// Leave out schemes that need more than --ram
+    #[arg(long)]
+    pub ram_strict: bool,
+    /// Compare every read with what was written last
+    #[arg(long)]
+    pub verify: bool,
+    /// Seed of every random stream (an inline spec has its own)
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `ftlab run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Scheme, with a preset if wanted: dftl, dftl:gtd
+    #[arg(long, value_name = "NAME[:PRESET]")]
+    pub scheme: String,
+    /// What every run takes.
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
+    /// Write the result to this new file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// `ftlab compare`.
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// Schemes with commas between them, all, or family:NAME
+    #[arg(long, value_name = "NAME,NAME,...")]
+    pub schemes: String,
+    /// What every run takes.
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
+    /// New or empty folder for results.json, results.csv and report.html
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Schemes that run side by side (default: as many as cores and memory allow)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+}
+
+/// `ftlab ram`.
+#[derive(Debug, Args)]
+pub struct RamArguments {
+    /// The device and its settings.
+    #[command(flatten)]
+    pub device: DeviceArguments,
+    /// Schemes with commas between them, all, or family:NAME
+    #[arg(long, value_name = "NAME,NAME,...", default_value = "all")]
+    pub schemes: String,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}

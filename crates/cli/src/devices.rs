@@ -1,0 +1,125 @@
+//! Devices: bundled datasheets and files of the user's own.
+
+use std::path::Path;
+
+use ftlab_engine::config::Config;
+
+use crate::failure::{Failure, Outcome};
+use crate::settings_file::SettingsFile;
+
+/// A file that is part of the program.
+pub struct Bundled {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its content.
+    pub text: &'static str,
+}
+
+macro_rules! bundled {
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        &[$( Bundled {
+            name: $name,
+            text: include_str!(concat!("../../../config/", $folder, "/", $name, ".toml")),
+        }, )*]
+    };
+}
+pub(crate) use bundled;
+
+/// Every bundled device: one file in `config/devices`, one name here.
+pub const DEVICES: &[Bundled] =
+    bundled!("devices": "dftl2014", "dftl2014_code", "asplos09", "ssdsim2010");
+
+/// Keys before the first section of a device file.
+const HEAD: &[&str] = &["about", "source"];
+
+/// A device as its file describes it.
+pub struct Device {
+    /// What it is, in a line.
+    pub about: String,
+    /// Where its numbers come from.
+    pub source: String,
+    /// The settings that the file leaves alone have their defaults.
+    pub config: Config,
+}
+
+impl Bundled {
+    /// The device of this file.
+    pub fn device(&self) -> Outcome<Device> {
+        parse(&format!("config/devices/{}.toml", self.name), self.name, self.text)
+    }
+}
+
+/// The device of that name, or of that file: a path has a slash or ends in `.toml`.
+pub fn find(name: &str) -> Outcome<Device> {
+    if is_path(name) {
+        let text = std::fs::read_to_string(name)
+            .map_err(|error| Failure::usage(format!("{name}: cannot be read ({error})")))?;
+        let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+        return parse(name, &stem, &text);
+    }
+    match DEVICES.iter().find(|device| device.name == name) {
+        Some(bundled) => bundled.device(),
+        None => {
+            let names: Vec<&str> = DEVICES.iter().map(|device| device.name).collect();
+            let unknown = Failure::unknown("device", name, &names);
+            Err(Failure::usage(format!("{unknown}, or a path to a .toml file")))
+        }
+    }
+}
+
+/// Does this text name a file of settings rather than something bundled?
+pub fn is_path(name: &str) -> bool {
+    name.ends_with(".toml") || name.contains(['/', '\\'])
+}
+
+fn parse(file: &str, name: &str, text: &str) -> Outcome<Device> {
+    let parsed = SettingsFile::parse(file, text, HEAD)?;
+    let mut config = Config::default();
+    config.device.name = name.to_owned();
+    parsed.apply(&mut config)?;
+    config.check().map_err(|error| Failure::usage(format!("{file}: {error}")))?;
+    let head = |key: &str| parsed.head(key).unwrap_or_default().to_owned();
+    Ok(Device { about: head("about"), source: head("source"), config })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of the files in a folder of `config`, without their extension.
+    pub fn files_in(folder: &str) -> Vec<String> {
+        let folder = format!("{}/../../config/{folder}", env!("CARGO_MANIFEST_DIR"));
+        let entries = std::fs::read_dir(folder).unwrap();
+        let stem = |path: std::path::PathBuf| path.file_stem().unwrap().to_str().unwrap().into();
+        let mut names: Vec<String> = entries.map(|entry| stem(entry.unwrap().path())).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn every_device_file_is_bundled_legal_and_says_where_it_comes_from() {
+        let mut names: Vec<&str> = DEVICES.iter().map(|device| device.name).collect();
+        for bundled in DEVICES {
+            let device = bundled.device().unwrap();
+            assert!(!device.about.is_empty() && !device.source.is_empty(), "{}", bundled.name);
+            assert_eq!(device.config.device.name, bundled.name);
+        }
+        names.sort_unstable();
+        assert_eq!(names, files_in("devices"));
+    }
+
+    #[test]
+    fn the_sizes_are_those_of_the_papers() {
+        let sizes = |name: &str| {
+            let device = find(name).unwrap().config.device;
+            (device.physical_blocks(), device.logical_pages() / 64)
+        };
+        assert_eq!(sizes("dftl2014"), (8448, 8192));
+        assert_eq!(sizes("ssdsim2010").0, 4 * 4 * 4 * 2048);
+        let code = find("dftl2014_code").unwrap().config.timing;
+        assert_eq!((code.read.0 * 4, code.program.0 * 4), (130_900, 405_900));
+        assert_eq!(find("asplos09").unwrap().config.timing.erase.0, 2_000_000);
+        let transfer = find("ssdsim2010").unwrap().config.timing.page_transfer.0;
+        assert_eq!(transfer, 25 * 2112);
+    }
+}

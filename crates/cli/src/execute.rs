@@ -1,0 +1,142 @@
+//! One run: prepare the device, drive the workload through it, audit, derive the result.
+
+use std::time::Instant;
+
+use ftlab_engine::request::{Op, Request};
+use ftlab_engine::ssd::{Device, DeviceError};
+use ftlab_engine::units::Nanos;
+use ftlab_report::derive::{RunFacts, derive};
+use ftlab_report::result::{RunResult, Workload as WorkloadFacts};
+use ftlab_trace::{Description, Workload};
+
+use crate::failure::{Failure, Outcome};
+use crate::footprint::{PageBits, pages};
+use crate::memory::peak_rss_bytes;
+use crate::plan::{Plan, SchemePlan};
+use crate::precondition::Filler;
+use crate::progress::{Bar, Progress};
+use crate::stream::RequestStream;
+use crate::warnings;
+
+/// What driving the workload through the device showed.
+struct Driven {
+    records: u64,
+    footprint_pages: u64,
+    last_completion: Nanos,
+}
+
+/// Runs one scheme.
+pub fn execute(
+    plan: &Plan,
+    run: &SchemePlan,
+    workload: &Workload,
+    progress: &Progress,
+) -> Outcome<RunResult> {
+    let name = &run.chosen.name;
+    let config = &run.chosen.config;
+    let mut device =
+        (run.chosen.row.open)(config, plan.seed).map_err(|error| Failure::from(error).of(name))?;
+    if plan.verify {
+        device.verify_reads();
+    }
+    let mut stream = RequestStream::new(workload.requests(plan.layout.map()?)?);
+    let bar = progress.bar(&format!("{name} (preparing)"), None);
+    let precondition = Filler::new(device.as_mut(), &bar)
+        .prepare(run.mode, plan.seed, plan.footprint.as_ref(), &mut stream)
+        .map_err(|failure| failure.of(name))?;
+    drop(bar);
+    let bar = progress.bar(name, plan.requests_known);
+    let began = Instant::now();
+    let driven =
+        drive(plan, device.as_mut(), &mut stream, &bar).map_err(|failure| failure.of(name))?;
+    let wall_seconds = began.elapsed().as_secs_f64();
+    device
+        .audit()
+        .map_err(|broken| Failure::Run(format!("{name}: the audit did not pass: {broken}")))?;
+    let description = match &plan.description {
+        Some(description) => description.clone(),
+        None => workload.describe()?,
+    };
+    let warnings = warnings::of_run(plan, run, device.as_ref(), &stream, &description);
+    let facts = RunFacts {
+        row: run.chosen.row,
+        scheme: name.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        workload: workload_facts(plan, device.as_ref(), &driven, description),
+        seed: plan.seed,
+        precondition,
+        warnings,
+        simulated_ns: driven.last_completion,
+        wall_seconds,
+        peak_rss_bytes: peak_rss_bytes(),
+    };
+    Ok(derive(device.as_ref(), facts))
+}
+
+fn drive(
+    plan: &Plan,
+    device: &mut dyn Device,
+    stream: &mut RequestStream,
+    bar: &Bar,
+) -> Outcome<Driven> {
+    let page_bytes = plan.layout.page_bytes;
+    let records_before = stream.records_taken();
+    let mut touched = PageBits::new(plan.layout.capacity_bytes / page_bytes);
+    let mut origin = None;
+    let (mut now, mut last_completion): (Nanos, Nanos) = (0, 0);
+    let mut measured = 0u64;
+    while let Some(request) = stream.next_request() {
+        let request = request?;
+        // After a prefix the clock starts with the first measured request.
+        let time = request.arrival - *origin.get_or_insert(request.arrival);
+        now = match plan.timing.arrival(time) {
+            Some(arrival) => arrival,
+            None => now.max(device.next_slot()),
+        };
+        let request = Request { arrival: now, ..request };
+        let completion = device.submit(&request).map_err(device_failure)?;
+        last_completion = last_completion.max(completion.completed);
+        if matches!(request.op, Op::Read | Op::Write) {
+            for page in pages(&request, page_bytes) {
+                touched.insert(page);
+            }
+        }
+        measured += 1;
+        bar.advance()?;
+    }
+    if measured == 0 {
+        return Err(Failure::usage(format!(
+            "nothing is left to measure: --precondition takes all {records_before} requests of \
+             the workload"
+        )));
+    }
+    Ok(Driven {
+        records: stream.records_taken() - records_before,
+        footprint_pages: touched.len(),
+        last_completion,
+    })
+}
+
+fn device_failure(error: DeviceError) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+fn workload_facts(
+    plan: &Plan,
+    device: &dyn Device,
+    driven: &Driven,
+    description: Description,
+) -> WorkloadFacts {
+    let [reads, writes, ..] = device.board().meter().host().requests;
+    let accesses = reads + writes;
+    WorkloadFacts {
+        name: description.name,
+        sha256: description.sha256,
+        requests: driven.records,
+        read_ratio: if accesses == 0 { 0.0 } else { reads as f64 / accesses as f64 },
+        footprint_pages: driven.footprint_pages,
+        synthetic: description.synthetic,
+        prefix: description.head,
+        address: plan.layout.mode.name().to_owned(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Why a command ended without doing what was asked, and the exit code that says so.
+
+use std::fmt;
+
+use ftlab_engine::config::{SettingError, nearest};
+use ftlab_trace::TraceError;
+
+/// Result of every fallible step of a command.
+pub type Outcome<T> = Result<T, Failure>;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// What was typed or read is not legal.
+    Usage(String),
+    /// The run itself failed: audit, device full, device worn out.
+    Run(String),
+    /// Ctrl-C.
+    Interrupted,
+}
+
+impl Failure {
+    /// Bad usage or input.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Failure::Usage(message.into())
+    }
+
+    /// A name that is in no table: the nearest legal name, then all of them.
+    pub fn unknown(what: &str, name: &str, legal: &[&str]) -> Self {
+        let near = match nearest(name, legal.iter().copied()) {
+            Some(near) => format!(" (did you mean '{near}'?)"),
+            None => String::new(),
+        };
+        Failure::Usage(format!("unknown {what} '{name}'{near}; legal: {}", legal.join(", ")))
+    }
+
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Run(_) => 1,
+            Failure::Usage(_) => 2,
+            // What shells report of a program that SIGINT ended.
+            Failure::Interrupted => 130,
+        }
+    }
+
+    /// Names whose failure it is.
+    pub fn of(self, who: &str) -> Self {
+        match self {
+            Failure::Usage(message) => Failure::Usage(format!("{who}: {message}")),
+            Failure::Run(message) => Failure::Run(format!("{who}: {message}")),
+            Failure::Interrupted => Failure::Interrupted,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Usage(message) | Failure::Run(message) => f.write_str(message),
+            Failure::Interrupted => f.write_str("interrupted; nothing was written"),
+        }
+    }
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<SettingError> for Failure {
+    fn from(error: SettingError) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}

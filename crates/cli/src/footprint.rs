@@ -1,0 +1,103 @@
+//! Which logical pages a workload touches: one bit per page, all zero until touched, so that a
+//! large device costs memory only where it is used.
+
+use ftlab_engine::request::{Op, Request};
+use ftlab_engine::units::SECTOR_BYTES;
+
+/// A set of logical pages.
+pub struct PageBits {
+    words: Vec<u64>,
+    count: u64,
+}
+
+impl PageBits {
+    /// No page of `pages`.
+    pub fn new(pages: u64) -> Self {
+        PageBits { words: vec![0; pages.div_ceil(64) as usize], count: 0 }
+    }
+
+    /// Adds a page; true when it is new.
+    #[inline]
+    pub fn insert(&mut self, page: u64) -> bool {
+        let word = &mut self.words[(page / 64) as usize];
+        let bit = 1 << (page % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        self.count += u64::from(new);
+        new
+    }
+
+    /// How many pages there are.
+    pub fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// The pages, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = u64> {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            let bits = (0..64).filter(move |bit| word >> bit & 1 == 1);
+            bits.map(move |bit| index as u64 * 64 + bit)
+        })
+    }
+}
+
+/// First page and first page after a request.
+#[inline]
+pub fn pages(request: &Request, page_bytes: u64) -> std::ops::Range<u64> {
+    let sectors = page_bytes / SECTOR_BYTES;
+    let end = request.first_sector + u64::from(request.sectors);
+    request.first_sector / sectors..end.div_ceil(sectors)
+}
+
+/// What preparing a device must know of the workload.
+pub struct Footprint {
+    /// Pages read or written at all.
+    pub touched: PageBits,
+    /// Pages whose first access is a read.
+    pub read_first: PageBits,
+    page_bytes: u64,
+}
+
+impl Footprint {
+    /// Of no request yet, on a device of `logical_pages`.
+    pub fn new(logical_pages: u64, page_bytes: u64) -> Self {
+        Footprint {
+            touched: PageBits::new(logical_pages),
+            read_first: PageBits::new(logical_pages),
+            page_bytes,
+        }
+    }
+
+    /// Takes note of a request.
+    pub fn note(&mut self, request: &Request) {
+        if !matches!(request.op, Op::Read | Op::Write) {
+            return;
+        }
+        for page in pages(request, self.page_bytes) {
+            if self.touched.insert(page) && request.op == Op::Read {
+                self.read_first.insert(page);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_read_before_they_are_written_are_told_from_the_others() {
+        let mut footprint = Footprint::new(200, 2048);
+        let mut note = |op, first_sector, sectors| {
+            footprint.note(&Request { arrival: 0, op, first_sector, sectors });
+        };
+        note(Op::Write, 3, 2); // pages 0 and 1, both in part
+        note(Op::Read, 4, 8); // pages 1 and 2
+        note(Op::Write, 8, 1); // page 2, read before
+        note(Op::Trim, 400, 8); // trims touch nothing
+        note(Op::Read, 796, 4); // page 199
+        assert_eq!(footprint.touched.iter().collect::<Vec<_>>(), [0, 1, 2, 199]);
+        assert_eq!(footprint.read_first.iter().collect::<Vec<_>>(), [2, 199]);
+        assert_eq!(footprint.touched.len(), 4);
+    }
+}

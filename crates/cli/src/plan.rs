@@ -1,0 +1,341 @@
+//! What was typed, turned into runs: schemes with their settings, sized devices, the workload and
+//! where it lies on the device. Everything that can be refused before a run is refused here.
+
+use std::borrow::Cow;
+
+use ftlab_engine::config::{Bytes, Optional, UnwrittenRead};
+use ftlab_trace::{AddressMap, AddressMode, Description, UnitSpans, Workload};
+
+use crate::arguments::SimulationArguments;
+use crate::devices;
+use crate::failure::{Failure, Outcome};
+use crate::footprint::Footprint;
+use crate::precondition::{Mode, Modes};
+use crate::selection::{self, Chosen};
+use crate::sizing::{self, Capacity};
+use crate::timing::Timing;
+use crate::workloads::WorkloadChoice;
+
+/// One scheme's run.
+pub struct SchemePlan {
+    /// Scheme and settings.
+    pub chosen: Chosen,
+    /// How its device is prepared.
+    pub mode: Mode,
+}
+
+/// Where the workload lies on the device; the same for every scheme.
+pub struct Layout {
+    /// How addresses are turned.
+    pub mode: AddressMode,
+    /// Exported bytes.
+    pub capacity_bytes: u64,
+    /// One erase block.
+    pub extent_bytes: u64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    spans: Option<UnitSpans>,
+}
+
+impl Layout {
+    /// A map at its start.
+    pub fn map(&self) -> Outcome<AddressMap> {
+        let spans = self.spans.as_ref();
+        Ok(AddressMap::new(self.mode, self.capacity_bytes, self.extent_bytes, spans)?)
+    }
+
+    /// Bytes that the workload reaches, where a first pass found out.
+    pub fn needed_bytes(&self) -> Option<u64> {
+        self.spans.as_ref().map(UnitSpans::capacity_bytes)
+    }
+}
+
+/// Everything about the runs but their device state.
+pub struct Plan {
+    /// The runs, in the order asked for.
+    pub runs: Vec<SchemePlan>,
+    /// The workload.
+    pub workload: WorkloadChoice,
+    /// Its name, digest and kind; none for standard input, which must be read first.
+    pub description: Option<Description>,
+    /// Where it lies.
+    pub layout: Layout,
+    /// When requests arrive.
+    pub timing: Timing,
+    /// What preparing must know; none where nothing asks for it.
+    pub footprint: Option<Footprint>,
+    /// Requests, where they were counted or the workload says how many it has.
+    pub requests_known: Option<u64>,
+    /// Seed of the devices.
+    pub seed: u64,
+    /// Compare reads with what was written.
+    pub verify: bool,
+    /// Sentences for every result.
+    pub warnings: Vec<String>,
+}
+
+/// Plans the runs of `schemes`; the workload comes opened, because standard input opens but once.
+pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Workload)> {
+    let meeting = &typed.meeting;
+    let device = devices::find(&typed.device.device)?;
+    let mut chosen = selection::choose(schemes, &device.config, &typed.device.set)?;
+    let capacity = Capacity::parse(typed.device.capacity.as_deref())?;
+    let mode: AddressMode = meeting.address.parse()?;
+    let modes = Modes::parse(&meeting.precondition)?;
+    let choice = WorkloadChoice::new(&typed.workload, &typed.reading)?;
+    refuse_second_passes(&choice, capacity, mode, &modes, &chosen)?;
+
+    let mut first_pass = FirstPass::default();
+    match capacity {
+        Capacity::Device => {}
+        Capacity::Bytes(bytes) => sizing::resize(&mut chosen, bytes)?,
+        Capacity::Auto => {
+            let needed = first_pass.needed_bytes(&choice, mode, extent_bytes(&chosen[0]))?;
+            sizing::resize(&mut chosen, needed)?;
+        }
+    }
+    let mut warnings = Vec::new();
+    let left_out = apply_budget(&mut chosen, typed, capacity)?;
+    warnings.extend(left_out.iter().map(|reason| format!("Left out: {reason}.")));
+    warnings.extend(enlarged(&chosen[0], capacity));
+
+    let device = chosen[0].config.device.clone();
+    let page_bytes = device.page_bytes.0;
+    let capacity_bytes = device.logical_pages() * page_bytes;
+    let workload = choice.open(capacity_bytes)?;
+    let timing = Timing::parse(meeting.timing.as_deref(), workload.closed_loop_depth())?;
+    apply_timing(&mut chosen, timing, &typed.device.set)?;
+    if workload.detection().is_some() && workload.can_be_read_again() {
+        first_pass.survey(&workload, extent_bytes(&chosen[0]))?;
+    }
+    let layout = Layout {
+        mode,
+        capacity_bytes,
+        extent_bytes: extent_bytes(&chosen[0]),
+        page_bytes,
+        spans: first_pass.spans,
+    };
+    let wanted = needs_footprint(&chosen, &modes);
+    let footprint = wanted.then(|| footprint(&workload, &layout)).transpose()?;
+    let description = match workload.can_be_read_again() {
+        true => Some(Description { name: choice.name.clone(), ..workload.describe()? }),
+        false => None,
+    };
+    let with_mode = |chosen: Chosen| SchemePlan { mode: modes.of(&chosen.name), chosen };
+    let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect();
+    refuse_unequal_prefixes(&runs)?;
+    let plan = Plan {
+        requests_known: first_pass.requests.or(workload.requests_known()),
+        workload: choice,
+        description,
+        layout,
+        timing,
+        footprint,
+        seed: meeting.seed,
+        verify: meeting.verify,
+        runs,
+        warnings,
+    };
+    Ok((plan, workload))
+}
+
+/// What a first pass over the workload found.
+#[derive(Default)]
+struct FirstPass {
+    spans: Option<UnitSpans>,
+    requests: Option<u64>,
+}
+
+impl FirstPass {
+    /// Capacity that the workload needs under `mode`.
+    fn needed_bytes(
+        &mut self,
+        choice: &WorkloadChoice,
+        mode: AddressMode,
+        extent_bytes: u64,
+    ) -> Outcome<u64> {
+        let (strict, dense) = self.survey(&choice.open(0)?, extent_bytes)?;
+        let needed = match mode {
+            AddressMode::Strict => strict,
+            AddressMode::Dense => dense,
+            AddressMode::Modulo => {
+                return Err(Failure::usage(
+                    "--capacity auto with --address modulo: folding needs a stated capacity; \
+                     legal: --capacity BYTES, or --address strict or dense",
+                ));
+            }
+        };
+        match needed {
+            0 => Err(Failure::usage("--capacity auto: the workload touches no address")),
+            bytes => Ok(bytes),
+        }
+    }
+
+    fn survey(&mut self, workload: &Workload, extent_bytes: u64) -> Outcome<(u64, u64)> {
+        let survey = workload.survey(extent_bytes)?;
+        let needed = (survey.strict_bytes(), survey.dense_bytes());
+        self.requests = Some(survey.requests);
+        self.spans = Some(survey.spans);
+        Ok(needed)
+    }
+}
+
+fn extent_bytes(chosen: &Chosen) -> u64 {
+    let device = &chosen.config.device;
+    device.page_bytes.0 * u64::from(device.pages_per_block)
+}
+
+/// Must be known before the run: which pages it touches, or reads before it writes them.
+fn needs_footprint(chosen: &[Chosen], modes: &Modes) -> bool {
+    chosen.iter().any(|one| {
+        modes.of(&one.name) == Mode::Touch || one.config.io.unwritten_read == UnwrittenRead::Preload
+    })
+}
+
+fn footprint(workload: &Workload, layout: &Layout) -> Outcome<Footprint> {
+    let logical_pages = layout.capacity_bytes / layout.page_bytes;
+    let mut footprint = Footprint::new(logical_pages, layout.page_bytes);
+    for request in workload.requests(layout.map()?)? {
+        footprint.note(&request?);
+    }
+    Ok(footprint)
+}
+
+/// Standard input is read once; whatever must know the workload beforehand cannot take it.
+fn refuse_second_passes(
+    choice: &WorkloadChoice,
+    capacity: Capacity,
+    mode: AddressMode,
+    modes: &Modes,
+    chosen: &[Chosen],
+) -> Outcome<()> {
+    if !choice.is_standard_input() {
+        return Ok(());
+    }
+    let preload = |one: &Chosen| one.config.io.unwritten_read == UnwrittenRead::Preload;
+    let touch = |one: &Chosen| modes.of(&one.name) == Mode::Touch;
+    let reason: Cow<'static, str> = if chosen.len() > 1 {
+        "every scheme reads the workload from its start".into()
+    } else if capacity == Capacity::Auto {
+        "--capacity auto needs a first pass over the workload to know what it touches".into()
+    } else if mode == AddressMode::Dense {
+        "--address dense needs a first pass over the workload to know its footprint".into()
+    } else if chosen.iter().any(touch) {
+        "--precondition touch needs a first pass over the workload to know its pages".into()
+    } else if chosen.iter().any(preload) {
+        "io.unwritten_read = preload needs a first pass over the workload to know which pages it \
+         reads before it writes them (--set io.unwritten_read=charge_read does not)"
+            .into()
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!(
+        "--workload - (standard input) can be read only once, but {reason}; legal: a file"
+    )))
+}
+
+/// A prefix is taken from the workload: schemes with different ones would measure different runs.
+fn refuse_unequal_prefixes(runs: &[SchemePlan]) -> Outcome<()> {
+    let prefix = |run: &SchemePlan| match run.mode {
+        Mode::Prefix(count) => count,
+        _ => 0,
+    };
+    match runs.iter().all(|run| prefix(run) == prefix(&runs[0])) {
+        true => Ok(()),
+        false => Err(Failure::usage(
+            "--precondition prefix:N must be the same for all schemes, otherwise they would \
+             measure different requests",
+        )),
+    }
+}
+
+/// Bounds the SRAM; returns what was left out and why.
+fn apply_budget(
+    chosen: &mut Vec<Chosen>,
+    typed: &SimulationArguments,
+    capacity: Capacity,
+) -> Outcome<Vec<String>> {
+    let meeting = &typed.meeting;
+    let stated = typed.device.set.iter().any(|text| text.trim().starts_with("device.ram_bytes"));
+    if let Some(text) = &meeting.ram {
+        if stated {
+            return Err(Failure::usage("--ram and --set device.ram_bytes exclude each other"));
+        }
+        let budget = sizing::budget(text, chosen, &typed.device.set)?;
+        for one in chosen.iter_mut() {
+            one.config.device.ram_bytes = Optional(Some(Bytes(budget)));
+        }
+    }
+    for one in chosen.iter() {
+        one.config.check()?;
+        (one.row.check)(&one.config).map_err(|error| Failure::from(error).of(&one.name))?;
+    }
+    let Some(Bytes(budget)) = chosen[0].config.device.ram_bytes.0 else {
+        if meeting.ram_strict {
+            return Err(Failure::usage("--ram-strict needs a budget: --ram BYTES"));
+        }
+        return Ok(Vec::new());
+    };
+    let mut left_out = Vec::new();
+    if meeting.ram_strict {
+        chosen.retain(|one| {
+            let sram = sizing::sram(&(one.row.ram_use)(&one.config));
+            if sram > budget {
+                let name = &one.name;
+                left_out.push(format!(
+                    "{name} takes {sram} bytes of SRAM, --ram allows {budget} (--ram-strict)"
+                ));
+            }
+            sram <= budget
+        });
+        if chosen.is_empty() {
+            return Err(Failure::usage(format!("no scheme is left: {}", left_out.join("; "))));
+        }
+    }
+    // What a scheme needs on flash can follow from its memory.
+    if capacity != Capacity::Device {
+        let device = &chosen[0].config.device;
+        let bytes = device.logical_pages() * device.page_bytes.0;
+        sizing::resize(chosen, bytes)?;
+    }
+    Ok(left_out)
+}
+
+/// Says so when the schemes' needs made a device larger than its over-provisioning.
+fn enlarged(one: &Chosen, capacity: Capacity) -> Option<String> {
+    if capacity == Capacity::Device {
+        return None;
+    }
+    let device = &one.config.device;
+    let mut plain = device.clone();
+    plain.set_capacity(device.logical_pages() * device.page_bytes.0, 0);
+    let (given, asked) = (device.physical_blocks(), plain.physical_blocks());
+    (given > asked).then(|| {
+        let share = (given * u64::from(device.pages_per_block)) as f64
+            / device.logical_pages() as f64
+            - 1.0;
+        format!(
+            "The device has {given} blocks instead of {asked}, because a scheme needs that many: \
+             {:.1} % of spare space instead of the {:.1} % of device.over_provisioning.",
+            100.0 * share,
+            100.0 * device.over_provisioning
+        )
+    })
+}
+
+/// A closed loop is the device's queue depth.
+fn apply_timing(chosen: &mut [Chosen], timing: Timing, overrides: &[String]) -> Outcome<()> {
+    let Timing::ClosedLoop { depth: Some(depth) } = timing else {
+        return Ok(());
+    };
+    if overrides.iter().any(|text| text.trim().starts_with("host.queue_depth")) {
+        return Err(Failure::usage(format!(
+            "a closed loop of {depth} requests and --set host.queue_depth exclude each other; \
+             --timing asap keeps the device's queue depth"
+        )));
+    }
+    for one in chosen {
+        one.config.host.queue_depth = Optional(Some(depth));
+    }
+    Ok(())
+}

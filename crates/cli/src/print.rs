@@ -1,0 +1,47 @@
+//! The only place that writes to the terminal.
+
+use std::io::{self, Write as _};
+
+use comfy_table::{ContentArrangement, Table, presets};
+use serde_json::Value;
+
+use crate::failure::{Failure, Outcome};
+
+/// Writes to standard output. A reader that went away (`| head`) is no error.
+pub fn bytes(bytes: &[u8]) -> Outcome<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Run(format!("standard output cannot be written ({error})")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes text and the end of its last line.
+pub fn text(text: &str) -> Outcome<()> {
+    bytes(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
+}
+
+/// Writes JSON, indented.
+pub fn json(value: &Value) -> Outcome<()> {
+    text(&format!("{value:#}"))
+}
+
+/// Writes rows under a heading, aligned; long lines are left to the terminal.
+pub fn table(heading: &[&str], rows: &[Vec<String>]) -> Outcome<()> {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(heading.iter().copied());
+    for row in rows {
+        table.add_row(row.iter());
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    text(&lines.join("\n"))
+}
+
+/// Says on standard error why the command failed.
+pub fn error(message: &str) {
+    // There is nowhere left to complain when standard error is closed.
+    let _ = writeln!(io::stderr(), "ftlab: {message}");
+}

@@ -1,0 +1,83 @@
+//! Progress on a terminal, nothing elsewhere; and the answer to Ctrl-C.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::failure::{Failure, Outcome};
+
+/// Requests between two looks at the bar and at Ctrl-C.
+const STRIDE: u64 = 4096;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first Ctrl-C ends runs in good order, and the second ends the program.
+pub fn watch_for_interruption() -> Outcome<()> {
+    let handler = || {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(Failure::Interrupted.code()));
+        }
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|error| Failure::Run(format!("Ctrl-C cannot be watched for: {error}")))
+}
+
+/// The bars of all runs.
+pub struct Progress {
+    bars: MultiProgress,
+}
+
+impl Progress {
+    /// Drawn on standard error when that is a terminal and nobody asked for quiet.
+    pub fn new(quiet: bool) -> Self {
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        Progress { bars: MultiProgress::with_draw_target(target) }
+    }
+
+    /// A bar for `length` requests, or one without an end where that is not known.
+    pub fn bar(&self, label: &str, length: Option<u64>) -> Bar {
+        let bar = self.bars.add(length.map_or_else(ProgressBar::no_length, ProgressBar::new));
+        let template = match length {
+            Some(_) => "{prefix:>24} [{bar:30}] {percent:>3} %  {per_sec}, {eta} left",
+            None => "{prefix:>24} {spinner} {human_pos} requests, {per_sec}, {elapsed}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(label.to_owned());
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
+        Bar { bar, pending: Cell::new(0) }
+    }
+}
+
+/// The bar of one run.
+pub struct Bar {
+    bar: ProgressBar,
+    pending: Cell<u64>,
+}
+
+impl Bar {
+    /// One more request is done; an error after Ctrl-C.
+    #[inline]
+    pub fn advance(&self) -> Outcome<()> {
+        let pending = self.pending.get() + 1;
+        if pending < STRIDE {
+            self.pending.set(pending);
+            return Ok(());
+        }
+        self.pending.set(0);
+        self.bar.inc(pending);
+        if STOP.load(Ordering::Relaxed) { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,30 @@
+//! `ftlab run`: one scheme, its table, and its JSON if wanted.
+
+use ftlab_report::writers::Document;
+
+use crate::arguments::RunArguments;
+use crate::execute::execute;
+use crate::failure::{Failure, Outcome};
+use crate::output::{ResultFile, written};
+use crate::plan::plan;
+use crate::print;
+use crate::progress::{Progress, watch_for_interruption};
+
+/// Plans, runs and writes.
+pub fn run(typed: &RunArguments) -> Outcome<()> {
+    let (plan, workload) = plan(&typed.scheme, &typed.simulation)?;
+    let [one] = plan.runs.as_slice() else {
+        return Err(Failure::usage("--scheme takes one scheme; `ftlab compare` takes several"));
+    };
+    let file = typed.json.as_deref().map(ResultFile::claim).transpose()?;
+    watch_for_interruption()?;
+    let progress = Progress::new(typed.simulation.meeting.quiet);
+    let result = execute(&plan, one, &workload, &progress)?;
+    let title = format!("{} on {}", result.scheme, result.device);
+    let document =
+        Document { title: &title, runs: std::slice::from_ref(&result), comparison: false };
+    if let Some(file) = file {
+        file.publish(&written("json", &document)?)?;
+    }
+    print::bytes(&written("text", &document)?)
+}

@@ -1,0 +1,120 @@
+//! Which schemes were chosen: names, presets, `all`, `family:NAME`; and `--set KEY=VALUE`.
+
+use ftlab_engine::config::Config;
+use ftlab_engine::schemes::{self, Family, Row, TABLE};
+
+use crate::failure::{Failure, Outcome};
+
+/// A scheme with the settings that it will run under.
+#[derive(Clone)]
+pub struct Chosen {
+    /// As the user wrote it, preset included.
+    pub name: String,
+    /// Its row of the table.
+    pub row: &'static Row,
+    /// Device, preset and overrides together.
+    pub config: Config,
+}
+
+/// The schemes that `text` names, each once, with `device` and `overrides` applied.
+pub fn choose(text: &str, device: &Config, overrides: &[String]) -> Outcome<Vec<Chosen>> {
+    let overrides = parse_overrides(overrides)?;
+    let mut names: Vec<String> = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        for name in expand(part)? {
+            if names.contains(&name) {
+                return Err(Failure::usage(format!("scheme '{name}' is named twice")));
+            }
+            names.push(name);
+        }
+    }
+    let mut chosen = Vec::with_capacity(names.len());
+    for name in names {
+        let (row, preset) = schemes::find(&name)?;
+        let mut config = device.clone();
+        for (key, value) in preset {
+            config.set(key, value)?;
+        }
+        for (key, value) in &overrides {
+            config.set(key, value)?;
+        }
+        chosen.push(Chosen { name, row, config });
+    }
+    refuse_idle_overrides(&overrides, &chosen)?;
+    Ok(chosen)
+}
+
+fn expand(part: &str) -> Outcome<Vec<String>> {
+    let of = |keep: &dyn Fn(&Row) -> bool| {
+        TABLE.iter().filter(|row| keep(row)).map(|row| row.paper.name.to_owned()).collect()
+    };
+    if part == "all" {
+        return Ok(of(&|_| true));
+    }
+    let Some(name) = part.strip_prefix("family:") else {
+        return Ok(vec![part.to_owned()]);
+    };
+    let names: Vec<&str> = Family::ALL.iter().map(|(_, name)| *name).collect();
+    let Some((family, _)) = Family::ALL.iter().find(|(_, known)| *known == name) else {
+        return Err(Failure::unknown("family", name, &names));
+    };
+    let members: Vec<String> = of(&|row| row.paper.family == *family);
+    match members.is_empty() {
+        true => Err(Failure::usage(format!("no scheme of the family '{name}' exists yet"))),
+        false => Ok(members),
+    }
+}
+
+fn parse_overrides(overrides: &[String]) -> Outcome<Vec<(String, String)>> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((key, value)) => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        None => Err(Failure::usage(format!("--set '{text}' has no value; legal: KEY=VALUE"))),
+    };
+    overrides.iter().map(pair).collect()
+}
+
+/// A setting of a scheme that does not run would be ignored in silence.
+fn refuse_idle_overrides(overrides: &[(String, String)], chosen: &[Chosen]) -> Outcome<()> {
+    for (key, _) in overrides {
+        let group = key.split('.').next().unwrap_or_default();
+        let is_scheme = TABLE.iter().any(|row| row.paper.name == group);
+        if is_scheme && chosen.iter().all(|one| one.row.paper.name != group) {
+            return Err(Failure::usage(format!(
+                "--set {key} has no effect: {group} is not among the schemes"
+            )));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let chosen = choose(text, &Config::default(), &[]).unwrap();
+        chosen.into_iter().map(|one| one.name).collect()
+    }
+
+    #[test]
+    fn all_is_the_table_and_a_family_is_a_part_of_it() {
+        let table: Vec<&str> = TABLE.iter().map(|row| row.paper.name).collect();
+        assert_eq!(names("all"), table);
+        assert_eq!(names("family:page"), ["ideal_page"]);
+        assert_eq!(names("dftl:gtd, dftl"), ["dftl:gtd", "dftl"]);
+    }
+
+    #[test]
+    fn bad_choices_say_what_is_legal() {
+        let refusal = |text: &str, set: &[&str]| {
+            let set: Vec<String> = set.iter().map(|&text| text.to_owned()).collect();
+            choose(text, &Config::default(), &set).err().unwrap().to_string()
+        };
+        assert!(refusal("dfttl", &[]).contains("nearest: dftl"));
+        assert!(refusal("family:pages", &[]).contains("'page'"));
+        assert!(refusal("dftl,all", &[]).contains("twice"));
+        assert!(refusal("dftl", &["gc.victm=fifo"]).contains("gc.victim"));
+        assert!(refusal("dftl", &["gc.victim"]).contains("KEY=VALUE"));
+        assert!(refusal("dftl", &["ideal_page.gc_low=4"]).contains("not among the schemes"));
+    }
+}

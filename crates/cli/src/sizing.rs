@@ -1,0 +1,158 @@
+//! How large the device is, and how much memory its controller has.
+//!
+//! All compared schemes get the same physical and logical capacity: over-provisioning as set, yet
+//! as many blocks as the scheme that needs most.
+
+use ftlab_engine::config::{Bytes, Optional, Value};
+use ftlab_engine::schemes::{Memory, RamUse};
+
+use crate::failure::{Failure, Outcome};
+use crate::selection::{self, Chosen};
+
+/// `--capacity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capacity {
+    /// As the device file says.
+    Device,
+    /// This many bytes exported.
+    Bytes(u64),
+    /// What the workload needs.
+    Auto,
+}
+
+impl Capacity {
+    /// Reads the option.
+    pub fn parse(text: Option<&str>) -> Outcome<Self> {
+        match text {
+            None => Ok(Capacity::Device),
+            Some("auto") => Ok(Capacity::Auto),
+            Some(text) => Ok(Capacity::Bytes(bytes("--capacity", text)?)),
+        }
+    }
+}
+
+/// A size of at least one byte.
+pub fn bytes(flag: &str, text: &str) -> Outcome<u64> {
+    match Bytes::parse(text).filter(|bytes| bytes.0 > 0) {
+        Some(bytes) => Ok(bytes.0),
+        None => Err(Failure::usage(format!(
+            "{flag} '{text}' is not legal; legal: {}, above 0",
+            Bytes::legal()
+        ))),
+    }
+}
+
+/// Sizes the devices of all schemes alike for `exported` bytes.
+pub fn resize(chosen: &mut [Chosen], exported: u64) -> Outcome<()> {
+    let Some(device) = chosen.first().map(|one| &one.config.device) else {
+        return Ok(());
+    };
+    let most = (u64::from(u32::MAX) as f64 / (1.0 + device.over_provisioning)) as u64;
+    let pages = exported.div_ceil(device.page_bytes.0);
+    if pages > most {
+        return Err(Failure::usage(format!(
+            "a capacity of {exported} bytes is too large: with pages of {} bytes and \
+             device.over_provisioning = {} at most {} bytes are possible; use larger pages",
+            device.page_bytes.0,
+            device.over_provisioning,
+            most * device.page_bytes.0
+        )));
+    }
+    // What a scheme needs can grow with the device that it is given.
+    const ROUNDS: usize = 16;
+    let mut needed = 0;
+    for _ in 0..ROUNDS {
+        for one in chosen.iter_mut() {
+            one.config.device.set_capacity(exported, needed);
+            one.config.check()?;
+        }
+        let wanted = chosen.iter().map(|one| (one.row.minimum_blocks)(&one.config)).max();
+        let wanted = wanted.unwrap_or(0);
+        if wanted <= chosen[0].config.device.physical_blocks() {
+            return Ok(());
+        }
+        needed = wanted;
+    }
+    Err(Failure::usage(format!(
+        "no device of {exported} bytes satisfies the schemes: they need {needed} blocks and more"
+    )))
+}
+
+/// SRAM that `structures` take.
+pub fn sram(structures: &[RamUse]) -> u64 {
+    structures.iter().filter(|used| used.memory == Memory::Sram).map(|used| used.bytes).sum()
+}
+
+/// The budget that `--ram` names, for devices that are sized already.
+pub fn budget(text: &str, chosen: &[Chosen], overrides: &[String]) -> Outcome<u64> {
+    let Some(like) = text.strip_prefix("like:") else {
+        return bytes("--ram", text);
+    };
+    let (name, structure) = match like.split_once('.') {
+        Some((name, structure)) => (name, Some(structure)),
+        None => (like, None),
+    };
+    // The model runs under the same device, but need not be among those that run: overrides of
+    // other schemes do not concern it.
+    let own = |text: &&String| {
+        let group = text.split('.').next().unwrap_or_default();
+        group == name || ftlab_engine::schemes::TABLE.iter().all(|row| row.paper.name != group)
+    };
+    let overrides: Vec<String> = overrides.iter().filter(own).cloned().collect();
+    let mut device = chosen[0].config.clone();
+    device.device.ram_bytes = Optional(None);
+    let model = selection::choose(name, &device, &overrides)?.remove(0);
+    let structures = (model.row.ram_use)(&model.config);
+    let found = match structure {
+        None => sram(&structures),
+        Some(wanted) => {
+            let names: Vec<&str> = structures.iter().map(|used| used.structure).collect();
+            let used = structures.iter().find(|used| used.structure == wanted);
+            used.ok_or_else(|| Failure::unknown(&format!("structure of {name}"), wanted, &names))?
+                .bytes
+        }
+    };
+    match found {
+        0 => Err(Failure::usage(format!("--ram {text}: {like} takes no SRAM; legal: bytes"))),
+        bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_engine::config::Config;
+
+    #[test]
+    fn schemes_that_need_more_blocks_enlarge_the_device_of_all() {
+        let mut chosen = selection::choose("all", &Config::default(), &[]).unwrap();
+        resize(&mut chosen, 1 << 20).unwrap();
+        let blocks: Vec<u64> =
+            chosen.iter().map(|one| one.config.device.physical_blocks()).collect();
+        assert!(blocks.iter().all(|count| *count == blocks[0]), "{blocks:?}");
+        for one in &chosen {
+            assert!((one.row.minimum_blocks)(&one.config) <= blocks[0], "{}", one.name);
+            assert_eq!(one.config.device.logical_pages(), 512, "{}", one.name);
+        }
+    }
+
+    #[test]
+    fn capacities_beyond_32_bit_page_numbers_are_refused_with_the_limit() {
+        let mut chosen = selection::choose("ideal_page", &Config::default(), &[]).unwrap();
+        let refusal = resize(&mut chosen, 1 << 60).unwrap_err().to_string();
+        assert!(refusal.contains("at most") && refusal.contains("larger pages"), "{refusal}");
+        resize(&mut chosen, 1 << 40).unwrap();
+    }
+
+    #[test]
+    fn a_budget_can_follow_another_scheme() {
+        let chosen = selection::choose("ideal_page", &Config::default(), &[]).unwrap();
+        let cmt = budget("like:dftl.cmt", &chosen, &[]).unwrap();
+        assert_eq!(cmt, 8192 * 4);
+        let smaller = ["dftl.cmt_entries=100".to_owned()];
+        assert_eq!(budget("like:dftl.cmt", &chosen, &smaller).unwrap(), 400);
+        assert!(budget("like:dftl.cnt", &chosen, &[]).unwrap_err().to_string().contains("'cmt'"));
+        assert_eq!(budget("32KiB", &chosen, &[]).unwrap(), 32768);
+        assert!(budget("0", &chosen, &[]).is_err() && budget("-1", &chosen, &[]).is_err());
+    }
+}

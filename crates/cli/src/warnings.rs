@@ -1,0 +1,129 @@
+//! Sentences that a reader must see beside the numbers.
+
+use ftlab_engine::meter::Event;
+use ftlab_engine::request::Op;
+use ftlab_engine::ssd::Device;
+use ftlab_trace::{AddressMode, Description, DropReason};
+
+use crate::plan::{Plan, SchemePlan};
+use crate::sizing::sram;
+use crate::stream::RequestStream;
+
+/// Everything to say about a run that passed its audit.
+pub fn of_run(
+    plan: &Plan,
+    run: &SchemePlan,
+    device: &dyn Device,
+    stream: &RequestStream,
+    description: &Description,
+) -> Vec<String> {
+    let mut all = plan.warnings.clone();
+    all.extend(nothing_reclaimed(device));
+    all.extend(about_workload(stream, description));
+    all.extend(about_addresses(plan, stream));
+    let config = device.config();
+    if let Some(budget) = config.device.ram_bytes.0 {
+        let used = sram(&(run.chosen.row.ram_use)(config));
+        if used > budget.0 {
+            all.push(format!(
+                "Over the memory budget: {used} bytes of SRAM, {} are allowed, {} too many.",
+                budget.0,
+                used - budget.0
+            ));
+        }
+    }
+    let meter = device.board().meter();
+    let lost = meter.events(Event::LostMapEntries);
+    if lost > 0 {
+        all.push(format!("{lost} changed map entries were lost in power cuts."));
+    }
+    let failures = meter.events(Event::ProgramFailures) + meter.events(Event::EraseFailures);
+    if failures > 0 {
+        all.push(format!("{failures} programs and erases failed, as nand.* asks for."));
+    }
+    all
+}
+
+/// No erase in the measured part: the numbers are those of a young device.
+fn nothing_reclaimed(device: &dyn Device) -> Option<String> {
+    let meter = device.board().meter();
+    if meter.total_erases() > 0 {
+        return None;
+    }
+    let written = meter.host().pages[Op::Write as usize];
+    let room = device.room();
+    let geometry = device.board().geometry();
+    let state = format!(
+        "{} blocks are free (of {}; in the plane with fewest) and reclaiming starts below {}",
+        room.free_blocks, geometry.blocks_per_plane, room.threshold
+    );
+    if written == 0 {
+        return Some(format!(
+            "Nothing was reclaimed in the measured part, because the workload writes nothing: \
+             {state}."
+        ));
+    }
+    let spare = u64::from(room.free_blocks.saturating_sub(room.threshold));
+    let pages = (spare + 1) * u64::from(geometry.planes()) * u64::from(geometry.pages_per_block);
+    Some(format!(
+        "Nothing was reclaimed in the measured part, so these are the costs of a device that is \
+         still young: {state}. The workload wrote {written} pages; about {pages} more would start \
+         it, or --precondition fill, or a smaller --capacity."
+    ))
+}
+
+fn about_workload(stream: &RequestStream, description: &Description) -> Vec<String> {
+    let mut all = Vec::new();
+    if description.synthetic {
+        all.push("The workload is synthetic: generated, not recorded.".to_owned());
+    }
+    let records = stream.requests().records();
+    let summary = records.summary();
+    if let Some(head) = description.head
+        && summary.requests >= head
+    {
+        all.push(format!("Only the first {head} requests of the workload were run (a prefix)."));
+    }
+    for dropped in summary.drops(records.names()) {
+        if matches!(dropped.reason, DropReason::StrayTime | DropReason::ZeroSizeFlush) {
+            all.push(format!(
+                "{} lines of the trace were dropped ({}), the first of them {}:{}.",
+                dropped.lines, dropped.reason, dropped.first_file, dropped.first_line
+            ));
+        }
+    }
+    if summary.out_of_order_lines > 0 {
+        all.push(format!(
+            "{} lines of the trace were out of order and were sorted by time.",
+            summary.out_of_order_lines
+        ));
+    }
+    all
+}
+
+fn about_addresses(plan: &Plan, stream: &RequestStream) -> Vec<String> {
+    let mut all = Vec::new();
+    let layout = &plan.layout;
+    let counts = stream.requests().map_used().counts();
+    match layout.needed_bytes() {
+        Some(needed) if layout.mode == AddressMode::Modulo && needed > layout.capacity_bytes => {
+            all.push(format!(
+                "Addresses were folded: the workload reaches {needed} bytes, the device has {}; \
+                 different data share pages.",
+                layout.capacity_bytes
+            ));
+        }
+        _ => {}
+    }
+    if counts.split > 0 {
+        all.push(format!(
+            "{} requests were split, because their parts are not adjacent on the device \
+             (--address {}): {} requests reached it instead of {}.",
+            counts.split,
+            layout.mode.name(),
+            counts.requests,
+            counts.records
+        ));
+    }
+    all
+}
