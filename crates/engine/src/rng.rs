@@ -25,9 +25,7 @@ const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 impl Rng {
     /// The stream of `purpose` under `seed`.
     pub fn new(seed: u64, purpose: Purpose) -> Self {
-        let mut rng = Rng {
-            state: seed ^ (purpose as u64).wrapping_mul(0xD1B5_4A32_D192_ED03),
-        };
+        let mut rng = Rng { state: seed ^ (purpose as u64).wrapping_mul(0xD1B5_4A32_D192_ED03) };
         rng.state = rng.next_u64();
         rng
     }
@@ -69,9 +67,6 @@ mod tests {
         for _ in 0..100_000 {
             counts[rng.below(10) as usize] += 1;
         }
-        assert!(
-            counts.iter().all(|c| (9_500..10_500).contains(c)),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|c| (9_500..10_500).contains(c)), "{counts:?}");
     }
 }

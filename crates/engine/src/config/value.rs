@@ -48,12 +48,7 @@ impl Value for f64 {
             Some(percent) => (percent, 0.01),
             None => (text, 1.0),
         };
-        digits
-            .trim()
-            .parse()
-            .ok()
-            .filter(|v: &f64| v.is_finite())
-            .map(|v| v * scale)
+        digits.trim().parse().ok().filter(|v: &f64| v.is_finite()).map(|v| v * scale)
     }
     fn show(&self) -> Shown {
         Shown::Real(*self)
@@ -94,9 +89,8 @@ impl Value for String {
 /// Splits `12.5us` into number and unit.
 fn split_unit(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))
-        .unwrap_or(text.len());
+    let end =
+        text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(text.len());
     let number: f64 = text[..end].replace('_', "").parse().ok()?;
     Some((number, text[end..].trim()))
 }
@@ -201,9 +195,7 @@ impl<T: Value> Value for Optional<T> {
         }
     }
     fn show(&self) -> Shown {
-        self.0
-            .as_ref()
-            .map_or(Shown::Text("auto".to_string()), Value::show)
+        self.0.as_ref().map_or(Shown::Text("auto".to_string()), Value::show)
     }
     fn legal() -> String {
         format!("auto, or {}", T::legal())

@@ -62,11 +62,7 @@ impl LatencyStatistics {
 
     /// Shortest and longest, ns; zero when there is none.
     pub fn range(&self) -> (Nanos, Nanos) {
-        if self.count() == 0 {
-            (0, 0)
-        } else {
-            (self.min, self.max)
-        }
+        if self.count() == 0 { (0, 0) } else { (self.min, self.max) }
     }
 
     /// Sum of all, ns.
@@ -111,10 +107,7 @@ pub struct LatencyMeter {
 impl LatencyMeter {
     pub(super) fn new() -> Self {
         let three = || std::array::from_fn(|_| LatencyStatistics::new());
-        LatencyMeter {
-            read: three(),
-            write: three(),
-        }
+        LatencyMeter { read: three(), write: three() }
     }
 
     #[inline]
@@ -132,10 +125,7 @@ impl LatencyMeter {
     }
 
     pub(super) fn reset(&mut self) {
-        self.read
-            .iter_mut()
-            .chain(&mut self.write)
-            .for_each(LatencyStatistics::reset);
+        self.read.iter_mut().chain(&mut self.write).for_each(LatencyStatistics::reset);
     }
 
     /// Of reads: system, device, queue.

@@ -602,10 +602,11 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let known = *board.nand().state().block(block);
         let plane = board.geometry().plane_of_block(block);
-        if known.programmed == 0 {
+        if known.programmed == 0 && !known.read_only {
             self.planes[plane.index()].free.put(board.nand(), block);
             return Ok(after);
         }
+        // A failed block whose erase was cut short after the fact is erased again, and retires.
         let mut stream = Self::stream_on_flash(board.nand(), block);
         if known.valid == 0 {
             return self.release(board, block, stream.role(), Cause::Recover, after);

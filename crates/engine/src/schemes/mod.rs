@@ -229,6 +229,9 @@ macro_rules! scheme_table {
     };
 }
 
+/// Builds a formatted device from settings and a seed.
+pub type OpenDevice = fn(&Config, u64) -> Result<Box<dyn Device>, SettingError>;
+
 /// One scheme of the table, behind functions.
 #[derive(Clone, Copy)]
 pub struct Row {
@@ -243,7 +246,7 @@ pub struct Row {
     /// Bytes by structure.
     pub ram_use: fn(&Config) -> Vec<RamUse>,
     /// Builds a formatted device.
-    pub open: fn(&Config, u64) -> Result<Box<dyn Device>, SettingError>,
+    pub open: OpenDevice,
 }
 
 fn open_device<S: Scheme>(config: &Config, seed: u64) -> Result<Box<dyn Device>, SettingError> {

@@ -10,10 +10,7 @@ pub struct Variant {
     pub durable: bool,
 }
 
-const fn durable(
-    scheme: &'static str,
-    pairs: &'static [(&'static str, &'static str)],
-) -> Variant {
+const fn durable(scheme: &'static str, pairs: &'static [(&'static str, &'static str)]) -> Variant {
     Variant { scheme, pairs, durable: true }
 }
 
@@ -42,10 +39,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("dftl.prefetch", "2"), ("dftl.cmt_policy", "lru")]),
     durable("dftl", &[SMALL, ("dftl.lazy_copying", "false"), ("dftl.cmt_policy", "lfu")]),
     durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false")]),
-    durable(
-        "dftl",
-        &[SMALL, ("dftl.write_miss_fetch", "false"), ("dftl.lazy_copying", "false")],
-    ),
+    durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false"), ("dftl.lazy_copying", "false")]),
     durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false"), ("io.partial_write", "rmw")]),
     durable("dftl", &[SMALL, ("gc.mode", "both"), ("dftl.init_map", "written")]),
     durable("dftl", &[SMALL, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
@@ -53,4 +47,29 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl:battery", &[SMALL]),
     durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
     Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
+    durable("fast", &[("nand.enforce_order", "ascending_gaps_ok")]),
+    durable("fast", &[("nand.enforce_order", "strict")]),
+    durable("fast", &[("fast.log_blocks", "4"), ("fast.victim", "greedy")]),
+    durable(
+        "fast",
+        &[("fast.log_blocks", "4"), ("fast.sw_gap", "to_rw"), ("fast.sw_rewrite", "to_rw")],
+    ),
+    durable("fast", &[("fast.first_write", "log"), ("fast.rw_switch_check", "true")]),
+    durable(
+        "fast",
+        &[
+            ("fast.first_write", "log"),
+            ("nand.enforce_order", "strict"),
+            ("fast.sw_gap", "full_merge"),
+        ],
+    ),
+    durable(
+        "fast",
+        &[("fast.detector", "request_size"), ("fast.log_blocks", "3"), ("io.partial_write", "rmw")],
+    ),
+    durable(
+        "fast",
+        &[("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
+    ),
+    durable("fast", &[("fast.log_blocks", "3"), ("device.pages_per_block", "8")]),
 ];
