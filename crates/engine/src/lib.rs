@@ -6,6 +6,8 @@
 pub mod audit;
 pub mod board;
 pub mod config;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod meter;
 pub mod parts;
 pub mod request;

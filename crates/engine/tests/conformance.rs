@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::conform::conform;
 use common::variants::VARIANTS;
 use common::{mixed, open, tiny};
 use ftlab_engine::schemes;
@@ -28,17 +29,13 @@ const FAULTS: &[Pairs<'_>] = &[
 fn run(scheme: &str, pairs: &[(&str, &str)], seed: u64) -> u64 {
     let config = tiny(scheme, 24, pairs);
     let mut device = open(scheme, &config);
-    device.verify_reads();
-    for (number, mut request) in mixed(&config, 900, seed).into_iter().enumerate() {
-        // Gaps of a millisecond now and then, so that idle work happens.
+    let mut requests = mixed(&config, 900, seed);
+    for (number, request) in requests.iter_mut().enumerate() {
+        // A gap of thirty milliseconds now and then, so that idle work happens.
         request.arrival = number as u64 / 8 * 30_000_000;
-        let context = || format!("{scheme} {pairs:?} seed {seed}, request {number}: {request:?}");
-        if let Err(error) = device.submit(&request) {
-            panic!("{}: {error}", context());
-        }
-        if let Err(error) = device.audit() {
-            panic!("{}: {error}", context());
-        }
+    }
+    if let Err(error) = conform(device.as_mut(), &requests) {
+        panic!("{scheme} {pairs:?} seed {seed}, {error}");
     }
     assert!(device.verified_reads() > 100, "reads were really compared");
     let meter = device.board().meter();

@@ -1,6 +1,7 @@
 //! What the tests share: tiny devices, requests, and random workloads.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod conform;
 pub mod variants;
 
 use ftlab_engine::config::Config;

@@ -1,0 +1,73 @@
+//! Bytes in, a run out: what fuzzers feed to every scheme. Nothing here is part of the interface.
+
+use crate::config::Config;
+use crate::request::{Op, Request};
+use crate::schemes;
+
+/// Settings that a fuzzer's first bytes choose among.
+const CHOICES: &[(&str, &[&str])] = &[
+    ("gc.victim", &["greedy", "cost_benefit_age", "fifo", "random", "lru", "windowed_greedy"]),
+    ("gc.mode", &["foreground", "idle", "both"]),
+    ("gc.separate_frontiers", &["false", "true"]),
+    ("io.partial_write", &["whole_page", "rmw"]),
+    ("io.unwritten_read", &["charge_read", "zero_free"]),
+    ("nand.enforce_order", &["off", "ascending_gaps_ok", "strict"]),
+    ("timing.profile", &["serial", "parallel"]),
+    ("device.planes", &["1", "2", "3"]),
+    ("alloc.policy", &["min_erase", "fifo", "lifo"]),
+    ("dftl.cmt_entries", &["2", "5", "40"]),
+    ("dftl.cmt_policy", &["psu_real_ghost", "slru", "lru", "lfu"]),
+    ("dftl.batch_evict", &["false", "true"]),
+    ("dftl.lazy_copying", &["true", "false"]),
+    ("dftl.write_miss_fetch", &["true", "false"]),
+    ("dftl.prefetch", &["0", "3"]),
+    ("dftl.checkpoint_interval", &["0", "64"]),
+];
+
+/// The first byte chooses the scheme, the next ones its settings, the rest is a stream of requests;
+/// every read is compared, and the device is audited at the end. Panics when a promise is broken.
+pub fn operations(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else { return };
+    let row = &schemes::TABLE[usize::from(first) % schemes::TABLE.len()];
+    let (chosen, stream) = rest.split_at(rest.len().min(CHOICES.len()));
+    let mut config = Config::default();
+    let mut set = |key: &str, value: &str| config.set(key, value).expect("legal settings");
+    set("device.pages_per_block", "4");
+    set("device.page_bytes", "1024");
+    for ((key, values), &byte) in CHOICES.iter().zip(chosen) {
+        set(key, values[usize::from(byte) % values.len()]);
+    }
+    let bytes = 20 * 4 * 1024;
+    config.device.set_capacity(bytes, 0);
+    let minimum = (row.minimum_blocks)(&config);
+    config.device.set_capacity(bytes, minimum);
+    let mut device = (row.open)(&config, 1).expect("sized for the scheme");
+    device.verify_reads();
+    let sectors = config.device.logical_pages() * 2;
+    let mut arrival = 0;
+    for bytes in stream.chunks_exact(4) {
+        let op = match bytes[0] % 16 {
+            0..8 => Op::Write,
+            8..12 => Op::Read,
+            12..14 => Op::Trim,
+            14 => Op::Flush,
+            _ => {
+                if let Err(error) = device.power_cycle() {
+                    panic!("recovery failed: {error}");
+                }
+                continue;
+            }
+        };
+        let first_sector = u64::from(bytes[1]) % sectors;
+        let wanted = 1 + u64::from(bytes[2]) % 12;
+        arrival += u64::from(bytes[3]) * 100_000;
+        let count = if op == Op::Flush { 0 } else { wanted.min(sectors - first_sector) };
+        let request = Request { arrival, op, first_sector, sectors: count as u32 };
+        if let Err(error) = device.submit(&request) {
+            panic!("{request:?} failed: {error}");
+        }
+    }
+    if let Err(error) = device.audit() {
+        panic!("the audit failed: {error}");
+    }
+}
