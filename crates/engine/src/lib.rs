@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod board;
 pub mod config;
+pub mod device;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod meter;

@@ -61,13 +61,13 @@ impl<const WRONG: u8> Scheme for Canary<WRONG> {
         self.writes += 1;
         match WRONG {
             // As simulators do that lose writes which collide with collection.
-            LOSES_A_WRITE if self.writes % 50 == 0 => Ok(after),
-            TAKES_A_SHORT_CUT if self.writes % 50 == 0 => {
+            LOSES_A_WRITE if self.writes.is_multiple_of(50) => Ok(after),
+            TAKES_A_SHORT_CUT if self.writes.is_multiple_of(50) => {
                 let mut io = *io;
                 io.lpn = Lpn(io.lpn.0 ^ 1);
                 self.scheme.write(board, &io, after)
             }
-            WRITES_TWICE if self.writes % 50 == 0 => {
+            WRITES_TWICE if self.writes.is_multiple_of(50) => {
                 let mut other = *io;
                 other.lpn = Lpn(io.lpn.0 ^ 1);
                 let when = self.scheme.write(board, &other, after)?;

@@ -32,7 +32,7 @@ fn write_amplification(
     let mut device = open("ideal_page", config);
     let mut rng = Rng::new(3, Purpose::Workload);
     let logical = config.device.logical_pages() as u32;
-    let mut write = |device: &mut Box<dyn ftlab_engine::ssd::Device>, page: u32| {
+    let write = |device: &mut Box<dyn ftlab_engine::ssd::Device>, page: u32| {
         device.submit(&pages(config, Op::Write, u64::from(page), 1)).expect("the device works");
     };
     (0..logical).for_each(|page| write(&mut device, page));

@@ -8,13 +8,18 @@
 //! A frontier's full block becomes a candidate when the next block is opened. Where collection is
 //! due it runs at that moment, before the next block is taken: the rule of FlashSim (spec 2.1).
 
+mod recovery;
+mod threshold;
+
+pub use threshold::Threshold;
+
 use crate::board::Board;
 use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::PlacementOrder;
 use crate::board::nand::state::{OobRead, PageKind};
 use crate::board::when::When;
-use crate::config::{Config, GcMode, ThresholdBase, ThresholdMode};
+use crate::config::{Config, GcMode, ThresholdMode};
 use crate::meter::{BlockRole, Cause, Event};
 use crate::parts::free_pool::FreePool;
 use crate::parts::victim::{VictimContext, Victims};
@@ -79,61 +84,6 @@ pub trait PageOwner {
         after: When,
     ) -> Result<When, Fault>;
 }
-
-/// The threshold of free blocks as written in the settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Threshold {
-    /// The scheme's own.
-    Auto,
-    /// Blocks per plane.
-    Blocks(u32),
-    /// A share of `gc.threshold_base`.
-    Share(f64),
-}
-
-impl Threshold {
-    /// Reads `auto`, `4` or `20%`.
-    pub fn parse(text: &str) -> Option<Threshold> {
-        if text == "auto" {
-            return Some(Threshold::Auto);
-        }
-        if let Some(percent) = text.strip_suffix('%') {
-            let share = percent.trim().parse::<f64>().ok()? / 100.0;
-            return (share > 0.0 && share < 1.0).then_some(Threshold::Share(share));
-        }
-        text.parse().ok().filter(|&blocks| blocks > 0).map(Threshold::Blocks)
-    }
-
-    /// Free blocks per plane below which collection starts, never below `floor`, the least that
-    /// keeps the scheme from running dry.
-    pub fn resolve(config: &Config, own: u32, floor: u32) -> u32 {
-        let device = &config.device;
-        let parsed = Threshold::parse(&config.gc.threshold).expect("checked when it was set");
-        let blocks = match parsed {
-            Threshold::Auto => own,
-            Threshold::Blocks(blocks) => blocks,
-            Threshold::Share(share) => {
-                let per_plane = u64::from(device.blocks_per_plane);
-                let base = match config.gc.threshold_base {
-                    ThresholdBase::Plane => per_plane,
-                    ThresholdBase::Spare => {
-                        let logical = device
-                            .logical_pages()
-                            .div_ceil(u64::from(device.pages_per_block) * device.plane_count());
-                        per_plane.saturating_sub(logical)
-                    }
-                };
-                (share * base as f64).ceil() as u32
-            }
-        };
-        // A failed program costs the rest of its block, in the middle of a collection too.
-        let failures = u32::from(config.nand.program_failure_rate > 0.0) * FAILURE_RESERVE;
-        blocks.max(floor) + failures
-    }
-}
-
-/// Further blocks held free where programs can fail.
-const FAILURE_RESERVE: u32 = 2;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Frontier {
@@ -560,85 +510,5 @@ impl PageSpace {
     /// Blocks that a stream has open, for checkpoints.
     pub fn open_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.planes.iter().flat_map(|plane| plane.frontiers.iter().filter_map(|f| f.block))
-    }
-
-    /// After a power cut, once the owner has marked valid pages: sorts blocks into free ones,
-    /// candidates and frontiers, erasing what an interrupted erase left undefined. Of the
-    /// half-written blocks of a stream the emptiest goes on being written; the others wait for
-    /// their collection.
-    pub fn recover(
-        board: &mut Board,
-        config: &Config,
-        threshold: u32,
-        seed: u64,
-        after: When,
-    ) -> Result<(Self, When), Fault> {
-        let mut space = PageSpace::without_blocks(board, config, threshold, seed);
-        let mut when = after;
-        for plane in 0..board.geometry().planes() {
-            let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
-            for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
-                let block = BlockId(number);
-                let known = *board.nand().state().block(block);
-                if known.retired {
-                    continue;
-                }
-                if !known.touched && untouched == number + 1 {
-                    untouched = number;
-                    continue;
-                }
-                when = space.sort_block(board, block, when)?;
-            }
-            space.planes[plane as usize].free.untouched_from(untouched);
-        }
-        Ok((space, when))
-    }
-
-    fn sort_block(
-        &mut self,
-        board: &mut Board,
-        block: BlockId,
-        after: When,
-    ) -> Result<When, Fault> {
-        let known = *board.nand().state().block(block);
-        let plane = board.geometry().plane_of_block(block);
-        if known.programmed == 0 && !known.read_only {
-            self.planes[plane.index()].free.put(board.nand(), block);
-            return Ok(after);
-        }
-        // A failed block whose erase was cut short after the fact is erased again, and retires.
-        let mut stream = Self::stream_on_flash(board.nand(), block);
-        if known.valid == 0 {
-            return self.release(board, block, stream.role(), Cause::Recover, after);
-        }
-        let known_plane = &mut self.planes[plane.index()];
-        known_plane.valid += known.valid;
-        let open = known.top < self.pages_per_block && !known.read_only;
-        let taken = |stream: Stream| known_plane.frontiers[stream as usize].block.is_some();
-        if open && stream == Stream::Data && taken(Stream::Data) {
-            stream = self.moved_data;
-        }
-        self.stream_of[block.index()] = stream as u8 + 1;
-        let frontier = self.planes[plane.index()].frontiers[stream as usize];
-        if open && (frontier.block.is_none() || known.top < frontier.next) {
-            self.close(board.nand(), plane, stream);
-            self.planes[plane.index()].frontiers[stream as usize] =
-                Frontier { block: Some(block), next: known.top };
-        } else {
-            self.planes[plane.index()].victims.closed(board.nand(), block);
-        }
-        Ok(after)
-    }
-
-    /// What a block was written with, from the first readable page.
-    fn stream_on_flash(nand: &Nand, block: BlockId) -> Stream {
-        let geometry = nand.geometry();
-        let kind = (0..geometry.pages_per_block).find_map(|offset| {
-            match nand.state().oob(geometry.page(block, offset)) {
-                OobRead::Written(oob) => Some(oob.kind),
-                OobRead::Free | OobRead::Torn => None,
-            }
-        });
-        if kind.is_none_or(PageKind::is_host_data) { Stream::Data } else { Stream::Map }
     }
 }

@@ -36,91 +36,29 @@
 //! # Settings
 //! The table below, and the groups `gc` and `alloc`.
 
+mod settings;
+
+pub use settings::{DftlSettings, InitialMap, MapTransfer};
+
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
-use crate::config::{Config, Optional, PartialWrite, SettingError};
+use crate::config::{Config, PartialWrite, SettingError};
 use crate::meter::{Cause, Event};
 use crate::parts::cached_map::CachedMap;
 use crate::parts::checkpoint::Checkpoints;
-use crate::parts::cmt::{CachePolicyKind, Cmt, Slot};
+use crate::parts::cmt::{Cmt, Slot};
 use crate::parts::map_recovery::{Consistency, FoundMap, Survivor};
 use crate::parts::page_space::{PageSpace, Stream, Threshold};
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
 use crate::request::PageIo;
 use crate::schemes::{
-    Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
+    Classification, Family, Location, Memory, Paper, Preset, RamUse, Room, Scheme, Unsettled,
 };
 use crate::units::{Lpn, Tag};
-use crate::{choices, settings};
-
-choices! {
-    /// The translation pages of a new device.
-    pub enum InitialMap {
-        /// On flash by assumption, until first changed.
-        Implicit = "implicit",
-        /// Written before anything else, as FlashSim does.
-        Written = "written",
-    }
-}
-
-choices! {
-    /// What a map read moves over the channel.
-    pub enum MapTransfer {
-        /// The whole page.
-        Page = "page",
-        /// One entry: cell time alone.
-        Entry = "entry",
-    }
-}
-
-settings! {
-    /// Settings of `dftl`.
-    pub struct DftlSettings in "dftl" {
-        /// Entries of the CMT; auto: what device.ram_bytes holds, else 8192.
-        cmt_entries: Optional<u32> = Optional(None),
-            legal("auto, or 2..=536870912", |v| v.0.is_none_or(|n| (2..=1 << 29).contains(&n))),
-            source("DFTL 2014, 5.3: 32 KB at 4 B");
-        /// Bytes that an entry is counted with: 4 as the paper counts, 8 with LPN and PPN.
-        entry_bytes: u32 = 4, legal("1..=64", |v| (1..=64).contains(v)),
-            source("DFTL 2014, 3.1; spec 5.4 #36");
-        /// Whether the directory takes room from the CMT under device.ram_bytes.
-        gtd_in_budget: bool = false, legal("", |_| true), source("spec 3.1: FlashSim");
-        /// Which entry leaves the CMT.
-        cmt_policy: CachePolicyKind = CachePolicyKind::PsuRealGhost, legal("", |_| true),
-            source("spec 3.1; DFTL 2014, 3.2: segmented LRU");
-        /// Share of the better segment (slru: protected; psu_real_ghost: REAL).
-        slru_protected: f64 = 0.8, legal("0 to 1", |v| (0.0..=1.0).contains(v)),
-            source("spec 3.1: 6552 of 8192 entries");
-        /// Whether an eviction also writes the other changed entries of its translation page.
-        batch_evict: bool = false, legal("", |_| true),
-            source("DFTL 2014, 3.2 allows it; Table 5 shows it off");
-        /// Entries of the same translation page loaded after a missed one; never causes a map write.
-        prefetch: u32 = 0, legal("0..=65535", |v| *v <= 65535), source("DFTL 2014, 3.2");
-        /// Whether a write that misses loads its entry first.
-        write_miss_fetch: bool = true, legal("", |_| true),
-            source("DFTL 2014, Algorithm 1; HAT 2010 says no");
-        /// Whether collection changes cached entries in the CMT alone.
-        lazy_copying: bool = true, legal("", |_| true), source("DFTL 2014, 3.3");
-        /// Translation pages of a new device.
-        init_map: InitialMap = InitialMap::Implicit, legal("", |_| true), source("spec 3.1");
-        /// What a map read moves over the channel.
-        map_read_xfer: MapTransfer = MapTransfer::Page, legal("", |_| true),
-            source("HAT 2010, section I, by spec 3.1");
-        /// What survives a power cut.
-        consistency: Consistency = Consistency::Replay, legal("", |_| true),
-            source("DFTL 2014, 3.3");
-        /// Page programs between checkpoints under replay; 0 takes none.
-        checkpoint_interval: u64 = 16384, legal("0, or 64 and more", |v| *v == 0 || *v >= 64),
-            source("ftlab; replaces spec 3.1 gtd_sync_every");
-        /// Free blocks per plane below which collection starts, and at which it stops.
-        gc_threshold_blocks: u32 = 3, legal("3..=1000000", |v| (3..=1_000_000).contains(v)),
-            source("spec 3.1: FlashSim");
-    }
-}
 
 /// Least threshold: a data target, a map target for the updates of that victim, a map copy target.
 const FLOOR: u32 = 3;
@@ -162,7 +100,7 @@ impl Scheme for Dftl {
             full_merge: false,
         },
     };
-    const PRESETS: &'static [(&'static str, &'static [(&'static str, &'static str)])] = &[
+    const PRESETS: &'static [Preset] = &[
         ("gtd", &[("dftl.consistency", "gtd")]),
         ("battery", &[("dftl.consistency", "battery")]),
         ("batch", &[("dftl.batch_evict", "true")]),
@@ -191,12 +129,11 @@ impl Scheme for Dftl {
         let geometry = Geometry::new(device);
         let planes = device.plane_count();
         let pages = u64::from(device.pages_per_block);
-        let data = device.logical_pages().div_ceil(planes).div_ceil(pages);
-        let checkpoint = Checkpoints::most_pages(
-            geometry.entries_per_page(),
-            u64::from(entries(config)).min(device.logical_pages()),
-            3 * planes,
-        );
+        let entries = u64::from(entries(config));
+        // Writes without look-up leave a superseded page behind every cached entry.
+        let stale = if config.scheme.dftl.write_miss_fetch { 0 } else { entries };
+        let data = (device.logical_pages() + stale).div_ceil(planes).div_ceil(pages);
+        let checkpoint = Checkpoints::most_pages(geometry.entries_per_page(), entries, 3 * planes);
         let map = u64::from(Translation::pages(&geometry))
             + u64::from(TrimRecords::segments(&geometry))
             + checkpoint;

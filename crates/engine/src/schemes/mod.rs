@@ -15,6 +15,12 @@ use crate::request::PageIo;
 use crate::ssd::{Device, Ssd};
 use crate::units::{Lpn, Ppn, Tag};
 
+/// Settings as key and value.
+pub type Pairs = &'static [(&'static str, &'static str)];
+
+/// A named set of settings.
+pub type Preset = (&'static str, Pairs);
+
 /// Where a scheme comes from and what it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Paper {
@@ -142,7 +148,7 @@ pub trait Scheme: Sized + 'static {
     /// Where it comes from.
     const PAPER: Paper;
     /// Named sets of settings, so that `--scheme dftl:gtd` works: name, then key and value.
-    const PRESETS: &'static [(&'static str, &'static [(&'static str, &'static str)])] = &[];
+    const PRESETS: &'static [Preset] = &[];
     /// What outlives a power cut besides the flash; `()` for most.
     type Survivor: Clone;
 
@@ -238,7 +244,7 @@ pub struct Row {
     /// Where it comes from.
     pub paper: Paper,
     /// Named sets of settings.
-    pub presets: &'static [(&'static str, &'static [(&'static str, &'static str)])],
+    pub presets: &'static [Preset],
     /// Legality of the settings.
     pub check: fn(&Config) -> Result<(), SettingError>,
     /// Physical blocks that it needs.
@@ -260,9 +266,7 @@ scheme_table! {
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.
-pub fn find(
-    name: &str,
-) -> Result<(&'static Row, &'static [(&'static str, &'static str)]), SettingError> {
+pub fn find(name: &str) -> Result<(&'static Row, Pairs), SettingError> {
     let (base, preset) = name.split_once(':').map_or((name, None), |(b, p)| (b, Some(p)));
     let unknown = |legal: Vec<&str>, word: &str| SettingError::BadValue {
         key: "scheme".to_string(),

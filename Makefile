@@ -1,0 +1,54 @@
+# The only list of commands. `make demo` and `make test` need Rust (1.88 or newer), Python (3.10 or
+# newer) and Debian's packages; what else they need they install themselves, into target/ where it
+# is a Python package, with apt-get where it is Debian's chromium.
+
+CARGO ?= cargo
+FTLAB := target/release/ftlab
+DEMO := out/demo
+
+.PHONY: demo build test test-long check fmt bench fuzz docs browser clean
+
+build: ## the release binary, target/release/ftlab
+	$(CARGO) build --release --locked -p ftlab
+
+demo: build ## compares three schemes on a bundled workload and writes out/demo/report.html
+	rm -rf $(DEMO)
+	$(FTLAB) compare --schemes ideal_page,dftl,fast --device dftl2014_code \
+	    --workload oltp_demo --capacity 256MiB --precondition fill --verify --out $(DEMO)
+	@echo "The report: $(DEMO)/report.html"
+
+test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, the browser test
+	$(CARGO) test --locked --workspace
+	FTLAB_FUZZ_SECONDS=20 $(CARGO) test --locked -p ftlab-engine -p ftlab-trace --test fuzz_smoke
+	$(MAKE) bench
+	$(MAKE) demo
+	$(MAKE) browser
+
+test-long: ## what takes longer than CI may: the benchmark's full device, ten minutes of fuzzing
+	FTLAB_BENCH=full $(CARGO) bench --locked -p ftlab-engine --bench hot_loop
+	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace --test fuzz_smoke
+
+check: ## formatting and lints, warnings being errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+fmt: ## formats everything
+	$(CARGO) fmt --all
+
+bench: ## speed as ratios against a bare loop, and parsing
+	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
+	$(CARGO) bench --locked -p ftlab-trace
+
+fuzz: ## libFuzzer targets; needs a nightly toolchain and cargo-fuzz
+	for target in operations trace_lines trace_spec trace_compression trace_pipeline; do \
+	    cargo +nightly fuzz run $$target -- -max_total_time=60 || exit 1; \
+	done
+
+docs: ## the documentation of every crate
+	$(CARGO) doc --locked --no-deps --workspace
+
+browser: ## opens the demo's report in Debian's chromium
+	tests/browser/run.sh $(DEMO)/report.html $(DEMO)/results.json
+
+clean:
+	rm -rf target out

@@ -1,0 +1,99 @@
+//! A device as the outside drives it: the one object-safe boundary, one virtual call per host
+//! request.
+
+use std::fmt;
+
+use crate::audit::Audit;
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::config::Config;
+use crate::request::{Completion, Request};
+use crate::schemes::{Location, Room};
+use crate::units::{Lpn, Nanos, Tag};
+
+/// Why a request could not be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceError {
+    /// The flash or the scheme gave up.
+    Fault(Fault),
+    /// The request reaches beyond the device.
+    OutOfRange {
+        /// First sector of the request.
+        first_sector: u64,
+        /// Its sectors.
+        sectors: u32,
+        /// Sectors that the device exports.
+        capacity: u64,
+    },
+    /// A read returned something else than was written last.
+    WrongData {
+        /// The page.
+        lpn: Lpn,
+        /// The version written last.
+        expected: Tag,
+        /// The version found.
+        found: Tag,
+    },
+}
+
+impl From<Fault> for DeviceError {
+    fn from(fault: Fault) -> Self {
+        DeviceError::Fault(fault)
+    }
+}
+
+impl fmt::Display for DeviceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceError::Fault(fault) => fault.fmt(f),
+            DeviceError::OutOfRange { first_sector, sectors, capacity } => write!(
+                f,
+                "sectors {first_sector} to {} lie beyond the device, which has {capacity}",
+                first_sector + u64::from(*sectors)
+            ),
+            DeviceError::WrongData { lpn, expected, found } => write!(
+                f,
+                "page {lpn} reads back version {found}, but version {expected} was written last"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DeviceError {}
+
+/// A device as the outside drives it.
+pub trait Device {
+    /// Serves one request; arrivals must not go backwards.
+    fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError>;
+    /// The earliest moment, on the clock of arrivals, at which another request could be admitted
+    /// (closed loops ask).
+    fn next_slot(&self) -> Nanos;
+    /// Everything counted so far is forgotten and the clock starts at 0; flash, maps and caches
+    /// stay as they are.
+    fn start_measuring(&mut self);
+    /// Checks the whole device.
+    fn audit(&self) -> Result<Audit, String>;
+    /// Flash and counts.
+    fn board(&self) -> &Board;
+    /// Flash and counts, to plan faults.
+    fn board_mut(&mut self) -> &mut Board;
+    /// The settings in force.
+    fn config(&self) -> &Config;
+    /// Free blocks and threshold.
+    fn room(&self) -> Room;
+    /// Reads that were compared with what was written.
+    fn verified_reads(&self) -> u64;
+    /// The version that the last page of a host write got.
+    fn last_version(&self) -> Tag;
+    /// Whether a page was written and not trimmed since.
+    fn is_written(&self, lpn: Lpn) -> bool;
+    /// Where a page is.
+    fn locate(&self, lpn: Lpn) -> Location;
+    /// Completion of everything submitted so far.
+    fn idle_from(&self) -> Nanos;
+    /// Cuts the power if it is not off already, turns it on again and lets the scheme recover;
+    /// returns how long that took.
+    fn power_cycle(&mut self) -> Result<Nanos, DeviceError>;
+    /// Compares every read with what was written last, from now on (before the first write).
+    fn verify_reads(&mut self);
+}

@@ -1,0 +1,93 @@
+//! Sorting blocks after a power cut.
+
+use super::{Frontier, PageSpace, Stream};
+use crate::board::Board;
+use crate::board::nand::Nand;
+use crate::board::nand::fault::Fault;
+use crate::board::nand::state::{OobRead, PageKind};
+use crate::board::when::When;
+use crate::config::Config;
+use crate::meter::Cause;
+use crate::units::{BlockId, PlaneId};
+
+impl PageSpace {
+    /// After a power cut, once the owner has marked valid pages: sorts blocks into free ones,
+    /// candidates and frontiers, erasing what an interrupted erase left undefined. Of the
+    /// half-written blocks of a stream the emptiest goes on being written; the others wait for
+    /// their collection.
+    pub fn recover(
+        board: &mut Board,
+        config: &Config,
+        threshold: u32,
+        seed: u64,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        let mut when = after;
+        for plane in 0..board.geometry().planes() {
+            let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
+            for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
+                let block = BlockId(number);
+                let known = *board.nand().state().block(block);
+                if known.retired {
+                    continue;
+                }
+                if !known.touched && untouched == number + 1 {
+                    untouched = number;
+                    continue;
+                }
+                when = space.sort_block(board, block, when)?;
+            }
+            space.planes[plane as usize].free.untouched_from(untouched);
+        }
+        Ok((space, when))
+    }
+
+    fn sort_block(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let known = *board.nand().state().block(block);
+        let plane = board.geometry().plane_of_block(block);
+        if known.programmed == 0 && !known.read_only {
+            self.planes[plane.index()].free.put(board.nand(), block);
+            return Ok(after);
+        }
+        // A failed block whose erase was cut short after the fact is erased again, and retires.
+        let mut stream = Self::stream_on_flash(board.nand(), block);
+        if known.valid == 0 {
+            return self.release(board, block, stream.role(), Cause::Recover, after);
+        }
+        let known_plane = &mut self.planes[plane.index()];
+        known_plane.valid += known.valid;
+        let open = known.top < self.pages_per_block && !known.read_only;
+        let taken = |stream: Stream| known_plane.frontiers[stream as usize].block.is_some();
+        if open && stream == Stream::Data && taken(Stream::Data) {
+            stream = self.moved_data;
+        }
+        self.stream_of[block.index()] = stream as u8 + 1;
+        let frontier = self.planes[plane.index()].frontiers[stream as usize];
+        if open && (frontier.block.is_none() || known.top < frontier.next) {
+            self.close(board.nand(), plane, stream);
+            self.planes[plane.index()].frontiers[stream as usize] =
+                Frontier { block: Some(block), next: known.top };
+        } else {
+            self.planes[plane.index()].victims.closed(board.nand(), block);
+        }
+        Ok(after)
+    }
+
+    /// What a block was written with, from the first readable page.
+    fn stream_on_flash(nand: &Nand, block: BlockId) -> Stream {
+        let geometry = nand.geometry();
+        let kind = (0..geometry.pages_per_block).find_map(|offset| {
+            match nand.state().oob(geometry.page(block, offset)) {
+                OobRead::Written(oob) => Some(oob.kind),
+                OobRead::Free | OobRead::Torn => None,
+            }
+        });
+        if kind.is_none_or(PageKind::is_host_data) { Stream::Data } else { Stream::Map }
+    }
+}

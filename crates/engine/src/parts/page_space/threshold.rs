@@ -1,0 +1,58 @@
+//! Free blocks below which collection starts, from the setting to a number.
+
+use crate::config::{Config, ThresholdBase};
+
+/// The threshold of free blocks as written in the settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// The scheme's own.
+    Auto,
+    /// Blocks per plane.
+    Blocks(u32),
+    /// A share of `gc.threshold_base`.
+    Share(f64),
+}
+
+impl Threshold {
+    /// Reads `auto`, `4` or `20%`.
+    pub fn parse(text: &str) -> Option<Threshold> {
+        if text == "auto" {
+            return Some(Threshold::Auto);
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            let share = percent.trim().parse::<f64>().ok()? / 100.0;
+            return (share > 0.0 && share < 1.0).then_some(Threshold::Share(share));
+        }
+        text.parse().ok().filter(|&blocks| blocks > 0).map(Threshold::Blocks)
+    }
+
+    /// Free blocks per plane below which collection starts, never below `floor`, the least that
+    /// keeps the scheme from running dry.
+    pub fn resolve(config: &Config, own: u32, floor: u32) -> u32 {
+        let device = &config.device;
+        let parsed = Threshold::parse(&config.gc.threshold).expect("checked when it was set");
+        let blocks = match parsed {
+            Threshold::Auto => own,
+            Threshold::Blocks(blocks) => blocks,
+            Threshold::Share(share) => {
+                let per_plane = u64::from(device.blocks_per_plane);
+                let base = match config.gc.threshold_base {
+                    ThresholdBase::Plane => per_plane,
+                    ThresholdBase::Spare => {
+                        let logical = device
+                            .logical_pages()
+                            .div_ceil(u64::from(device.pages_per_block) * device.plane_count());
+                        per_plane.saturating_sub(logical)
+                    }
+                };
+                (share * base as f64).ceil() as u32
+            }
+        };
+        // A failed program costs the rest of its block, in the middle of a collection too.
+        let failures = u32::from(config.nand.program_failure_rate > 0.0) * FAILURE_RESERVE;
+        blocks.max(floor) + failures
+    }
+}
+
+/// Further blocks held free where programs can fail.
+const FAILURE_RESERVE: u32 = 2;

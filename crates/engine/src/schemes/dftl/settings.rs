@@ -1,0 +1,71 @@
+//! The settings of `dftl`.
+
+use crate::config::Optional;
+use crate::parts::cmt::CachePolicyKind;
+use crate::parts::map_recovery::Consistency;
+use crate::{choices, settings};
+
+choices! {
+    /// The translation pages of a new device.
+    pub enum InitialMap {
+        /// On flash by assumption, until first changed.
+        Implicit = "implicit",
+        /// Written before anything else, as FlashSim does.
+        Written = "written",
+    }
+}
+
+choices! {
+    /// What a map read moves over the channel.
+    pub enum MapTransfer {
+        /// The whole page.
+        Page = "page",
+        /// One entry: cell time alone.
+        Entry = "entry",
+    }
+}
+
+settings! {
+    /// Settings of `dftl`.
+    pub struct DftlSettings in "dftl" {
+        /// Entries of the CMT; auto: what device.ram_bytes holds, else 8192.
+        cmt_entries: Optional<u32> = Optional(None),
+            legal("auto, or 2..=536870912", |v| v.0.is_none_or(|n| (2..=1 << 29).contains(&n))),
+            source("DFTL 2014, 5.3: 32 KB at 4 B");
+        /// Bytes that an entry is counted with: 4 as the paper counts, 8 with LPN and PPN.
+        entry_bytes: u32 = 4, legal("1..=64", |v| (1..=64).contains(v)),
+            source("DFTL 2014, 3.1; spec 5.4 #36");
+        /// Whether the directory takes room from the CMT under device.ram_bytes.
+        gtd_in_budget: bool = false, legal("", |_| true), source("spec 3.1: FlashSim");
+        /// Which entry leaves the CMT.
+        cmt_policy: CachePolicyKind = CachePolicyKind::PsuRealGhost, legal("", |_| true),
+            source("spec 3.1; DFTL 2014, 3.2: segmented LRU");
+        /// Share of the better segment (slru: protected; psu_real_ghost: REAL).
+        slru_protected: f64 = 0.8, legal("0 to 1", |v| (0.0..=1.0).contains(v)),
+            source("spec 3.1: 6552 of 8192 entries");
+        /// Whether an eviction also writes the other changed entries of its translation page.
+        batch_evict: bool = false, legal("", |_| true),
+            source("DFTL 2014, 3.2 allows it; Table 5 shows it off");
+        /// Entries of the same translation page loaded after a missed one; never causes a map write.
+        prefetch: u32 = 0, legal("0..=65535", |v| *v <= 65535), source("DFTL 2014, 3.2");
+        /// Whether a write that misses loads its entry first.
+        write_miss_fetch: bool = true, legal("", |_| true),
+            source("DFTL 2014, Algorithm 1; HAT 2010 says no");
+        /// Whether collection changes cached entries in the CMT alone.
+        lazy_copying: bool = true, legal("", |_| true), source("DFTL 2014, 3.3");
+        /// Translation pages of a new device.
+        init_map: InitialMap = InitialMap::Implicit, legal("", |_| true), source("spec 3.1");
+        /// What a map read moves over the channel.
+        map_read_xfer: MapTransfer = MapTransfer::Page, legal("", |_| true),
+            source("HAT 2010, section I, by spec 3.1");
+        /// What survives a power cut.
+        consistency: Consistency = Consistency::Replay, legal("", |_| true),
+            source("DFTL 2014, 3.3");
+        /// Page programs between checkpoints under replay; 0 takes none.
+        checkpoint_interval: u64 = 16384, legal("0, or 64 and more", |v| *v == 0 || *v >= 64),
+            source("ftlab; replaces spec 3.1 gtd_sync_every");
+        /// Free blocks per plane below which collection starts, and at which it stops.
+        gc_threshold_blocks: u32 = 3, legal("3..=1000000", |v| (3..=1_000_000).contains(v)),
+            source("spec 3.1: FlashSim");
+    }
+}
