@@ -121,7 +121,7 @@ pub struct ReadingArguments {
     #[arg(long, value_name = "all|N,N", default_value = "all")]
     pub unit: String,
     /// Only the first N requests
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub head: Option<u64>,
     /// Backward steps of time up to this are sorted, larger ones are errors
     #[arg(long, value_name = "DURATION", default_value = "1s")]
@@ -136,7 +136,7 @@ pub struct DeviceArguments {
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub device: String,
     /// Exported capacity, such as 16GiB; auto: what the workload needs
-    #[arg(long, value_name = "BYTES|auto")]
+    #[arg(long, value_name = "BYTES|auto", allow_negative_numbers = true)]
     pub capacity: Option<String>,
     /// Override any setting (see `ftlab list keys`); repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -175,7 +175,7 @@ pub struct MeetingArguments {
     #[arg(long, value_name = "MODE")]
     pub timing: Option<String>,
     /// SRAM of the controller, or as much as another scheme takes: like:SCHEME[.structure]
-    #[arg(long, value_name = "BYTES|like:SCHEME")]
+    #[arg(long, value_name = "BYTES|like:SCHEME", allow_negative_numbers = true)]
     pub ram: Option<String>,
     /// Leave out schemes that need more than --ram
     #[arg(long)]
@@ -184,7 +184,7 @@ pub struct MeetingArguments {
     #[arg(long)]
     pub verify: bool,
     /// Seed of every random stream (an inline spec has its own)
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
     /// No progress bar
     #[arg(long)]

@@ -34,8 +34,8 @@ pub fn execute(
 ) -> Outcome<RunResult> {
     let name = &run.chosen.name;
     let config = &run.chosen.config;
-    let mut device =
-        (run.chosen.row.open)(config, plan.seed).map_err(|error| Failure::from(error).of(name))?;
+    let mut device = (run.chosen.row.open)(config, plan.seed)
+        .map_err(|error| Failure::unsuited(name, &error))?;
     if plan.verify {
         device.verify_reads();
     }

@@ -44,13 +44,17 @@ impl Failure {
         }
     }
 
-    /// Names whose failure it is.
-    pub fn of(self, who: &str) -> Self {
+    /// Names the scheme whose run failed; bad input is not the scheme's doing.
+    pub fn of(self, scheme: &str) -> Self {
         match self {
-            Failure::Usage(message) => Failure::Usage(format!("{who}: {message}")),
-            Failure::Run(message) => Failure::Run(format!("{who}: {message}")),
-            Failure::Interrupted => Failure::Interrupted,
+            Failure::Run(message) => Failure::Run(format!("{scheme}: {message}")),
+            other => other,
         }
+    }
+
+    /// Settings that do not suit a scheme.
+    pub fn unsuited(scheme: &str, error: &SettingError) -> Self {
+        Failure::Usage(format!("{scheme}: {error}"))
     }
 }
 

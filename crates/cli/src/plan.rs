@@ -268,7 +268,7 @@ fn apply_budget(
     }
     for one in chosen.iter() {
         one.config.check()?;
-        (one.row.check)(&one.config).map_err(|error| Failure::from(error).of(&one.name))?;
+        (one.row.check)(&one.config).map_err(|error| Failure::unsuited(&one.name, &error))?;
     }
     let Some(Bytes(budget)) = chosen[0].config.device.ram_bytes.0 else {
         if meeting.ram_strict {

@@ -36,7 +36,9 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> Outcome<()> {
     for row in rows {
         table.add_row(row.iter());
     }
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    // The style pads every cell by a blank; the first column needs none.
+    let unpadded = |line: String| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned();
+    let lines: Vec<String> = table.lines().map(unpadded).collect();
     text(&lines.join("\n"))
 }
 

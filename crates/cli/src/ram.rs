@@ -26,7 +26,7 @@ pub fn ram(typed: &RamArguments) -> Outcome<()> {
     }
     for one in &chosen {
         one.config.check()?;
-        (one.row.check)(&one.config).map_err(|error| Failure::from(error).of(&one.name))?;
+        (one.row.check)(&one.config).map_err(|error| Failure::unsuited(&one.name, &error))?;
     }
     if typed.json {
         let rows: Vec<Value> = chosen.iter().map(as_json).collect();

@@ -1,0 +1,133 @@
+//! Runs the real binary in a folder of its own.
+
+#![allow(dead_code, reason = "every test file uses its own part of this")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A temporary folder in which `ftlab` runs.
+pub struct Bench {
+    folder: TempDir,
+}
+
+/// How a command ended.
+pub struct Ended {
+    /// Exit code.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Ended {
+    fn new(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ended {
+            code: output.status.code().unwrap_or(-1),
+            out: text(&output.stdout),
+            err: text(&output.stderr),
+        }
+    }
+
+    /// Standard output of a command that must have succeeded.
+    #[track_caller]
+    pub fn ok(self) -> String {
+        assert_eq!(self.code, 0, "{}{}", self.out, self.err);
+        assert_eq!(self.err, "", "silent outside a terminal");
+        self.out
+    }
+
+    /// Standard error of a command that must have ended with `code` and said each of `words`.
+    #[track_caller]
+    pub fn refused(self, code: i32, words: &[&str]) -> String {
+        assert_eq!(self.code, code, "{}{}", self.out, self.err);
+        for word in words {
+            assert!(self.err.contains(word), "'{word}' is not in: {}", self.err);
+        }
+        assert_eq!(self.out, "", "nothing but the error is printed");
+        self.err
+    }
+}
+
+impl Bench {
+    /// An empty folder.
+    pub fn new() -> Self {
+        Bench { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file.
+    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// What is in the folder, hidden files included.
+    pub fn entries(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let name = |entry: std::fs::DirEntry| entry.file_name().to_str().unwrap().to_owned();
+        let mut names: Vec<String> = entries.map(|entry| name(entry.unwrap())).collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ftlab"));
+        command.current_dir(self.folder.path()).args(line.split_whitespace());
+        command
+    }
+
+    /// Runs `ftlab` with the words of `line`.
+    pub fn ftlab(&self, line: &str) -> Ended {
+        Ended::new(&self.command(line).stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// Runs `ftlab` with a file of the folder as standard input.
+    pub fn ftlab_reading(&self, input: &str, line: &str) -> Ended {
+        let input = std::fs::File::open(self.path(input)).unwrap();
+        Ended::new(&self.command(line).stdin(input).output().unwrap())
+    }
+
+    /// A JSON file of the folder.
+    pub fn json(&self, name: &str) -> Value {
+        serde_json::from_slice(&std::fs::read(self.path(name)).unwrap()).unwrap()
+    }
+
+    /// Runs `ftlab run` and returns its JSON.
+    #[track_caller]
+    pub fn run(&self, line: &str) -> Value {
+        let number = self.entries().len();
+        self.ftlab(&format!("run {line} --json run{number}.json")).ok();
+        self.json(&format!("run{number}.json"))
+    }
+}
+
+/// Names of all schemes, from the table itself.
+pub fn schemes() -> Vec<&'static str> {
+    ftlab_engine::schemes::TABLE.iter().map(|row| row.paper.name).collect()
+}
+
+/// The folder of real traces, which is no part of the project.
+pub fn traces() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    folder.is_dir().then(|| folder.canonicalize().unwrap())
+}
+
+/// A result without what depends on the machine.
+pub fn without_wall(mut result: Value) -> Value {
+    let runs = match &mut result {
+        Value::Array(runs) => runs.iter_mut().collect(),
+        one => vec![one],
+    };
+    for run in runs {
+        run.as_object_mut().unwrap().remove("wall").unwrap();
+    }
+    result
+}
