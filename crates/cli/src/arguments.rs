@@ -197,12 +197,12 @@ pub struct RunArguments {
     /// Scheme, with a preset if wanted: dftl, dftl:gtd
     #[arg(long, value_name = "NAME[:PRESET]")]
     pub scheme: String,
-    /// What every run takes.
-    #[command(flatten)]
-    pub simulation: SimulationArguments,
     /// Write the result to this new file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// What every run takes.
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
 }
 
 /// `ftlab compare`.
@@ -211,15 +211,15 @@ pub struct CompareArguments {
     /// Schemes with commas between them, all, or family:NAME
     #[arg(long, value_name = "NAME,NAME,...")]
     pub schemes: String,
-    /// What every run takes.
-    #[command(flatten)]
-    pub simulation: SimulationArguments,
     /// New or empty folder for results.json, results.csv and report.html
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Schemes that run side by side (default: as many as cores and memory allow)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
+    /// What every run takes.
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
 }
 
 /// `ftlab ram`.

@@ -40,7 +40,9 @@ pub fn execute(
         device.verify_reads();
     }
     let mut stream = RequestStream::new(workload.requests(plan.layout.map()?)?);
-    let bar = progress.bar(&format!("{name} (preparing)"), None);
+    let pages = plan.layout.capacity_bytes / plan.layout.page_bytes;
+    let length = run.mode.requests(pages, u64::from(config.device.pages_per_block));
+    let bar = progress.bar(&format!("{name} (preparing)"), length);
     let precondition = Filler::new(device.as_mut(), &bar)
         .prepare(run.mode, plan.seed, plan.footprint.as_ref(), &mut stream)
         .map_err(|failure| failure.of(name))?;

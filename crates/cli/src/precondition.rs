@@ -49,6 +49,16 @@ impl fmt::Display for Mode {
 }
 
 impl Mode {
+    /// Requests that it takes on a device of so many pages, where that is known beforehand.
+    pub fn requests(self, logical_pages: u64, pages_per_block: u64) -> Option<u64> {
+        match self {
+            Mode::None | Mode::Touch => None,
+            Mode::Fill => Some(logical_pages.div_ceil(pages_per_block)),
+            Mode::Prefix(count) => Some(count),
+            Mode::Random(millionths) => Some(share(logical_pages, millionths)),
+        }
+    }
+
     fn parse(text: &str) -> Option<Self> {
         match text.split_once(':') {
             None => match text {
@@ -68,6 +78,11 @@ impl Mode {
             Some(_) => None,
         }
     }
+}
+
+/// Millionths of a number, rounded down.
+fn share(number: u64, millionths: u64) -> u64 {
+    (u128::from(number) * u128::from(millionths) / 1_000_000) as u64
 }
 
 /// The mode of each scheme: one for all, and exceptions.
@@ -146,9 +161,8 @@ impl<'a> Filler<'a> {
             Mode::Touch => self.write_runs(known(footprint).touched.iter())?,
             Mode::Prefix(count) => self.write_prefix(count, requests)?,
             Mode::Random(millionths) => {
-                let count = u128::from(logical) * u128::from(millionths) / 1_000_000;
                 let mut rng = Rng::new(seed, Purpose::Workload);
-                for _ in 0..count {
+                for _ in 0..share(logical, millionths) {
                     let page = u64::from(rng.below(logical as u32));
                     self.write(page * self.sectors_per_page, self.sectors_per_page as u32)?;
                 }

@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 
 use crate::failure::{Failure, Outcome};
 
@@ -41,11 +43,11 @@ impl Progress {
     pub fn bar(&self, label: &str, length: Option<u64>) -> Bar {
         let bar = self.bars.add(length.map_or_else(ProgressBar::no_length, ProgressBar::new));
         let template = match length {
-            Some(_) => "{prefix:>24} [{bar:30}] {percent:>3} %  {per_sec}, {eta} left",
-            None => "{prefix:>24} {spinner} {human_pos} requests, {per_sec}, {elapsed}",
+            Some(_) => "{prefix:>24} [{bar:30}] {percent:>3} %  {rate}, {eta} left",
+            None => "{prefix:>24} {spinner} {human_pos} requests, {rate}, {elapsed}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
+            bar.set_style(style.progress_chars("=> ").with_key("rate", rate));
         }
         bar.set_prefix(label.to_owned());
         if !bar.is_hidden() {
@@ -53,6 +55,12 @@ impl Progress {
         }
         Bar { bar, pending: Cell::new(0) }
     }
+}
+
+/// Requests per second, without the decimals of indicatif's own.
+fn rate(state: &ProgressState, out: &mut dyn std::fmt::Write) {
+    // A bar that cannot be drawn is no reason to stop.
+    let _ = write!(out, "{} /s", HumanCount(state.per_sec() as u64));
 }
 
 /// The bar of one run.
