@@ -9,7 +9,7 @@ use crate::board::Board;
 use crate::board::nand::Payload;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
-use crate::board::nand::state::PageKind;
+use crate::board::nand::state::{OobRead, PageKind};
 use crate::board::when::When;
 use crate::meter::{Cause, Event};
 use crate::parts::checkpoint::Checkpoints;
@@ -17,7 +17,7 @@ use crate::parts::cmt::{Cmt, Slot};
 use crate::parts::page_space::{Moved, PageOwner, PageSpace, Stream};
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
-use crate::units::{Lpn, PlaneId, Ppn, pack, zeroed};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, pack, zeroed};
 
 /// Cached entries, directory and what belongs to them: the owner of every page in the space.
 pub struct CachedMap {
@@ -39,7 +39,25 @@ pub struct CachedMap {
 }
 
 impl PageOwner for CachedMap {
-    const WRITES_MAP: bool = true;
+    fn map_writes(&mut self, board: &Board, victim: BlockId) -> u32 {
+        let geometry = board.geometry();
+        let mut parts = std::mem::take(&mut self.moved);
+        let mut offset = 0;
+        while let Some(ppn) = board.nand().state().next_valid(victim, offset) {
+            offset = geometry.offset_of(ppn) + 1;
+            if let OobRead::Written(oob) = board.nand().state().oob(ppn)
+                && !self.is_lazy(Lpn(oob.logical), ppn)
+            {
+                parts.push((self.translation.part_of(Lpn(oob.logical)).0, 0));
+            }
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        let count = parts.len() as u32;
+        parts.clear();
+        self.moved = parts;
+        count
+    }
 
     /// A version that a write without look-up superseded must not be copied: the copy would be
     /// younger than the version that counts. Before that write has reached flash it counts itself.
@@ -114,6 +132,11 @@ impl CachedMap {
             edits: Vec::with_capacity(places),
             words: zeroed(places),
         }
+    }
+
+    /// Whether a page that moves costs no map write, because its entry is cached.
+    fn is_lazy(&self, lpn: Lpn, ppn: Ppn) -> bool {
+        self.lazy_copying && self.cmt.find(lpn).is_some_and(|slot| self.cmt.ppn(slot) == Some(ppn))
     }
 
     /// Lazy copying: a cached entry changes in memory and flash learns of it at its eviction; any

@@ -63,8 +63,8 @@ pub struct Moved {
 
 /// Who keeps the map of the pages in the space.
 pub trait PageOwner {
-    /// Whether [`PageOwner::before_erase`] may write a map page for every page moved.
-    const WRITES_MAP: bool;
+    /// Map pages that [`PageOwner::before_erase`] writes after moving `victim`, a data block.
+    fn map_writes(&mut self, board: &Board, victim: BlockId) -> u32;
 
     /// Whether a valid page must be kept; false when the owner knows that it is superseded.
     fn wants(&mut self, _kind: PageKind, _logical: u32, _old: Ppn) -> bool {
@@ -256,7 +256,7 @@ impl PageSpace {
             if self.planes[plane.index()].free.len() >= limit {
                 break;
             }
-            let Some(victim) = self.choose_that_fits::<O>(board, plane) else {
+            let Some(victim) = self.choose_that_fits(board, owner, plane) else {
                 if self.planes[plane.index()].free.is_empty() {
                     return Err(self.out_of_blocks(board, plane));
                 }
@@ -290,7 +290,7 @@ impl PageSpace {
             let victim = self
                 .choose(board, plane)
                 .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block)
-                .filter(|&block| self.fits::<O>(board.nand(), block));
+                .filter(|&block| self.fits(board, owner, block));
             if let Some(victim) = victim {
                 board.event(Event::IdleVictims, 1);
                 return self.collect(board, owner, victim, after).map(Some);
@@ -305,48 +305,52 @@ impl PageSpace {
         choice.victim
     }
 
-    /// The policy's victim, unless moving it could use up the last free blocks: then the candidate
-    /// with the fewest valid pages that fits, map blocks first because their pages need no map.
+    /// The policy's victim, unless moving it would use up the last free blocks: then the candidate
+    /// with the fewest valid pages that fits.
     fn choose_that_fits<O: PageOwner>(
         &mut self,
         board: &mut Board,
+        owner: &mut O,
         plane: PlaneId,
     ) -> Option<BlockId> {
         let victim = self.choose(board, plane)?;
-        let nand = board.nand();
-        if self.fits::<O>(nand, victim) {
+        if self.fits(board, owner, victim) {
             return Some(victim);
         }
         let open = |block: BlockId| {
             self.planes[plane.index()].frontiers.iter().any(|f| f.block == Some(block))
         };
-        nand.geometry()
+        board
+            .geometry()
             .blocks_of(plane)
             .map(BlockId)
             .filter(|&block| self.stream_of[block.index()] != 0 && !open(block))
-            .filter(|&block| nand.valid_pages(block) < self.pages_per_block)
-            .filter(|&block| self.fits::<O>(nand, block))
-            .min_by_key(|&block| (!self.is_map(block), nand.valid_pages(block)))
+            .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
+            .filter(|&block| self.fits(board, owner, block))
+            .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)))
     }
 
     fn is_map(&self, block: BlockId) -> bool {
         self.stream_of[block.index()] == Stream::Map as u8 + 1
     }
 
-    /// Whether the free blocks hold all that collecting `victim` may write.
-    fn fits<O: PageOwner>(&self, nand: &Nand, victim: BlockId) -> bool {
-        let plane = &self.planes[nand.geometry().plane_of_block(victim).index()];
-        let valid = nand.valid_pages(victim);
-        let blocks = |stream: Stream| {
+    /// Whether the free blocks hold all that collecting `victim` writes.
+    fn fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
+        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
+        let valid = board.nand().valid_pages(victim);
+        let blocks = |stream: Stream, pages: u32| {
             let frontier = plane.frontiers[stream as usize];
             let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-            valid.saturating_sub(left).div_ceil(self.pages_per_block)
+            pages.saturating_sub(left).div_ceil(self.pages_per_block)
         };
-        let needed = match self.is_map(victim) {
-            true => blocks(Stream::Map),
-            false => blocks(self.moved_data) + u32::from(O::WRITES_MAP) * blocks(Stream::Map),
-        };
-        needed <= plane.free.len()
+        let free = plane.free.len();
+        if self.is_map(victim) {
+            return blocks(Stream::Map, valid) <= free;
+        }
+        let moved = blocks(self.moved_data, valid);
+        // At most one map page per page moved; only when that is too much are they counted.
+        moved + blocks(Stream::Map, valid) <= free
+            || moved + blocks(Stream::Map, owner.map_writes(board, victim)) <= free
     }
 
     /// Moves every valid page of a victim, lets the owner finish, and erases it.

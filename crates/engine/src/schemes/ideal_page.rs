@@ -44,7 +44,7 @@ use crate::schemes::{
     Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
 };
 use crate::settings;
-use crate::units::{Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 
 settings! {
     /// Settings of `ideal_page`.
@@ -82,7 +82,9 @@ impl Map {
 }
 
 impl PageOwner for Map {
-    const WRITES_MAP: bool = false;
+    fn map_writes(&mut self, _: &Board, _: BlockId) -> u32 {
+        0
+    }
 
     #[inline]
     fn moved(&mut self, _: &mut Board, page: Moved) {
