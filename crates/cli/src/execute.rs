@@ -70,9 +70,11 @@ pub fn execute(
         warnings,
         simulated_ns: driven.last_completion,
         wall_seconds,
-        peak_rss_bytes: peak_rss_bytes(),
     };
-    Ok(derive(device.as_ref(), facts))
+    let mut result = derive(device.as_ref(), facts);
+    // Of the whole process: runs side by side share it.
+    result.wall.peak_rss_bytes = peak_rss_bytes();
+    Ok(result)
 }
 
 fn drive(
