@@ -318,7 +318,10 @@ impl<S: Scheme> Device for Ssd<S> {
         };
         self.outstanding.push(Reverse(completed));
         self.last_completion = self.last_completion.max(completed);
-        self.board.meter_mut().complete(request.op, &completion);
+        if self.board.meter_mut().complete(request.op, &completion) {
+            let free_blocks = self.scheme().room().free_blocks;
+            self.board.meter_mut().sample_free_blocks(free_blocks);
+        }
         Ok(completion)
     }
 

@@ -17,9 +17,10 @@ use ftlab_engine::units::{Nanos, SECTOR_BYTES};
 use serde_json::{Map, Value};
 
 use crate::result::{
-    ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Energy, Erases, Flash, FlashEnergy, FlashTime,
-    Host, LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
-    RamUse, RunResult, ServiceTime, Stages, SteadyState, WINDOWS_MAX, Wall, Window, Workload,
+    ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Energy, Erases, Flash,
+    FlashEnergy, FlashTime, Host, LatencyParts, LatencySummary, MapCache, Merges, Percentiles,
+    Precondition, RamStructure, RamUse, RunResult, ServiceTime, Stages, SteadyState, WINDOWS_MAX,
+    Wall, Window, Workload,
 };
 
 /// What is known of a run besides its device.
@@ -342,7 +343,7 @@ fn series(meter: &Meter) -> Vec<Window> {
         host_pages_written: counted.host_pages_written,
         gc_page_copies: counted.overhead_programs,
         erases: counted.erases,
-        ..Window::default()
+        free_blocks_min: counted.free_blocks_min.map(u64::from),
     };
     windows.all().iter().take(WINDOWS_MAX).enumerate().map(window).collect()
 }
@@ -350,7 +351,8 @@ fn series(meter: &Meter) -> Vec<Window> {
 /// Every shared setting and the scheme's own, nested by group; other schemes' are left out. Sizes
 /// that follow from settings stand beside those of the device.
 fn configuration(device: &dyn Device, scheme: &str) -> Map<String, Value> {
-    let schemes: Vec<&str> = ftlab_engine::schemes::TABLE.iter().map(|row| row.paper.name).collect();
+    let schemes: Vec<&str> =
+        ftlab_engine::schemes::TABLE.iter().map(|row| row.paper.name).collect();
     let mut groups = Map::new();
     for Described { key, value, .. } in device.config().describe() {
         let Some((group, name)) = key.split_once('.') else {

@@ -31,10 +31,7 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
         ("Preparation", tell(&precondition)),
         ("Steady state", tell(&steady_state)),
         ("Audit", tell(&audit)),
-        (
-            "Made by",
-            tell(&|run| format!("ftlab {}, seed {}", run.version, run.seed)),
-        ),
+        ("Made by", tell(&|run| format!("ftlab {}, seed {}", run.version, run.seed))),
     ]
 }
 
@@ -48,12 +45,7 @@ pub fn warnings(runs: &[RunResult]) -> Vec<(String, String)> {
         .iter()
         .zip(&labels)
         .filter(|(run, _)| failed(run))
-        .map(|(run, label)| {
-            (
-                label.clone(),
-                format!("The audit did not pass: {}", run.audit),
-            )
-        })
+        .map(|(run, label)| (label.clone(), format!("The audit did not pass: {}", run.audit)))
         .collect();
     let mut rows: Vec<(Vec<&str>, &str)> = Vec::new();
     for (run, label) in runs.iter().zip(&labels) {
@@ -64,10 +56,7 @@ pub fn warnings(runs: &[RunResult]) -> Vec<(String, String)> {
             }
         }
     }
-    all.extend(
-        rows.into_iter()
-            .map(|(who, text)| (who.join(", "), text.to_owned())),
-    );
+    all.extend(rows.into_iter().map(|(who, text)| (who.join(", "), text.to_owned())));
     all
 }
 
@@ -88,10 +77,8 @@ fn together(
     if let [(text, _)] = rows.as_slice() {
         return text.clone();
     }
-    let parts: Vec<String> = rows
-        .iter()
-        .map(|(text, who)| format!("{}: {text}", who.join(", ")))
-        .collect();
+    let parts: Vec<String> =
+        rows.iter().map(|(text, who)| format!("{}: {text}", who.join(", "))).collect();
     parts.join("; ")
 }
 
@@ -99,10 +86,7 @@ fn workload(workload: &Workload) -> String {
     let origin = match (workload.synthetic, workload.prefix) {
         (true, _) => "synthetic: generated, not recorded on a real system".to_owned(),
         (false, Some(kept)) => {
-            format!(
-                "a recorded trace, but only its first {} requests",
-                count(kept)
-            )
+            format!("a recorded trace, but only its first {} requests", count(kept))
         }
         (false, None) => "a recorded trace, whole".to_owned(),
     };
@@ -162,11 +146,7 @@ fn audit(run: &RunResult) -> String {
         0 => "no read was compared with what had been written".to_owned(),
         reads => format!("{} reads compared with what had been written", count(reads)),
     };
-    let verdict = if run.audit.is_empty() {
-        "not run"
-    } else {
-        &run.audit
-    };
+    let verdict = if run.audit.is_empty() { "not run" } else { &run.audit };
     format!("{verdict}; {reads}")
 }
 
@@ -175,10 +155,7 @@ mod tests {
     use super::*;
 
     fn run(scheme: &str) -> RunResult {
-        RunResult {
-            scheme: scheme.to_owned(),
-            ..RunResult::default()
-        }
+        RunResult { scheme: scheme.to_owned(), ..RunResult::default() }
     }
 
     #[test]
@@ -191,15 +168,9 @@ mod tests {
     fn a_warning_of_several_runs_is_said_once() {
         let mut runs = [run("dftl"), run("fast"), run("bast")];
         runs[0].warnings = vec!["Collection never ran.".to_owned()];
-        runs[2].warnings = vec![
-            "Collection never ran.".to_owned(),
-            "Few requests.".to_owned(),
-        ];
-        let expected = [
-            ("dftl, bast", "Collection never ran."),
-            ("bast", "Few requests."),
-        ]
-        .map(|(who, text)| (who.to_owned(), text.to_owned()));
+        runs[2].warnings = vec!["Collection never ran.".to_owned(), "Few requests.".to_owned()];
+        let expected = [("dftl, bast", "Collection never ran."), ("bast", "Few requests.")]
+            .map(|(who, text)| (who.to_owned(), text.to_owned()));
         assert_eq!(warnings(&runs), expected);
     }
 
@@ -210,18 +181,12 @@ mod tests {
         runs[0].audit = "passed".to_owned();
         runs[1].audit = "3 pages lost".to_owned();
         let (who, text) = warnings(&runs).remove(0);
-        assert_eq!(
-            (who.as_str(), text.as_str()),
-            ("fast", "The audit did not pass: 3 pages lost")
-        );
+        assert_eq!((who.as_str(), text.as_str()), ("fast", "The audit did not pass: 3 pages lost"));
     }
 
     #[test]
     fn a_prefix_and_a_synthetic_workload_are_called_so() {
-        let mut source = Workload {
-            name: "fin1".to_owned(),
-            ..Workload::default()
-        };
+        let mut source = Workload { name: "fin1".to_owned(), ..Workload::default() };
         assert!(workload(&source).contains("whole"));
         source.prefix = Some(10_000);
         assert!(workload(&source).contains("only its first 10,000 requests"));
@@ -233,11 +198,7 @@ mod tests {
     fn runs_that_differ_are_told_apart() {
         let mut runs = [run("dftl"), run("fast"), run("bast")];
         runs[1].device = "other".to_owned();
-        let device = facts(&runs)
-            .into_iter()
-            .find(|fact| fact.0 == "Device")
-            .unwrap()
-            .1;
+        let device = facts(&runs).into_iter().find(|fact| fact.0 == "Device").unwrap().1;
         assert_eq!(device, "dftl, bast: ; fast: other");
     }
 }

@@ -39,11 +39,7 @@ fn descend(flat: &mut Flat, path: String, value: Value) {
     match value {
         Value::Object(members) => {
             for (key, member) in members {
-                let inner = if path.is_empty() {
-                    key
-                } else {
-                    format!("{path}.{key}")
-                };
+                let inner = if path.is_empty() { key } else { format!("{path}.{key}") };
                 descend(flat, inner, member);
             }
         }
@@ -56,11 +52,7 @@ fn descend(flat: &mut Flat, path: String, value: Value) {
 
 fn descend_config(rows: &mut Vec<(String, String)>, path: &str, members: &Map<String, Value>) {
     for (key, member) in members {
-        let inner = if path.is_empty() {
-            key.clone()
-        } else {
-            format!("{path}.{key}")
-        };
+        let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
         match member {
             Value::Object(members) => descend_config(rows, &inner, members),
             Value::String(text) => rows.push((inner, text.clone())),
@@ -76,16 +68,10 @@ mod tests {
 
     #[test]
     fn paths_are_joined_by_dots_and_arrays_left_out() {
-        let mut run = RunResult {
-            warnings: vec!["one".to_owned()],
-            ..RunResult::default()
-        };
+        let mut run = RunResult { warnings: vec!["one".to_owned()], ..RunResult::default() };
         run.latency_ns.all.system.percentile.p99 = 7;
         let flat = flatten(&run);
-        assert_eq!(
-            number(&flat, "latency_ns.all.system.percentile.99.000000"),
-            Some(7.0)
-        );
+        assert_eq!(number(&flat, "latency_ns.all.system.percentile.99.000000"), Some(7.0));
         assert_eq!(flat.get("waf"), Some(&Value::Null));
         assert!(flat.keys().all(|key| !key.starts_with("warnings")));
     }
@@ -94,11 +80,8 @@ mod tests {
     fn configuration_keeps_arrays_as_text() {
         let config = json!({"gc": {"victim": "greedy"}, "alloc": {"order": ["die", "plane"]}});
         let rows = flatten_config(config.as_object().unwrap());
-        let expected = [
-            ("gc.victim", "greedy"),
-            ("alloc.order", "[\"die\",\"plane\"]"),
-        ]
-        .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let expected = [("gc.victim", "greedy"), ("alloc.order", "[\"die\",\"plane\"]")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()));
         assert_eq!(rows, expected);
     }
 }

@@ -10,13 +10,8 @@ const DIGITS: i32 = 4;
 pub const NOT_APPLICABLE: &str = "n/a";
 
 const NANOSECOND_STEPS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
-const MICROJOULE_STEPS: [(f64, &str); 5] = [
-    (1e-3, "nJ"),
-    (1.0, "µJ"),
-    (1e3, "mJ"),
-    (1e6, "J"),
-    (1e9, "kJ"),
-];
+const MICROJOULE_STEPS: [(f64, &str); 5] =
+    [(1e-3, "nJ"), (1.0, "µJ"), (1e3, "mJ"), (1e6, "J"), (1e9, "kJ")];
 const BYTE_STEPS: [(f64, &str); 6] = [
     (1.0, "B"),
     (1024.0, "KiB"),
@@ -80,10 +75,7 @@ pub fn count(value: u64) -> String {
 /// Scales to the largest step that leaves at least 1; zero takes the unit whose factor is 1.
 fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     if value == 0.0 {
-        let unit = steps
-            .iter()
-            .find(|(factor, _)| *factor == 1.0)
-            .map_or("", |step| step.1);
+        let unit = steps.iter().find(|(factor, _)| *factor == 1.0).map_or("", |step| step.1);
         return format!("0 {unit}");
     }
     // Rounded first, so that 999.96 µs becomes 1.000 ms rather than 1000 µs.
@@ -102,9 +94,7 @@ fn significant(value: f64) -> String {
 }
 
 fn round_significant(value: f64) -> f64 {
-    format!("{value:.*}", decimals(value))
-        .parse()
-        .unwrap_or(value)
+    format!("{value:.*}", decimals(value)).parse().unwrap_or(value)
 }
 
 /// Decimals that show `DIGITS` significant digits.
@@ -118,12 +108,8 @@ fn decimals(value: f64) -> usize {
 
 /// Groups the digits left of the point by thousands.
 fn grouped(number: &str) -> String {
-    let (sign, digits) = number
-        .strip_prefix('-')
-        .map_or(("", number), |rest| ("-", rest));
-    let (whole, fraction) = digits
-        .find('.')
-        .map_or((digits, ""), |dot| digits.split_at(dot));
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = digits.find('.').map_or((digits, ""), |dot| digits.split_at(dot));
     let mut text = String::from(sign);
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && (whole.len() - index).is_multiple_of(3) {
@@ -142,10 +128,7 @@ fn trimmed(scaled: &str) -> String {
     if !number.contains('.') {
         return scaled.to_owned();
     }
-    format!(
-        "{} {unit}",
-        number.trim_end_matches('0').trim_end_matches('.')
-    )
+    format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
 #[cfg(test)]

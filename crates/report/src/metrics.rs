@@ -44,10 +44,8 @@ impl Metric {
     /// The number as people read it.
     #[must_use]
     pub fn text(&self, flat: &Flat) -> String {
-        number(flat, self.path).map_or_else(
-            || NOT_APPLICABLE.to_owned(),
-            |value| self.quantity.format(value),
-        )
+        number(flat, self.path)
+            .map_or_else(|| NOT_APPLICABLE.to_owned(), |value| self.quantity.format(value))
     }
 
     fn is_used(&self, flats: &[Flat]) -> bool {
@@ -73,10 +71,7 @@ impl Section {
     /// The metrics worth showing for these runs, in order.
     #[must_use]
     pub fn shown(&self, flats: &[Flat]) -> Vec<&'static Metric> {
-        self.metrics
-            .iter()
-            .filter(|metric| metric.is_used(flats))
-            .collect()
+        self.metrics.iter().filter(|metric| metric.is_used(flats)).collect()
     }
 }
 
@@ -93,33 +88,15 @@ const fn metric(
     better: Better,
     shown: Shown,
 ) -> Metric {
-    Metric {
-        path,
-        label,
-        quantity,
-        better,
-        shown,
-    }
+    Metric { path, label, quantity, better, shown }
 }
 
 const fn time(path: &'static str, label: &'static str) -> Metric {
-    metric(
-        path,
-        label,
-        Quantity::Nanoseconds,
-        Better::Lower,
-        Shown::Always,
-    )
+    metric(path, label, Quantity::Nanoseconds, Better::Lower, Shown::Always)
 }
 
 const fn share(path: &'static str, label: &'static str) -> Metric {
-    metric(
-        path,
-        label,
-        Quantity::Ratio,
-        Better::Neither,
-        Shown::WhenUsed,
-    )
+    metric(path, label, Quantity::Ratio, Better::Neither, Shown::WhenUsed)
 }
 
 const fn tally(path: &'static str, label: &'static str, shown: Shown) -> Metric {
@@ -135,13 +112,7 @@ const fn memory(path: &'static str, label: &'static str, shown: Shown) -> Metric
 }
 
 const fn energy(path: &'static str, label: &'static str) -> Metric {
-    metric(
-        path,
-        label,
-        Quantity::Microjoules,
-        Better::Neither,
-        Shown::WhenUsed,
-    )
+    metric(path, label, Quantity::Microjoules, Better::Neither, Shown::WhenUsed)
 }
 
 const RESPONSE: &[Metric] = &[
@@ -168,6 +139,7 @@ const WAF: &[Metric] = &[
     share("waf_by_cause.pad", "pad"),
     share("waf_by_cause.read_modify_write", "read-modify-write"),
     share("waf_by_cause.trim", "trim"),
+    share("waf_by_cause.checkpoint", "checkpoint"),
     share("waf_by_cause.wear", "wear"),
     share("waf_by_cause.recover", "recover"),
 ];
@@ -186,11 +158,7 @@ const MERGES: &[Metric] = &[
     tally("merges.switch", "switch", Shown::WhenUsed),
     tally("merges.partial", "partial", Shown::WhenUsed),
     tally("merges.full", "full", Shown::WhenUsed),
-    tally(
-        "merges.full_data_blocks",
-        "data blocks rebuilt",
-        Shown::WhenUsed,
-    ),
+    tally("merges.full_data_blocks", "data blocks rebuilt", Shown::WhenUsed),
 ];
 
 const CACHES: &[Metric] = &[
@@ -216,13 +184,7 @@ const CACHES: &[Metric] = &[
 ];
 
 const MEMORY: &[Metric] = &[
-    metric(
-        "ram_bytes.total",
-        "total",
-        Quantity::Bytes,
-        Better::Lower,
-        Shown::Always,
-    ),
+    metric("ram_bytes.total", "total", Quantity::Bytes, Better::Lower, Shown::Always),
     memory("ram_bytes.sram", "SRAM", Shown::WhenUsed),
     memory("ram_bytes.dram", "DRAM", Shown::WhenUsed),
     memory("ram_bytes.pcm", "PCM", Shown::WhenUsed),
@@ -231,13 +193,7 @@ const MEMORY: &[Metric] = &[
 ];
 
 const ENERGY: &[Metric] = &[
-    metric(
-        "iops",
-        "requests",
-        Quantity::PerSecond,
-        Better::Higher,
-        Shown::Always,
-    ),
+    metric("iops", "requests", Quantity::PerSecond, Better::Higher, Shown::Always),
     metric(
         "bandwidth_bytes_per_s",
         "bandwidth",
@@ -245,13 +201,7 @@ const ENERGY: &[Metric] = &[
         Better::Higher,
         Shown::Always,
     ),
-    metric(
-        "simulated_s",
-        "simulated time",
-        Quantity::Seconds,
-        Better::Neither,
-        Shown::Always,
-    ),
+    metric("simulated_s", "simulated time", Quantity::Seconds, Better::Neither, Shown::Always),
     metric(
         "service_time_ns.total",
         "service time",
@@ -259,13 +209,7 @@ const ENERGY: &[Metric] = &[
         Better::Lower,
         Shown::WhenUsed,
     ),
-    metric(
-        "energy_uj.total",
-        "energy",
-        Quantity::Microjoules,
-        Better::Lower,
-        Shown::Always,
-    ),
+    metric("energy_uj.total", "energy", Quantity::Microjoules, Better::Lower, Shown::Always),
     energy("energy_uj.flash.read", "of flash reads"),
     energy("energy_uj.flash.program", "of flash programs"),
     energy("energy_uj.flash.erase", "of flash erases"),
@@ -273,21 +217,9 @@ const ENERGY: &[Metric] = &[
 
 const WEAR: &[Metric] = &[
     tally("wear.erase_min", "fewest erases", Shown::Always),
-    metric(
-        "wear.erase_mean",
-        "mean erases",
-        Quantity::Ratio,
-        Better::Lower,
-        Shown::Always,
-    ),
+    metric("wear.erase_mean", "mean erases", Quantity::Ratio, Better::Lower, Shown::Always),
     cost("wear.erase_max", "most erases", Shown::Always),
-    metric(
-        "wear.erase_stddev",
-        "deviation",
-        Quantity::Ratio,
-        Better::Lower,
-        Shown::Always,
-    ),
+    metric("wear.erase_stddev", "deviation", Quantity::Ratio, Better::Lower, Shown::Always),
     cost("wear.retired_blocks", "retired blocks", Shown::WhenUsed),
     metric(
         "wear.projected_bytes_written",
@@ -342,12 +274,7 @@ pub const SECTIONS: &[Section] = &[
         absent: "",
         metrics: ENERGY,
     },
-    Section {
-        title: "Wear",
-        note: "Erases of single blocks.",
-        absent: "",
-        metrics: WEAR,
-    },
+    Section { title: "Wear", note: "Erases of single blocks.", absent: "", metrics: WEAR },
 ];
 
 #[cfg(test)]
@@ -359,20 +286,14 @@ mod tests {
     fn every_path_exists_in_a_result() {
         let flat = flatten(&RunResult::default());
         for metric in SECTIONS.iter().flat_map(|section| section.metrics) {
-            assert!(
-                flat.contains_key(metric.path),
-                "no such path: {}",
-                metric.path
-            );
+            assert!(flat.contains_key(metric.path), "no such path: {}", metric.path);
         }
     }
 
     #[test]
     fn every_cause_has_its_share_of_the_write_amplification() {
-        let shares: Vec<&str> = WAF
-            .iter()
-            .filter_map(|metric| metric.path.strip_prefix("waf_by_cause."))
-            .collect();
+        let shares: Vec<&str> =
+            WAF.iter().filter_map(|metric| metric.path.strip_prefix("waf_by_cause.")).collect();
         assert_eq!(shares, CAUSE_NAMES);
     }
 
@@ -380,15 +301,9 @@ mod tests {
     fn unused_metrics_are_hidden_and_the_others_kept() {
         let mut run = RunResult::default();
         run.merges.switch = 2;
-        let merges = SECTIONS
-            .iter()
-            .find(|section| section.title == "Merges")
-            .unwrap();
+        let merges = SECTIONS.iter().find(|section| section.title == "Merges").unwrap();
         let shown = merges.shown(&[flatten(&RunResult::default()), flatten(&run)]);
-        assert_eq!(
-            shown.iter().map(|metric| metric.label).collect::<Vec<_>>(),
-            ["switch"]
-        );
+        assert_eq!(shown.iter().map(|metric| metric.label).collect::<Vec<_>>(), ["switch"]);
         assert!(merges.shown(&[flatten(&RunResult::default())]).is_empty());
     }
 

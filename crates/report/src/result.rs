@@ -167,11 +167,7 @@ pub fn read_json(bytes: &[u8]) -> Result<Vec<RunResult>, ReadError> {
     let mut runs = Vec::with_capacity(objects.len());
     for (index, object) in objects.into_iter().enumerate() {
         // Absent keys are filled in, so the schema is asked for before anything is.
-        let found = object
-            .get("schema")
-            .and_then(Value::as_str)
-            .unwrap_or("")
-            .to_owned();
+        let found = object.get("schema").and_then(Value::as_str).unwrap_or("").to_owned();
         if found != SCHEMA {
             return Err(ReadError::Schema { index, found });
         }

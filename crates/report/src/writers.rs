@@ -31,26 +31,10 @@ pub struct Writer {
 
 /// Every output format.
 pub const WRITERS: &[Writer] = &[
-    Writer {
-        name: "text",
-        about: "Aligned tables for the terminal.",
-        write: text::write,
-    },
-    Writer {
-        name: "json",
-        about: "Everything, for programs.",
-        write: json::write,
-    },
-    Writer {
-        name: "csv",
-        about: "A row per run, for spreadsheets.",
-        write: csv::write,
-    },
-    Writer {
-        name: "html",
-        about: "One page with charts, read offline.",
-        write: html::write,
-    },
+    Writer { name: "text", about: "Aligned tables for the terminal.", write: text::write },
+    Writer { name: "json", about: "Everything, for programs.", write: json::write },
+    Writer { name: "csv", about: "A row per run, for spreadsheets.", write: csv::write },
+    Writer { name: "html", about: "One page with charts, read offline.", write: html::write },
 ];
 
 /// The writer of that name.

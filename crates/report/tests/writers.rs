@@ -8,11 +8,7 @@ use ftlab_report::{Document, RunResult, WRITERS, read_json, writer};
 use std::path::Path;
 
 fn written(name: &str, runs: &[RunResult]) -> String {
-    let document = Document {
-        title: "Test data of three schemes",
-        runs,
-        comparison: true,
-    };
+    let document = Document { title: "Test data of three schemes", runs, comparison: true };
     String::from_utf8((writer(name).unwrap().write)(&document)).unwrap()
 }
 
@@ -92,26 +88,13 @@ fn csv_holds_what_the_json_holds() {
 
 #[test]
 fn every_writer_works_for_nothing_one_and_many() {
-    for runs in [
-        vec![RunResult::default()],
-        three_schemes(),
-        many_schemes(25),
-    ] {
+    for runs in [vec![RunResult::default()], three_schemes(), many_schemes(25)] {
         for writer in WRITERS {
-            let document = Document {
-                title: "Test",
-                runs: &runs,
-                comparison: true,
-            };
+            let document = Document { title: "Test", runs: &runs, comparison: true };
             let bytes = (writer.write)(&document);
             let text = String::from_utf8(bytes).unwrap();
             for run in &runs {
-                assert!(
-                    text.contains(&run.scheme),
-                    "{} lacks {}",
-                    writer.name,
-                    run.scheme
-                );
+                assert!(text.contains(&run.scheme), "{} lacks {}", writer.name, run.scheme);
             }
         }
     }
@@ -124,23 +107,14 @@ fn page_is_self_contained() {
     let sets = [
         ("three", three_schemes()),
         ("one", three_schemes().split_off(2)),
-        (
-            "empty",
-            vec![RunResult {
-                scheme: "nothing".to_owned(),
-                ..RunResult::default()
-            }],
-        ),
+        ("empty", vec![RunResult { scheme: "nothing".to_owned(), ..RunResult::default() }]),
         ("many", many_schemes(25)),
     ];
     for (name, runs) in sets {
         let page = written("html", &runs);
         let own = page.split_once("<script>").unwrap().0;
         for marker in ["src=", "@import", "url(", "href=\"http", "//cdn"] {
-            assert!(
-                !own.contains(marker),
-                "{name}: {marker} asks for something outside"
-            );
+            assert!(!own.contains(marker), "{name}: {marker} asks for something outside");
         }
         std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
         std::fs::write(folder.join(format!("{name}.json")), written("json", &runs)).unwrap();

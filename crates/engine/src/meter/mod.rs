@@ -328,13 +328,19 @@ impl Meter {
         }
     }
 
+    /// Counts a completed request; true when free blocks should be sampled.
     #[inline]
-    pub(crate) fn complete(&mut self, op: Op, completion: &Completion) {
+    pub(crate) fn complete(&mut self, op: Op, completion: &Completion) -> bool {
         self.host.completed += 1;
         self.latency.record(op, completion);
         let written = self.host.pages[Op::Write as usize];
         let overhead = (written, self.overhead_programs, self.total_erases);
-        self.windows.record(completion, overhead);
+        self.windows.record(completion, overhead)
+    }
+
+    #[cold]
+    pub(crate) fn sample_free_blocks(&mut self, free_blocks: u32) {
+        self.windows.sample_free_blocks(free_blocks);
     }
 
     pub(crate) fn interrupt(&mut self) {

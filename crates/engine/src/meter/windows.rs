@@ -24,6 +24,9 @@ pub struct Window {
     pub overhead_programs: u64,
     /// Blocks erased.
     pub erases: u64,
+    /// Fewest free blocks of the plane with fewest, where a request completed; sampled at the first
+    /// request of a window before windows were joined.
+    pub free_blocks_min: Option<u32>,
 }
 
 impl Window {
@@ -35,6 +38,10 @@ impl Window {
             host_pages_written: self.host_pages_written + other.host_pages_written,
             overhead_programs: self.overhead_programs + other.overhead_programs,
             erases: self.erases + other.erases,
+            free_blocks_min: match (self.free_blocks_min, other.free_blocks_min) {
+                (Some(one), Some(two)) => Some(one.min(two)),
+                (one, two) => one.or(two),
+            },
         }
     }
 }
@@ -70,14 +77,16 @@ impl Windows {
         self.present_start = Nanos::MAX;
     }
 
+    /// Adds a completion; true when it is the first of its window.
     #[inline]
-    pub(super) fn record(&mut self, completion: &Completion, totals: (u64, u64, u64)) {
+    pub(super) fn record(&mut self, completion: &Completion, totals: (u64, u64, u64)) -> bool {
         // Completions come nearly in order: most fall into the window of the one before.
         if completion.completed.wrapping_sub(self.present_start) >= self.width {
             self.find_window(completion.completed);
         }
         let window = &mut self.windows[self.present];
         let system = completion.system();
+        let first = window.requests == 0;
         window.requests += 1;
         window.response_sum += u128::from(system);
         window.response_max = window.response_max.max(system);
@@ -85,6 +94,12 @@ impl Windows {
         window.overhead_programs += totals.1 - self.seen.1;
         window.erases += totals.2 - self.seen.2;
         self.seen = totals;
+        first
+    }
+
+    /// Notes the free blocks at the request recorded last.
+    pub(super) fn sample_free_blocks(&mut self, free_blocks: u32) {
+        self.windows[self.present].free_blocks_min = Some(free_blocks);
     }
 
     #[cold]

@@ -39,8 +39,9 @@ pub struct CachedMap {
 }
 
 impl PageOwner for CachedMap {
-    fn map_writes(&mut self, board: &Board, victim: BlockId) -> u32 {
+    fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32 {
         let geometry = board.geometry();
+        let plane = geometry.plane_of_block(victim);
         let mut parts = std::mem::take(&mut self.moved);
         let mut offset = 0;
         while let Some(ppn) = board.nand().state().next_valid(victim, offset) {
@@ -53,6 +54,7 @@ impl PageOwner for CachedMap {
         }
         parts.sort_unstable();
         parts.dedup();
+        parts.retain(|&(part, _)| space.home_or_roomiest(board.nand(), part) == plane);
         let count = parts.len() as u32;
         parts.clear();
         self.moved = parts;
@@ -89,13 +91,11 @@ impl PageOwner for CachedMap {
         &mut self,
         space: &mut PageSpace,
         board: &mut Board,
-        plane: PlaneId,
         after: When,
     ) -> Result<When, Fault> {
         let mut when = after;
         let mut moved = std::mem::take(&mut self.moved);
         moved.sort_unstable();
-        let how = MapWrite { plane, cause: Cause::GcMapUpdate };
         let part_of = self.translation.part_function();
         for group in moved.chunk_by(|a, b| part_of(a.0) == part_of(b.0)) {
             let part = part_of(group[0].0);
@@ -104,6 +104,8 @@ impl PageOwner for CachedMap {
             for &(lpn, ppn) in group {
                 self.settle_moved(space, board, Lpn(lpn), Ppn(ppn));
             }
+            let plane = space.home_or_roomiest(board.nand(), part);
+            let how = MapWrite { plane, cause: Cause::GcMapUpdate };
             when = self.write_edits(space, board, part, how, when)?;
         }
         moved.clear();
@@ -265,7 +267,7 @@ impl CachedMap {
             let mut lpns = self.translation.lpns_of(part);
             let changed = |lpn| self.cmt.find(Lpn(lpn)).is_some_and(|s| self.cmt.is_dirty(s));
             if lpns.any(changed) {
-                let how = MapWrite { plane: space.place(board.nand(), Lpn(part)), cause };
+                let how = MapWrite { plane: space.home(board.nand(), part), cause };
                 (when, _) = self.write_back_part(space, board, part, how, when)?;
             }
         }
@@ -287,7 +289,7 @@ impl CachedMap {
         let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), changed);
         let mut when = after;
         for part in 0..parts {
-            let plane = space.place(board.nand(), Lpn(part));
+            let plane = space.home(board.nand(), part);
             let ready = space.make_room(board, self, (plane, Stream::Map), when)?;
             self.checkpoints.fill(part, parts, &mut self.words);
             let what = (PageKind::Checkpoint, self.checkpoints.logical(part));

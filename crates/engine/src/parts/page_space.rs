@@ -63,8 +63,9 @@ pub struct Moved {
 
 /// Who keeps the map of the pages in the space.
 pub trait PageOwner {
-    /// Map pages that [`PageOwner::before_erase`] writes after moving `victim`, a data block.
-    fn map_writes(&mut self, board: &Board, victim: BlockId) -> u32;
+    /// Map pages that [`PageOwner::before_erase`] writes to the victim's own plane after moving
+    /// `victim`, a data block.
+    fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32;
 
     /// Whether a valid page must be kept; false when the owner knows that it is superseded.
     fn wants(&mut self, _kind: PageKind, _logical: u32, _old: Ppn) -> bool {
@@ -80,7 +81,6 @@ pub trait PageOwner {
         &mut self,
         space: &mut PageSpace,
         board: &mut Board,
-        plane: PlaneId,
         after: When,
     ) -> Result<When, Fault>;
 }
@@ -196,6 +196,30 @@ impl PageSpace {
         };
         let best = (0..self.planes.len()).min_by_key(|&index| key(index));
         PlaneId(best.expect("a device has a plane") as u32)
+    }
+
+    /// The plane that takes a map page, a checkpoint page or a record: by its number, whatever the
+    /// order of host pages, so that no plane holds more of them than its share.
+    #[inline]
+    pub fn home(&self, nand: &Nand, part: u32) -> PlaneId {
+        nand.geometry().home_plane(Lpn(part))
+    }
+
+    /// The plane that takes a map page in the middle of a collection, when room cannot be made: its
+    /// home, where the old page dies, so that no plane gathers the map pages of others; while the
+    /// home is down to its last block, the plane with most free blocks.
+    pub fn home_or_roomiest(&self, nand: &Nand, part: u32) -> PlaneId {
+        let room = |plane: &Plane| {
+            let frontier = plane.frontiers[Stream::Map as usize];
+            let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
+            if has_page { u32::MAX } else { plane.free.len() }
+        };
+        let home = self.home(nand, part);
+        if room(&self.planes[home.index()]) > 1 {
+            return home;
+        }
+        let roomiest = (0..self.planes.len()).max_by_key(|&index| room(&self.planes[index]));
+        PlaneId(roomiest.expect("a device has a plane") as u32)
     }
 
     /// Marks a page as superseded.
@@ -350,7 +374,7 @@ impl PageSpace {
         let moved = blocks(self.moved_data, valid);
         // At most one map page per page moved; only when that is too much are they counted.
         moved + blocks(Stream::Map, valid) <= free
-            || moved + blocks(Stream::Map, owner.map_writes(board, victim)) <= free
+            || moved + blocks(Stream::Map, owner.map_writes(self, board, victim)) <= free
     }
 
     /// Moves every valid page of a victim, lets the owner finish, and erases it.
@@ -391,7 +415,7 @@ impl PageSpace {
             copied += 1;
         }
         if !is_map && copied > 0 {
-            done = owner.before_erase(self, board, plane, done)?;
+            done = owner.before_erase(self, board, done)?;
         }
         board.victim(copied);
         self.adapt(plane, copied);

@@ -164,7 +164,7 @@ impl Scheme for Dftl {
         );
         if config.scheme.dftl.init_map == InitialMap::Written {
             for part in 0..Translation::pages(&geometry) {
-                let plane = dftl.space.place(board.nand(), Lpn(part));
+                let plane = dftl.space.home(board.nand(), part);
                 let how = MapWrite { plane, cause: Cause::Translate };
                 let (space, translation) = (&mut dftl.space, &mut dftl.map.translation);
                 let _ = translation.write(space, board, part, &[], how, When::START)?;
@@ -211,7 +211,7 @@ impl Scheme for Dftl {
         if self.map.cmt.is_unresolved(slot) {
             // A blind write left an older version valid on flash: look it up before forgetting.
             let (part, _) = self.map.translation.part_of(io.lpn);
-            let plane = self.space.place(board.nand(), Lpn(part));
+            let plane = self.space.home(board.nand(), part);
             let place = MapWrite { plane, cause: Cause::Translate };
             let (space, map) = (&mut self.space, &mut self.map);
             let _ = map.write_back_part(space, board, part, place, known)?;
@@ -407,7 +407,7 @@ impl Dftl {
         board.event(Event::EvictDirty, 1);
         let lpn = self.map.cmt.lpn(victim);
         let (part, _) = self.map.translation.part_of(lpn);
-        let plane = self.space.place(board.nand(), Lpn(part));
+        let plane = self.space.home(board.nand(), part);
         let place = MapWrite { plane, cause: Cause::Translate };
         let (space, map) = (&mut self.space, &mut self.map);
         let done = if self.settings.batch_evict {

@@ -82,7 +82,7 @@ impl Map {
 }
 
 impl PageOwner for Map {
-    fn map_writes(&mut self, _: &Board, _: BlockId) -> u32 {
+    fn map_writes(&mut self, _: &PageSpace, _: &Board, _: BlockId) -> u32 {
         0
     }
 
@@ -99,7 +99,6 @@ impl PageOwner for Map {
         &mut self,
         _: &mut PageSpace,
         _: &mut Board,
-        _: PlaneId,
         after: When,
     ) -> Result<When, Fault> {
         Ok(after)

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Number of causes.
-pub const CAUSES: usize = 13;
+pub const CAUSES: usize = 14;
 
 /// Names of the causes as result files spell them, in their fixed order.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -21,6 +21,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "pad",
     "read_modify_write",
     "trim",
+    "checkpoint",
     "wear",
     "recover",
 ];
@@ -51,6 +52,8 @@ pub struct ByCause<T: Default> {
     pub read_modify_write: T,
     /// Trim records.
     pub trim: T,
+    /// Saving memory tables so that recovery need not scan everything.
+    pub checkpoint: T,
     /// Pages moved to level wear.
     pub wear: T,
     /// Work of recovery after a power cut.
@@ -72,6 +75,7 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             pad,
             read_modify_write,
             trim,
+            checkpoint,
             wear,
             recover,
         ] = values;
@@ -87,6 +91,7 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             pad,
             read_modify_write,
             trim,
+            checkpoint,
             wear,
             recover,
         }

@@ -353,6 +353,6 @@ pub struct Window {
     pub gc_page_copies: u64,
     /// Blocks erased.
     pub erases: u64,
-    /// Fewest free blocks seen.
-    pub free_blocks_min: u64,
+    /// Fewest free blocks seen (log schemes: free log blocks); none in a window without requests.
+    pub free_blocks_min: Option<u64>,
 }

@@ -13,9 +13,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
     let memory = "memory takes every byte, and rows have equal lengths";
     table.write_record(&columns).expect(memory);
     for flat in &flats {
-        table
-            .write_record(columns.iter().map(|path| cell(flat.get(path))))
-            .expect(memory);
+        table.write_record(columns.iter().map(|path| cell(flat.get(path)))).expect(memory);
     }
     table.into_inner().expect(memory)
 }
@@ -56,11 +54,7 @@ mod tests {
         let mut runs = [RunResult::default(), RunResult::default()];
         runs[0].events.insert("converted".to_owned(), 1);
         runs[1].events.insert("second_chance".to_owned(), 2);
-        let bytes = write(&Document {
-            title: "",
-            runs: &runs,
-            comparison: true,
-        });
+        let bytes = write(&Document { title: "", runs: &runs, comparison: true });
         let mut table = csv::Reader::from_reader(bytes.as_slice());
         let header = table.headers().unwrap().clone();
         let position = |name: &str| header.iter().position(|column| column == name).unwrap();

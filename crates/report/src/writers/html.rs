@@ -33,9 +33,7 @@ const SCRIPTS: [&str; 4] = [
 pub fn write(document: &Document<'_>) -> Vec<u8> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    environment
-        .add_template("report.html", TEMPLATE)
-        .expect("the template is well-formed");
+    environment.add_template("report.html", TEMPLATE).expect("the template is well-formed");
     let runs = document.runs;
     let flats = flatten_all(runs);
     let page = Page {
@@ -80,13 +78,8 @@ struct Page<'a> {
 
 /// The JSON, safe inside a script element: neither an end tag nor a comment can begin in it.
 fn embedded(document: &Document<'_>) -> String {
-    let bytes = json::write(&Document {
-        comparison: true,
-        ..*document
-    });
-    String::from_utf8(bytes)
-        .expect("JSON is UTF-8")
-        .replace('<', "\\u003c")
+    let bytes = json::write(&Document { comparison: true, ..*document });
+    String::from_utf8(bytes).expect("JSON is UTF-8").replace('<', "\\u003c")
 }
 
 #[derive(Serialize)]
@@ -119,11 +112,7 @@ fn sections(runs: &[RunResult], flats: &[Flat]) -> Vec<SummarySection> {
             title: section.title,
             note: section.note,
             absent: section.absent,
-            rows: section
-                .shown(flats)
-                .into_iter()
-                .map(|metric| row(metric, runs, flats))
-                .collect(),
+            rows: section.shown(flats).into_iter().map(|metric| row(metric, runs, flats)).collect(),
         })
         .collect()
 }
@@ -142,11 +131,7 @@ fn row(metric: &Metric, runs: &[RunResult], flats: &[Flat]) -> SummaryRow {
             best: best.is_some() && values[index] == best,
         })
         .collect();
-    SummaryRow {
-        label: metric.label,
-        path: metric.path,
-        cells,
-    }
+    SummaryRow { label: metric.label, path: metric.path, cells }
 }
 
 /// The best value, if one direction is better and the values differ.
@@ -227,11 +212,7 @@ fn config(runs: &[RunResult]) -> Vec<ConfigRow> {
         runs.iter().map(|run| flatten_config(&run.config)).collect();
     let maps: Vec<BTreeMap<&str, &str>> = flats
         .iter()
-        .map(|rows| {
-            rows.iter()
-                .map(|(key, value)| (key.as_str(), value.as_str()))
-                .collect()
-        })
+        .map(|rows| rows.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect())
         .collect();
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in flats.iter().flatten() {
@@ -247,11 +228,7 @@ fn config(runs: &[RunResult]) -> Vec<ConfigRow> {
             if !differs {
                 values.truncate(1);
             }
-            ConfigRow {
-                key: key.to_owned(),
-                values,
-                differs,
-            }
+            ConfigRow { key: key.to_owned(), values, differs }
         })
         .collect()
 }
@@ -261,20 +238,12 @@ mod tests {
     use super::*;
 
     fn page(runs: &[RunResult], title: &str) -> String {
-        String::from_utf8(write(&Document {
-            title,
-            runs,
-            comparison: true,
-        }))
-        .unwrap()
+        String::from_utf8(write(&Document { title, runs, comparison: true })).unwrap()
     }
 
     #[test]
     fn text_from_outside_cannot_become_markup() {
-        let mut run = RunResult {
-            scheme: "dftl".to_owned(),
-            ..RunResult::default()
-        };
+        let mut run = RunResult { scheme: "dftl".to_owned(), ..RunResult::default() };
         run.workload.name = "</script><script>alert(1)</script>".to_owned();
         run.warnings = vec!["<b>bold</b> & <!-- more".to_owned()];
         let page = page(&[run], "<title>");
@@ -286,10 +255,7 @@ mod tests {
 
     #[test]
     fn the_embedded_json_is_the_result() {
-        let runs = [RunResult {
-            scheme: "a<b".to_owned(),
-            ..RunResult::default()
-        }];
+        let runs = [RunResult { scheme: "a<b".to_owned(), ..RunResult::default() }];
         let page = page(&runs, "Test");
         let start = "<script type=\"application/json\" id=\"results\">";
         let (_, rest) = page.split_once(start).unwrap();
@@ -299,10 +265,7 @@ mod tests {
 
     #[test]
     fn the_best_value_is_marked_only_where_values_differ() {
-        assert_eq!(
-            best(Better::Lower, &[Some(2.0), None, Some(1.0)]),
-            Some(1.0)
-        );
+        assert_eq!(best(Better::Lower, &[Some(2.0), None, Some(1.0)]), Some(1.0));
         assert_eq!(best(Better::Higher, &[Some(2.0), Some(1.0)]), Some(2.0));
         assert_eq!(best(Better::Lower, &[Some(1.0), Some(1.0)]), None);
         assert_eq!(best(Better::Neither, &[Some(1.0), Some(2.0)]), None);
@@ -319,10 +282,8 @@ mod tests {
             run(r#"{"device": {"pages": 64}, "dftl": {"entries": 8}}"#),
             run(r#"{"device": {"pages": 64}}"#),
         ];
-        let rows: Vec<(String, Vec<String>, bool)> = config(&runs)
-            .into_iter()
-            .map(|row| (row.key, row.values, row.differs))
-            .collect();
+        let rows: Vec<(String, Vec<String>, bool)> =
+            config(&runs).into_iter().map(|row| (row.key, row.values, row.differs)).collect();
         let text = str::to_owned;
         assert_eq!(
             rows,

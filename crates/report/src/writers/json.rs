@@ -16,10 +16,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         document.runs.serialize(&mut serializer)
     } else {
         let [run] = document.runs else {
-            panic!(
-                "one run makes one object, but there are {}",
-                document.runs.len()
-            )
+            panic!("one run makes one object, but there are {}", document.runs.len())
         };
         run.serialize(&mut serializer)
     };
@@ -48,20 +45,12 @@ impl Formatter for Lines {
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         let flat = !self.open.is_empty();
         self.open.push(flat);
-        if flat {
-            writer.write_all(b"[")
-        } else {
-            self.pretty.begin_array(writer)
-        }
+        if flat { writer.write_all(b"[") } else { self.pretty.begin_array(writer) }
     }
 
     fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         let flat = self.open.pop().unwrap_or(false);
-        if flat {
-            writer.write_all(b"]")
-        } else {
-            self.pretty.end_array(writer)
-        }
+        if flat { writer.write_all(b"]") } else { self.pretty.end_array(writer) }
     }
 
     fn begin_array_value<W: ?Sized + Write>(
@@ -72,38 +61,22 @@ impl Formatter for Lines {
         if !self.on_one_line() {
             return self.pretty.begin_array_value(writer, first);
         }
-        if first {
-            Ok(())
-        } else {
-            writer.write_all(b", ")
-        }
+        if first { Ok(()) } else { writer.write_all(b", ") }
     }
 
     fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.on_one_line() {
-            Ok(())
-        } else {
-            self.pretty.end_array_value(writer)
-        }
+        if self.on_one_line() { Ok(()) } else { self.pretty.end_array_value(writer) }
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         let flat = self.on_one_line();
         self.open.push(flat);
-        if flat {
-            writer.write_all(b"{")
-        } else {
-            self.pretty.begin_object(writer)
-        }
+        if flat { writer.write_all(b"{") } else { self.pretty.begin_object(writer) }
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
         let flat = self.open.pop().unwrap_or(false);
-        if flat {
-            writer.write_all(b"}")
-        } else {
-            self.pretty.end_object(writer)
-        }
+        if flat { writer.write_all(b"}") } else { self.pretty.end_object(writer) }
     }
 
     fn begin_object_key<W: ?Sized + Write>(
@@ -114,11 +87,7 @@ impl Formatter for Lines {
         if !self.on_one_line() {
             return self.pretty.begin_object_key(writer, first);
         }
-        if first {
-            Ok(())
-        } else {
-            writer.write_all(b", ")
-        }
+        if first { Ok(()) } else { writer.write_all(b", ") }
     }
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
@@ -126,11 +95,7 @@ impl Formatter for Lines {
     }
 
     fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.on_one_line() {
-            Ok(())
-        } else {
-            self.pretty.end_object_value(writer)
-        }
+        if self.on_one_line() { Ok(()) } else { self.pretty.end_object_value(writer) }
     }
 }
 
@@ -140,10 +105,7 @@ mod tests {
     use crate::result::{RunResult, Window, read_json};
 
     fn example() -> RunResult {
-        let mut run = RunResult {
-            scheme: "dftl".to_owned(),
-            ..RunResult::default()
-        };
+        let mut run = RunResult { scheme: "dftl".to_owned(), ..RunResult::default() };
         run.cdf.all = vec![(100, 0.5), (200, 1.0)];
         run.series = vec![Window::default(); 2];
         run.warnings = vec!["One.".to_owned()];
@@ -153,36 +115,18 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back_and_curves_take_one_line() {
         let runs = [example(), example()];
-        let bytes = write(&Document {
-            title: "",
-            runs: &runs,
-            comparison: true,
-        });
+        let bytes = write(&Document { title: "", runs: &runs, comparison: true });
         assert_eq!(read_json(&bytes).unwrap(), runs);
         let text = String::from_utf8(bytes).unwrap();
-        assert!(
-            text.contains("      \"all\": [[100, 0.5], [200, 1.0]],\n"),
-            "{text}"
-        );
-        assert!(
-            text.starts_with("[\n  {\n    \"schema\": \"ftlab/1\",\n"),
-            "{text}"
-        );
+        assert!(text.contains("      \"all\": [[100, 0.5], [200, 1.0]],\n"), "{text}");
+        assert!(text.starts_with("[\n  {\n    \"schema\": \"ftlab/1\",\n"), "{text}");
     }
 
     #[test]
     fn a_run_is_an_object_and_a_comparison_of_one_an_array() {
         let runs = [example()];
-        let run = write(&Document {
-            title: "",
-            runs: &runs,
-            comparison: false,
-        });
-        let comparison = write(&Document {
-            title: "",
-            runs: &runs,
-            comparison: true,
-        });
+        let run = write(&Document { title: "", runs: &runs, comparison: false });
+        let comparison = write(&Document { title: "", runs: &runs, comparison: true });
         assert_eq!((run[0], comparison[0]), (b'{', b'['));
         assert_eq!(read_json(&run).unwrap(), read_json(&comparison).unwrap());
     }

@@ -10,11 +10,7 @@ use std::fmt::Write as _;
 /// Writes what ran, one table per section, and the warnings.
 pub fn write(document: &Document<'_>) -> Vec<u8> {
     let mut text = format!("{}\n\n", document.title);
-    let width = facts(document.runs)
-        .iter()
-        .map(|fact| fact.0.len())
-        .max()
-        .unwrap_or(0);
+    let width = facts(document.runs).iter().map(|fact| fact.0.len()).max().unwrap_or(0);
     for (word, sentence) in facts(document.runs) {
         line(&mut text, &format!("{word:<width$}  {sentence}"));
     }
@@ -44,10 +40,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
             let named = |(name, number): (&String, &u64)| format!("{name} {}", count(*number));
             let events: Vec<String> = run.events.iter().map(named).collect();
             line(&mut text, "");
-            line(
-                &mut text,
-                &format!("Events of {label}: {}", events.join(", ")),
-            );
+            line(&mut text, &format!("Events of {label}: {}", events.join(", ")));
         }
     }
     for (schemes, warning) in warnings(document.runs) {
