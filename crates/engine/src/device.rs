@@ -89,7 +89,7 @@ pub trait Device {
     fn is_written(&self, lpn: Lpn) -> bool;
     /// Where a page is.
     fn locate(&self, lpn: Lpn) -> Location;
-    /// Completion of everything submitted so far.
+    /// When everything submitted so far is done, on the clock of arrivals.
     fn idle_from(&self) -> Nanos;
     /// Cuts the power if it is not off already, turns it on again and lets the scheme recover;
     /// returns how long that took.

@@ -98,7 +98,7 @@ impl<S: Scheme> Ssd<S> {
                 config.device.logical_pages()
             )));
         }
-        let mut board = Board::new(config, seed);
+        let mut board = Board::new(config, seed, S::payload_pages(config));
         let scheme = S::format(&mut board, config, seed).map_err(|fault| {
             SettingError::Conflict(format!("{} could not be formatted: {fault}", S::PAPER.name))
         })?;
@@ -148,6 +148,11 @@ impl<S: Scheme> Ssd<S> {
         (scheme.expect("the scheme is there unless a recovery was cut"), &mut self.board)
     }
 
+    /// When everything is done, on the device's own clock.
+    fn absolute_idle_from(&self) -> Nanos {
+        self.board.nand().clock().idle_from().max(self.last_completion)
+    }
+
     /// Waits for a slot of the device's queue.
     #[inline]
     fn admission(&mut self, arrival: Nanos) -> Nanos {
@@ -167,7 +172,7 @@ impl<S: Scheme> Ssd<S> {
     /// Lets the scheme work while nothing else is to do.
     #[cold]
     fn use_gap(&mut self, until: Nanos) -> Result<(), Fault> {
-        let mut from = self.board.nand().clock().idle_from().max(self.last_completion);
+        let mut from = self.absolute_idle_from();
         while from < until {
             let start = self.board.nand_mut().clock_mut().admit(from);
             let (scheme, board) = self.parts();
@@ -333,7 +338,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn start_measuring(&mut self) {
-        self.epoch += self.idle_from();
+        self.epoch = self.absolute_idle_from();
         self.last_completion = self.epoch;
         self.board.start_measuring();
         self.outstanding.clear();
@@ -394,7 +399,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn idle_from(&self) -> Nanos {
-        self.board.nand().clock().idle_from().max(self.last_completion)
+        self.absolute_idle_from() - self.epoch
     }
 
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError> {
@@ -404,7 +409,7 @@ impl<S: Scheme> Device for Ssd<S> {
         }
         let survivor = self.survivor.clone().expect("left behind by the scheme or a cut recovery");
         self.board.power_on();
-        let from = self.idle_from() + self.epoch;
+        let from = self.absolute_idle_from();
         let start = self.board.nand_mut().clock_mut().admit(from);
         let (scheme, done) = S::recover(&mut self.board, &self.config, self.seed, survivor, start)?;
         self.board.end_recovery();

@@ -41,6 +41,10 @@ impl<const WRONG: u8> Scheme for Canary<WRONG> {
         IdealPage::minimum_blocks(config)
     }
 
+    fn payload_pages(config: &Config) -> u64 {
+        IdealPage::payload_pages(config)
+    }
+
     fn ram_use(config: &Config) -> Vec<RamUse> {
         IdealPage::ram_use(config)
     }

@@ -17,7 +17,7 @@ fn board(pairs: &[(&str, &str)]) -> Board {
     let mut all = vec![("device.pages_per_block", "4"), ("device.blocks_per_plane", "8")];
     all.extend_from_slice(pairs);
     let config: Config = config(&all);
-    Board::new(&config, 1)
+    Board::new(&config, 1, 0)
 }
 
 fn program(board: &mut Board, page: u32) {

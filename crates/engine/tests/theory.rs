@@ -262,3 +262,47 @@ fn reads_saturate_the_channels_at_their_bandwidth() {
     println!("channels busy {:.1} % of the time", share * 100.0);
     assert!((0.97..=1.0).contains(&share), "channels are busy {share} of the time");
 }
+
+/// What flash demands across requests: data is not read before it is programmed, whichever request is
+/// booked into which gap.
+#[test]
+fn a_page_is_read_after_its_program_and_a_block_programmed_after_its_erase() {
+    for scheme in ["ideal_page", "dftl"] {
+        let config = parallel(&[]);
+        let mut device = open(scheme, &config);
+        let write = device.submit(&pages(&config, Op::Write, 5, 1)).expect("works");
+        let read = device.submit(&pages(&config, Op::Read, 5, 1)).expect("works");
+        assert!(
+            read.completed >= write.completed + 72_800,
+            "{scheme}: read at {} of a page written at {}",
+            read.completed,
+            write.completed
+        );
+    }
+    // Writes of one page each fill log and data blocks in order: none overtakes the one before it in
+    // its block, and none its block's erase.
+    let mut config = parallel(&[]);
+    size("fast", &mut config, 256);
+    let mut device = open("fast", &config);
+    let mut rng = Rng::new(5, Purpose::Workload);
+    let mut done_by_block = std::collections::BTreeMap::new();
+    let logical = config.device.logical_pages() as u32;
+    for round in 0..60_000u64 {
+        let page = if round < u64::from(logical) { round as u32 } else { rng.below(logical) };
+        let mut write = pages(&config, Op::Write, u64::from(page), 1);
+        write.arrival = device.next_slot();
+        let done = device.submit(&write).expect("works").completed;
+        let ftlab_engine::schemes::Location::Flash(ppn) =
+            device.locate(ftlab_engine::units::Lpn(page))
+        else {
+            panic!("page {page} was just written");
+        };
+        let block = device.board().geometry().block_of(ppn).0;
+        let before = done_by_block.insert(block, done).unwrap_or(0);
+        assert!(
+            before < done,
+            "a write to block {block} ends at {done}, an earlier one at {before}"
+        );
+    }
+    assert!(device.board().meter().total_erases() > 1000, "blocks were reused");
+}

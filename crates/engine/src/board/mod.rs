@@ -28,9 +28,9 @@ pub struct Board {
 }
 
 impl Board {
-    /// An erased device.
-    pub fn new(config: &Config, seed: u64) -> Self {
-        let nand = Nand::new(config, seed);
+    /// An erased device that keeps the payload of up to `payload_pages` live pages.
+    pub fn new(config: &Config, seed: u64, payload_pages: u64) -> Self {
+        let nand = Nand::new(config, seed, payload_pages);
         Board {
             meter: Meter::new(nand.geometry()),
             nand,
@@ -106,7 +106,7 @@ impl Board {
             Some(ppn) => self.geometry().plane_of(ppn),
             None => self.geometry().home_plane(Lpn(part)),
         };
-        self.nand.read_cells(&mut self.meter, plane, cause, after)
+        self.nand.read_cells(&mut self.meter, (plane, page), cause, after)
     }
 
     /// Programs a page with host data, reading the superseded page first where a partial write

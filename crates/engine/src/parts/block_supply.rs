@@ -166,7 +166,7 @@ mod tests {
         for (key, value) in [("device.planes", "2"), ("device.blocks_per_plane", "3")] {
             config.set(key, value).expect("legal");
         }
-        let board = Board::new(&config, 1);
+        let board = Board::new(&config, 1, 64);
         let supply = BlockSupply::new(&board, &config);
         (board, supply)
     }

@@ -215,7 +215,7 @@ mod tests {
         for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "16")] {
             config.set(key, value).expect("legal");
         }
-        let mut board = Board::new(&config, 1);
+        let mut board = Board::new(&config, 1, 64);
         for &(block, offset, lpn, kind) in pages {
             let request = RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0 };
             let (cause, data) = (Cause::Host, Tag(1));

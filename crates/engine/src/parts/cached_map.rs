@@ -99,6 +99,8 @@ impl PageOwner for CachedMap {
         let part_of = self.translation.part_function();
         for group in moved.chunk_by(|a, b| part_of(a.0) == part_of(b.0)) {
             let part = part_of(group[0].0);
+            let home = space.home(board.nand(), part);
+            when = space.make_map_room(board, self, home, when)?;
             when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
             self.edits.clear();
             for &(lpn, ppn) in group {

@@ -116,6 +116,8 @@ pub struct PageSpace {
     pages_per_block: u32,
     blocks_per_plane: u32,
     rng: Rng,
+    /// The data block that is being collected: no candidate, not free yet.
+    collecting: Option<BlockId>,
 }
 
 /// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
@@ -159,6 +161,7 @@ impl PageSpace {
             pages_per_block: geometry.pages_per_block,
             blocks_per_plane: geometry.blocks_per_plane,
             rng: Rng::new(seed, Purpose::Victim),
+            collecting: None,
         }
     }
 
@@ -220,6 +223,53 @@ impl PageSpace {
         }
         let roomiest = (0..self.planes.len()).max_by_key(|&index| room(&self.planes[index]));
         PlaneId(roomiest.expect("a device has a plane") as u32)
+    }
+
+    /// Sees to it, in the middle of a collection, that a plane can take a map page without its last
+    /// free block, by collecting map blocks there: their pages need no map update, so this never
+    /// calls itself. A plane whose map blocks hold no garbage is left as it is.
+    pub fn make_map_room<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        for _ in 0..self.blocks_per_plane {
+            let known = &self.planes[plane.index()];
+            let frontier = known.frontiers[Stream::Map as usize];
+            let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
+            if has_page || known.free.len() > 1 {
+                break;
+            }
+            let garbage = self
+                .closed_blocks(board, plane)
+                .filter(|&block| self.is_map(block))
+                .min_by_key(|&block| board.nand().valid_pages(block));
+            let Some(victim) = garbage.filter(|&block| self.fits(board, owner, block)) else {
+                break;
+            };
+            when = self.collect(board, owner, victim, when)?;
+        }
+        Ok(when)
+    }
+
+    /// Closed blocks of a plane that hold an invalid page.
+    fn closed_blocks<'a>(
+        &'a self,
+        board: &'a Board,
+        plane: PlaneId,
+    ) -> impl Iterator<Item = BlockId> + 'a {
+        let known = &self.planes[plane.index()];
+        let open = |block| known.frontiers.iter().any(|frontier| frontier.block == Some(block));
+        board
+            .geometry()
+            .blocks_of(plane)
+            .map(BlockId)
+            .filter(|&block| self.stream_of[block.index()] != 0 && Some(block) != self.collecting)
+            .filter(move |&block| !open(block))
+            .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
     }
 
     /// Marks a page as superseded.
@@ -341,15 +391,7 @@ impl PageSpace {
         if self.fits(board, owner, victim) {
             return Some(victim);
         }
-        let open = |block: BlockId| {
-            self.planes[plane.index()].frontiers.iter().any(|f| f.block == Some(block))
-        };
-        board
-            .geometry()
-            .blocks_of(plane)
-            .map(BlockId)
-            .filter(|&block| self.stream_of[block.index()] != 0 && !open(block))
-            .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
+        self.closed_blocks(board, plane)
             .filter(|&block| self.fits(board, owner, block))
             .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)))
     }
@@ -415,7 +457,10 @@ impl PageSpace {
             copied += 1;
         }
         if !is_map && copied > 0 {
-            done = owner.before_erase(self, board, done)?;
+            self.collecting = Some(victim);
+            let finished = owner.before_erase(self, board, done);
+            self.collecting = None;
+            done = finished?;
         }
         board.victim(copied);
         self.adapt(plane, copied);

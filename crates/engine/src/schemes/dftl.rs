@@ -141,6 +141,18 @@ impl Scheme for Dftl {
         planes * (data + map.div_ceil(planes).div_ceil(pages) + 1 + reserve)
     }
 
+    fn payload_pages(config: &Config) -> u64 {
+        let geometry = Geometry::new(&config.device);
+        let checkpoint = Checkpoints::most_pages(
+            geometry.entries_per_page(),
+            u64::from(entries(config)),
+            3 * config.device.plane_count(),
+        );
+        // Map pages and records, and those that replace them while both are alive.
+        let map = Translation::pages(&geometry) + TrimRecords::segments(&geometry);
+        u64::from(map) + u64::from(map / 8) + u64::from(geometry.pages_per_block) + checkpoint
+    }
+
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
         let entry = |structure, bytes, memory| RamUse { structure, bytes, memory };

@@ -230,6 +230,11 @@ impl Scheme for Fast {
         used.div_ceil(planes) * planes + u64::from(RecordArea::blocks(&geometry)) + RESERVE
     }
 
+    fn payload_pages(config: &Config) -> u64 {
+        // A record and the one that replaces it, per segment.
+        2 * u64::from(TrimRecords::segments(&Geometry::new(&config.device)))
+    }
+
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
         let logs = log_blocks(config);

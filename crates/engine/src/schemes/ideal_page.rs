@@ -32,6 +32,7 @@
 use crate::board::Board;
 use crate::board::nand::Payload;
 use crate::board::nand::fault::Fault;
+use crate::board::nand::geometry::Geometry;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
 use crate::config::{Config, SettingError};
@@ -138,15 +139,20 @@ impl Scheme for IdealPage {
         let planes = device.plane_count();
         let per_plane = device.logical_pages().div_ceil(planes);
         let data = per_plane.div_ceil(u64::from(device.pages_per_block));
-        let geometry = crate::board::nand::geometry::Geometry::new(device);
+        let geometry = Geometry::new(device);
         let records =
             u64::from(TrimRecords::segments(&geometry)).div_ceil(u64::from(device.pages_per_block));
         let reserve = PageSpace::reserve(threshold(config).min(64), 3);
         planes * (data + u64::from(reserve)) + 2 * records
     }
 
+    fn payload_pages(config: &Config) -> u64 {
+        // A record and the one that replaces it, per segment.
+        2 * u64::from(TrimRecords::segments(&Geometry::new(&config.device)))
+    }
+
     fn ram_use(config: &Config) -> Vec<RamUse> {
-        let geometry = crate::board::nand::geometry::Geometry::new(&config.device);
+        let geometry = Geometry::new(&config.device);
         let entry = |structure, bytes, memory| RamUse { structure, bytes, memory };
         vec![
             entry("page_table", u64::from(geometry.logical_pages) * 4, Memory::Dram),

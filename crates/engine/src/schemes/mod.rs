@@ -156,6 +156,8 @@ pub trait Scheme: Sized + 'static {
     fn check(config: &Config) -> Result<(), SettingError>;
     /// Physical blocks that it needs for the logical capacity of `config`.
     fn minimum_blocks(config: &Config) -> u64;
+    /// Most map, checkpoint and trim-record pages that are alive at once.
+    fn payload_pages(config: &Config) -> u64;
     /// Bytes by structure, known before any run.
     fn ram_use(config: &Config) -> Vec<RamUse>;
 
@@ -172,6 +174,10 @@ pub trait Scheme: Sized + 'static {
     /// One bounded step of work in an idle gap; `None` when there is nothing to do.
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault>;
 
+    /// Whether the scheme's own structures agree with the flash; the audit asks.
+    fn self_check(&self, _board: &Board) -> Result<(), String> {
+        Ok(())
+    }
     /// Where a page is; changes nothing and costs nothing.
     fn locate(&self, board: &Board, lpn: Lpn) -> Location;
     /// What the audit must allow for.

@@ -5,11 +5,15 @@
 //! booked in call order, which is not the order of time: a two-step request (map read, then data
 //! read) books its second step far ahead. Each resource therefore keeps its last few idle gaps, and
 //! an operation takes the first that fits after its token.
+//!
+//! What the flash itself demands holds across requests, whatever their tokens: a page is read after
+//! its program ended, pages of a block are programmed one after another and after its erase, and a
+//! block is erased after everything that touched it.
 
 use super::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{TimingProfile, TimingSettings};
-use crate::units::{Nanos, PlaneId};
+use crate::units::{BlockId, Nanos, PlaneId, Ppn, zeroed};
 
 /// Idle gaps that a resource remembers; with fewer, cached-map schemes lose throughput that a real
 /// device would give them.
@@ -100,6 +104,22 @@ pub struct ServiceTime {
     pub controller: Nanos,
 }
 
+/// Where an operation takes place.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The plane at work.
+    pub plane: PlaneId,
+    /// The page and its block; none for reads that find nothing.
+    pub page: Option<(Ppn, BlockId)>,
+}
+
+impl Place {
+    /// A plane, with no page in it that matters.
+    pub fn plane(plane: PlaneId) -> Self {
+        Place { plane, page: None }
+    }
+}
+
 /// The clock of a device.
 #[derive(Clone, Debug)]
 pub struct Clock {
@@ -118,6 +138,12 @@ pub struct Clock {
     controller: Resource,
     cell_of_plane: Vec<u32>,
     channel_of_plane: Vec<u32>,
+    /// When each page's program ends; empty in the serial profile.
+    page_ready: Vec<Nanos>,
+    /// When each block's last program or erase ends.
+    block_written: Vec<Nanos>,
+    /// When the last operation on each block ends.
+    block_used: Vec<Nanos>,
     busy: ServiceTime,
 }
 
@@ -135,8 +161,10 @@ impl Clock {
             if timing.plane_parallel { plane } else { geometry.die_of(PlaneId(plane)) }
         };
         let cells = if timing.plane_parallel { planes } else { geometry.dies() };
+        let serial = timing.profile == TimingProfile::Serial;
+        let per_page = |count: u32| zeroed(if serial { 0 } else { count as usize });
         Clock {
-            serial: timing.profile == TimingProfile::Serial,
+            serial,
             read: timing.read.0,
             program: timing.program.0,
             erase: timing.erase.0,
@@ -150,6 +178,9 @@ impl Clock {
             controller: Resource::new(timing.controller_page.0),
             cell_of_plane: (0..planes).map(cell).collect(),
             channel_of_plane: (0..planes).map(|p| geometry.channel_of(PlaneId(p))).collect(),
+            page_ready: per_page(geometry.pages()),
+            block_written: per_page(geometry.blocks()),
+            block_used: per_page(geometry.blocks()),
             busy: ServiceTime::default(),
         }
     }
@@ -202,27 +233,45 @@ impl Clock {
         When::at(start + self.controller_page)
     }
 
+    #[inline]
+    fn cell(&mut self, plane: PlaneId) -> &mut Resource {
+        &mut self.cells[self.cell_of_plane[plane.index()] as usize]
+    }
+
     /// One page from the cells to the controller.
     #[inline]
-    pub fn read_page(&mut self, plane: PlaneId, after: When) -> When {
+    pub fn read_page(&mut self, at: Place, after: When) -> When {
         self.busy.read += self.read;
         self.busy.transfer += self.transfer;
         if self.serial {
             return self.serve(self.read + self.transfer);
         }
-        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
-        let sensed = cell.book(after.time(), self.read) + self.read;
-        When::at(self.over_channel(plane, sensed))
+        let sensed = self.sense(at, after, self.read);
+        When::at(self.over_channel(at.plane, sensed))
     }
 
     /// One page from the cells to the register, no further.
-    pub fn read_cells(&mut self, plane: PlaneId, after: When) -> When {
+    pub fn read_cells(&mut self, at: Place, after: When) -> When {
         self.busy.read += self.read;
         if self.serial {
             return self.serve(self.read);
         }
-        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
-        When::at(cell.book(after.time(), self.read) + self.read)
+        When::at(self.sense(at, after, self.read))
+    }
+
+    /// Cells at work for a read, after the page was programmed.
+    #[inline]
+    fn sense(&mut self, at: Place, after: When, length: Nanos) -> Nanos {
+        let mut from = after.time();
+        if let Some((ppn, _)) = at.page {
+            from = from.max(self.page_ready[ppn.index()]);
+        }
+        let sensed = self.cell(at.plane).book(from, length) + length;
+        if let Some((_, block)) = at.page {
+            let used = &mut self.block_used[block.index()];
+            *used = sensed.max(*used);
+        }
+        sensed
     }
 
     #[inline]
@@ -236,32 +285,42 @@ impl Clock {
         start + self.transfer
     }
 
-    /// One page from the controller to the cells.
+    /// One page from the controller to the cells, after the pages below it and the block's erase.
     #[inline]
-    pub fn program_page(&mut self, plane: PlaneId, after: When) -> When {
+    pub fn program_page(&mut self, plane: PlaneId, ppn: Ppn, block: BlockId, after: When) -> When {
         self.busy.program += self.program;
         self.busy.transfer += self.transfer;
         if self.serial {
             return self.serve(self.program + self.transfer);
         }
         let loaded = self.over_channel(plane, after.time());
-        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
-        When::at(cell.book(loaded, self.program) + self.program)
+        let length = self.program;
+        let from = loaded.max(self.block_written[block.index()]);
+        let done = self.cell(plane).book(from, length) + length;
+        self.page_ready[ppn.index()] = done;
+        self.block_written[block.index()] = done;
+        let used = &mut self.block_used[block.index()];
+        *used = done.max(*used);
+        When::at(done)
     }
 
-    /// One block erased.
+    /// One block erased, after everything that touched it.
     #[inline]
-    pub fn erase_block(&mut self, plane: PlaneId, after: When) -> When {
+    pub fn erase_block(&mut self, plane: PlaneId, block: BlockId, after: When) -> When {
         self.busy.erase += self.erase;
         if self.serial {
             return self.serve(self.erase);
         }
-        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
-        When::at(cell.book(after.time(), self.erase) + self.erase)
+        let length = self.erase;
+        let from = after.time().max(self.block_used[block.index()]);
+        let done = self.cell(plane).book(from, length) + length;
+        self.block_written[block.index()] = done;
+        self.block_used[block.index()] = done;
+        When::at(done)
     }
 
     /// One out-of-band area read in normal operation.
-    pub fn read_oob(&mut self, plane: PlaneId, after: When) -> When {
+    pub fn read_oob(&mut self, at: Place, after: When) -> When {
         if self.oob_read == 0 {
             return after;
         }
@@ -269,8 +328,7 @@ impl Clock {
         if self.serial {
             return self.serve(self.oob_read);
         }
-        let cell = &mut self.cells[self.cell_of_plane[plane.index()] as usize];
-        When::at(cell.book(after.time(), self.oob_read) + self.oob_read)
+        When::at(self.sense(at, after, self.oob_read))
     }
 
     /// One page marked invalid in its out-of-band area.
@@ -365,8 +423,8 @@ mod tests {
                 let std::cmp::Reverse(done) = outstanding.pop().expect("a full queue");
                 now = done;
             }
-            let map = clock.read_page(PlaneId(request[0]), When::at(now));
-            let data = clock.read_page(PlaneId(request[1]), map);
+            let map = clock.read_page(Place::plane(PlaneId(request[0])), When::at(now));
+            let data = clock.read_page(Place::plane(PlaneId(request[1])), map);
             outstanding.push(std::cmp::Reverse(data.time()));
             last = last.max(data.time());
         }

@@ -12,7 +12,7 @@ mod payload;
 pub mod record;
 pub mod state;
 
-use clock::Clock;
+use clock::{Clock, Place};
 use fault::{CutOutcome, Fault, FaultPlan, Verdict};
 use geometry::Geometry;
 use payload::{Payloads, Slot};
@@ -68,15 +68,14 @@ pub struct Nand {
     record: OperationRecord,
 }
 
-/// Slots for everything but the map itself: checkpoints, trim records, pages between two states.
-const SPARE_PAYLOAD_SLOTS: u32 = 4096;
+/// Payload slots beyond what a scheme declares: both versions of pages that a power cut left.
+const SPARE_PAYLOAD_SLOTS: u64 = 256;
 
 impl Nand {
-    /// An erased device.
-    pub fn new(config: &Config, seed: u64) -> Self {
+    /// An erased device that keeps the payload of up to `payload_pages` live pages.
+    pub fn new(config: &Config, seed: u64, payload_pages: u64) -> Self {
         let geometry = Geometry::new(&config.device);
-        let map_pages = geometry.logical_pages.div_ceil(geometry.entries_per_page());
-        let slots = (map_pages + map_pages / 8 + SPARE_PAYLOAD_SLOTS).min(geometry.pages());
+        let slots = (payload_pages + SPARE_PAYLOAD_SLOTS).min(u64::from(geometry.pages())) as u32;
         Nand {
             state: State::new(&geometry, config.io.partial_write == PartialWrite::Rmw),
             clock: Clock::new(&config.timing, &geometry),
@@ -163,8 +162,7 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, ppn);
-        let plane = self.geometry.plane_of(ppn);
-        let done = self.clock.read_page(plane, after);
+        let done = self.clock.read_page(self.place(ppn), after);
         meter.read(cause);
         self.record.add(Operation::Read(ppn, cause));
         Ok(done)
@@ -181,7 +179,7 @@ impl Nand {
         if self.faults.on_read() == Verdict::NoPower {
             return Err(Fault::PowerCut);
         }
-        let done = self.clock.read_page(plane, after);
+        let done = self.clock.read_page(Place::plane(plane), after);
         meter.read(cause);
         Ok(done)
     }
@@ -190,14 +188,15 @@ impl Nand {
     pub(super) fn read_cells(
         &mut self,
         meter: &mut Meter,
-        plane: PlaneId,
+        (plane, page): (PlaneId, Option<Ppn>),
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
         if self.faults.on_read() == Verdict::NoPower {
             return Err(Fault::PowerCut);
         }
-        let done = self.clock.read_cells(plane, after);
+        let at = page.map_or(Place::plane(plane), |ppn| self.place(ppn));
+        let done = self.clock.read_cells(at, after);
         meter.read(cause);
         Ok(done)
     }
@@ -211,11 +210,12 @@ impl Nand {
         if self.faults.on_read() == Verdict::NoPower {
             return Err(Fault::PowerCut);
         }
-        let plane = self.geometry.plane_of(ppn);
+        let at = self.place(ppn);
         let done = if self.recovering {
-            self.clock.read_page(plane, after)
+            meter.read(Cause::Recover);
+            self.clock.read_page(at, after)
         } else {
-            self.clock.read_oob(plane, after)
+            self.clock.read_oob(at, after)
         };
         meter.oob_read();
         Ok((done, self.state.oob(ppn)))
@@ -356,7 +356,7 @@ impl Nand {
     ) -> Result<When, Fault> {
         match verdict {
             Verdict::Works => {
-                let done = self.clock.program_page(self.geometry.plane_of(ppn), after);
+                let done = self.book_program(ppn, after);
                 meter.program(cause);
                 self.record.add(Operation::Program(ppn, cause));
                 Ok(done)
@@ -369,7 +369,7 @@ impl Nand {
                 Err(Fault::PowerCut)
             }
             Verdict::Fails => {
-                let _ = self.clock.program_page(self.geometry.plane_of(ppn), after);
+                let _ = self.book_program(ppn, after);
                 meter.program(cause);
                 self.state.store_torn(ppn);
                 let block = self.geometry.block_of(ppn);
@@ -406,7 +406,7 @@ impl Nand {
         if verdict == Verdict::Cut(CutOutcome::Done) {
             return Err(Fault::PowerCut);
         }
-        let done = self.clock.erase_block(self.geometry.plane_of_block(block), after);
+        let done = self.clock.erase_block(self.geometry.plane_of_block(block), block, after);
         meter.erase(role, cause);
         self.record.add(Operation::Erase(block, cause));
         if verdict == Verdict::Fails || worn_by_program {
@@ -415,6 +415,18 @@ impl Nand {
             return Err(Fault::EraseFailed(block));
         }
         Ok(done)
+    }
+
+    #[inline]
+    fn place(&self, ppn: Ppn) -> Place {
+        let block = self.geometry.block_of(ppn);
+        Place { plane: self.geometry.plane_of_block(block), page: Some((ppn, block)) }
+    }
+
+    #[inline]
+    fn book_program(&mut self, ppn: Ppn, after: When) -> When {
+        let block = self.geometry.block_of(ppn);
+        self.clock.program_page(self.geometry.plane_of_block(block), ppn, block, after)
     }
 
     /// Gives back what the pages of a block still hold.
