@@ -117,3 +117,65 @@ impl FreePool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::Board;
+    use crate::board::when::When;
+    use crate::config::Config;
+    use crate::meter::{BlockRole, Cause};
+
+    fn board() -> Board {
+        let mut config = Config::default();
+        config.set("device.blocks_per_plane", "8").expect("legal");
+        Board::new(&config, 1)
+    }
+
+    fn drain(mut pool: FreePool) -> Vec<u32> {
+        std::iter::from_fn(|| pool.take().map(|block| block.0)).collect()
+    }
+
+    /// Blocks 3, 1, 0, 2 are freed in this order after 3, 1, 2 and 1 erases.
+    #[test]
+    fn each_order_takes_its_own_block_next() {
+        let orders = [
+            (FreeOrder::MinErase, [1, 2, 0, 3]),
+            (FreeOrder::Fifo, [3, 1, 0, 2]),
+            (FreeOrder::Lifo, [2, 0, 1, 3]),
+        ];
+        for (order, expected) in orders {
+            let mut board = board();
+            let mut pool = FreePool::empty(board.nand(), PlaneId(0), order);
+            assert!(pool.is_empty());
+            for (block, erases) in [(3, 3), (1, 1), (0, 2), (2, 1)] {
+                for _ in 0..erases {
+                    let (role, cause) = (BlockRole::Data, Cause::Gc);
+                    let erased = board.erase(BlockId(block), role, cause, When::START);
+                    assert!(erased.is_ok());
+                }
+                pool.put(board.nand(), BlockId(block));
+            }
+            assert_eq!(pool.len(), 4);
+            assert_eq!(drain(pool), expected, "{order:?}");
+        }
+    }
+
+    /// Eight blocks: with more than four untouched an erased one is taken first, with four or fewer
+    /// the untouched ones are.
+    #[test]
+    fn untouched_blocks_wait_while_they_are_more_than_half() {
+        for order in [FreeOrder::MinErase, FreeOrder::Fifo, FreeOrder::Lifo] {
+            let board = board();
+            let mut pool = FreePool::untouched(board.nand(), PlaneId(0), order);
+            let take = |pool: &mut FreePool| pool.take().map(|block| block.0);
+            assert_eq!([take(&mut pool), take(&mut pool)], [Some(0), Some(1)]);
+            pool.put(board.nand(), BlockId(0));
+            assert_eq!(take(&mut pool), Some(0), "six are untouched");
+            assert_eq!([take(&mut pool), take(&mut pool)], [Some(2), Some(3)]);
+            pool.put(board.nand(), BlockId(1));
+            assert_eq!(pool.len(), 5);
+            assert_eq!(drain(pool), [4, 5, 6, 7, 1], "four are untouched");
+        }
+    }
+}

@@ -1,0 +1,412 @@
+//! One test per parameter: what the setting promises, in exact numbers, so that a device that
+//! ignores it fails here.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{mixed, open, pages, tiny};
+use ftlab_engine::board::nand::record::Operation;
+use ftlab_engine::config::Config;
+use ftlab_engine::meter::{Cause, Event, Meter};
+use ftlab_engine::request::{Op, Request};
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::schemes::Location;
+use ftlab_engine::schemes::dftl::Dftl;
+use ftlab_engine::ssd::{Device, Ssd};
+use ftlab_engine::units::{Lpn, Nanos, Ppn};
+
+fn submit(device: &mut dyn Device, config: &Config, op: Op, page: u64) {
+    device.submit(&pages(config, op, page, 1)).expect("the device works");
+}
+
+fn record(device: &mut dyn Device, act: impl FnOnce(&mut dyn Device)) -> Vec<Operation> {
+    device.board_mut().nand_mut().record_mut().start();
+    act(device);
+    device.board_mut().nand_mut().record_mut().take()
+}
+
+fn place(device: &dyn Device, page: u32) -> Ppn {
+    match device.locate(Lpn(page)) {
+        Location::Flash(ppn) => ppn,
+        other => panic!("page {page} is {other:?}"),
+    }
+}
+
+/// Writes every page once, in order.
+fn fill(device: &mut dyn Device, config: &Config) {
+    (0..config.device.logical_pages()).for_each(|page| submit(device, config, Op::Write, page));
+}
+
+/// Latencies without a common measure, so that no count can stand in for another.
+const READ: Nanos = 101;
+const PROGRAM: Nanos = 503;
+const ERASE: Nanos = 100_003;
+const TRANSFER: Nanos = 17;
+const CONTROLLER: Nanos = 7;
+
+const LATENCIES: [(&str, &str); 5] = [
+    ("timing.read", "101ns"),
+    ("timing.program", "503ns"),
+    ("timing.erase", "100003ns"),
+    ("timing.page_transfer", "17ns"),
+    ("timing.controller_page", "7ns"),
+];
+
+#[test]
+fn serial_time_is_the_sum_of_counts_times_latencies() {
+    for scheme in ["ideal_page", "dftl", "fast"] {
+        let config = tiny(scheme, 24, &LATENCIES);
+        let mut device = open(scheme, &config);
+        let mut served = 0;
+        for request in mixed(&config, 4000, 7) {
+            served += device.submit(&request).expect("the device works").device();
+        }
+        let meter = device.board().meter();
+        let (reads, programs) = (meter.total_reads(), meter.total_programs());
+        let [host_reads, host_writes, _] = meter.host().pages;
+        assert!(meter.total_erases() > 100 && programs > host_writes, "{scheme} collects");
+        let time = device.board().nand().clock().service_time();
+        assert_eq!(time.read, reads * READ, "{scheme}");
+        assert_eq!(time.program, programs * PROGRAM, "{scheme}");
+        assert_eq!(time.erase, meter.total_erases() * ERASE, "{scheme}");
+        assert_eq!(time.transfer, (reads + programs) * TRANSFER, "{scheme}");
+        assert_eq!(time.controller, (host_reads + host_writes) * CONTROLLER, "{scheme}");
+        assert_eq!(time.bus_wait, 0, "{scheme}: one server waits for nothing");
+        let sum = time.read + time.program + time.erase + time.transfer + time.controller;
+        assert_eq!(device.idle_from(), sum, "{scheme}: all requests arrive at 0");
+        assert_eq!(served, sum, "{scheme}: one request at a time");
+    }
+}
+
+#[test]
+fn reading_an_entry_saves_the_transfer_of_every_load() {
+    let run = |transfer: &str| {
+        let mut pairs = LATENCIES.to_vec();
+        pairs.extend([("dftl.cmt_entries", "4"), ("dftl.map_read_xfer", transfer)]);
+        let config = tiny("dftl", 64, &pairs);
+        let mut device = open("dftl", &config);
+        for request in mixed(&config, 3000, 5) {
+            device.submit(&request).expect("the device works");
+        }
+        let meter = device.board().meter();
+        let loads = meter.events(Event::MapLookups) - meter.events(Event::MapHits);
+        assert!(loads > 1000);
+        (device.idle_from(), loads, meter.total_reads(), meter.total_programs())
+    };
+    let (page, entry) = (run("page"), run("entry"));
+    assert_eq!((page.1, page.2, page.3), (entry.1, entry.2, entry.3), "only time differs");
+    assert_eq!(page.0 - entry.0, page.1 * TRANSFER);
+}
+
+#[test]
+fn a_miss_loads_as_many_neighbours_as_set_and_none_of_another_map_page() {
+    // 128 entries to a page of 512 bytes.
+    for (prefetch, missed, hits) in [(0, 10, 0), (1, 10, 1), (5, 10, 5), (5, 126, 1), (5, 127, 0)] {
+        let text = prefetch.to_string();
+        let pairs = [("dftl.cmt_entries", "16"), ("dftl.prefetch", text.as_str())];
+        let config = tiny("dftl", 64, &pairs);
+        let mut device = open("dftl", &config);
+        let device = device.as_mut();
+        submit(device, &config, Op::Read, missed);
+        let meter = |device: &dyn Device| {
+            let meter = device.board().meter();
+            [Event::PrefetchedEntries, Event::MapHits].map(|event| meter.events(event))
+        };
+        assert_eq!(meter(device), [hits, 0], "{prefetch} after {missed}");
+        for page in missed + 1..=missed + hits {
+            submit(device, &config, Op::Read, page);
+        }
+        assert_eq!(meter(device), [hits, hits], "{prefetch} after {missed}");
+        assert_eq!(device.board().meter().reads(Cause::Translate), 1);
+        submit(device, &config, Op::Read, missed + hits + 1);
+        assert_eq!(meter(device)[1], hits, "the next one is a miss");
+        assert_eq!(device.board().meter().reads(Cause::Translate), 2);
+    }
+}
+
+/// Page 0 is on flash and so is its entry; the cache holds two clean entries of others.
+fn with_clean_cache(fetch: &str) -> (Ssd<Dftl>, Config) {
+    let pairs = [
+        ("dftl.cmt_entries", "2"),
+        ("dftl.cmt_policy", "lru"),
+        ("dftl.checkpoint_interval", "0"),
+        ("dftl.write_miss_fetch", fetch),
+    ];
+    let config = tiny("dftl", 24, &pairs);
+    let mut device = Ssd::<Dftl>::new(&config, 1).expect("legal settings");
+    device.verify_reads();
+    submit(&mut device, &config, Op::Write, 0);
+    submit(&mut device, &config, Op::Read, 50);
+    submit(&mut device, &config, Op::Read, 51);
+    (device, config)
+}
+
+#[test]
+fn a_write_miss_without_fetch_reads_no_map_and_leaves_a_stale_page_until_eviction() {
+    let write = |device: &mut Ssd<Dftl>, config: &Config| {
+        record(device, |device| submit(device, config, Op::Write, 0))
+    };
+    let (mut device, config) = with_clean_cache("true");
+    let operations = write(&mut device, &config);
+    let [Operation::Read(_, Cause::Translate), Operation::Program(_, Cause::Host)] = operations[..]
+    else {
+        panic!("a miss loads its entry: {operations:?}");
+    };
+    let settled = device.audit().expect("the audit passes");
+    assert_eq!((settled.valid_data_pages, settled.stale_pages), (1, 0));
+
+    let (mut device, config) = with_clean_cache("false");
+    let old = place(&device, 0);
+    let operations = write(&mut device, &config);
+    assert_eq!(operations, [Operation::Program(place(&device, 0), Cause::Host)]);
+    let audit = device.audit().expect("the audit passes");
+    assert_eq!((audit.valid_data_pages, audit.stale_pages), (2, 1));
+    assert!(device.board().nand().state().is_valid(old), "nobody knows of the old version");
+    // Two misses evict the entry, which meets its page in flash.
+    submit(&mut device, &config, Op::Read, 52);
+    assert_eq!(device.audit().expect("the audit passes").stale_pages, 1);
+    submit(&mut device, &config, Op::Read, 53);
+    let audit = device.audit().expect("the audit passes");
+    assert_eq!((audit.valid_data_pages, audit.stale_pages), (1, 0));
+    assert!(!device.board().nand().state().is_valid(old));
+    submit(&mut device, &config, Op::Read, 0);
+}
+
+/// Thresholds seen during overwriting in order (victims are all garbage), then at random (they are
+/// mostly valid).
+fn thresholds(mode: &str) -> [Vec<u32>; 2] {
+    let pairs = [
+        ("gc.threshold", "3"),
+        ("gc.threshold_mode", mode),
+        ("gc.threshold_max", "7"),
+        ("device.over_provisioning", "0.2"),
+    ];
+    let config = tiny("ideal_page", 64, &pairs);
+    let mut device = open("ideal_page", &config);
+    let device = device.as_mut();
+    fill(device, &config);
+    let logical = config.device.logical_pages();
+    let mut seen = |pages: &mut dyn Iterator<Item = u64>| {
+        let mut seen = vec![device.room().threshold];
+        for page in pages {
+            submit(device, &config, Op::Write, page);
+            let now = device.room().threshold;
+            if seen.last() != Some(&now) {
+                seen.push(now);
+            }
+        }
+        seen
+    };
+    let in_order = seen(&mut (0..logical));
+    let mut rng = Rng::new(3, Purpose::Workload);
+    let at_random = seen(&mut (0..2000).map(|_| u64::from(rng.below(logical as u32))));
+    [in_order, at_random]
+}
+
+#[test]
+fn the_adaptive_threshold_moves_between_its_bounds_and_the_fixed_one_stays() {
+    assert_eq!(thresholds("fixed"), [[3], [3]]);
+    let [in_order, at_random] = thresholds("adaptive");
+    assert_eq!(in_order.first(), Some(&3));
+    assert_eq!(in_order.last(), Some(&7), "up while victims are cheap: {in_order:?}");
+    assert_eq!(at_random.first(), Some(&7));
+    assert!(at_random.contains(&3), "down while they are dear: {at_random:?}");
+    assert!(in_order.iter().chain(&at_random).all(|seen| (3..=7).contains(seen)));
+}
+
+/// Fewest free blocks under load without a gap; free blocks and idle victims after a gap; erases
+/// during a burst of twelve pages behind it.
+fn gap_and_burst(mode: &str, idle_factor: &str) -> (u32, u32, u64, u64) {
+    let pairs = [
+        ("gc.mode", mode),
+        ("gc.threshold", "6"),
+        ("gc.idle_factor", idle_factor),
+        ("device.over_provisioning", "0.6"),
+    ];
+    let config = tiny("ideal_page", 64, &pairs);
+    let mut device = open("ideal_page", &config);
+    let device = device.as_mut();
+    fill(device, &config);
+    let mut rng = Rng::new(9, Purpose::Workload);
+    let logical = config.device.logical_pages() as u32;
+    let mut fewest = u32::MAX;
+    for _ in 0..1000 {
+        submit(device, &config, Op::Write, u64::from(rng.below(logical)));
+        fewest = fewest.min(device.room().free_blocks);
+    }
+    assert_eq!(device.board().meter().events(Event::IdleVictims), 0, "there was no gap");
+    // A read ends the gap, which is long enough for everything.
+    let arrival = device.idle_from() + 10_000_000_000;
+    let end_of_gap = Request { arrival, ..pages(&config, Op::Read, 0, 1) };
+    device.submit(&end_of_gap).expect("the device works");
+    let free = device.room().free_blocks;
+    let victims = device.board().meter().events(Event::IdleVictims);
+    let before = device.board().meter().total_erases();
+    for page in 0..12 {
+        let request = Request { arrival, ..pages(&config, Op::Write, page, 1) };
+        device.submit(&request).expect("the device works");
+    }
+    assert_eq!(device.board().meter().events(Event::IdleVictims), victims, "nor is there now");
+    device.audit().expect("the audit passes");
+    (fewest, free, victims, device.board().meter().total_erases() - before)
+}
+
+#[test]
+fn idle_collection_uses_gaps_and_spares_a_burst() {
+    let (fewest, _, victims, erases) = gap_and_burst("foreground", "2");
+    assert_eq!((fewest, victims), (5, 0), "one block below the threshold is being written");
+    assert!(erases > 0, "the burst waits for collection");
+    for (factor, wanted) in [("2", 12), ("3", 18)] {
+        let (fewest, free, victims, erases) = gap_and_burst("both", factor);
+        assert_eq!((fewest, free, erases), (5, wanted, 0), "{factor} times the threshold");
+        assert!(victims >= u64::from(wanted - 6), "{victims} victims");
+        let (fewest, free, victims, erases) = gap_and_burst("idle", factor);
+        assert_eq!((fewest, free, erases), (2, wanted, 0), "the foreground waits for the last");
+        assert!(victims >= u64::from(wanted - 3), "{victims} victims");
+    }
+}
+
+/// Reads that each of four writes needs: the first half of a new page, the same half again, the
+/// other half, all of it.
+fn reads_of_partial_writes(scheme: &str, mode: &str) -> [u64; 4] {
+    let pairs = [("device.page_bytes", "2048"), ("io.partial_write", mode)];
+    let config = tiny(scheme, 24, &pairs);
+    let mut device = open(scheme, &config);
+    device.verify_reads();
+    let count = |meter: &Meter| meter.reads(Cause::ReadModifyWrite);
+    [(20, 2), (20, 2), (22, 2), (20, 4)].map(|(first_sector, sectors)| {
+        let before = count(device.board().meter());
+        let request = Request { arrival: 0, op: Op::Write, first_sector, sectors };
+        device.submit(&request).expect("the device works");
+        count(device.board().meter()) - before
+    })
+}
+
+#[test]
+fn a_partial_write_reads_what_survives_it_and_only_under_rmw() {
+    for scheme in ["ideal_page", "dftl", "fast"] {
+        assert_eq!(reads_of_partial_writes(scheme, "rmw"), [0, 0, 1, 0], "{scheme}");
+        assert_eq!(reads_of_partial_writes(scheme, "whole_page"), [0; 4], "{scheme}");
+    }
+    // The read is of the old version and comes before the program.
+    let pairs = [("device.page_bytes", "2048"), ("io.partial_write", "rmw")];
+    let config = tiny("ideal_page", 24, &pairs);
+    let mut device = open("ideal_page", &config);
+    let device = device.as_mut();
+    submit(device, &config, Op::Write, 5);
+    let old = place(device, 5);
+    let half = Request { sectors: 2, ..pages(&config, Op::Write, 5, 1) };
+    let operations = record(device, |device| {
+        device.submit(&half).expect("the device works");
+    });
+    assert_eq!(
+        operations,
+        [
+            Operation::Read(old, Cause::ReadModifyWrite),
+            Operation::Program(place(device, 5), Cause::Host),
+        ]
+    );
+}
+
+#[test]
+fn a_read_of_an_unwritten_page_costs_one_read_or_nothing() {
+    for scheme in ["ideal_page", "dftl", "fast"] {
+        for (mode, reads) in [("charge_read", 1), ("zero_free", 0)] {
+            let mut pairs = LATENCIES.to_vec();
+            pairs.push(("io.unwritten_read", mode));
+            let config = tiny(scheme, 24, &pairs);
+            let mut device = open(scheme, &config);
+            submit(device.as_mut(), &config, Op::Read, 3);
+            let meter = device.board().meter();
+            assert_eq!(meter.events(Event::UnwrittenReads), 1, "{scheme}, {mode}");
+            assert_eq!(meter.reads(Cause::Host), reads, "{scheme}, {mode}");
+            let all = meter.total_reads();
+            assert_eq!(all - reads, u64::from(scheme == "dftl"), "one load of the map entry");
+            assert_eq!(device.idle_from(), CONTROLLER + all * (READ + TRANSFER), "{scheme}");
+        }
+    }
+}
+
+/// Blocks erased that held pages of the host, of collection, and of both.
+fn frontiers(scheme: &str, separate: &str) -> [u32; 3] {
+    let config = tiny(scheme, 48, &[("gc.separate_frontiers", separate)]);
+    let mut device = open(scheme, &config);
+    let device = device.as_mut();
+    let mut rng = Rng::new(5, Purpose::Workload);
+    let logical = config.device.logical_pages() as u32;
+    let operations = record(device, |device| {
+        fill(device, &config);
+        for _ in 0..3000 {
+            submit(device, &config, Op::Write, u64::from(rng.below(logical)));
+        }
+    });
+    let mut held: BTreeMap<u32, (bool, bool)> = BTreeMap::new();
+    let mut erased = [0; 3];
+    for operation in operations {
+        match operation {
+            Operation::Program(page, Cause::Host) => held.entry(page.0 / 4).or_default().0 = true,
+            Operation::Program(page, Cause::Gc) => held.entry(page.0 / 4).or_default().1 = true,
+            Operation::Erase(block, _) => match held.remove(&block.0) {
+                Some((true, false)) => erased[0] += 1,
+                Some((false, true)) => erased[1] += 1,
+                Some((true, true)) => erased[2] += 1,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    erased
+}
+
+#[test]
+fn separate_frontiers_keep_moved_pages_out_of_the_hosts_blocks() {
+    for scheme in ["ideal_page", "dftl"] {
+        let [host, moved, both] = frontiers(scheme, "true");
+        assert!(host > 100 && moved > 100, "{scheme}: {host} and {moved} blocks");
+        assert_eq!(both, 0, "{scheme}");
+        let [_, _, both] = frontiers(scheme, "false");
+        assert!(both > 100, "{scheme}: one frontier mixes, {both} blocks");
+    }
+}
+
+/// Planes of the places of these pages, written in this order at the same moment.
+fn planes(order: &str, written: [u32; 8]) -> [u32; 8] {
+    let pairs = [
+        ("device.channels", "2"),
+        ("device.dies", "2"),
+        ("device.planes", "2"),
+        ("timing.profile", "parallel"),
+        ("alloc.order", order),
+    ];
+    let config = tiny("ideal_page", 64, &pairs);
+    let mut device = open("ideal_page", &config);
+    let device = device.as_mut();
+    written.map(|page| {
+        submit(device, &config, Op::Write, u64::from(page));
+        device.board().geometry().plane_of(place(device, page)).0
+    })
+}
+
+/// Planes are numbered 4 * channel + 2 * die + plane; the first word of an order varies fastest.
+#[test]
+fn static_orders_place_pages_by_number_and_the_dynamic_one_by_load() {
+    let orders = [
+        ("channel_die_plane", [0, 4, 2, 6, 1, 5, 3, 7]),
+        ("channel_plane_die", [0, 4, 1, 5, 2, 6, 3, 7]),
+        ("die_channel_plane", [0, 2, 4, 6, 1, 3, 5, 7]),
+        ("die_plane_channel", [0, 2, 1, 3, 4, 6, 5, 7]),
+        ("plane_channel_die", [0, 1, 4, 5, 2, 3, 6, 7]),
+        ("plane_die_channel", [0, 1, 2, 3, 4, 5, 6, 7]),
+    ];
+    let next_eight = [8, 9, 10, 11, 12, 13, 14, 15];
+    let of_plane_0 = [0, 8, 16, 24, 32, 40, 48, 56];
+    for (order, expected) in orders {
+        assert_eq!(planes(order, next_eight), expected, "{order}");
+        assert_eq!(planes(order, of_plane_0), [0; 8], "{order}");
+    }
+    // The four dies in turn, then their second planes, which are as busy and hold nothing yet.
+    for written in [next_eight, of_plane_0] {
+        assert_eq!(planes("dynamic", written), [0, 2, 4, 6, 1, 3, 5, 7]);
+    }
+}
