@@ -5,7 +5,6 @@
 
 use crate::board::Board;
 use crate::board::nand::state::OobRead;
-use crate::meter::Cause;
 use crate::schemes::{Location, Scheme};
 use crate::units::{BlockId, Lpn, Ppn};
 
@@ -38,6 +37,7 @@ pub fn audit<S: Scheme>(board: &Board, scheme: &S, live_pages: u64) -> Result<Au
             audit.valid_data_pages, unsettled.stale_pages, unsettled.ram_pages
         ));
     }
+    scheme.self_check(board)?;
     counts(board)?;
     Ok(audit)
 }
@@ -113,10 +113,10 @@ fn counts(board: &Board) -> Result<(), String> {
             host.interrupted
         ));
     }
-    let programs: u64 = Cause::ALL.iter().map(|&cause| meter.programs(cause)).sum();
-    if programs != meter.total_programs() {
+    let on_flash = board.nand().programs_on_flash();
+    if on_flash != meter.total_programs() {
         return Err(format!(
-            "programs by cause add up to {programs}, not {}",
+            "{on_flash} pages were programmed by their sequence numbers, but the causes add up to {}",
             meter.total_programs()
         ));
     }

@@ -15,7 +15,7 @@ const SETTINGS: &[&[(&str, &str)]] = &[
     &[("nand.enforce_order", "ascending_gaps_ok")],
     &[("nand.enforce_order", "strict")],
     &[("fast.log_blocks", "4"), ("fast.victim", "greedy")],
-    &[("fast.sw_gap", "to_rw"), ("fast.sw_rewrite", "to_rw"), ("fast.victim", "round_robin")],
+    &[("fast.sw_gap", "to_rw"), ("fast.sw_rewrite", "to_rw")],
     &[("fast.first_write", "log"), ("fast.rw_switch_check", "true")],
     &[("fast.first_write", "log"), ("nand.enforce_order", "strict"), ("fast.sw_gap", "full_merge")],
     &[("fast.detector", "request_size"), ("fast.log_blocks", "3"), ("io.partial_write", "rmw")],

@@ -5,10 +5,11 @@ mod common;
 mod fast_bench;
 
 use common::{open, pages, tiny};
+use fast_bench::model::{Counts, Model};
 use fast_bench::{Bench, copy};
 use ftlab_engine::board::nand::record::Operation::{self, Erase, Program};
 use ftlab_engine::meter::Cause::{Host, Merge, Trim};
-use ftlab_engine::meter::{BlockRole, Event};
+use ftlab_engine::meter::{BlockRole, Event, Meter};
 use ftlab_engine::request::Op;
 use ftlab_engine::schemes::Location;
 use ftlab_engine::units::{Lpn, Ppn};
@@ -95,8 +96,61 @@ fn a_log_block_with_nothing_valid_is_erased_without_a_merge() {
 }
 
 #[test]
+fn a_sequential_block_that_was_trimmed_is_erased_without_a_merge() {
+    let mut bench = Bench::new(2, &[]);
+    bench.write(&[4, 5]);
+    let dead = bench.block(4);
+    bench.submit(Op::Trim, 4, 2);
+    let operations = bench.write(&[8]);
+    assert_eq!(operations, [Erase(dead, Merge), Program(bench.at(8), Host)]);
+    assert_eq!(bench.events(Event::DeadLogBlocks), 1);
+    assert_eq!((bench.merges(), bench.erases()), ((0, 0, 0), (0, 1, 0)));
+}
+
+#[test]
+fn a_sequential_block_that_a_switched_random_block_superseded_is_erased_without_a_merge() {
+    let pairs = [
+        ("fast.log_blocks", "2"),
+        ("fast.detector", "request_size"),
+        ("fast.sw_rewrite", "to_rw"),
+        ("fast.rw_switch_check", "true"),
+    ];
+    let mut bench = Bench::new(3, &pairs);
+    bench.submit(Op::Write, 4, 4);
+    let dead = bench.block(4);
+    bench.write(&[4, 5, 6, 7]);
+    bench.write(&[9]);
+    assert_eq!(bench.merges(), (1, 0, 0), "the random block is the data block now");
+    let operations = bench.submit(Op::Write, 8, 2);
+    let written = bench.all_at([8, 9]).map(|ppn| Program(ppn, Host));
+    assert_eq!(operations, [Erase(dead, Merge), written[0], written[1]]);
+    assert_eq!((bench.merges(), bench.erases()), ((1, 0, 0), (1, 1, 0)));
+}
+
+#[test]
+fn a_victim_of_the_owner_of_a_dead_sequential_block_is_merged_without_it() {
+    let mut bench = Bench::new(2, &[("fast.log_blocks", "2")]);
+    let data = bench.block(4);
+    bench.write(&[7, 7, 7, 7]);
+    let victim = bench.block(7);
+    bench.write(&[4]);
+    let dead = bench.block(4);
+    bench.submit(Op::Trim, 4, 1);
+    let sources = bench.all_at([5, 6, 7]);
+    let operations = bench.write(&[9]);
+    let targets = bench.all_at([5, 6, 7]);
+    let copies = sources.into_iter().zip(targets).flat_map(|(from, to)| copy(from, to));
+    let mut expected = vec![Erase(dead, Merge)];
+    expected.extend(copies);
+    expected.extend([Erase(data, Merge), Erase(victim, Merge), Program(bench.at(9), Host)]);
+    assert_eq!(operations, expected);
+    let merges = bench.meter().merges();
+    assert_eq!((bench.merges(), merges.full_data_blocks), ((0, 0, 1), 1));
+}
+
+#[test]
 fn the_victim_is_the_oldest_log_block_or_the_emptiest_if_asked() {
-    for (victim, oldest) in [("fifo", true), ("round_robin", true), ("greedy", false)] {
+    for (victim, oldest) in [("fifo", true), ("greedy", false)] {
         let mut bench = Bench::new(3, &[("fast.log_blocks", "3"), ("fast.victim", victim)]);
         bench.write(&[5, 6, 9, 10]);
         let first = bench.block(5);
@@ -126,6 +180,59 @@ fn an_ordered_victim_is_switched_only_if_asked() {
         if check == "true" {
             assert_eq!(operations, [Erase(data, Merge), Program(bench.at(9), Host)]);
             assert_eq!(bench.block(6), log);
+        }
+    }
+}
+
+/// What the meter says in the words of the model.
+fn counted(meter: &Meter) -> Counts {
+    let merges = meter.merges();
+    let sequential_full = meter.events(Event::SequentialFullMerges);
+    Counts {
+        switch: merges.switch,
+        partial: merges.partial,
+        victims: merges.full - sequential_full,
+        sequential_full,
+        rebuilt: merges.full_data_blocks,
+        dead: meter.events(Event::DeadLogBlocks),
+        copies: meter.programs(Merge),
+        host: meter.programs(Host),
+        data_erases: meter.erases(BlockRole::Data),
+        log_erases: meter.erases(BlockRole::Log),
+        random_writes: meter.events(Event::RandomLogWrites),
+    }
+}
+
+#[test]
+fn every_count_is_that_of_a_naive_model_after_every_request() {
+    for (pages_per_block, log_blocks) in [(4, 5), (8, 3), (16, 9), (4, 2)] {
+        for seed in 1..=6 {
+            let (pages_text, logs_text) = (pages_per_block.to_string(), log_blocks.to_string());
+            let pairs = [
+                ("device.pages_per_block", pages_text.as_str()),
+                ("fast.log_blocks", logs_text.as_str()),
+                ("io.trim", "false"),
+            ];
+            let config = tiny("fast", 24, &pairs);
+            let mut device = open("fast", &config);
+            let mut model = Model::new(24, pages_per_block, log_blocks);
+            for (number, request) in common::mixed(&config, 4000, seed).iter().enumerate() {
+                device.submit(request).expect("nothing fails here");
+                if request.op == Op::Write {
+                    let end = request.first_sector + u64::from(request.sectors);
+                    (request.first_sector..end).for_each(|page| model.write(page as usize));
+                }
+                let found = counted(device.board().meter());
+                assert_eq!(found, model.counts, "{pairs:?} seed {seed} request {number}");
+            }
+            // Every victim and every block in use but the last was filled by random writes.
+            let blocks = model.counts.victims + model.counts.dead + model.random_blocks();
+            let filled = pages_per_block as u64 * blocks;
+            let room = model.counts.random_writes + pages_per_block as u64;
+            assert!(filled < room, "{filled} pages of blocks for {:?}", model.counts);
+            assert!(model.counts.victims > 10 && model.counts.sequential_full > 10);
+            // Runs of at most six pages seldom fill sixteen.
+            assert!(model.counts.switch > 0 || pages_per_block > 8, "{:?}", model.counts);
         }
     }
 }
@@ -186,6 +293,49 @@ fn flushed_trims_take_a_bounded_number_of_blocks() {
         let found = device.locate(Lpn(page as u32)) == Location::Nowhere;
         assert_eq!(found, trimmed, "page {page}");
     }
+}
+
+#[test]
+fn log_blocks_take_the_planes_in_turn_and_data_blocks_stay_in_the_plane_of_their_number() {
+    let pairs = [("device.planes", "4"), ("fast.log_blocks", "5")];
+    let mut bench = Bench::new(8, &pairs);
+    let plane =
+        |bench: &Bench, lpn| bench.device.board().geometry().plane_of_block(bench.block(lpn)).0;
+    for lbn in 1..=8 {
+        assert_eq!(plane(&bench, 4 * lbn), lbn % 4, "data block {lbn}");
+    }
+    // Four pages of offset 1 fill a random block; its first page tells the plane.
+    let mut random = Vec::new();
+    for first in [5, 6, 21, 22] {
+        bench.write(&[first, first + 4, first + 8, first + 12]);
+        random.push(plane(&bench, first as u32));
+    }
+    assert_eq!(random, [0, 1, 2, 3], "random log blocks");
+    let mut sequential = Vec::new();
+    for lbn in 1..=4 {
+        bench.write(&[4 * lbn]);
+        sequential.push(plane(&bench, 4 * lbn as u32));
+    }
+    assert_eq!(sequential, [1, 2, 3, 0], "a sequential block may become its owner's data block");
+    bench.write(&[13]);
+    assert_eq!(bench.merges(), (0, 4, 1), "three left for the next owner, one for the victim");
+    for lbn in 1..=8 {
+        assert_eq!(plane(&bench, 4 * lbn + 3), lbn % 4, "data block {lbn} after the merges");
+    }
+}
+
+#[test]
+fn the_log_is_a_percentage_rounded_up_but_at_least_two_blocks() {
+    let random_blocks = |logical_blocks, percent| {
+        let config = tiny("fast", logical_blocks, &[("fast.log_pct", percent)]);
+        open("fast", &config).room().free_blocks
+    };
+    assert_eq!(random_blocks(10, "3"), 1, "two at least, one of them sequential");
+    assert_eq!(random_blocks(66, "3"), 1, "1.98 of 66");
+    assert_eq!(random_blocks(67, "3"), 2, "2.01 of 67");
+    assert_eq!(random_blocks(100, "3"), 2, "exactly 3");
+    assert_eq!(random_blocks(101, "3"), 3, "3.03 of 101");
+    assert_eq!(random_blocks(10, "100"), 9, "as many as there are logical blocks");
 }
 
 #[test]

@@ -327,6 +327,7 @@ fn recovery_time_and_losses_by_checkpoint_interval() {
             nanos as f64 / 1e9
         );
         assert_eq!(lost > 0, scheme == "dftl:gtd", "only the paper's consistency loses entries");
+        assert_eq!(lost as u64, device.board().meter().events(Event::LostMapEntries));
         times.push(nanos);
     }
     assert!(times[..4].is_sorted_by(|a, b| a > b), "more checkpoints, faster recovery: {times:?}");

@@ -106,6 +106,8 @@ named! {
         SequentialLogWrites = "sequential_log_writes",
         /// Sequential log blocks opened.
         SequentialLogOpens = "sequential_log_opens",
+        /// Sequential log blocks merged in full; the other full merges are random log victims.
+        SequentialFullMerges = "sequential_full_merges",
         /// Writes that went straight to their place in a data block.
         InPlaceWrites = "in_place_writes",
         /// Log blocks reclaimed without a merge, every page being superseded.

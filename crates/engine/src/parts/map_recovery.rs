@@ -12,7 +12,7 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::state::{Oob, OobRead, PageKind};
 use crate::board::when::When;
 use crate::choices;
-use crate::meter::{Cause, Event};
+use crate::meter::Cause;
 use crate::parts::checkpoint::Restored;
 use crate::parts::cmt::Cmt;
 use crate::parts::oob_scan::{self, Extent};
@@ -68,14 +68,19 @@ impl Survivor {
         }
     }
 
+    /// Changed entries that are lost with the power.
+    pub fn lost_entries(&self) -> u64 {
+        match self {
+            Survivor::Gtd { lost, .. } => *lost,
+            Survivor::Nothing | Survivor::GtdAndCmt { .. } => 0,
+        }
+    }
+
     /// Finds the map again with the help of what survived.
     pub fn find_map(self, board: &mut Board, after: When) -> Result<FoundMap, Fault> {
         match self {
             Survivor::Nothing => replay(board, after),
-            Survivor::Gtd { gtd, lost } => {
-                board.event(Event::LostMapEntries, lost);
-                from_directory(board, gtd, None, after)
-            }
+            Survivor::Gtd { gtd, .. } => from_directory(board, gtd, None, after),
             Survivor::GtdAndCmt { gtd, cached } => from_directory(board, gtd, Some(cached), after),
         }
     }
@@ -255,7 +260,7 @@ impl Judge<'_> {
 /// Recovers with a directory that survived, and with the cached entries where they did too.
 ///
 /// Without the entries (`cached` is none) the map on flash may point to pages that were moved and
-/// erased since. Such entries are dropped here and counted; a device would notice when it next
+/// erased since. Such entries are dropped here; a device would notice when it next
 /// reads the page, whose out-of-band area names another logical page, so looking is not charged.
 fn from_directory(
     board: &mut Board,
@@ -309,7 +314,6 @@ fn read_map(
                 }
                 (None, Some(ppn)) if holds(board, lpn, ppn) => board.nand_mut().revalidate(ppn),
                 (None, Some(_)) => {
-                    board.event(Event::LostMapEntries, 1);
                     changed.insert(lpn, None);
                 }
                 _ => {}

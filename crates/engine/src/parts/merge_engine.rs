@@ -35,15 +35,16 @@ pub enum Sources {
 
 /// Who may take the pages of a logical block before a full merge rebuilds it.
 pub trait Absorb {
-    /// Merges the sequential log block of `lbn`, if it has one: then no log block holds a page of
-    /// `lbn` at or below the merged ones any more, and the moment of completion is returned.
+    /// Merges the sequential log block of `lbn`, if it has one with something valid: then no other
+    /// log block holds a valid page of `lbn`. Returns whether that was so, and the moment from
+    /// which the reclaim may go on.
     fn absorb(
         &mut self,
         engine: &mut MergeEngine,
         board: &mut Board,
         lbn: Lbn,
         after: When,
-    ) -> Result<Option<When>, Fault>;
+    ) -> Result<(bool, When), Fault>;
 }
 
 /// Maps and blocks of a log-block scheme.
@@ -297,13 +298,11 @@ impl MergeEngine {
         while let Some(page) = board.nand().state().next_valid(victim, offset) {
             offset = board.geometry().offset_of(page);
             let lbn = lbn_of_page(board, page);
-            let merged = match absorb.absorb(self, board, lbn, after)? {
-                Some(absorbed) => absorbed,
-                None => {
-                    rebuilt += 1;
-                    self.rebuild(board, lbn, None, Sources::Newest, after)?
-                }
-            };
+            let (absorbed, mut merged) = absorb.absorb(self, board, lbn, after)?;
+            if !absorbed {
+                rebuilt += 1;
+                merged = self.rebuild(board, lbn, None, Sources::Newest, merged)?;
+            }
             done = done.join(merged);
             assert!(
                 !board.nand().state().is_valid(page),

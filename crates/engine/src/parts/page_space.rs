@@ -111,6 +111,7 @@ pub struct PageSpace {
     moved_data: Stream,
     threshold: (u32, u32),
     adaptive: bool,
+    emergency: u32,
     idle_factor: u32,
     idle_turn: u32,
     pages_per_block: u32,
@@ -156,6 +157,7 @@ impl PageSpace {
             moved_data: if config.gc.separate_frontiers { Stream::MovedData } else { Stream::Data },
             threshold: (threshold, config.gc.threshold_max.max(threshold)),
             adaptive: config.gc.threshold_mode == ThresholdMode::Adaptive,
+            emergency: EMERGENCY_BLOCKS + Threshold::failure_reserve(config),
             idle_factor: config.gc.idle_factor,
             idle_turn: 0,
             pages_per_block: geometry.pages_per_block,
@@ -235,12 +237,17 @@ impl PageSpace {
         plane: PlaneId,
         after: When,
     ) -> Result<When, Fault> {
+        // The victim's own plane has room: the victim was chosen so that it fits.
+        if self.collecting.is_some_and(|block| board.geometry().plane_of_block(block) == plane) {
+            return Ok(after);
+        }
         let mut when = after;
+        self.close_full(board.nand(), plane);
         for _ in 0..self.blocks_per_plane {
             let known = &self.planes[plane.index()];
             let frontier = known.frontiers[Stream::Map as usize];
             let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
-            if has_page || known.free.len() > 1 {
+            if has_page || known.free.len() > 2 {
                 break;
             }
             let garbage = self
@@ -305,7 +312,7 @@ impl PageSpace {
         }
         self.close(board.nand(), plane, stream);
         let limit = match self.mode {
-            GcMode::Idle => self.planes[plane.index()].threshold.min(EMERGENCY_BLOCKS),
+            GcMode::Idle => self.planes[plane.index()].threshold.min(self.emergency),
             GcMode::Foreground | GcMode::Both => self.planes[plane.index()].threshold,
         };
         if self.planes[plane.index()].free.len() >= limit {
@@ -324,6 +331,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let mut when = after;
+        self.close_full(board.nand(), plane);
         // Every collection gains at least one page; this many gain a whole plane.
         let most = self.blocks_per_plane.saturating_mul(self.pages_per_block);
         for _ in 0..most {
@@ -558,11 +566,43 @@ impl PageSpace {
         Ok(())
     }
 
+    /// Every block of a plane is free, open, full or retired, and valid pages are counted right.
+    pub fn self_check(&self, board: &Board) -> Result<(), String> {
+        for (index, plane) in self.planes.iter().enumerate() {
+            let (mut used, mut retired, mut valid) = (0, 0, 0);
+            for block in board.geometry().blocks_of(PlaneId(index as u32)).map(BlockId) {
+                let known = board.nand().state().block(block);
+                retired += u32::from(known.retired);
+                used += u32::from(self.stream_of[block.index()] != 0);
+                valid += known.valid;
+            }
+            let free = plane.free.len();
+            if free + used + retired != self.blocks_per_plane || valid != plane.valid {
+                return Err(format!(
+                    "plane {index} has {free} free, {used} used and {retired} retired of {} blocks, \
+                     and counts {} valid pages where {valid} are",
+                    self.blocks_per_plane, plane.valid
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The frontier's block becomes a candidate.
     fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
         let plane = &mut self.planes[plane.index()];
         if let Some(block) = plane.frontiers[stream as usize].block.take() {
             plane.victims.closed(nand, block);
+        }
+    }
+
+    /// Full blocks of every stream become candidates.
+    fn close_full(&mut self, nand: &Nand, plane: PlaneId) {
+        for stream in [Stream::Data, Stream::MovedData, Stream::Map] {
+            let frontier = self.planes[plane.index()].frontiers[stream as usize];
+            if frontier.block.is_some() && frontier.next == self.pages_per_block {
+                self.close(nand, plane, stream);
+            }
         }
     }
 

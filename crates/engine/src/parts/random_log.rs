@@ -20,11 +20,9 @@ use crate::units::{BlockId, Lpn, Ppn};
 choices! {
     /// Which shared log block is reclaimed.
     pub enum LogVictim {
-        /// The one that was opened first.
+        /// The one that was opened first; as places are refilled in the order in which they are
+        /// freed, also what the public code calls round robin.
         Fifo = "fifo",
-        /// The next place of the log in turn. Places are refilled in the order in which they are
-        /// freed, so this names the same block as `fifo`; the public code's word for it.
-        RoundRobin = "round_robin",
         /// The one with fewest valid pages, the oldest among equals.
         Greedy = "greedy",
     }
@@ -97,7 +95,7 @@ impl RandomLog {
         };
         assert!(candidates > 0, "the log is exhausted, so it holds a closed block");
         let (place, steps) = match self.victim {
-            LogVictim::Fifo | LogVictim::RoundRobin => (0, 1),
+            LogVictim::Fifo => (0, 1),
             LogVictim::Greedy => {
                 let valid = |&place: &usize| board.nand().valid_pages(self.blocks[place]);
                 let least = (0..candidates).min_by_key(valid);

@@ -142,7 +142,7 @@ impl SequentialLog {
     }
 
     /// Merges the open block by the cheapest merge that is right, with the host page `insert` put
-    /// at its own place on the way.
+    /// at its own place on the way. A block that holds nothing valid is erased; that is no merge.
     pub fn merge(
         &mut self,
         board: &mut Board,
@@ -153,6 +153,11 @@ impl SequentialLog {
         let Some(open) = self.open else {
             return Ok(after);
         };
+        if insert.is_none()
+            && let Some(done) = self.release_dead(board, engine, after)?
+        {
+            return Ok(done);
+        }
         match Self::kind(board, engine, open, insert) {
             Merge::Switch => {
                 let done = engine.adopt(board, open.owner, open.block, after)?;
@@ -178,6 +183,21 @@ impl SequentialLog {
         }
     }
 
+    /// Erases the open block if every page of it was superseded or trimmed; `None` if it was not.
+    pub fn release_dead(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let Some(open) = self.open.filter(|open| board.nand().valid_pages(open.block) == 0) else {
+            return Ok(None);
+        };
+        board.event(Event::DeadLogBlocks, 1);
+        self.open = None;
+        engine.supply.release(board, open.block, BlockRole::Log, Cause::Merge, after).map(Some)
+    }
+
     /// Merges the open block and its data block into a fresh one, with the host page `insert` put
     /// at its own place, and erases both.
     pub fn merge_in_full(
@@ -193,6 +213,7 @@ impl SequentialLog {
         let rebuilt = engine.rebuild(board, open.owner, insert, Sources::Newest, after)?;
         self.open = None;
         board.merge_full(1);
+        board.event(Event::SequentialFullMerges, 1);
         engine.supply.release(board, open.block, BlockRole::Log, Cause::Merge, rebuilt)
     }
 

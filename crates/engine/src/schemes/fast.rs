@@ -35,7 +35,8 @@
 //! Where the flash demands ascending programs, writes to a data block that would go backwards go to
 //! the log, and holes of a rebuilt block are padded if no page may be left out. An invalid data
 //! page without a newer copy is not copied and SW merges look for newer copies in RW, unlike the
-//! public code (spec 2.5, corner cases c and d; there is no bug compatibility).
+//! public code (spec 2.5, corner cases c and d; there is no bug compatibility). A sequential log
+//! block in which nothing is valid is erased, not merged.
 //!
 //! # Settings
 //! Group `fast`.
@@ -173,11 +174,15 @@ impl Absorb for SequentialLog {
         board: &mut Board,
         lbn: Lbn,
         after: When,
-    ) -> Result<Option<When>, Fault> {
-        match self.open_log() {
-            Some(open) if open.owner == lbn => self.merge(board, engine, None, after).map(Some),
-            _ => Ok(None),
+    ) -> Result<(bool, When), Fault> {
+        if self.open_log().is_none_or(|open| open.owner != lbn) {
+            return Ok((false, after));
         }
+        // Nothing valid in it: erased, and the data block is rebuilt from the rest.
+        if let Some(done) = self.release_dead(board, engine, after)? {
+            return Ok((false, done));
+        }
+        Ok((true, self.merge(board, engine, None, after)?))
     }
 }
 
@@ -205,7 +210,9 @@ impl Scheme for Fast {
             "trims and their record pages are added",
             "under nand.enforce_order, data-block writes that go backwards go to the log, and \
              holes of rebuilt blocks are padded if strict",
-            "merges look for newer copies in every log block, unlike the public code",
+            "merges look for newer copies in every log block, and invalid data pages without one \
+             are not copied: there is no bug_compat setting that repeats the public code's mistakes",
+            "a sequential log block without a valid page is erased, not merged",
         ],
         family: Family::LogBlock,
         class: Classification {

@@ -130,8 +130,8 @@ impl Scheme for IdealPage {
     };
     type Survivor = ();
 
-    fn check(_: &Config) -> Result<(), SettingError> {
-        Ok(())
+    fn check(config: &Config) -> Result<(), SettingError> {
+        Threshold::check(config, FLOOR)
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
@@ -157,6 +157,7 @@ impl Scheme for IdealPage {
         vec![
             entry("page_table", u64::from(geometry.logical_pages) * 4, Memory::Dram),
             entry("valid_counts", u64::from(geometry.blocks()) * 2, Memory::Dram),
+            entry("valid_bitmap", u64::from(geometry.pages()).div_ceil(8), Memory::Dram),
             entry("trim_records", TrimRecords::ram_bytes(&geometry), Memory::Dram),
         ]
     }
@@ -217,6 +218,10 @@ impl Scheme for IdealPage {
 
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         self.space.collect_idle(board, &mut self.map, after)
+    }
+
+    fn self_check(&self, board: &Board) -> Result<(), String> {
+        self.space.self_check(board)
     }
 
     fn locate(&self, _: &Board, lpn: Lpn) -> Location {

@@ -47,6 +47,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl:battery", &[SMALL]),
     durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
     Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
+    durable("fast", &[]),
     durable("fast", &[("nand.enforce_order", "ascending_gaps_ok")]),
     durable("fast", &[("nand.enforce_order", "strict")]),
     durable("fast", &[("fast.log_blocks", "4"), ("fast.victim", "greedy")]),

@@ -1,6 +1,8 @@
 //! A small FAST device whose flash operations are recorded, for worked examples.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod model;
+
 use ftlab_engine::board::nand::record::Operation::{self, Program, Read};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::Cause::Merge;

@@ -63,9 +63,23 @@ pub struct Nand {
     order: ProgramOrder,
     sequence: u64,
     retired: u32,
+    /// Programs that took a sequence number or a page without being counted, and the reverse, since
+    /// measuring began: what the audit needs to compare counts with the flash itself.
+    ledger: ProgramLedger,
     /// True while a scheme recovers: out-of-band reads are charged as page reads.
     recovering: bool,
     record: OperationRecord,
+}
+
+/// Programs as the flash saw them since measuring began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProgramLedger {
+    /// Sequence number when measuring began.
+    sequence_before: u64,
+    /// Programs that failed: counted, but without a sequence number.
+    failed: u64,
+    /// Programs that a power cut interrupted after the fact: with a number, but not counted.
+    interrupted: u64,
 }
 
 /// Payload slots beyond what a scheme declares: both versions of pages that a power cut left.
@@ -84,6 +98,7 @@ impl Nand {
             order: config.nand.enforce_order,
             sequence: 0,
             retired: 0,
+            ledger: ProgramLedger::default(),
             recovering: false,
             record: OperationRecord::default(),
             geometry,
@@ -131,6 +146,13 @@ impl Nand {
     /// Sequence number of the last program; recovery measures age by it.
     pub fn sequence(&self) -> u64 {
         self.sequence
+    }
+
+    /// Programs that must have been counted since measuring began, told from the sequence numbers on
+    /// flash alone.
+    pub fn programs_on_flash(&self) -> u64 {
+        let ledger = &self.ledger;
+        self.sequence - ledger.sequence_before - ledger.interrupted + ledger.failed
     }
 
     /// Blocks retired so far.
@@ -361,14 +383,17 @@ impl Nand {
                 self.record.add(Operation::Program(ppn, cause));
                 Ok(done)
             }
-            Verdict::NoPower | Verdict::Cut(CutOutcome::Undone | CutOutcome::Done) => {
+            Verdict::Cut(CutOutcome::Done) => {
+                self.ledger.interrupted += 1;
                 Err(Fault::PowerCut)
             }
+            Verdict::NoPower | Verdict::Cut(CutOutcome::Undone) => Err(Fault::PowerCut),
             Verdict::Cut(CutOutcome::Torn) => {
                 self.state.store_torn(ppn);
                 Err(Fault::PowerCut)
             }
             Verdict::Fails => {
+                self.ledger.failed += 1;
                 let _ = self.book_program(ppn, after);
                 meter.program(cause);
                 self.state.store_torn(ppn);
@@ -484,6 +509,7 @@ impl Nand {
 
     pub(super) fn start_measuring(&mut self) {
         self.clock.start_measuring();
+        self.ledger = ProgramLedger { sequence_before: self.sequence, ..ProgramLedger::default() };
         self.state.mark_measured_from_here();
     }
 }

@@ -1,6 +1,6 @@
 //! Free blocks below which collection starts, from the setting to a number.
 
-use crate::config::{Config, ThresholdBase};
+use crate::config::{Config, SettingError, ThresholdBase};
 
 /// The threshold of free blocks as written in the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,9 +48,24 @@ impl Threshold {
                 (share * base as f64).ceil() as u32
             }
         };
-        // A failed program costs the rest of its block, in the middle of a collection too.
-        let failures = u32::from(config.nand.program_failure_rate > 0.0) * FAILURE_RESERVE;
-        blocks.max(floor) + failures
+        blocks.max(floor) + Self::failure_reserve(config)
+    }
+
+    /// A failed program costs the rest of its block, in the middle of a collection too.
+    pub(super) fn failure_reserve(config: &Config) -> u32 {
+        u32::from(config.nand.program_failure_rate > 0.0) * FAILURE_RESERVE
+    }
+
+    /// Refuses a number of blocks that would let the scheme run dry.
+    pub fn check(config: &Config, floor: u32) -> Result<(), SettingError> {
+        match Threshold::parse(&config.gc.threshold) {
+            Some(Threshold::Blocks(blocks)) if blocks < floor => Err(SettingError::BadValue {
+                key: "gc.threshold".to_string(),
+                value: config.gc.threshold.clone(),
+                legal: format!("{floor} blocks or more for this scheme on this device"),
+            }),
+            _ => Ok(()),
+        }
     }
 }
 
