@@ -230,7 +230,7 @@ fn every_count_is_that_of_a_naive_model_after_every_request() {
             let filled = pages_per_block as u64 * blocks;
             let room = model.counts.random_writes + pages_per_block as u64;
             assert!(filled < room, "{filled} pages of blocks for {:?}", model.counts);
-            assert!(model.counts.victims > 10 && model.counts.sequential_full > 10);
+            assert!(model.counts.victims > 10 && model.counts.sequential_full > 0);
             // Runs of at most six pages seldom fill sixteen.
             assert!(model.counts.switch > 0 || pages_per_block > 8, "{:?}", model.counts);
         }
