@@ -237,8 +237,8 @@ impl PageSpace {
         plane: PlaneId,
         after: When,
     ) -> Result<When, Fault> {
-        // The victim's own plane has room: the victim was chosen so that it fits.
-        if self.collecting.is_some_and(|block| board.geometry().plane_of_block(block) == plane) {
+        // The only plane has room: the victim was chosen so that it fits.
+        if self.planes.len() == 1 {
             return Ok(after);
         }
         let mut when = after;
