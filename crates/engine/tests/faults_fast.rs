@@ -2,9 +2,11 @@
 //! decision table: nothing is lost, failing blocks are retired, and the end is named.
 
 mod common;
+mod fast_bench;
 
 use common::{mixed, open, pages, tiny};
-use ftlab_engine::board::nand::fault::Fault;
+use fast_bench::Bench;
+use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::{Device, DeviceError};
@@ -109,5 +111,30 @@ fn a_device_without_spares_is_worn_out_by_name_and_stays_readable() {
     let pages_read = config.device.logical_pages();
     for page in 0..pages_read {
         device.submit(&pages(&config, Op::Read, page, 1)).expect("what was written is there");
+    }
+}
+
+/// A cut in a full merge of the sequential block finds the new data block, the old one and the
+/// sequential block, each with a newest copy. The sequential block must not be taken for one that
+/// is still being written: it goes, like the old data block, into the new one.
+#[test]
+fn a_cut_full_merge_of_the_sequential_block_leaves_one_data_block_and_no_log() {
+    for outcome in CutOutcome::ALL {
+        let mut bench = Bench::new(2, &[]);
+        bench.write(&[4, 5, 6]);
+        bench.device.board_mut().nand_mut().faults_mut().cut_power_after(1, outcome);
+        // Row 6: page 4 is copied, then the cut hits the host's page 5.
+        let request = pages(&bench.config, Op::Write, 5, 1);
+        let cut = bench.device.submit(&request);
+        assert_eq!(cut, Err(DeviceError::Fault(Fault::PowerCut)), "{outcome:?}");
+        bench.device.power_cycle().expect("recovers");
+        bench.device.audit().expect("sound");
+        let [home, others @ ..] = [4, 6, 7, 5].map(|lpn| bench.block(lpn));
+        assert_eq!(others[..2], [home, home], "{outcome:?}: pages 6 and 7 moved to page 4");
+        assert_eq!(bench.place(6).1, 2, "at their own places");
+        // The place of page 5 is torn in one outcome; only then does it need the log.
+        assert!(others[2] == home || outcome == CutOutcome::Torn, "{outcome:?}");
+        bench.write(&[8]);
+        assert_eq!(bench.merges(), (0, 0, 0), "{outcome:?}: no sequential block was open");
     }
 }
