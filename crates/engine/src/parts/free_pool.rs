@@ -129,7 +129,7 @@ mod tests {
     fn board() -> Board {
         let mut config = Config::default();
         config.set("device.blocks_per_plane", "8").expect("legal");
-        Board::new(&config, 1)
+        Board::new(&config, 1, 0)
     }
 
     fn drain(mut pool: FreePool) -> Vec<u32> {

@@ -144,7 +144,7 @@ mod tests {
             for (key, value) in device.iter().chain(pairs).chain(&[("gc.victim", policy)]) {
                 config.set(key, value).expect("legal settings");
             }
-            let board = Board::new(&config, 1);
+            let board = Board::new(&config, 1, 0);
             let nand = board.nand();
             let context = VictimContext { nand, plane: PlaneId(0), settings: &config.gc };
             let victims = Victims::new(&context);
