@@ -10,6 +10,7 @@ use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::{Device, DeviceError};
+use ftlab_engine::units::BlockId;
 
 /// Settings that change which blocks can fail.
 const SETTINGS: &[&[(&str, &str)]] = &[
@@ -137,4 +138,87 @@ fn a_cut_full_merge_of_the_sequential_block_leaves_one_data_block_and_no_log() {
         bench.write(&[8]);
         assert_eq!(bench.merges(), (0, 0, 0), "{outcome:?}: no sequential block was open");
     }
+}
+
+/// Sends the requests; whether the power went off on the way.
+fn is_cut(bench: &mut Bench, requests: &[(Op, u64)]) -> bool {
+    for &(op, page) in requests {
+        let request = pages(&bench.config, op, page, u64::from(op != Op::Flush));
+        match bench.device.submit(&request) {
+            Ok(_) => {}
+            Err(DeviceError::Fault(Fault::PowerCut)) => return true,
+            Err(error) => panic!("{op:?} {page}: {error}"),
+        }
+    }
+    false
+}
+
+/// The most that one interrupted merge can find taken: a record block that was being emptied, a log
+/// block of what recovery could not put home, the target, and a second log block, because the rest
+/// of the first was torn by cuts in recovery. All on a device without a block to spare.
+#[test]
+fn the_reserve_covers_a_cut_merge_after_a_cut_merge_after_a_cut_record_area() {
+    let config = tiny(
+        "fast",
+        3600,
+        &[
+            ("device.pages_per_block", "8"),
+            ("device.over_provisioning", "0.000001"),
+            ("fast.log_blocks", "2"),
+        ],
+    );
+    let device = open("fast", &config);
+    let mut bench = Bench { config, device };
+    for lbn in 0..3600 {
+        let request = pages(&bench.config, Op::Write, 8 * lbn, 8);
+        bench.device.submit(&request).expect("written in place");
+    }
+    let used = |bench: &Bench| {
+        let state = |block| bench.device.board().nand().state().block(BlockId(block)).programmed;
+        let blocks = bench.device.board().geometry().blocks();
+        blocks - (0..blocks).filter(|&block| state(block) == 0).count() as u32
+    };
+    // The log is full: a sequential block, a random block with pages of eight owners.
+    bench.device.submit(&pages(&bench.config, Op::Write, 8 * 100, 1)).expect("sequential");
+    for lbn in 0..8 {
+        bench.device.submit(&pages(&bench.config, Op::Write, 8 * lbn + 1, 1)).expect("random");
+    }
+    assert_eq!(used(&bench), 3602);
+    // Eight segments of 4032 pages; three record blocks, full, with 2, 2 and 4 live records. The
+    // next record finds the first being emptied: one of its two is moved when the power goes.
+    let segments = [0, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 5, 5, 5, 5, 5, 6, 7, 4];
+    for (number, segment) in (0u64..).zip(segments) {
+        let trims = [(Op::Trim, segment * 4032 + 100 + number), (Op::Flush, 0)];
+        assert!(!is_cut(&mut bench, &trims));
+    }
+    assert_eq!(used(&bench), 3605);
+    let cut = |bench: &mut Bench, operations| {
+        let faults = bench.device.board_mut().nand_mut().faults_mut();
+        faults.cut_power_after(operations, CutOutcome::Torn);
+    };
+    cut(&mut bench, 1);
+    assert!(is_cut(&mut bench, &[(Op::Trim, 3000), (Op::Flush, 0)]));
+    bench.device.power_cycle().expect("recovers");
+    assert_eq!(used(&bench), 3606, "one more while a record block is emptied");
+
+    // Page 2 of the first owner cannot be put at its place: a log block beyond the limit.
+    cut(&mut bench, 2);
+    assert!(is_cut(&mut bench, &[(Op::Write, 8 * 200 + 3)]));
+    bench.device.power_cycle().expect("recovers");
+    assert_eq!(used(&bench), 3607);
+    // The same with the second owner; recovery is cut until that log block is full of torn pages.
+    cut(&mut bench, 2);
+    assert!(is_cut(&mut bench, &[(Op::Write, 8 * 200 + 3)]));
+    for _ in 0..7 {
+        let faults = bench.device.board_mut().nand_mut().faults_mut();
+        faults.cut_recovery_after(0, CutOutcome::Torn);
+        let error = bench.device.power_cycle().expect_err("cut again");
+        assert_eq!(error, DeviceError::Fault(Fault::PowerCut));
+    }
+    assert_eq!(used(&bench), 3608, "the target and the old data block, both with newest copies");
+    bench.device.power_cycle().expect("recovers with the last block");
+    assert_eq!(used(&bench), 3608, "a second log block; the old data block is gone");
+    bench.device.audit().expect("sound");
+    assert!(!is_cut(&mut bench, &[(Op::Write, 8 * 200 + 3)]), "and work goes on");
+    bench.device.audit().expect("sound");
 }
