@@ -213,7 +213,10 @@ def same(text, path, value):
     if factor is None:
         return False
     shown = float(match[1].replace(",", ""))
-    # Bytes lose the zeros behind their point, so their last digit may stand two places further.
-    digits = len(match[2] or "") if match[3] not in BYTES else 3
+    # Bytes have four digits but lose the zeros behind their point: the last one is told from those
+    # before it.
+    digits = len(match[2] or "")
+    if match[3] in BYTES:
+        digits = max(digits, 4 - len(str(int(abs(shown)))))
     slack = 0.5000001 * 10**-digits * factor
     return abs(shown * factor - value) <= slack + 1e-12 * abs(value)
