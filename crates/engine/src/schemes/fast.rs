@@ -139,8 +139,12 @@ settings! {
     }
 }
 
-/// Free blocks beyond data, log and records: one for a merge, one that growth leaves alone, two
-/// for what a power cut in a merge leaves behind.
+/// Free blocks beyond data, log and records. A merge needs one; power cuts can leave a second one
+/// with a record area that was being emptied, a third with pages that a torn place kept from home,
+/// a fourth when cuts in recovery have torn the rest of that log block (`tests/faults_fast.rs`
+/// needs all four). Not proven for more: cuts that go on tearing every page which recovery writes
+/// can fill further log blocks, and on a device without a spare block recovery then ends with
+/// `DeviceFull`.
 const RESERVE: u64 = 4;
 
 /// The name under which the scheme table finds this file's scheme.
