@@ -142,9 +142,8 @@ settings! {
 /// Free blocks beyond data, log and records. A merge needs one; power cuts can leave a second one
 /// with a record area that was being emptied, a third with pages that a torn place kept from home,
 /// a fourth when cuts in recovery have torn the rest of that log block (`tests/faults_fast.rs`
-/// needs all four). Not proven for more: cuts that go on tearing every page which recovery writes
-/// can fill further log blocks, and on a device without a spare block recovery then ends with
-/// `DeviceFull`.
+/// needs all four). This is no bound: a third merge cut like that, its recovery cut once for every
+/// page of another log block, ends with `DeviceFull` on a device without a spare block.
 const RESERVE: u64 = 4;
 
 /// The name under which the scheme table finds this file's scheme.
