@@ -268,7 +268,8 @@ fn reads_saturate_the_channels_at_their_bandwidth() {
 #[test]
 fn a_page_is_read_after_its_program_and_a_block_programmed_after_its_erase() {
     for scheme in ["ideal_page", "dftl"] {
-        let config = parallel(&[]);
+        let mut config = parallel(&[]);
+        size(scheme, &mut config, 1024);
         let mut device = open(scheme, &config);
         let write = device.submit(&pages(&config, Op::Write, 5, 1)).expect("works");
         let read = device.submit(&pages(&config, Op::Read, 5, 1)).expect("works");
