@@ -3,33 +3,15 @@
 
 mod common;
 
-use common::{config, mixed, open, pages, tiny};
+use common::{config, mixed, open, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::OobRead;
-use ftlab_engine::config::Config;
 use ftlab_engine::meter::{BlockRole, Cause, Event};
 use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Lpn, Ppn};
-
-fn submit(device: &mut dyn Device, config: &Config, op: Op, page: u64) {
-    device.submit(&pages(config, op, page, 1)).expect("the device works");
-}
-
-fn record(device: &mut dyn Device, act: impl FnOnce(&mut dyn Device)) -> Vec<Operation> {
-    device.board_mut().nand_mut().record_mut().start();
-    act(device);
-    device.board_mut().nand_mut().record_mut().take()
-}
-
-fn place(device: &dyn Device, page: u32) -> Ppn {
-    match device.locate(Lpn(page)) {
-        Location::Flash(ppn) => ppn,
-        other => panic!("page {page} is {other:?}"),
-    }
-}
 
 fn logical(device: &dyn Device, ppn: Ppn) -> u32 {
     match device.board().nand().state().oob(ppn) {

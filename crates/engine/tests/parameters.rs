@@ -5,33 +5,15 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{mixed, open, pages, tiny};
+use common::{mixed, open, pages, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Meter};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
-use ftlab_engine::schemes::Location;
 use ftlab_engine::schemes::dftl::Dftl;
 use ftlab_engine::ssd::{Device, Ssd};
-use ftlab_engine::units::{Lpn, Nanos, Ppn};
-
-fn submit(device: &mut dyn Device, config: &Config, op: Op, page: u64) {
-    device.submit(&pages(config, op, page, 1)).expect("the device works");
-}
-
-fn record(device: &mut dyn Device, act: impl FnOnce(&mut dyn Device)) -> Vec<Operation> {
-    device.board_mut().nand_mut().record_mut().start();
-    act(device);
-    device.board_mut().nand_mut().record_mut().take()
-}
-
-fn place(device: &dyn Device, page: u32) -> Ppn {
-    match device.locate(Lpn(page)) {
-        Location::Flash(ppn) => ppn,
-        other => panic!("page {page} is {other:?}"),
-    }
-}
+use ftlab_engine::units::Nanos;
 
 /// Writes every page once, in order.
 fn fill(device: &mut dyn Device, config: &Config) {

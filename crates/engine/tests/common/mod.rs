@@ -4,11 +4,13 @@
 pub mod conform;
 pub mod variants;
 
+use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
-use ftlab_engine::schemes;
+use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::Device;
+use ftlab_engine::units::{Lpn, Ppn};
 
 /// A configuration from `key=value` pairs; a pair that is refused fails the test.
 pub fn config(pairs: &[(&str, &str)]) -> Config {
@@ -87,4 +89,24 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
             }
         })
         .collect()
+}
+
+/// One page of a request.
+pub fn submit(device: &mut dyn Device, config: &Config, op: Op, page: u64) {
+    device.submit(&pages(config, op, page, 1)).expect("the device works");
+}
+
+/// The flash operations that `act` causes, in order.
+pub fn record(device: &mut dyn Device, act: impl FnOnce(&mut dyn Device)) -> Vec<Operation> {
+    device.board_mut().nand_mut().record_mut().start();
+    act(device);
+    device.board_mut().nand_mut().record_mut().take()
+}
+
+/// Where a page is on flash.
+pub fn place(device: &dyn Device, page: u32) -> Ppn {
+    match device.locate(Lpn(page)) {
+        Location::Flash(ppn) => ppn,
+        other => panic!("page {page} is {other:?}"),
+    }
 }
