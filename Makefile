@@ -19,7 +19,7 @@ demo: build ## compares three schemes on a bundled workload and writes out/demo/
 
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, the browser test
 	$(CARGO) test --locked --workspace
-	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked -p ftlab-engine -p ftlab-trace --test fuzz_smoke
+	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
 	$(MAKE) demo
 	$(MAKE) browser

@@ -41,12 +41,14 @@
 //! The table below, and the groups `gc` and `alloc`.
 
 mod settings;
+mod sizes;
 
 pub use settings::{DftlSettings, InitialMap, MapTransfer};
 
+use sizes::{entries, floor, gtd_bytes, threshold};
+
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
-use crate::board::nand::geometry::Geometry;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
 use crate::config::{Config, PartialWrite, SettingError};
@@ -60,12 +62,9 @@ use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
 use crate::request::PageIo;
 use crate::schemes::{
-    Classification, Family, Location, Memory, Paper, Preset, RamUse, Room, Scheme, Unsettled,
+    Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme, Unsettled,
 };
 use crate::units::{Lpn, Tag};
-
-/// Least threshold of a device with one plane.
-const FLOOR: u32 = 3;
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Dftl;
@@ -134,50 +133,15 @@ impl Scheme for Dftl {
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
-        let device = &config.device;
-        let geometry = Geometry::new(device);
-        let planes = device.plane_count();
-        let pages = u64::from(device.pages_per_block);
-        let entries = u64::from(entries(config));
-        // Writes without look-up leave a superseded page behind every cached entry.
-        let stale = if config.scheme.dftl.write_miss_fetch { 0 } else { entries };
-        let data = (device.logical_pages() + stale).div_ceil(planes).div_ceil(pages);
-        let checkpoint = Checkpoints::most_pages(geometry.entries_per_page(), entries, 3 * planes);
-        let map = u64::from(Translation::pages(&geometry))
-            + u64::from(TrimRecords::segments(&geometry))
-            + checkpoint;
-        let reserve = u64::from(PageSpace::reserve(threshold(config).min(64), 3));
-        planes * (data + map.div_ceil(planes).div_ceil(pages) + 1 + reserve)
+        sizes::minimum_blocks(config)
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        let geometry = Geometry::new(&config.device);
-        let checkpoint = Checkpoints::most_pages(
-            geometry.entries_per_page(),
-            u64::from(entries(config)),
-            3 * config.device.plane_count(),
-        );
-        // Map pages and records, and those that replace them while both are alive.
-        let map = Translation::pages(&geometry) + TrimRecords::segments(&geometry);
-        u64::from(map) + u64::from(map / 8) + u64::from(geometry.pages_per_block) + checkpoint
+        sizes::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
-        let geometry = Geometry::new(&config.device);
-        let entry = |structure, bytes, memory| RamUse { structure, bytes, memory };
-        let cmt = u64::from(entries(config)) * u64::from(config.scheme.dftl.entry_bytes);
-        let checkpoint = match config.scheme.dftl.consistency {
-            Consistency::Replay => u64::from(entries(config)) * 8,
-            Consistency::Gtd | Consistency::Battery => 0,
-        };
-        vec![
-            entry("cmt", cmt, Memory::Sram),
-            entry("gtd", gtd_bytes(config), Memory::Sram),
-            entry("checkpoint_buffer", checkpoint, Memory::Dram),
-            entry("valid_counts", u64::from(geometry.blocks()) * 2, Memory::Dram),
-            entry("valid_bitmap", u64::from(geometry.pages()).div_ceil(8), Memory::Dram),
-            entry("trim_records", TrimRecords::ram_bytes(&geometry), Memory::Dram),
-        ]
+        sizes::ram_use(config)
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
@@ -314,36 +278,6 @@ impl Scheme for Dftl {
         board.event(Event::LostMapEntries, lost);
         Ok(resumed)
     }
-}
-
-fn threshold(config: &Config) -> u32 {
-    Threshold::resolve(config, config.scheme.dftl.gc_threshold_blocks, floor(config))
-}
-
-/// Least threshold: a data target, a map target for the updates of that victim, a map copy target;
-/// where there are several planes, two blocks more for the map pages that other planes' collections
-/// send home.
-fn floor(config: &Config) -> u32 {
-    if config.device.plane_count() > 1 { FLOOR + 2 } else { FLOOR }
-}
-
-fn gtd_bytes(config: &Config) -> u64 {
-    4 * u64::from(Translation::pages(&Geometry::new(&config.device)))
-}
-
-/// Entries of the CMT: as set, else what the budget holds, else the paper's 8192; never more than
-/// there are logical pages.
-fn entries(config: &Config) -> u32 {
-    let dftl = &config.scheme.dftl;
-    let wanted = match (dftl.cmt_entries.0, config.device.ram_bytes.0) {
-        (Some(entries), _) => u64::from(entries),
-        (None, Some(budget)) => {
-            let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
-            budget.0.saturating_sub(gtd) / u64::from(dftl.entry_bytes)
-        }
-        (None, None) => 8192,
-    };
-    wanted.clamp(2, config.device.logical_pages().max(2)) as u32
 }
 
 impl Dftl {

@@ -9,6 +9,7 @@ pub mod fault;
 pub mod geometry;
 mod law;
 mod payload;
+mod program;
 pub mod record;
 pub mod state;
 
@@ -16,41 +17,15 @@ use clock::{Clock, Place};
 use fault::{CutOutcome, Fault, FaultPlan, Verdict};
 use geometry::Geometry;
 use payload::{Payloads, Slot};
+use program::ProgramLedger;
+pub use program::{PageWrite, Payload};
 use record::{Operation, OperationRecord};
 use state::{Oob, OobRead, PageKind, State};
 
 use super::when::When;
 use crate::config::{Config, PartialWrite, ProgramOrder};
 use crate::meter::{BlockRole, Cause, Meter};
-use crate::units::{BlockId, Nanos, PlaneId, Ppn, Tag};
-
-/// What a program puts into a page's out-of-band area.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PageWrite {
-    /// Logical page of host data.
-    pub logical: u32,
-    /// Data or log.
-    pub kind: PageKind,
-    /// Version, for checking.
-    pub tag: Tag,
-    /// Sectors that the page holds afterwards.
-    pub sectors: u64,
-}
-
-/// What a new map, checkpoint or trim-record page holds.
-#[derive(Clone, Copy, Debug)]
-pub enum Payload<'a> {
-    /// These words; the rest is zero.
-    Words(&'a [u32]),
-    /// The words of an older page (zeroes when there is none) with single words replaced. The
-    /// older page becomes invalid.
-    Update {
-        /// The page that it replaces.
-        old: Option<Ppn>,
-        /// Word number and new value.
-        edits: &'a [(u32, u32)],
-    },
-}
+use crate::units::{BlockId, Nanos, PlaneId, Ppn};
 
 /// The flash of a device behind its gate.
 #[derive(Clone, Debug)]
@@ -69,17 +44,6 @@ pub struct Nand {
     /// True while a scheme recovers: out-of-band reads are charged as page reads.
     recovering: bool,
     record: OperationRecord,
-}
-
-/// Programs as the flash saw them since measuring began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProgramLedger {
-    /// Sequence number when measuring began.
-    sequence_before: u64,
-    /// Programs that failed: counted, but without a sequence number.
-    failed: u64,
-    /// Programs that a power cut interrupted after the fact: with a number, but not counted.
-    interrupted: u64,
 }
 
 /// Payload slots beyond what a scheme declares: both versions of pages that a power cut left.
