@@ -19,7 +19,7 @@ pub enum Fault {
     DeviceFull {
         /// Free blocks that are left.
         free_blocks: u32,
-        /// Blocks that were looked at for a victim.
+        /// Full blocks, none of which can be reclaimed with the free ones.
         candidates: u32,
     },
     /// Too many blocks were retired.
@@ -37,8 +37,8 @@ impl fmt::Display for Fault {
             Fault::EraseFailed(block) => write!(f, "the erase of block {block} failed"),
             Fault::DeviceFull { free_blocks, candidates } => write!(
                 f,
-                "device full: {free_blocks} blocks are free and none of {candidates} candidates \
-                 holds an invalid page; raise device.over_provisioning or the capacity"
+                "device full: {free_blocks} blocks are free and none of {candidates} used blocks can \
+                 be reclaimed; raise device.over_provisioning or device.blocks_per_plane"
             ),
             Fault::WornOut { retired_blocks } => {
                 write!(f, "device worn out: {retired_blocks} blocks are retired")
