@@ -392,3 +392,92 @@ fn static_orders_place_pages_by_number_and_the_dynamic_one_by_load() {
         assert_eq!(planes("dynamic", written), [0, 2, 4, 6, 1, 3, 5, 7]);
     }
 }
+
+#[test]
+fn copies_of_the_directory_are_written_as_often_as_set_and_bound_the_scan() {
+    let run = |every: &str| {
+        let pairs = [
+            ("dftl.cmt_entries", "4"),
+            ("dftl.consistency", "gtd"),
+            ("dftl.gtd_sync_every", every),
+            ("device.pages_per_block", "16"),
+        ];
+        let config = tiny("dftl", 64, &pairs);
+        let mut device = open("dftl", &config);
+        let device = device.as_mut();
+        for request in mixed(&config, 3000, 11) {
+            device.submit(&request).expect("the device works");
+        }
+        let meter = device.board().meter();
+        let (copies, pages) = (meter.events(Event::Checkpoints), meter.programs(Cause::Checkpoint));
+        let programs = meter.total_programs();
+        device.start_measuring();
+        device.power_cycle().expect("recovery works");
+        device.audit().expect("the audit passes");
+        (copies, pages, programs, device.board().meter().oob_reads())
+    };
+    let (none, rare, often) = (run("0"), run("4000"), run("128"));
+    assert_eq!((none.0, none.1), (0, 0), "off by default");
+    for (every, run) in [(4000, rare), (128, often)] {
+        // A directory of 8 entries, its open blocks and a header fit one page of 128 words. A write
+        // that collects may overrun the interval.
+        assert_eq!(run.0, run.1);
+        assert!(run.0 <= run.2 / every && run.0 + 2 >= run.2 * 9 / 10 / every, "{every}: {run:?}");
+    }
+    assert!(none.3 < often.3, "memory needs no scan of map blocks: {none:?} {often:?}");
+    assert!(often.3 < rare.3, "a younger copy leaves fewer map blocks to scan: {often:?} {rare:?}");
+}
+
+#[test]
+fn bug_compatible_merges_spend_a_read_and_a_program_on_a_trimmed_page() {
+    let run = |compat: &str| {
+        let pairs = [("fast.log_blocks", "2"), ("fast.bug_compat", compat)];
+        let config = tiny("fast", 24, &pairs);
+        let mut device = Ssd::<ftlab_engine::schemes::fast::Fast>::new(&config, 1).expect("legal");
+        device.verify_reads();
+        fill(&mut device, &config);
+        submit(&mut device, &config, Op::Trim, 2);
+        // The random log block fills with rewrites of page 1; the fifth merges logical block 0.
+        for _ in 0..4 {
+            submit(&mut device, &config, Op::Write, 1);
+        }
+        let operations = record(&mut device, |device| submit(device, &config, Op::Write, 1));
+        for page in 0..4 {
+            submit(&mut device, &config, Op::Read, page);
+        }
+        device.audit().expect("the audit passes");
+        let merge = |program: bool| {
+            let of = |operation: &&Operation| match operation {
+                Operation::Read(_, cause) => !program && *cause == Cause::Merge,
+                Operation::Program(_, cause) => program && *cause == Cause::Merge,
+                Operation::Erase(..) => false,
+            };
+            operations.iter().filter(of).count()
+        };
+        (merge(false), merge(true))
+    };
+    assert_eq!(run("false"), (3, 3), "pages 0, 1 and 3");
+    assert_eq!(run("true"), (4, 4), "and what was page 2");
+}
+
+#[test]
+fn marks_of_superseded_pages_are_counted_and_take_their_time() {
+    let run = |profile: &str, mark: &str| {
+        let pairs = [("timing.profile", profile), ("timing.oob_write", mark)];
+        let config = tiny("ideal_page", 24, &pairs);
+        let mut device = open("ideal_page", &config);
+        let device = device.as_mut();
+        fill(device, &config);
+        device.start_measuring();
+        submit(device, &config, Op::Write, 3);
+        submit(device, &config, Op::Write, 4);
+        submit(device, &config, Op::Trim, 5);
+        assert_eq!(device.board().nand().oob_writes(), 3);
+        (device.board().nand().clock().service_time().program, device.idle_from())
+    };
+    for profile in ["serial", "parallel"] {
+        let (free, charged) = (run(profile, "0ns"), run(profile, "7us"));
+        assert_eq!(charged.0 - free.0, 3 * 7_000, "{profile}");
+        assert!(charged.1 > free.1, "{profile}: the cells are busy with marks");
+    }
+}

@@ -9,6 +9,7 @@ mod wear;
 use std::collections::BTreeMap;
 
 use ftlab_engine::board::energy::flash_energy;
+use ftlab_engine::board::nand::Nand;
 use ftlab_engine::config::{Described, Shown};
 use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Meter, Window as Counted};
 use ftlab_engine::schemes::{Memory, RamUse as StructureUse, Row};
@@ -51,7 +52,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
     let board = device.board();
     let meter = board.meter();
     let host = host(meter);
-    let flash = flash(meter);
+    let flash = flash(meter, board.nand());
     let seconds = facts.simulated_ns as f64 / 1e9;
     let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
     let waf = |programs: u64| ratio(programs, host.write_pages);
@@ -137,7 +138,7 @@ fn host(meter: &Meter) -> Host {
     }
 }
 
-fn flash(meter: &Meter) -> Flash {
+fn flash(meter: &Meter, nand: &Nand) -> Flash {
     let sum = |count: fn(&Meter, Cause) -> u64| {
         by_cause(|causes| causes.iter().map(|&cause| count(meter, cause)).sum())
     };
@@ -150,6 +151,7 @@ fn flash(meter: &Meter) -> Flash {
             log: meter.erases(BlockRole::Log),
         },
         oob_reads: meter.oob_reads(),
+        oob_writes: nand.oob_writes(),
         total_reads: meter.total_reads(),
         total_programs: meter.total_programs(),
         total_erases: meter.total_erases(),

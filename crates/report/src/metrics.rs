@@ -152,6 +152,7 @@ const FLASH: &[Metric] = &[
     tally("flash.erases.map", "of map blocks", Shown::WhenUsed),
     tally("flash.erases.log", "of log blocks", Shown::WhenUsed),
     tally("flash.oob_reads", "out-of-band reads", Shown::WhenUsed),
+    tally("flash.oob_writes", "pages marked superseded", Shown::WhenUsed),
 ];
 
 const MERGES: &[Metric] = &[

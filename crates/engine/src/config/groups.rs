@@ -108,7 +108,7 @@ settings! {
         controller_page: Duration = Duration(0), legal("", |_| true), source("spec 5.3");
         /// Out-of-band read in normal operation (recovery always charges a page read).
         oob_read: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
-        /// Out-of-band write that marks a page invalid; charged by the serial profile only.
+        /// Out-of-band write that marks a page as superseded.
         oob_write: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
         /// Whether planes of one die work independently (parallel profile).
         plane_parallel: bool = false, legal("", |_| true), source("HAT 2010, 4");

@@ -279,7 +279,7 @@ impl CachedMap {
 
     /// Writes a checkpoint of the changed entries and drops the previous one.
     #[cold]
-    pub fn take_checkpoint(
+    pub fn save_changed_entries(
         &mut self,
         space: &mut PageSpace,
         board: &mut Board,
@@ -287,8 +287,31 @@ impl CachedMap {
     ) -> Result<When, Fault> {
         let cmt = &self.cmt;
         let changed = cmt.slots().filter(|&slot| cmt.is_dirty(slot));
-        let changed = changed.map(|slot| (cmt.lpn(slot), cmt.ppn(slot)));
-        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), changed);
+        let words = changed.flat_map(|slot| [cmt.lpn(slot).0, pack(cmt.ppn(slot).map(|p| p.0))]);
+        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
+        self.write_checkpoint(space, board, parts, after)
+    }
+
+    /// Writes a copy of the directory and drops the previous one.
+    #[cold]
+    pub fn save_directory(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let words = self.translation.gtd().iter().copied();
+        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
+        self.write_checkpoint(space, board, parts, after)
+    }
+
+    fn write_checkpoint(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        parts: u32,
+        after: When,
+    ) -> Result<When, Fault> {
         let mut when = after;
         for part in 0..parts {
             let plane = space.home(board.nand(), part);

@@ -1,15 +1,16 @@
-//! Checkpoints of what a cached map holds and flash does not: the changed entries.
+//! Checkpoints of what memory holds and flash does not: changed map entries, or a directory.
 //!
 //! A checkpoint is true as of one sequence number. Recovery then needs, besides the translation
 //! pages, only the out-of-band areas of blocks programmed since: those that were open at the time,
 //! which the checkpoint names, and those opened later, whose first page is younger. Its pages lie
 //! in map blocks and are moved like map pages; the previous checkpoint goes when the next is
 //! complete. DFTL 2014, 3.3 asks for such a thing ("even the cached mapping table needs to be saved
-//! along with the GTD") without giving it a form; the form is ours.
+//! along with the GTD") without giving it a form; the form is ours. What the words of a checkpoint
+//! mean is its owner's business.
 
 use crate::board::nand::Nand;
-use crate::board::nand::state::Oob;
-use crate::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
+use crate::board::nand::state::{Oob, OobRead};
+use crate::units::{BlockId, Ppn, pack, unpack, zeroed};
 
 /// Words of a page before its share of the body: sequence (2), number of pages, length of the body.
 const HEADER_WORDS: usize = 4;
@@ -17,21 +18,23 @@ const HEADER_WORDS: usize = 4;
 /// The pages of the newest checkpoint, and the one being written.
 #[derive(Clone, Debug)]
 pub struct Checkpoints {
-    /// Body of the checkpoint being written: open blocks, then pairs of entries.
+    /// Body of the checkpoint being written: open blocks, then the owner's words.
     body: Vec<u32>,
     /// Pages of the even and the odd checkpoint, plus one.
     pages: [Vec<u32>; 2],
     counts: [u32; 2],
     number: u32,
     sequence: u64,
+    /// Whether the checkpoint of this number is complete.
+    complete: bool,
     words_per_page: usize,
 }
 
 impl Checkpoints {
-    /// None taken yet; room for `entries` changed entries and `open_blocks` open blocks.
-    pub fn new(nand: &Nand, entries: u32, open_blocks: u32) -> Self {
+    /// None taken yet; room for `words` words and `open_blocks` open blocks.
+    pub fn new(nand: &Nand, words: u32, open_blocks: u32) -> Self {
         let words_per_page = nand.geometry().entries_per_page() as usize;
-        let body = 1 + open_blocks as usize + 2 * entries as usize;
+        let body = 1 + open_blocks as usize + words as usize;
         let pages = body.div_ceil(words_per_page - HEADER_WORDS);
         Checkpoints {
             body: Vec::with_capacity(body),
@@ -39,13 +42,14 @@ impl Checkpoints {
             counts: [0, 0],
             number: 0,
             sequence: 0,
+            complete: false,
             words_per_page,
         }
     }
 
     /// Most pages that two checkpoints take.
-    pub fn most_pages(entries_per_page: u32, entries: u64, open_blocks: u64) -> u64 {
-        let body = 1 + open_blocks + 2 * entries;
+    pub fn most_pages(entries_per_page: u32, words: u64, open_blocks: u64) -> u64 {
+        let body = 1 + open_blocks + words;
         2 * body.div_ceil(u64::from(entries_per_page) - HEADER_WORDS as u64)
     }
 
@@ -59,9 +63,10 @@ impl Checkpoints {
         &mut self,
         nand: &Nand,
         open: impl Iterator<Item = BlockId>,
-        changed: impl Iterator<Item = (Lpn, Option<Ppn>)>,
+        words: impl Iterator<Item = u32>,
     ) -> u32 {
         self.sequence = nand.sequence();
+        self.complete = false;
         self.number += 1;
         self.body.clear();
         self.body.push(0);
@@ -69,10 +74,7 @@ impl Checkpoints {
             self.body.push(block.0);
         }
         self.body[0] = self.body.len() as u32 - 1;
-        for (lpn, ppn) in changed {
-            self.body.push(lpn.0);
-            self.body.push(pack(ppn.map(|p| p.0)));
-        }
+        self.body.extend(words);
         self.body.len().div_ceil(self.words_per_page - HEADER_WORDS) as u32
     }
 
@@ -108,10 +110,18 @@ impl Checkpoints {
     /// The checkpoint is complete: hands out a page of the previous one to invalidate, until none
     /// is left.
     pub fn next_superseded(&mut self) -> Option<Ppn> {
+        self.complete = true;
         let old = 1 - self.side();
         let count = self.counts[old].checked_sub(1)?;
         self.counts[old] = count;
         unpack(self.pages[old][count as usize]).map(Ppn)
+    }
+
+    /// The pages of the newest complete checkpoint; what a place that flash keeps for it would say.
+    pub fn newest_pages(&self) -> Vec<Ppn> {
+        let side = if self.complete { self.side() } else { 1 - self.side() };
+        let pages = &self.pages[side][..self.counts[side] as usize];
+        pages.iter().filter_map(|&page| unpack(page).map(Ppn)).collect()
     }
 
     /// A page of either checkpoint was moved.
@@ -123,6 +133,7 @@ impl Checkpoints {
     pub fn restore(&mut self, found: &Restored) {
         self.number = found.side;
         self.sequence = found.sequence;
+        self.complete = true;
         let side = self.side();
         for (part, ppn) in found.pages.iter().enumerate() {
             self.pages[side][part] = pack(Some(ppn.0));
@@ -141,8 +152,8 @@ pub struct Restored {
     pub pages: Vec<Ppn>,
     /// Blocks that were open.
     pub open: Vec<BlockId>,
-    /// Changed entries.
-    pub entries: Vec<(Lpn, Option<Ppn>)>,
+    /// The owner's words.
+    pub words: Vec<u32>,
 }
 
 impl Restored {
@@ -165,6 +176,21 @@ impl Restored {
         }
         best.read_body(nand);
         best
+    }
+
+    /// The checkpoint that these pages hold, in order; none if there are none. The caller charges
+    /// the reads.
+    pub fn at(nand: &Nand, pages: Vec<Ppn>) -> Restored {
+        let Some(&first) = pages.first() else { return Restored::default() };
+        let words = nand.payload(first);
+        let OobRead::Written(oob) = nand.state().oob(first) else {
+            unreachable!("page {first} has a payload");
+        };
+        let sequence = u64::from(words[0]) | u64::from(words[1]) << 32;
+        let mut restored =
+            Restored { sequence, side: oob.logical % 2, pages, ..Restored::default() };
+        restored.read_body(nand);
+        restored
     }
 
     fn complete(nand: &Nand, found: &[(Ppn, Oob)], sequence: u64, parts: u32) -> Option<Vec<Ppn>> {
@@ -196,9 +222,8 @@ impl Restored {
         let Some((&open, rest)) = body.split_first() else {
             return;
         };
-        let (open, entries) = rest.split_at(open as usize);
+        let (open, words) = rest.split_at(open as usize);
         self.open = open.iter().map(|&block| BlockId(block)).collect();
-        self.entries =
-            entries.chunks_exact(2).map(|pair| (Lpn(pair[0]), unpack(pair[1]).map(Ppn))).collect();
+        self.words = words.to_vec();
     }
 }

@@ -9,25 +9,15 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::{OobRead, PageKind};
 use crate::board::when::When;
-use crate::config::Config;
 use crate::meter::{BlockRole, Cause, Event};
-use crate::parts::block_supply::BlockSupply;
 use crate::parts::block_survey::{Roles, Survey, Survivor};
 use crate::parts::data_blocks::accepts;
 use crate::parts::merge_engine::MergeEngine;
 use crate::parts::random_log::RandomLog;
 use crate::units::Lpn;
 
-/// The maps that the survey and the chosen roles describe.
-pub fn engine(
-    board: &Board,
-    config: &Config,
-    supply: BlockSupply,
-    survey: &Survey,
-    roles: &Roles,
-) -> MergeEngine {
-    let mut engine = MergeEngine::new(board, config);
-    engine.supply = supply;
+/// Fills empty maps with what the survey and the chosen roles describe.
+pub fn fill(board: &Board, engine: &mut MergeEngine, survey: &Survey, roles: &Roles) {
     for &(lbn, block) in &roles.data {
         engine.data.replace(lbn, block);
     }
@@ -36,7 +26,6 @@ pub fn engine(
             engine.logs.set(lpn, ppn);
         }
     }
-    engine
 }
 
 /// Whether a block is what is left of a data block whose successor is there: it was written as a

@@ -2,8 +2,9 @@
 //!
 //! Two ways: `replay` trusts flash alone (checkpoint, translation pages, and the out-of-band areas
 //! of blocks programmed since the checkpoint); `from_directory` trusts a directory, and perhaps
-//! cached entries, that survived in non-volatile memory. Both end by reading every translation page
-//! once, because the marks of valid pages have to be made anew.
+//! cached entries, that survived in non-volatile memory, or a copy of the directory on flash and
+//! the map blocks programmed since (`from_copy`). All end by reading every translation page once,
+//! because the marks of valid pages have to be made anew.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +14,12 @@ use crate::board::nand::state::{Oob, OobRead, PageKind};
 use crate::board::when::When;
 use crate::choices;
 use crate::meter::Cause;
+use crate::parts::cached_map::CachedMap;
 use crate::parts::checkpoint::Restored;
-use crate::parts::cmt::Cmt;
 use crate::parts::oob_scan::{self, Extent};
 use crate::parts::translation::Translation;
 use crate::parts::trim_records::{RecordedTrims, TrimRecords};
-use crate::units::{BlockId, Lpn, Ppn, pack};
+use crate::units::{BlockId, Lpn, Ppn, pack, unpack};
 
 choices! {
     /// What survives a power cut.
@@ -44,6 +45,13 @@ pub enum Survivor {
         /// Changed entries that only the CMT held.
         lost: u64,
     },
+    /// Where the newest copy of the directory lies on flash.
+    GtdCopy {
+        /// Its pages.
+        pages: Vec<Ppn>,
+        /// Changed entries that only the CMT held.
+        lost: u64,
+    },
     /// The directory and the changed entries.
     GtdAndCmt {
         /// The directory.
@@ -54,13 +62,19 @@ pub enum Survivor {
 }
 
 impl Survivor {
-    /// What is left of a map when the power goes.
-    pub fn of(consistency: Consistency, cmt: &Cmt, translation: &Translation) -> Self {
+    /// What is left of a map when the power goes; under `gtd` with `copied` that is a copy of the
+    /// directory on flash.
+    pub fn of(consistency: Consistency, copied: bool, map: &CachedMap) -> Self {
+        let cmt = &map.cmt;
         let changed = || cmt.slots().filter(|&slot| cmt.is_dirty(slot));
-        let gtd = || translation.gtd().to_vec();
+        let lost = || changed().count() as u64;
+        let gtd = || map.translation.gtd().to_vec();
         match consistency {
             Consistency::Replay => Survivor::Nothing,
-            Consistency::Gtd => Survivor::Gtd { gtd: gtd(), lost: changed().count() as u64 },
+            Consistency::Gtd if copied => {
+                Survivor::GtdCopy { pages: map.checkpoints.newest_pages(), lost: lost() }
+            }
+            Consistency::Gtd => Survivor::Gtd { gtd: gtd(), lost: lost() },
             Consistency::Battery => {
                 let cached = changed().map(|slot| (cmt.lpn(slot), cmt.ppn(slot))).collect();
                 Survivor::GtdAndCmt { gtd: gtd(), cached }
@@ -71,7 +85,7 @@ impl Survivor {
     /// Changed entries that are lost with the power.
     pub fn lost_entries(&self) -> u64 {
         match self {
-            Survivor::Gtd { lost, .. } => *lost,
+            Survivor::Gtd { lost, .. } | Survivor::GtdCopy { lost, .. } => *lost,
             Survivor::Nothing | Survivor::GtdAndCmt { .. } => 0,
         }
     }
@@ -80,8 +94,15 @@ impl Survivor {
     pub fn find_map(self, board: &mut Board, after: When) -> Result<FoundMap, Fault> {
         match self {
             Survivor::Nothing => replay(board, after),
-            Survivor::Gtd { gtd, .. } => from_directory(board, gtd, None, after),
-            Survivor::GtdAndCmt { gtd, cached } => from_directory(board, gtd, Some(cached), after),
+            Survivor::Gtd { gtd, .. } => {
+                let (_, when) = block_ages(board, after)?;
+                from_directory(board, gtd, None, Restored::default(), when)
+            }
+            Survivor::GtdCopy { pages, .. } => from_copy(board, pages, after),
+            Survivor::GtdAndCmt { gtd, cached } => {
+                let (_, when) = block_ages(board, after)?;
+                from_directory(board, gtd, Some(cached), Restored::default(), when)
+            }
         }
     }
 }
@@ -128,8 +149,9 @@ impl MapPages {
 
 /// What the first pages of all blocks say.
 struct BlockAges {
-    /// Blocks with map pages, or whose first page tells nothing.
-    to_scan: Vec<BlockId>,
+    /// Blocks with map pages, with the sequence number of the first; the highest there is where
+    /// the first page tells nothing.
+    map: Vec<(BlockId, u64)>,
     /// Data blocks with the sequence number of their first page.
     data: Vec<(BlockId, u64)>,
     /// Per block: whether what lies in it is known page by page (scanned, or erased).
@@ -139,7 +161,7 @@ struct BlockAges {
 fn block_ages(board: &mut Board, after: When) -> Result<(BlockAges, When), Fault> {
     let blocks = board.geometry().blocks();
     let mut ages =
-        BlockAges { to_scan: Vec::new(), data: Vec::new(), known: vec![false; blocks as usize] };
+        BlockAges { map: Vec::new(), data: Vec::new(), known: vec![false; blocks as usize] };
     let mut done = after;
     for block in (0..blocks).map(BlockId) {
         let (read, oob) = oob_scan::first_page(board, block, after)?;
@@ -149,7 +171,8 @@ fn block_ages(board: &mut Board, after: When) -> Result<(BlockAges, When), Fault
             OobRead::Written(oob) if oob.kind.is_host_data() => {
                 ages.data.push((block, oob.sequence));
             }
-            OobRead::Written(_) | OobRead::Torn => ages.to_scan.push(block),
+            OobRead::Written(oob) => ages.map.push((block, oob.sequence)),
+            OobRead::Torn => ages.map.push((block, u64::MAX)),
         }
     }
     Ok((ages, done))
@@ -164,7 +187,7 @@ fn replay(board: &mut Board, after: When) -> Result<FoundMap, Fault> {
     let mut maps = MapPages::default();
     let mut since: BTreeMap<Lpn, (u64, Ppn)> = BTreeMap::new();
     let mut torn_first: Vec<(Ppn, Oob)> = Vec::new();
-    for &block in &ages.to_scan {
+    for &(block, _) in &ages.map {
         when = oob_scan::block(board, block, Extent::Ascending, when, |ppn, oob| {
             maps.add(ppn, oob);
             if oob.kind.is_host_data() {
@@ -208,7 +231,8 @@ fn replay(board: &mut Board, after: When) -> Result<FoundMap, Fault> {
         checkpoint: checkpoint.sequence,
     };
     let mut changed: BTreeMap<Lpn, Option<Ppn>> = BTreeMap::new();
-    for &(lpn, ppn) in &checkpoint.entries {
+    for pair in checkpoint.words.chunks_exact(2) {
+        let (lpn, ppn) = (Lpn(pair[0]), unpack(pair[1]).map(Ppn));
         changed.insert(lpn, ppn.filter(|&ppn| judge.holds(board, lpn, ppn)));
     }
     for (&lpn, &(sequence, ppn)) in &since {
@@ -266,9 +290,9 @@ fn from_directory(
     board: &mut Board,
     gtd: Vec<u32>,
     cached: Option<Entries>,
+    checkpoint: Restored,
     after: When,
 ) -> Result<FoundMap, Fault> {
-    let (_, when) = block_ages(board, after)?;
     let complete = cached.is_some();
     let translation = Translation::from_gtd(board.geometry(), gtd);
     let changed = cached.unwrap_or_default().into_iter().collect();
@@ -282,9 +306,36 @@ fn from_directory(
         );
         names
     };
-    let (changed, when) = read_map(board, &translation, changed, holds, when)?;
+    let (changed, when) = read_map(board, &translation, changed, holds, after)?;
     let trims = TrimRecords::new(board.geometry());
-    Ok(FoundMap { translation, changed, trims, checkpoint: Restored::default(), when })
+    Ok(FoundMap { translation, changed, trims, checkpoint, when })
+}
+
+/// Recovers with a copy of the directory: what it does not say yet is in map blocks that were open
+/// when it was made, or were opened since.
+fn from_copy(board: &mut Board, pages: Vec<Ppn>, after: When) -> Result<FoundMap, Fault> {
+    let (ages, mut when) = block_ages(board, after)?;
+    let copy = Restored::at(board.nand(), pages);
+    for &page in &copy.pages {
+        (when, _) = board.read(page, Cause::Recover, when)?;
+        board.nand_mut().revalidate(page);
+    }
+    let mut since = MapPages::default();
+    for &(block, sequence) in &ages.map {
+        if sequence > copy.sequence || copy.open.contains(&block) {
+            when = oob_scan::block(board, block, Extent::Ascending, when, |ppn, oob| {
+                if oob.sequence > copy.sequence {
+                    since.add(ppn, oob);
+                }
+            })?;
+        }
+    }
+    let mut gtd = copy.words.clone();
+    gtd.resize(Translation::pages(board.geometry()) as usize, 0);
+    for (&part, &(_, ppn)) in &since.newest_part {
+        gtd[part as usize] = pack(Some(ppn.0));
+    }
+    from_directory(board, gtd, None, copy, when)
 }
 
 /// Reads every translation page, marks what the final map points to as valid, and returns the

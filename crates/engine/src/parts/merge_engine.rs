@@ -56,6 +56,8 @@ pub struct MergeEngine {
     pub logs: LogIndex,
     /// Erased blocks.
     pub supply: BlockSupply,
+    /// Whether full merges spend a read and a program on data pages that hold nothing of worth.
+    pub copies_invalid: bool,
 }
 
 impl MergeEngine {
@@ -65,6 +67,7 @@ impl MergeEngine {
             data: DataBlocks::new(board.geometry(), config),
             logs: LogIndex::new(board.geometry()),
             supply: BlockSupply::new(board, config),
+            copies_invalid: false,
         }
     }
 
@@ -187,6 +190,7 @@ impl MergeEngine {
         sources: Sources,
         after: When,
     ) -> Result<When, Fault> {
+        let full_merge = from == 0 && sources == Sources::Newest;
         let mut done = after;
         for offset in from..board.geometry().pages_per_block {
             let lpn = lbn.page(board.geometry(), offset);
@@ -203,6 +207,10 @@ impl MergeEngine {
                         Sources::DataBlock => self.data.newest(board.nand(), lpn),
                     };
                     let Some(source) = source else {
+                        if full_merge && self.copies_invalid {
+                            let wasted = self.copy_nothing(board, lpn, slot, after)?;
+                            done = done.join(wasted);
+                        }
                         continue;
                     };
                     let start = self.pad_to(board, target, offset, after)?;
@@ -211,6 +219,30 @@ impl MergeEngine {
             };
             done = done.join(copied);
         }
+        Ok(done)
+    }
+
+    /// Reads a data page that was superseded and programs its place in `slot` with what nobody will
+    /// read; nothing if the data page was never programmed.
+    #[cold]
+    fn copy_nothing(
+        &self,
+        board: &mut Board,
+        lpn: Lpn,
+        slot: Ppn,
+        after: When,
+    ) -> Result<When, Fault> {
+        let Some(dead) = self.data.page(board.geometry(), lpn) else { return Ok(after) };
+        if !matches!(board.nand().state().oob(dead), OobRead::Written(_)) {
+            return Ok(after);
+        }
+        let block = board.geometry().block_of(slot);
+        let offset = board.geometry().offset_of(slot);
+        let start = self.pad_to(board, block, offset, after)?;
+        let (read, _) = board.read(dead, Cause::Merge, start)?;
+        let what = (PageKind::Pad, 0);
+        let done = board.program_payload(slot, what, Payload::Words(&[]), Cause::Merge, read)?;
+        board.nand_mut().invalidate(slot);
         Ok(done)
     }
 

@@ -24,15 +24,17 @@
 //! (batch update).
 //!
 //! # Recovery
-//! `dftl.consistency`: `gtd` (the paper: the directory is in non-volatile memory, changed entries
-//! that only the CMT held are lost and counted), `replay` (checkpoints, and the out-of-band areas of
-//! blocks programmed since: nothing that completed is lost), `battery` (directory and CMT survive).
+//! `dftl.consistency`: `gtd` (the paper: the directory is in non-volatile memory, or with
+//! `dftl.gtd_sync_every` copied to flash; changed entries that only the CMT held are lost and
+//! counted), `replay` (checkpoints, and the out-of-band areas of blocks programmed since: nothing
+//! that completed is lost), `battery` (directory and CMT survive).
 //!
 //! # Deviations
 //! Checkpoints, replay and trims are ours: the paper leaves consistency open. The translation pages
 //! of a new device are implicit (`dftl.init_map`). Under `replay` the directory is found by scanning
-//! translation blocks, 0.2 % of the device; under `gtd` it survives in non-volatile memory at no
-//! cost, the paper's first alternative (its second, a periodic copy on flash, is not built). Cache
+//! translation blocks, 0.2 % of the device. The copy of the directory under `gtd` lies among the map
+//! pages, and where it lies is taken as known after a power cut (the paper: a fixed place); map
+//! blocks programmed since are scanned, so that it loses no more than memory would. Cache
 //! policy and victim policy default to what the authors' public code does, not to the text's
 //! segmented LRU and cost-benefit. On several planes map pages go to a home plane by their number and
 //! the threshold is two blocks higher.
@@ -45,7 +47,7 @@ mod sizes;
 
 pub use settings::{DftlSettings, InitialMap, MapTransfer};
 
-use sizes::{entries, floor, gtd_bytes, threshold};
+use sizes::{entries, floor, gtd_bytes, saved_words, threshold};
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -117,6 +119,14 @@ impl Scheme for Dftl {
     fn check(config: &Config) -> Result<(), SettingError> {
         Threshold::check(config, floor(config))?;
         let dftl = &config.scheme.dftl;
+        if dftl.gtd_sync_every > 0 && dftl.consistency != Consistency::Gtd {
+            return Err(SettingError::Conflict(format!(
+                "dftl.gtd_sync_every = {} needs dftl.consistency = gtd; under {} the directory is \
+                 never copied",
+                dftl.gtd_sync_every,
+                dftl.consistency.name()
+            )));
+        }
         let Some(budget) = config.device.ram_bytes.0 else {
             return Ok(());
         };
@@ -261,7 +271,7 @@ impl Scheme for Dftl {
     }
 
     fn power_off(self) -> Survivor {
-        Survivor::of(self.settings.consistency, &self.map.cmt, &self.map.translation)
+        Survivor::of(self.settings.consistency, self.settings.gtd_sync_every > 0, &self.map)
     }
 
     fn recover(
@@ -290,17 +300,14 @@ impl Dftl {
     ) -> Self {
         let settings = config.scheme.dftl.clone();
         let geometry = board.geometry();
-        let checkpointed = match settings.consistency {
-            Consistency::Replay => capacity,
-            Consistency::Gtd | Consistency::Battery => 0,
-        };
+        let saved = saved_words(config, u64::from(capacity)) as u32;
         let cmt = Cmt::new(
             settings.cmt_policy,
             geometry.logical_pages,
             capacity,
             settings.slru_protected,
         );
-        let checkpoints = Checkpoints::new(board.nand(), checkpointed, 3 * geometry.planes());
+        let checkpoints = Checkpoints::new(board.nand(), saved, 3 * geometry.planes());
         let mut map = CachedMap::new(geometry, cmt, translation, trims, checkpoints);
         map.lazy_copying = settings.lazy_copying;
         Dftl {
@@ -423,14 +430,20 @@ impl Dftl {
 
     #[inline]
     fn checkpoint_if_due(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let interval = self.settings.checkpoint_interval;
-        if interval == 0
-            || board.nand().sequence() - self.map.checkpoints.sequence() < interval
-            || self.settings.consistency != Consistency::Replay
-        {
+        let settings = &self.settings;
+        let interval = match settings.consistency {
+            Consistency::Replay => settings.checkpoint_interval,
+            Consistency::Gtd => settings.gtd_sync_every,
+            Consistency::Battery => 0,
+        };
+        let age = board.nand().sequence() - self.map.checkpoints.sequence();
+        if interval == 0 || age < interval {
             return Ok(after);
         }
-        self.map.take_checkpoint(&mut self.space, board, after)
+        match settings.consistency {
+            Consistency::Replay => self.map.save_changed_entries(&mut self.space, board, after),
+            _ => self.map.save_directory(&mut self.space, board, after),
+        }
     }
 
     /// Goes on with a map found after a power cut. Changed entries that fit the CMT stay there; more

@@ -34,9 +34,10 @@
 //! Trims and their records are ours (a small area of blocks, taken at the first flushed trim).
 //! Where the flash demands ascending programs, writes to a data block that would go backwards go to
 //! the log, and holes of a rebuilt block are padded if no page may be left out. An invalid data
-//! page without a newer copy is not copied and SW merges look for newer copies in RW, unlike the
-//! public code (spec 2.5, corner cases c and d; there is no bug compatibility). A sequential log
-//! block in which nothing is valid is erased, not merged.
+//! page without a newer copy is not copied, unlike in the public code (spec 2.5, corner case d;
+//! `fast.bug_compat` does as it does); SW merges look for newer copies in RW (corner case c: not to
+//! look loses data, so no setting does that). A sequential log block in which nothing is valid is
+//! erased, not merged.
 //!
 //! # Settings
 //! Group `fast`.
@@ -133,6 +134,9 @@ settings! {
         rw_switch_check: bool = false, legal("", |_| true), source("spec 2.5: FlashSim has none");
         /// Rows 2 to 4: which write of offset 0 begins a sequential stream.
         detector: Detector = Detector::OffsetZero, legal("", |_| true), source("FAST 2007");
+        /// Whether full merges also read and program invalid data pages of which there is no newer
+        /// copy (here: trimmed ones), as the public code does by mistake.
+        bug_compat: bool = false, legal("", |_| true), source("spec 2.5, corner case d");
         /// Pages of a request that is sequential under fast.detector = request_size.
         detector_pages: u32 = 2, legal("1..=4096", |v| (1..=4096).contains(v)),
             source("LAST 2008");
@@ -213,8 +217,9 @@ impl Scheme for Fast {
             "trims and their record pages are added",
             "under nand.enforce_order, data-block writes that go backwards go to the log, and \
              holes of rebuilt blocks are padded if strict",
-            "merges look for newer copies in every log block, and invalid data pages without one \
-             are not copied: there is no bug_compat setting that repeats the public code's mistakes",
+            "invalid data pages without a newer copy are not copied, unless fast.bug_compat",
+            "merges of the sequential log block look for newer copies in every log block; the \
+             public code does not, and loses them",
             "a sequential log block without a valid page is erased, not merged",
         ],
         family: Family::LogBlock,
@@ -264,7 +269,7 @@ impl Scheme for Fast {
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
         Ok(Fast {
-            engine: MergeEngine::new(board, config),
+            engine: engine(board, config),
             sequential: SequentialLog::default(),
             random: random_log(board, config),
             trims: TrimRecords::new(board.geometry()),
@@ -353,7 +358,8 @@ impl Scheme for Fast {
         let roles = Survey::roles(board);
         let mut fast = Fast::format(board, config, 0)?;
         fast.trims = trims;
-        fast.engine = log_recovery::engine(board, config, supply, &survey, &roles);
+        fast.engine.supply = supply;
+        log_recovery::fill(board, &mut fast.engine, &survey, &roles);
         let leftovers = fast.resume(board, roles);
         // Step 3: interrupted merges are finished.
         let mut done = erased;
@@ -363,6 +369,12 @@ impl Scheme for Fast {
         }
         Ok((fast, done))
     }
+}
+
+fn engine(board: &Board, config: &Config) -> MergeEngine {
+    let mut engine = MergeEngine::new(board, config);
+    engine.copies_invalid = config.scheme.fast.bug_compat;
+    engine
 }
 
 fn random_log(board: &Board, config: &Config) -> RandomLog {

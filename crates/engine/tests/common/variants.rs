@@ -47,6 +47,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl:battery", &[SMALL]),
     durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
     Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
+    Variant { scheme: "dftl:gtd", pairs: &[SMALL, ("dftl.gtd_sync_every", "64")], durable: false },
     durable("fast", &[]),
     durable("fast", &[("nand.enforce_order", "ascending_gaps_ok")]),
     durable("fast", &[("nand.enforce_order", "strict")]),
@@ -73,4 +74,6 @@ pub const VARIANTS: &[Variant] = &[
         &[("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
     ),
     durable("fast", &[("fast.log_blocks", "3"), ("device.pages_per_block", "8")]),
+    durable("fast", &[("fast.bug_compat", "true"), ("timing.oob_write", "3us")]),
+    durable("fast", &[("fast.bug_compat", "true"), ("nand.enforce_order", "strict")]),
 ];

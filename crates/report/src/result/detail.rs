@@ -98,6 +98,8 @@ pub struct Flash {
     pub erases: Erases,
     /// Out-of-band areas read.
     pub oob_reads: u64,
+    /// Pages marked as superseded (in the out-of-band area, where the device keeps marks there).
+    pub oob_writes: u64,
     /// Sum of `reads`.
     pub total_reads: u64,
     /// Sum of `programs`.

@@ -131,7 +131,8 @@ pub struct Clock {
     controller_page: Nanos,
     oob_read: Nanos,
     oob_write: Nanos,
-    /// The one server of the serial profile is free from here.
+    /// The one server of the serial profile is free from here; in the parallel profile, when the
+    /// last request entered.
     server: Nanos,
     cells: Vec<Resource>,
     channels: Vec<Resource>,
@@ -149,7 +150,8 @@ pub struct Clock {
 
 /// The shortest time that cells are ever booked for.
 fn shortest_cell_time(timing: &TimingSettings) -> Nanos {
-    let times = [timing.read.0, timing.program.0, timing.erase.0, timing.oob_read.0];
+    let times =
+        [timing.read.0, timing.program.0, timing.erase.0, timing.oob_read.0, timing.oob_write.0];
     times.into_iter().filter(|&time| time > 0).min().unwrap_or(0)
 }
 
@@ -331,13 +333,28 @@ impl Clock {
         When::at(self.sense(at, after, self.oob_read))
     }
 
-    /// One page marked invalid in its out-of-band area.
+    /// One page marked as superseded in its out-of-band area. Nothing waits for the mark, but the
+    /// cells are busy with it, and the block is not erased before.
     #[inline]
-    pub fn write_oob(&mut self) {
-        if self.serial && self.oob_write > 0 {
-            self.busy.program += self.oob_write;
-            self.server += self.oob_write;
+    pub fn write_oob(&mut self, plane: PlaneId, block: BlockId) {
+        if self.oob_write > 0 {
+            self.book_mark(plane, block);
         }
+    }
+
+    #[cold]
+    fn book_mark(&mut self, plane: PlaneId, block: BlockId) {
+        let length = self.oob_write;
+        self.busy.program += length;
+        if self.serial {
+            self.server += length;
+            return;
+        }
+        // The newer version was programmed by the request that entered last.
+        let from = self.server.max(self.block_written[block.index()]);
+        let done = self.cell(plane).book(from, length) + length;
+        let used = &mut self.block_used[block.index()];
+        *used = done.max(*used);
     }
 
     /// When a plane's cells are free for good; what `dynamic` placement asks for.

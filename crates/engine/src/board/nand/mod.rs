@@ -43,6 +43,8 @@ pub struct Nand {
     ledger: ProgramLedger,
     /// True while a scheme recovers: out-of-band reads are charged as page reads.
     recovering: bool,
+    /// Out-of-band areas written to mark a page as superseded, since measuring began.
+    oob_writes: u64,
     record: OperationRecord,
 }
 
@@ -64,6 +66,7 @@ impl Nand {
             retired: 0,
             ledger: ProgramLedger::default(),
             recovering: false,
+            oob_writes: 0,
             record: OperationRecord::default(),
             geometry,
         }
@@ -117,6 +120,12 @@ impl Nand {
     pub fn programs_on_flash(&self) -> u64 {
         let ledger = &self.ledger;
         self.sequence - ledger.sequence_before - ledger.interrupted + ledger.failed
+    }
+
+    /// Pages marked as superseded since measuring began; a device that keeps the mark in the
+    /// out-of-band area writes it there (`timing.oob_write`).
+    pub fn oob_writes(&self) -> u64 {
+        self.oob_writes
     }
 
     /// Blocks retired so far.
@@ -440,9 +449,10 @@ impl Nand {
     #[inline]
     pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
         law::invalidate(&self.geometry, &self.state, ppn);
-        self.clock.write_oob();
-        // The block tells without a look at the page, whose record is far away in memory.
         let block = self.geometry.block_of(ppn);
+        self.oob_writes += 1;
+        self.clock.write_oob(self.geometry.plane_of_block(block), block);
+        // The block tells without a look at the page, whose record is far away in memory.
         if self.state.block(block).payloads > 0 && self.has_payload(ppn) {
             self.give_back_payload(ppn);
         }
@@ -473,6 +483,7 @@ impl Nand {
 
     pub(super) fn start_measuring(&mut self) {
         self.clock.start_measuring();
+        self.oob_writes = 0;
         self.ledger = ProgramLedger { sequence_before: self.sequence, ..ProgramLedger::default() };
         self.state.mark_measured_from_here();
     }

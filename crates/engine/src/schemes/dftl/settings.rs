@@ -63,7 +63,11 @@ settings! {
             source("DFTL 2014, 3.3");
         /// Page programs between checkpoints under replay; 0 takes none.
         checkpoint_interval: u64 = 16384, legal("0, or 64 and more", |v| *v == 0 || *v >= 64),
-            source("ftlab; replaces spec 3.1 gtd_sync_every");
+            source("ftlab");
+        /// Page programs between copies of the directory on flash under gtd; 0 makes none, and the
+        /// directory survives in non-volatile memory.
+        gtd_sync_every: u64 = 0, legal("0, or 64 and more", |v| *v == 0 || *v >= 64),
+            source("DFTL 2014, 3.3");
         /// Free blocks per plane below which collection starts, and at which it stops; two more where
         /// the device has several planes.
         gc_threshold_blocks: u32 = 3, legal("3..=1000000", |v| (3..=1_000_000).contains(v)),

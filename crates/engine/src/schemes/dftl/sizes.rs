@@ -42,6 +42,23 @@ pub(super) fn entries(config: &Config) -> u32 {
     wanted.clamp(2, config.device.logical_pages().max(2)) as u32
 }
 
+/// Words that a checkpoint saves at most: changed entries with their pages, or the directory.
+pub(super) fn saved_words(config: &Config, entries: u64) -> u64 {
+    let dftl = &config.scheme.dftl;
+    match dftl.consistency {
+        Consistency::Replay => 2 * entries,
+        Consistency::Gtd if dftl.gtd_sync_every > 0 => gtd_bytes(config) / 4,
+        Consistency::Gtd | Consistency::Battery => 0,
+    }
+}
+
+/// Pages that two checkpoints take at most.
+fn checkpoint_pages(config: &Config) -> u64 {
+    let saved = saved_words(config, u64::from(entries(config)));
+    let open = 3 * config.device.plane_count();
+    Checkpoints::most_pages(Geometry::new(&config.device).entries_per_page(), saved, open)
+}
+
 /// Physical blocks that DFTL needs: data, map, checkpoints, records, and a reserve per plane.
 pub(super) fn minimum_blocks(config: &Config) -> u64 {
     let device = &config.device;
@@ -52,10 +69,9 @@ pub(super) fn minimum_blocks(config: &Config) -> u64 {
     // Writes without look-up leave a superseded page behind every cached entry.
     let stale = if config.scheme.dftl.write_miss_fetch { 0 } else { entries };
     let data = (device.logical_pages() + stale).div_ceil(planes).div_ceil(pages);
-    let checkpoint = Checkpoints::most_pages(geometry.entries_per_page(), entries, 3 * planes);
     let map = u64::from(Translation::pages(&geometry))
         + u64::from(TrimRecords::segments(&geometry))
-        + checkpoint;
+        + checkpoint_pages(config);
     let reserve = u64::from(PageSpace::reserve(threshold(config).min(64), 3));
     planes * (data + map.div_ceil(planes).div_ceil(pages) + 1 + reserve)
 }
@@ -63,14 +79,12 @@ pub(super) fn minimum_blocks(config: &Config) -> u64 {
 /// Map, checkpoint and record pages that are alive at once.
 pub(super) fn payload_pages(config: &Config) -> u64 {
     let geometry = Geometry::new(&config.device);
-    let checkpoint = Checkpoints::most_pages(
-        geometry.entries_per_page(),
-        u64::from(entries(config)),
-        3 * config.device.plane_count(),
-    );
     // Map pages and records, and those that replace them while both are alive.
     let map = Translation::pages(&geometry) + TrimRecords::segments(&geometry);
-    u64::from(map) + u64::from(map / 8) + u64::from(geometry.pages_per_block) + checkpoint
+    u64::from(map)
+        + u64::from(map / 8)
+        + u64::from(geometry.pages_per_block)
+        + checkpoint_pages(config)
 }
 
 /// Bytes by structure.
@@ -78,10 +92,7 @@ pub(super) fn ram_use(config: &Config) -> Vec<RamUse> {
     let geometry = Geometry::new(&config.device);
     let entry = |structure, bytes, memory| RamUse { structure, bytes, memory };
     let cmt = u64::from(entries(config)) * u64::from(config.scheme.dftl.entry_bytes);
-    let checkpoint = match config.scheme.dftl.consistency {
-        Consistency::Replay => u64::from(entries(config)) * 8,
-        Consistency::Gtd | Consistency::Battery => 0,
-    };
+    let checkpoint = 4 * saved_words(config, u64::from(entries(config)));
     vec![
         entry("cmt", cmt, Memory::Sram),
         entry("gtd", gtd_bytes(config), Memory::Sram),
