@@ -14,8 +14,8 @@ mod value;
 
 pub use groups::{
     AllocSettings, DeviceSettings, EnergyModel, EnergySettings, GcMode, GcSettings, HostSettings,
-    IoSettings, NandSettings, PartialWrite, ProgramOrder, ThresholdBase, ThresholdMode,
-    TimingProfile, TimingSettings, UnwrittenRead,
+    IoSettings, NandSettings, PartialWrite, ProgramOrder, SearchModel, SearchSettings,
+    ThresholdBase, ThresholdMode, TimingProfile, TimingSettings, UnwrittenRead,
 };
 pub use value::{Bytes, Duration, Energy, Optional, Shown, Value};
 
@@ -212,6 +212,8 @@ pub struct Config {
     pub host: HostSettings,
     /// Garbage collection of page-mapped blocks.
     pub gc: GcSettings,
+    /// What searches cost.
+    pub search: SearchSettings,
     /// Where pages and blocks are taken from.
     pub alloc: AllocSettings,
     /// What the device does with odd requests.
@@ -230,6 +232,7 @@ impl Config {
             ("energy", &self.energy),
             ("host", &self.host),
             ("gc", &self.gc),
+            ("search", &self.search),
             ("alloc", &self.alloc),
             ("io", &self.io),
             ("nand", &self.nand),
@@ -245,6 +248,7 @@ impl Config {
             "energy" => &mut self.energy,
             "host" => &mut self.host,
             "gc" => &mut self.gc,
+            "search" => &mut self.search,
             "alloc" => &mut self.alloc,
             "io" => &mut self.io,
             "nand" => &mut self.nand,

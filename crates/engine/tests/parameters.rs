@@ -481,3 +481,56 @@ fn marks_of_superseded_pages_are_counted_and_take_their_time() {
         assert!(charged.1 > free.1, "{profile}: the cells are busy with marks");
     }
 }
+
+#[test]
+fn searches_cost_a_step_per_candidate_or_one_each_or_nothing() {
+    for profile in ["serial", "parallel"] {
+        let run = |scheme: &str, model: &str| {
+            let pairs = [
+                ("timing.profile", profile),
+                ("search.model", model),
+                ("search.step_time", "11ns"),
+                ("dftl.cmt_entries", "16"),
+                ("dftl.checkpoint_interval", "0"),
+                ("fast.log_blocks", "5"),
+                ("fast.victim", "greedy"),
+            ];
+            let config = tiny(scheme, 24, &pairs);
+            let mut device = open(scheme, &config);
+            for request in mixed(&config, 2000, 9) {
+                device.submit(&request).expect("the device works");
+            }
+            let meter = device.board().meter();
+            let steps = [Event::VictimSearchSteps, Event::CacheSearchSteps]
+                .map(|event| meter.events(event));
+            let operations = (meter.total_reads(), meter.total_programs(), meter.total_erases());
+            let search = device.board().nand().clock().service_time().search;
+            (
+                steps,
+                search,
+                operations,
+                device.idle_from(),
+                meter.events(Event::EvictClean) + meter.events(Event::EvictDirty),
+            )
+        };
+        for scheme in ["ideal_page", "dftl", "fast"] {
+            let (none, scan, list) =
+                (run(scheme, "none"), run(scheme, "scan"), run(scheme, "list"));
+            let sum = |steps: [u64; 2]| steps[0] + steps[1];
+            assert_eq!(none.0, scan.0, "{scheme}: the same candidates, charged or not");
+            assert_eq!((none.1, scan.1, list.1), (0, sum(scan.0) * 11, sum(list.0) * 11));
+            assert_eq!(none.2, scan.2, "{scheme}: time changes no operation");
+            assert!(
+                list.0[0] > 0 && list.0[0] < scan.0[0],
+                "{scheme}: several candidates a search"
+            );
+            // Beside the flash a search can hide; before a single server it cannot.
+            assert!(none.3 <= list.3 && list.3 <= scan.3, "{scheme} {profile}");
+            if profile == "serial" {
+                assert_eq!((list.3 - none.3, scan.3 - none.3), (list.1, scan.1), "{scheme}");
+            }
+            // A full cache of sixteen entries is searched for every eviction.
+            assert_eq!((scan.0[1], list.0[1]), (16 * scan.4, scan.4), "{scheme}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ mod wear;
 
 use std::collections::BTreeMap;
 
-use ftlab_engine::board::energy::flash_energy;
+use ftlab_engine::board::energy::{flash_energy, search_energy};
 use ftlab_engine::board::nand::Nand;
 use ftlab_engine::config::{Described, Shown};
 use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Meter, Window as Counted};
@@ -246,13 +246,15 @@ fn curve(times: &LatencyStatistics) -> Vec<CdfPoint> {
 fn service_time(device: &dyn Device) -> ServiceTime {
     let busy = device.board().nand().clock().service_time();
     let flash = FlashTime { read: busy.read, program: busy.program, erase: busy.erase };
-    let work = busy.read + busy.program + busy.erase + busy.transfer + busy.controller;
+    let work =
+        busy.read + busy.program + busy.erase + busy.transfer + busy.controller + busy.search;
     ServiceTime {
         // The controller's time per host page has no key of its own; it is part of the total.
         total: work + busy.bus_wait,
         flash,
         transfer: busy.transfer,
         bus_wait: busy.bus_wait,
+        search: busy.search,
         ..ServiceTime::default()
     }
 }
@@ -287,8 +289,10 @@ fn energy(device: &dyn Device) -> Energy {
         program: microjoules(picojoules.program),
         erase: microjoules(picojoules.erase),
     };
-    let total = microjoules(picojoules.read + picojoules.program + picojoules.erase);
-    Energy { flash, total, ..Energy::default() }
+    let steps = meter.events(Event::VictimSearchSteps) + meter.events(Event::CacheSearchSteps);
+    let search = search_energy(&device.config().search, steps);
+    let total = microjoules(picojoules.read + picojoules.program + picojoules.erase + search);
+    Energy { flash, search: microjoules(search), total, ..Energy::default() }
 }
 
 fn ram_use(structures: &[StructureUse], device: &dyn Device) -> RamUse {

@@ -1,7 +1,7 @@
 //! Counts and busy times to joules: a pure table.
 
 use super::nand::clock::ServiceTime;
-use crate::config::{EnergyModel, EnergySettings};
+use crate::config::{EnergyModel, EnergySettings, SearchModel, SearchSettings};
 
 /// Energy of the flash by operation, in picojoules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,16 @@ pub fn flash_energy(
                 program: picojoules(u128::from(busy.program) + share(programs)),
                 erase: picojoules(u128::from(busy.erase)),
             }
+        }
+    }
+}
+
+/// What the charged steps of searches cost, in picojoules.
+pub fn search_energy(settings: &SearchSettings, steps: u64) -> u128 {
+    match settings.model {
+        SearchModel::None => 0,
+        SearchModel::Scan | SearchModel::List => {
+            u128::from(steps) * u128::from(settings.step_energy.0)
         }
     }
 }

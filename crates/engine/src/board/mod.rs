@@ -8,7 +8,7 @@ pub mod energy;
 pub mod nand;
 pub mod when;
 
-use crate::config::{Config, PartialWrite, UnwrittenRead};
+use crate::config::{Config, PartialWrite, SearchModel, SearchSettings, UnwrittenRead};
 use crate::meter::{BlockRole, Cause, Event, Meter};
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, Ppn, Tag};
@@ -25,6 +25,16 @@ pub struct Board {
     meter: Meter,
     rmw: bool,
     charge_unwritten: bool,
+    search: SearchSettings,
+}
+
+/// What is searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// A block to collect or to merge.
+    Block,
+    /// An entry or page that leaves a cache.
+    Cached,
 }
 
 impl Board {
@@ -36,6 +46,7 @@ impl Board {
             nand,
             rmw: config.io.partial_write == PartialWrite::Rmw,
             charge_unwritten: config.io.unwritten_read != UnwrittenRead::ZeroFree,
+            search: config.search.clone(),
         }
     }
 
@@ -175,6 +186,28 @@ impl Board {
     /// Reads a page's out-of-band area.
     pub fn read_oob(&mut self, ppn: Ppn, after: When) -> Result<(When, OobRead), Fault> {
         self.nand.read_oob(&mut self.meter, ppn, after)
+    }
+
+    /// A victim was searched among `candidates` that a scan would compare: counts the steps, and
+    /// charges the controller for them where `search.model` says so. What follows from the choice
+    /// starts from the returned moment.
+    #[inline]
+    pub fn search(&mut self, what: Search, candidates: u32, after: When) -> When {
+        let event = match what {
+            Search::Block => Event::VictimSearchSteps,
+            Search::Cached => Event::CacheSearchSteps,
+        };
+        let steps = match self.search.model {
+            SearchModel::None | SearchModel::Scan => u64::from(candidates),
+            SearchModel::List => 1,
+        };
+        self.meter.event(event, steps);
+        match self.search.model {
+            SearchModel::None => after,
+            SearchModel::Scan | SearchModel::List => {
+                self.nand.clock_mut().search(steps * self.search.step_time.0, after)
+            }
+        }
     }
 
     /// Names something that the gate cannot see.

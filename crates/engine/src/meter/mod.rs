@@ -112,8 +112,10 @@ named! {
         InPlaceWrites = "in_place_writes",
         /// Log blocks reclaimed without a merge, every page being superseded.
         DeadLogBlocks = "dead_log_blocks",
-        /// Candidates that victim searches compared.
+        /// Steps of searches for blocks to collect or merge (`search.model`).
         VictimSearchSteps = "victim_search_steps",
+        /// Steps of searches for entries that leave a cache.
+        CacheSearchSteps = "cache_search_steps",
         /// Victims reclaimed in idle gaps.
         IdleVictims = "idle_victims",
         /// Programs that failed.

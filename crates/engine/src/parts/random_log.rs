@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 
-use crate::board::Board;
 use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
+use crate::board::{Board, Search};
 use crate::choices;
 use crate::meter::{Cause, Event};
 use crate::parts::block_supply::Need;
@@ -87,8 +87,8 @@ impl RandomLog {
         self.next = self.pages_per_block;
     }
 
-    /// The block to reclaim, by its place.
-    pub fn choose(&mut self, board: &mut Board) -> usize {
+    /// The block to reclaim, by its place, and when it is found.
+    pub fn choose(&mut self, board: &mut Board, after: When) -> (usize, When) {
         let candidates = match self.next < self.pages_per_block {
             true => self.blocks.len() - 1,
             false => self.blocks.len(),
@@ -102,8 +102,7 @@ impl RandomLog {
                 (least.unwrap_or(0), candidates)
             }
         };
-        board.event(Event::VictimSearchSteps, steps as u64);
-        place
+        (place, board.search(Search::Block, steps as u32, after))
     }
 
     /// The block at a place.

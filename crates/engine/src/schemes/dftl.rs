@@ -49,10 +49,10 @@ pub use settings::{DftlSettings, InitialMap, MapTransfer};
 
 use sizes::{entries, floor, gtd_bytes, saved_words, threshold};
 
-use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
+use crate::board::{Board, Search};
 use crate::config::{Config, PartialWrite, SettingError};
 use crate::meter::{Cause, Event};
 use crate::parts::cached_map::CachedMap;
@@ -382,6 +382,7 @@ impl Dftl {
     /// Removes the policy's victim; a changed one is written to its translation page first.
     fn evict(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let victim = self.map.cmt.victim();
+        let after = board.search(Search::Cached, self.map.cmt.len(), after);
         if !self.map.cmt.is_dirty(victim) {
             board.event(Event::EvictClean, 1);
             self.map.cmt.remove(victim);
@@ -409,6 +410,7 @@ impl Dftl {
     fn prefetch(&mut self, board: &mut Board, slot: Slot, loaded: When) {
         let first = self.map.cmt.lpn(slot).0;
         let (part, _) = self.map.translation.part_of(Lpn(first));
+        let mut ready = loaded;
         let end = self.map.translation.lpns_of(part).end;
         for lpn in (first + 1..end).take(self.settings.prefetch as usize).map(Lpn) {
             if self.map.cmt.find(lpn).is_some() {
@@ -416,6 +418,7 @@ impl Dftl {
             }
             if self.map.cmt.is_full() {
                 let victim = self.map.cmt.victim();
+                ready = board.search(Search::Cached, self.map.cmt.len(), ready);
                 if victim == slot || self.map.cmt.is_dirty(victim) {
                     return;
                 }
@@ -423,7 +426,7 @@ impl Dftl {
                 self.map.cmt.remove(victim);
             }
             let ppn = self.map.translation.entry(board, lpn);
-            let _ = self.map.cmt.insert(lpn, ppn, loaded);
+            let _ = self.map.cmt.insert(lpn, ppn, ready);
             board.event(Event::PrefetchedEntries, 1);
         }
     }

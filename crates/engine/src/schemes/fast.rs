@@ -449,7 +449,7 @@ impl Fast {
     /// Merges one RW block and erases it.
     #[cold]
     fn reclaim(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let place = self.random.choose(board);
+        let (place, after) = self.random.choose(board, after);
         let victim = self.random.block(place);
         if self.settings.rw_switch_check
             && let Some(done) = self.engine.try_switch(board, victim, after)?

@@ -102,6 +102,8 @@ pub struct ServiceTime {
     pub bus_wait: Nanos,
     /// Controller time per host page.
     pub controller: Nanos,
+    /// Controller time of searches.
+    pub search: Nanos,
 }
 
 /// Where an operation takes place.
@@ -233,6 +235,16 @@ impl Clock {
         }
         let start = self.controller.book(after.time(), self.controller_page);
         When::at(start + self.controller_page)
+    }
+
+    /// Controller time of a search.
+    pub fn search(&mut self, length: Nanos, after: When) -> When {
+        self.busy.search += length;
+        if self.serial {
+            return self.serve(length);
+        }
+        let start = self.controller.book(after.time(), length);
+        When::at(start + length)
     }
 
     #[inline]

@@ -1,11 +1,11 @@
 //! Collecting garbage: which victim fits, what moves where, and when it is enough.
 
 use super::{Moved, PageOwner, PageSpace, Stream};
-use crate::board::Board;
 use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::OobRead;
 use crate::board::when::When;
+use crate::board::{Board, Search};
 use crate::config::GcMode;
 use crate::meter::{BlockRole, Cause, Event};
 use crate::units::{BlockId, PlaneId};
@@ -28,13 +28,14 @@ impl PageSpace {
             if self.planes[plane.index()].free.len() >= limit {
                 break;
             }
-            let Some(victim) = self.choose_that_fits(board, owner, plane) else {
+            let (victim, found) = self.choose_that_fits(board, owner, plane, when);
+            let Some(victim) = victim else {
                 if self.planes[plane.index()].free.is_empty() {
                     return Err(self.out_of_blocks(board, plane));
                 }
                 break;
             };
-            when = self.collect(board, owner, victim, when)?;
+            when = self.collect(board, owner, victim, found)?;
         }
         Ok(when)
     }
@@ -59,22 +60,26 @@ impl PageSpace {
                 continue;
             }
             // Idle time is free, erase cycles are not: a victim must be at least half garbage.
-            let victim = self
-                .choose(board, plane)
+            let (victim, found) = self.choose(board, plane, after);
+            let victim = victim
                 .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block)
                 .filter(|&block| self.fits(board, owner, block));
             if let Some(victim) = victim {
                 board.event(Event::IdleVictims, 1);
-                return self.collect(board, owner, victim, after).map(Some);
+                return self.collect(board, owner, victim, found).map(Some);
             }
         }
         Ok(None)
     }
 
-    fn choose(&mut self, board: &mut Board, plane: PlaneId) -> Option<BlockId> {
+    fn choose(
+        &mut self,
+        board: &mut Board,
+        plane: PlaneId,
+        after: When,
+    ) -> (Option<BlockId>, When) {
         let choice = self.planes[plane.index()].victims.choose(board.nand(), &mut self.rng);
-        board.event(Event::VictimSearchSteps, u64::from(choice.steps));
-        choice.victim
+        (choice.victim, board.search(Search::Block, choice.steps, after))
     }
 
     /// The policy's victim, unless moving it would use up the last free blocks: then the candidate
@@ -84,14 +89,18 @@ impl PageSpace {
         board: &mut Board,
         owner: &mut O,
         plane: PlaneId,
-    ) -> Option<BlockId> {
-        let victim = self.choose(board, plane)?;
-        if self.fits(board, owner, victim) {
-            return Some(victim);
-        }
-        self.closed_blocks(board, plane)
-            .filter(|&block| self.fits(board, owner, block))
-            .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)))
+        after: When,
+    ) -> (Option<BlockId>, When) {
+        let (choice, found) = self.choose(board, plane, after);
+        let victim = choice.and_then(|victim| {
+            if self.fits(board, owner, victim) {
+                return Some(victim);
+            }
+            self.closed_blocks(board, plane)
+                .filter(|&block| self.fits(board, owner, block))
+                .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)))
+        });
+        (victim, found)
     }
 
     fn is_map(&self, block: BlockId) -> bool {

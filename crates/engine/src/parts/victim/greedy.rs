@@ -21,6 +21,8 @@ pub struct Greedy {
     tail: Vec<u32>,
     /// No block has fewer valid pages than this.
     fewest: u32,
+    /// Candidates: what a scan would compare.
+    count: u32,
 }
 
 impl Greedy {
@@ -81,11 +83,13 @@ impl VictimPolicy for Greedy {
             head: zeroed(lists),
             tail: zeroed(lists),
             fewest: geometry.pages_per_block,
+            count: 0,
         }
     }
 
     fn closed(&mut self, nand: &Nand, block: BlockId) {
         self.link(self.node(block), nand.valid_pages(block));
+        self.count += 1;
     }
 
     #[inline]
@@ -102,15 +106,16 @@ impl VictimPolicy for Greedy {
         let node = self.node(block);
         assert!(self.bucket[node as usize] != 0, "block {block} is no candidate");
         self.unlink(node);
+        self.count -= 1;
         self.settle();
     }
 
     fn choose(&self, _: &Nand, _: &mut Rng) -> Choice {
         if self.fewest >= self.pages_per_block {
-            return Choice { victim: None, steps: 1 };
+            return Choice { victim: None, steps: self.count };
         }
         let node = self.head[self.fewest as usize];
         let victim = (node != 0).then(|| BlockId(node - 1 + self.first_block));
-        Choice { victim, steps: 1 }
+        Choice { victim, steps: self.count }
     }
 }

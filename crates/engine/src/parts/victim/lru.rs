@@ -33,6 +33,8 @@ impl VictimPolicy for Lru {
     }
 
     fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
-        first_with_invalid(nand, self.candidates.iter())
+        // A scan compares the times of all of them.
+        let steps = self.candidates.iter().count() as u32;
+        Choice { steps, ..first_with_invalid(nand, self.candidates.iter()) }
     }
 }

@@ -27,12 +27,13 @@ pub struct VictimContext<'a> {
     pub settings: &'a GcSettings,
 }
 
-/// A chosen block, and how many candidates were compared to find it.
+/// A chosen block, and how many candidates a plain implementation compares to find it: by the
+/// policy's definition, not by how fast ours finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The victim; none when no candidate holds an invalid page.
     pub victim: Option<BlockId>,
-    /// Candidates looked at.
+    /// Candidates compared.
     pub steps: u32,
 }
 
