@@ -3,31 +3,127 @@
 //! Data flow is the dependency graph: what must follow takes the token of what precedes, what runs
 //! side by side starts from the same token and ends in [`When::join`]. Schemes never look inside,
 //! so that another clock can be put behind the gate without touching them.
+//!
+//! A token also carries what its path was spent on since the request entered: the controller, the
+//! map, the channels; the rest is flash. [`When::join`] keeps the path of the later token, which is
+//! the critical one. A token of somebody else (what loaded a cached entry, the last erase of a
+//! plane) is waited for with [`When::waits_for`]: its own path is none of the request's.
 
 use crate::units::Nanos;
+
+/// What a path was spent on, ns, saturating at 4.29 s each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// Controller time per host page, and waiting for the controller.
+    pub controller: u32,
+    /// Operations on the map, with all their waits.
+    pub map: u32,
+    /// Transfers of other operations, and waiting for channels.
+    pub channel: u32,
+}
 
 /// The moment after which the next operation may start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use = "a dropped token loses a dependency"]
-pub struct When(Nanos);
+pub struct When {
+    time: Nanos,
+    path: Path,
+}
+
+/// `spent` and the time from `from` to `to` together.
+#[inline]
+fn add(spent: u32, from: Nanos, to: Nanos) -> u32 {
+    spent.saturating_add(u32::try_from(to - from).unwrap_or(u32::MAX))
+}
 
 impl When {
     /// Before everything.
-    pub const START: When = When(0);
+    pub const START: When = When { time: 0, path: Path { controller: 0, map: 0, channel: 0 } };
 
+    /// `time`, with an empty path.
     #[inline]
     pub(crate) fn at(time: Nanos) -> Self {
-        When(time)
+        When { time, path: Path::default() }
     }
 
     #[inline]
     pub(crate) fn time(self) -> Nanos {
-        self.0
+        self.time
     }
 
-    /// After both.
+    #[inline]
+    pub(crate) fn path(self) -> Path {
+        self.path
+    }
+
+    /// Later, after work of the flash itself.
+    #[inline]
+    pub(crate) fn until(self, time: Nanos) -> Self {
+        When { time, ..self }
+    }
+
+    /// Later, after work of the controller.
+    #[inline]
+    pub(crate) fn until_by_controller(self, time: Nanos) -> Self {
+        let controller = add(self.path.controller, self.time, time);
+        When { time, path: Path { controller, ..self.path } }
+    }
+
+    /// Later, after work on the map.
+    #[inline]
+    pub(crate) fn until_by_map(self, time: Nanos) -> Self {
+        let map = add(self.path.map, self.time, time);
+        When { time, path: Path { map, ..self.path } }
+    }
+
+    /// Later, after waiting for a channel and using it.
+    #[inline]
+    pub(crate) fn until_by_channel(self, time: Nanos) -> Self {
+        let channel = add(self.path.channel, self.time, time);
+        When { time, path: Path { channel, ..self.path } }
+    }
+
+    /// After both; both belong to the same request.
     #[inline]
     pub fn join(self, other: When) -> When {
-        When(self.0.max(other.0))
+        if other.time > self.time { other } else { self }
+    }
+
+    /// After both, where `other` belongs to somebody else; waiting for it counts as flash.
+    #[inline]
+    pub fn waits_for(self, other: When) -> When {
+        self.until(self.time.max(other.time))
+    }
+
+    /// After both, where `other` belongs to whoever loaded a part of the map; waiting for it counts
+    /// as map.
+    #[inline]
+    pub fn waits_for_map(self, other: When) -> When {
+        if other.time > self.time { self.until_by_map(other.time) } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_join_keeps_the_critical_path_and_a_foreign_token_brings_none() {
+        let start = When::at(100);
+        let by_map = start.until_by_map(150).until(170);
+        let by_channel = start.until_by_channel(130);
+        assert_eq!(by_map.join(by_channel), by_map);
+        assert_eq!(by_channel.join(by_map), by_map);
+        let foreign = When::at(0).until_by_channel(200);
+        assert_eq!(by_map.waits_for(foreign).path(), by_map.path(), "the wait is flash");
+        let waited = by_map.waits_for_map(foreign);
+        assert_eq!((waited.time(), waited.path().map, waited.path().channel), (200, 80, 0));
+        assert_eq!(by_map.waits_for_map(start), by_map, "no wait for what is over");
+    }
+
+    #[test]
+    fn a_path_saturates() {
+        let long = When::at(0).until_by_map(u64::from(u32::MAX) + 5).until_by_map(1 << 40);
+        assert_eq!(long.path().map, u32::MAX);
     }
 }

@@ -65,6 +65,17 @@ named! {
     }
 }
 
+impl Cause {
+    /// Whether the operation works on the map and not on data.
+    #[inline]
+    pub fn is_map(self) -> bool {
+        matches!(
+            self,
+            Cause::Translate | Cause::GcMapBlock | Cause::GcMapUpdate | Cause::Checkpoint
+        )
+    }
+}
+
 named! {
     /// What a block was when it was erased.
     pub enum BlockRole {

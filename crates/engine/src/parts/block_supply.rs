@@ -79,7 +79,7 @@ impl BlockSupply {
         };
         let block = self.pools[plane].take().expect("this pool is not empty");
         self.free -= 1;
-        Ok((block, after.join(self.ready[plane])))
+        Ok((block, after.waits_for(self.ready[plane])))
     }
 
     #[cold]

@@ -331,7 +331,7 @@ impl Dftl {
         if let Some(slot) = self.map.cmt.find(lpn) {
             board.event(Event::MapHits, 1);
             self.map.cmt.touch(slot);
-            return Ok((slot, after.join(self.map.cmt.ready(slot))));
+            return Ok((slot, after.waits_for_map(self.map.cmt.ready(slot))));
         }
         // Miss: make room, then load the entry from its translation page.
         let mut when = after;

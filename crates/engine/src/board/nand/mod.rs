@@ -157,7 +157,7 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, ppn);
-        let done = self.clock.read_page(self.place(ppn), after);
+        let done = self.clock.read_page(self.place(ppn), cause, after);
         meter.read(cause);
         self.record.add(Operation::Read(ppn, cause));
         Ok(done)
@@ -174,7 +174,7 @@ impl Nand {
         if self.faults.on_read() == Verdict::NoPower {
             return Err(Fault::PowerCut);
         }
-        let done = self.clock.read_page(Place::plane(plane), after);
+        let done = self.clock.read_page(Place::plane(plane), cause, after);
         meter.read(cause);
         Ok(done)
     }
@@ -191,7 +191,7 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         let at = page.map_or(Place::plane(plane), |ppn| self.place(ppn));
-        let done = self.clock.read_cells(at, after);
+        let done = self.clock.read_cells(at, cause, after);
         meter.read(cause);
         Ok(done)
     }
@@ -208,9 +208,9 @@ impl Nand {
         let at = self.place(ppn);
         let done = if self.recovering {
             meter.read(Cause::Recover);
-            self.clock.read_page(at, after)
+            self.clock.read_page(at, Cause::Recover, after)
         } else {
-            self.clock.read_oob(at, after)
+            self.clock.read_oob(at, Cause::Host, after)
         };
         meter.oob_read();
         Ok((done, self.state.oob(ppn)))
@@ -351,7 +351,7 @@ impl Nand {
     ) -> Result<When, Fault> {
         match verdict {
             Verdict::Works => {
-                let done = self.book_program(ppn, after);
+                let done = self.book_program(ppn, cause, after);
                 meter.program(cause);
                 self.record.add(Operation::Program(ppn, cause));
                 Ok(done)
@@ -367,7 +367,7 @@ impl Nand {
             }
             Verdict::Fails => {
                 self.ledger.failed += 1;
-                let _ = self.book_program(ppn, after);
+                let _ = self.book_program(ppn, cause, after);
                 meter.program(cause);
                 self.state.store_torn(ppn);
                 let block = self.geometry.block_of(ppn);
@@ -404,7 +404,7 @@ impl Nand {
         if verdict == Verdict::Cut(CutOutcome::Done) {
             return Err(Fault::PowerCut);
         }
-        let done = self.clock.erase_block(self.geometry.plane_of_block(block), block, after);
+        let done = self.clock.erase_block(self.geometry.plane_of_block(block), block, cause, after);
         meter.erase(role, cause);
         self.record.add(Operation::Erase(block, cause));
         if verdict == Verdict::Fails || worn_by_program {
@@ -422,9 +422,10 @@ impl Nand {
     }
 
     #[inline]
-    fn book_program(&mut self, ppn: Ppn, after: When) -> When {
+    fn book_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
         let block = self.geometry.block_of(ppn);
-        self.clock.program_page(self.geometry.plane_of_block(block), ppn, block, after)
+        let plane = self.geometry.plane_of_block(block);
+        self.clock.program_page((plane, block, ppn), cause, after)
     }
 
     /// Gives back what the pages of a block still hold.

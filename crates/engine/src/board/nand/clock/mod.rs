@@ -10,82 +10,14 @@
 //! its program ended, pages of a block are programmed one after another and after its erase, and a
 //! block is erased after everything that touched it.
 
+mod resource;
+
 use super::geometry::Geometry;
-use crate::board::when::When;
+use crate::board::when::{Path, When};
 use crate::config::{TimingProfile, TimingSettings};
+use crate::meter::Cause;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn, zeroed};
-
-/// Idle gaps that a resource remembers; with fewer, cached-map schemes lose throughput that a real
-/// device would give them.
-const GAPS: usize = 16;
-
-/// One thing that does one operation at a time.
-#[derive(Clone, Debug, Default)]
-struct Resource {
-    /// Free from here on.
-    tail: Nanos,
-    /// Idle spans before the tail, oldest first, `gap_count` of them.
-    gaps: [(Nanos, Nanos); GAPS],
-    gap_count: usize,
-    /// Gaps below this length serve nobody.
-    shortest: Nanos,
-}
-
-impl Resource {
-    /// Idle; no operation on it is shorter than `shortest`.
-    fn new(shortest: Nanos) -> Self {
-        Resource { shortest, ..Resource::default() }
-    }
-
-    /// Books `length` as early as possible at or after `after`; returns the start.
-    #[inline]
-    fn book(&mut self, after: Nanos, length: Nanos) -> Nanos {
-        if after < self.tail
-            && self.gap_count > 0
-            && let Some(start) = self.book_in_gap(after, length)
-        {
-            return start;
-        }
-        let start = self.tail.max(after);
-        if start > self.tail {
-            self.remember(self.gap_count, (self.tail, start));
-        }
-        self.tail = start + length;
-        start
-    }
-
-    fn book_in_gap(&mut self, after: Nanos, length: Nanos) -> Option<Nanos> {
-        let index =
-            (0..self.gap_count).find(|&i| self.gaps[i].0.max(after) + length <= self.gaps[i].1)?;
-        let (gap_start, gap_end) = self.gaps[index];
-        let start = gap_start.max(after);
-        self.gaps.copy_within(index + 1..self.gap_count, index);
-        self.gap_count -= 1;
-        // What is left behind the operation first, so that `index` stays right for what is left
-        // before it.
-        self.remember(index, (start + length, gap_end));
-        self.remember(index, (gap_start, start));
-        Some(start)
-    }
-
-    /// Inserts a gap in time order; the oldest is forgotten when there is no room.
-    fn remember(&mut self, mut place: usize, gap: (Nanos, Nanos)) {
-        if gap.1 - gap.0 < self.shortest.max(1) {
-            return;
-        }
-        if self.gap_count == GAPS {
-            if place == 0 {
-                return;
-            }
-            self.gaps.copy_within(1..GAPS, 0);
-            self.gap_count -= 1;
-            place -= 1;
-        }
-        self.gaps.copy_within(place..self.gap_count, place + 1);
-        self.gaps[place] = gap;
-        self.gap_count += 1;
-    }
-}
+use resource::Resource;
 
 /// Busy time by kind of work, ns; independent of arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +36,20 @@ pub struct ServiceTime {
     pub controller: Nanos,
     /// Controller time of searches.
     pub search: Nanos,
+}
+
+/// What the time between two moments was spent on; the parts sum to it exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathSplit {
+    /// Controller time per host page, and waiting for the controller.
+    pub controller: Nanos,
+    /// Operations on the map (translation, map blocks and updates in collection, checkpoints), with
+    /// all their waits, cells and transfers.
+    pub map: Nanos,
+    /// Transfers of other operations, and waiting for channels.
+    pub channel: Nanos,
+    /// The rest: cells at work, and waiting for them.
+    pub flash: Nanos,
 }
 
 /// Where an operation takes place.
@@ -148,6 +94,8 @@ pub struct Clock {
     /// When the last operation on each block ends.
     block_used: Vec<Nanos>,
     busy: ServiceTime,
+    /// Serial profile: what was booked since the last admission.
+    spent: PathSplit,
 }
 
 /// The shortest time that cells are ever booked for.
@@ -155,6 +103,12 @@ fn shortest_cell_time(timing: &TimingSettings) -> Nanos {
     let times =
         [timing.read.0, timing.program.0, timing.erase.0, timing.oob_read.0, timing.oob_write.0];
     times.into_iter().filter(|&time| time > 0).min().unwrap_or(0)
+}
+
+/// Later, after cells worked for `cause`.
+#[inline]
+fn passed(after: When, cause: Cause, done: Nanos) -> When {
+    if cause.is_map() { after.until_by_map(done) } else { after.until(done) }
 }
 
 impl Clock {
@@ -186,6 +140,7 @@ impl Clock {
             block_written: per_page(geometry.blocks()),
             block_used: per_page(geometry.blocks()),
             busy: ServiceTime::default(),
+            spent: PathSplit::default(),
         }
     }
 
@@ -208,6 +163,7 @@ impl Clock {
     #[inline]
     pub fn admit(&mut self, time: Nanos) -> When {
         self.server = self.server.max(time);
+        self.spent = PathSplit::default();
         When::at(time)
     }
 
@@ -217,10 +173,42 @@ impl Clock {
         if self.serial { self.server } else { when.time() }
     }
 
+    /// What the time from `start` (when the request's operations could begin) to the completion of
+    /// its last token was spent on. In the serial profile: of the request admitted last.
+    pub fn split(&self, start: Nanos, done: When) -> PathSplit {
+        let mut rest = self.completion(done).saturating_sub(start);
+        let mut take = |wanted: Nanos| {
+            let taken = wanted.min(rest);
+            rest -= taken;
+            taken
+        };
+        let Path { controller, map, channel } = done.path();
+        let spent = if self.serial {
+            self.spent
+        } else {
+            let [controller, map, channel] = [controller, map, channel].map(Nanos::from);
+            PathSplit { controller, map, channel, flash: 0 }
+        };
+        let (controller, map) = (take(spent.controller), take(spent.map));
+        let channel = take(spent.channel);
+        PathSplit { controller, map, channel, flash: rest }
+    }
+
     #[inline]
     fn serve(&mut self, length: Nanos) -> When {
         self.server += length;
         When::at(self.server)
+    }
+
+    /// The server works for `cause`; `transfer` of `length` is spent on the channel.
+    #[inline]
+    fn serve_for(&mut self, cause: Cause, length: Nanos, transfer: Nanos) -> When {
+        if cause.is_map() {
+            self.spent.map += length;
+        } else {
+            self.spent.channel += transfer;
+        }
+        self.serve(length)
     }
 
     /// Controller time for one page of host data.
@@ -231,10 +219,11 @@ impl Clock {
         }
         self.busy.controller += self.controller_page;
         if self.serial {
+            self.spent.controller += self.controller_page;
             return self.serve(self.controller_page);
         }
         let start = self.controller.book(after.time(), self.controller_page);
-        When::at(start + self.controller_page)
+        after.until_by_controller(start + self.controller_page)
     }
 
     /// Controller time of a search.
@@ -254,28 +243,28 @@ impl Clock {
 
     /// One page from the cells to the controller.
     #[inline]
-    pub fn read_page(&mut self, at: Place, after: When) -> When {
+    pub fn read_page(&mut self, at: Place, cause: Cause, after: When) -> When {
         self.busy.read += self.read;
         self.busy.transfer += self.transfer;
         if self.serial {
-            return self.serve(self.read + self.transfer);
+            return self.serve_for(cause, self.read + self.transfer, self.transfer);
         }
-        let sensed = self.sense(at, after, self.read);
-        When::at(self.over_channel(at.plane, sensed))
+        let sensed = self.sense(at, cause, after, self.read);
+        self.over_channel(at.plane, cause, sensed)
     }
 
     /// One page from the cells to the register, no further.
-    pub fn read_cells(&mut self, at: Place, after: When) -> When {
+    pub fn read_cells(&mut self, at: Place, cause: Cause, after: When) -> When {
         self.busy.read += self.read;
         if self.serial {
-            return self.serve(self.read);
+            return self.serve_for(cause, self.read, 0);
         }
-        When::at(self.sense(at, after, self.read))
+        self.sense(at, cause, after, self.read)
     }
 
     /// Cells at work for a read, after the page was programmed.
     #[inline]
-    fn sense(&mut self, at: Place, after: When, length: Nanos) -> Nanos {
+    fn sense(&mut self, at: Place, cause: Cause, after: When, length: Nanos) -> When {
         let mut from = after.time();
         if let Some((ppn, _)) = at.page {
             from = from.max(self.page_ready[ppn.index()]);
@@ -285,64 +274,76 @@ impl Clock {
             let used = &mut self.block_used[block.index()];
             *used = sensed.max(*used);
         }
-        sensed
+        passed(after, cause, sensed)
     }
 
     #[inline]
-    fn over_channel(&mut self, plane: PlaneId, after: Nanos) -> Nanos {
+    fn over_channel(&mut self, plane: PlaneId, cause: Cause, after: When) -> When {
         if self.transfer == 0 {
             return after;
         }
         let channel = &mut self.channels[self.channel_of_plane[plane.index()] as usize];
-        let start = channel.book(after, self.transfer);
-        self.busy.bus_wait += start - after;
-        start + self.transfer
+        let start = channel.book(after.time(), self.transfer);
+        self.busy.bus_wait += start - after.time();
+        let done = start + self.transfer;
+        if cause.is_map() { after.until_by_map(done) } else { after.until_by_channel(done) }
     }
 
     /// One page from the controller to the cells, after the pages below it and the block's erase.
     #[inline]
-    pub fn program_page(&mut self, plane: PlaneId, ppn: Ppn, block: BlockId, after: When) -> When {
+    pub fn program_page(
+        &mut self,
+        (plane, block, ppn): (PlaneId, BlockId, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> When {
         self.busy.program += self.program;
         self.busy.transfer += self.transfer;
         if self.serial {
-            return self.serve(self.program + self.transfer);
+            return self.serve_for(cause, self.program + self.transfer, self.transfer);
         }
-        let loaded = self.over_channel(plane, after.time());
+        let loaded = self.over_channel(plane, cause, after);
         let length = self.program;
-        let from = loaded.max(self.block_written[block.index()]);
+        let from = loaded.time().max(self.block_written[block.index()]);
         let done = self.cell(plane).book(from, length) + length;
         self.page_ready[ppn.index()] = done;
         self.block_written[block.index()] = done;
         let used = &mut self.block_used[block.index()];
         *used = done.max(*used);
-        When::at(done)
+        passed(loaded, cause, done)
     }
 
     /// One block erased, after everything that touched it.
     #[inline]
-    pub fn erase_block(&mut self, plane: PlaneId, block: BlockId, after: When) -> When {
+    pub fn erase_block(
+        &mut self,
+        plane: PlaneId,
+        block: BlockId,
+        cause: Cause,
+        after: When,
+    ) -> When {
         self.busy.erase += self.erase;
         if self.serial {
-            return self.serve(self.erase);
+            return self.serve_for(cause, self.erase, 0);
         }
         let length = self.erase;
         let from = after.time().max(self.block_used[block.index()]);
         let done = self.cell(plane).book(from, length) + length;
         self.block_written[block.index()] = done;
         self.block_used[block.index()] = done;
-        When::at(done)
+        passed(after, cause, done)
     }
 
     /// One out-of-band area read in normal operation.
-    pub fn read_oob(&mut self, at: Place, after: When) -> When {
+    pub fn read_oob(&mut self, at: Place, cause: Cause, after: When) -> When {
         if self.oob_read == 0 {
             return after;
         }
         self.busy.read += self.oob_read;
         if self.serial {
-            return self.serve(self.oob_read);
+            return self.serve_for(cause, self.oob_read, 0);
         }
-        When::at(self.sense(at, after, self.oob_read))
+        self.sense(at, cause, after, self.oob_read)
     }
 
     /// One page marked as superseded in its out-of-band area. Nothing waits for the mark, but the
@@ -389,122 +390,4 @@ impl Clock {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_later_booking_leaves_a_gap_that_an_earlier_token_fills() {
-        let mut die = Resource::default();
-        assert_eq!(die.book(100, 10), 100);
-        assert_eq!(die.book(0, 40), 0, "the gap before 100 is used");
-        assert_eq!(die.book(0, 70), 110, "what does not fit goes to the end");
-        assert_eq!(die.book(0, 60), 40, "the rest of the gap is exactly 60 long");
-        assert_eq!(die.book(0, 1), 180);
-    }
-
-    #[test]
-    fn bookings_never_overlap() {
-        let mut rng = crate::rng::Rng::new(3, crate::rng::Purpose::Workload);
-        let mut die = Resource::default();
-        let mut spans: Vec<(Nanos, Nanos)> = Vec::new();
-        for round in 0..2_000u64 {
-            let after = round * 5 + u64::from(rng.below(200));
-            let length = 1 + u64::from(rng.below(20));
-            let start = die.book(after, length);
-            assert!(start >= after);
-            spans.push((start, start + length));
-        }
-        spans.sort_unstable();
-        assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0), "two operations at once");
-    }
-
-    /// A closed loop of random two-step requests (map read, then data read), one number per read:
-    /// the plane.
-    fn two_steps(count: usize, planes: u32) -> Vec<[u32; 2]> {
-        let mut rng = crate::rng::Rng::new(17, crate::rng::Purpose::Workload);
-        (0..count).map(|_| [rng.below(planes), rng.below(planes)]).collect()
-    }
-
-    fn device() -> (Clock, Geometry) {
-        let mut config = crate::config::Config::default();
-        let pairs = [
-            ("device.channels", "4"),
-            ("device.dies", "4"),
-            ("timing.profile", "parallel"),
-            ("timing.read", "50us"),
-            ("timing.page_transfer", "10us"),
-        ];
-        for (key, value) in pairs {
-            config.set(key, value).expect("legal settings");
-        }
-        let geometry = Geometry::new(&config.device);
-        (Clock::new(&config.timing, &geometry), geometry)
-    }
-
-    /// Requests per second of the booking clock.
-    fn booked(requests: &[[u32; 2]], depth: usize) -> f64 {
-        let (mut clock, _) = device();
-        let mut outstanding = std::collections::BinaryHeap::new();
-        let mut last = 0;
-        for request in requests {
-            let mut now = 0;
-            if outstanding.len() == depth {
-                let std::cmp::Reverse(done) = outstanding.pop().expect("a full queue");
-                now = done;
-            }
-            let map = clock.read_page(Place::plane(PlaneId(request[0])), When::at(now));
-            let data = clock.read_page(Place::plane(PlaneId(request[1])), map);
-            outstanding.push(std::cmp::Reverse(data.time()));
-            last = last.max(data.time());
-        }
-        requests.len() as f64 / last as f64 * 1e9
-    }
-
-    /// The same, event by event: every resource serves its queue in the order of arrival.
-    fn event_driven(requests: &[[u32; 2]], depth: usize) -> f64 {
-        use std::cmp::Reverse;
-        let (_, geometry) = device();
-        let dies = geometry.dies() as usize;
-        let mut free_from = vec![0u64; dies + geometry.channels as usize];
-        // Time, order, request, stage: 0 and 2 want a die, 1 and 3 a channel, 4 is the end.
-        let mut events = std::collections::BinaryHeap::new();
-        let mut order = 0u64;
-        let mut next = depth.min(requests.len());
-        for request in 0..next {
-            events.push(Reverse((0u64, order, request, 0usize)));
-            order += 1;
-        }
-        let mut last = 0;
-        while let Some(Reverse((time, _, request, stage))) = events.pop() {
-            order += 1;
-            if stage == 4 {
-                last = last.max(time);
-                if next < requests.len() {
-                    events.push(Reverse((time, order, next, 0)));
-                    next += 1;
-                }
-                continue;
-            }
-            let die = requests[request][stage / 2] as usize;
-            let (resource, length) = match stage % 2 {
-                0 => (die, 50_000),
-                _ => (dies + geometry.channel_of(PlaneId(die as u32)) as usize, 10_000),
-            };
-            let start = free_from[resource].max(time);
-            free_from[resource] = start + length;
-            events.push(Reverse((start + length, order, request, stage + 1)));
-        }
-        requests.len() as f64 / last as f64 * 1e9
-    }
-
-    #[test]
-    fn booking_in_call_order_stays_within_seven_percent_of_an_event_driven_device() {
-        let requests = two_steps(40_000, 16);
-        for depth in [1, 16, 64] {
-            let (ours, reference) = (booked(&requests, depth), event_driven(&requests, depth));
-            let error = ours / reference - 1.0;
-            println!("depth {depth}: {ours:.0} against {reference:.0} a second ({error:+.3})");
-            assert!(error.abs() < 0.07, "depth {depth}: {ours} against {reference} a second");
-        }
-    }
-}
+mod tests;

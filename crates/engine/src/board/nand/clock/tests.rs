@@ -1,0 +1,151 @@
+//! The booking clock against an event-driven device.
+
+use super::*;
+
+/// A closed loop of random two-step requests (map read, then data read), one number per read:
+/// the plane.
+fn two_steps(count: usize, planes: u32) -> Vec<[u32; 2]> {
+    let mut rng = crate::rng::Rng::new(17, crate::rng::Purpose::Workload);
+    (0..count).map(|_| [rng.below(planes), rng.below(planes)]).collect()
+}
+
+fn device() -> (Clock, Geometry) {
+    let mut config = crate::config::Config::default();
+    let pairs = [
+        ("device.channels", "4"),
+        ("device.dies", "4"),
+        ("timing.profile", "parallel"),
+        ("timing.read", "50us"),
+        ("timing.page_transfer", "10us"),
+    ];
+    for (key, value) in pairs {
+        config.set(key, value).expect("legal settings");
+    }
+    let geometry = Geometry::new(&config.device);
+    (Clock::new(&config.timing, &geometry), geometry)
+}
+
+/// Requests per second of the booking clock.
+fn booked(requests: &[[u32; 2]], depth: usize) -> f64 {
+    let (mut clock, _) = device();
+    let mut outstanding = std::collections::BinaryHeap::new();
+    let mut last = 0;
+    for request in requests {
+        let mut now = 0;
+        if outstanding.len() == depth {
+            let std::cmp::Reverse(done) = outstanding.pop().expect("a full queue");
+            now = done;
+        }
+        let map =
+            clock.read_page(Place::plane(PlaneId(request[0])), Cause::Translate, When::at(now));
+        let data = clock.read_page(Place::plane(PlaneId(request[1])), Cause::Host, map);
+        outstanding.push(std::cmp::Reverse(data.time()));
+        last = last.max(data.time());
+    }
+    requests.len() as f64 / last as f64 * 1e9
+}
+
+/// The same, event by event: every resource serves its queue in the order of arrival.
+fn event_driven(requests: &[[u32; 2]], depth: usize) -> f64 {
+    use std::cmp::Reverse;
+    let (_, geometry) = device();
+    let dies = geometry.dies() as usize;
+    let mut free_from = vec![0u64; dies + geometry.channels as usize];
+    // Time, order, request, stage: 0 and 2 want a die, 1 and 3 a channel, 4 is the end.
+    let mut events = std::collections::BinaryHeap::new();
+    let mut order = 0u64;
+    let mut next = depth.min(requests.len());
+    for request in 0..next {
+        events.push(Reverse((0u64, order, request, 0usize)));
+        order += 1;
+    }
+    let mut last = 0;
+    while let Some(Reverse((time, _, request, stage))) = events.pop() {
+        order += 1;
+        if stage == 4 {
+            last = last.max(time);
+            if next < requests.len() {
+                events.push(Reverse((time, order, next, 0)));
+                next += 1;
+            }
+            continue;
+        }
+        let die = requests[request][stage / 2] as usize;
+        let (resource, length) = match stage % 2 {
+            0 => (die, 50_000),
+            _ => (dies + geometry.channel_of(PlaneId(die as u32)) as usize, 10_000),
+        };
+        let start = free_from[resource].max(time);
+        free_from[resource] = start + length;
+        events.push(Reverse((start + length, order, request, stage + 1)));
+    }
+    requests.len() as f64 / last as f64 * 1e9
+}
+
+#[test]
+fn booking_in_call_order_stays_within_seven_percent_of_an_event_driven_device() {
+    let requests = two_steps(40_000, 16);
+    for depth in [1, 16, 64] {
+        let (ours, reference) = (booked(&requests, depth), event_driven(&requests, depth));
+        let error = ours / reference - 1.0;
+        println!("depth {depth}: {ours:.0} against {reference:.0} a second ({error:+.3})");
+        assert!(error.abs() < 0.07, "depth {depth}: {ours} against {reference} a second");
+    }
+}
+
+/// A tiny device under any of the two profiles, reads 50 us, transfers 10 us.
+fn clock(pairs: &[(&str, &str)]) -> Clock {
+    let mut config = crate::config::Config::default();
+    let common = [
+        ("timing.read", "50us"),
+        ("timing.program", "300us"),
+        ("timing.page_transfer", "10us"),
+        ("timing.controller_page", "4us"),
+    ];
+    for (key, value) in common.iter().chain(pairs) {
+        config.set(key, value).expect("legal settings");
+    }
+    Clock::new(&config.timing, &Geometry::new(&config.device))
+}
+
+/// A map read, then a write whose program waits for the die: every part of the path has its length
+/// and the parts sum to the whole, in both profiles.
+#[test]
+fn the_path_of_a_request_is_split_exactly() {
+    for profile in ["serial", "parallel"] {
+        let mut clock = clock(&[("timing.profile", profile)]);
+        let start = clock.admit(1_000);
+        let ready = clock.host_page(start);
+        let map = clock.read_page(Place::plane(PlaneId(0)), Cause::Translate, ready);
+        let done = clock.program_page((PlaneId(0), BlockId(0), Ppn(0)), Cause::Host, map);
+        let split = clock.split(1_000, done);
+        let expected =
+            PathSplit { controller: 4_000, map: 60_000, channel: 10_000, flash: 300_000 };
+        assert_eq!(split, expected, "{profile}");
+        assert_eq!(clock.completion(done), 375_000, "{profile}");
+    }
+}
+
+/// Two pages at once on one die: the second waits 10 us for the channel and 290 us for the die.
+#[test]
+fn waiting_counts_where_it_happens() {
+    let mut clock = clock(&[("timing.profile", "parallel"), ("timing.controller_page", "0us")]);
+    let start = clock.admit(0);
+    let first = clock.program_page((PlaneId(0), BlockId(0), Ppn(0)), Cause::Host, start);
+    let second = clock.program_page((PlaneId(0), BlockId(1), Ppn(64)), Cause::Host, start);
+    let expected = PathSplit { controller: 0, map: 0, channel: 20_000, flash: 590_000 };
+    assert_eq!(clock.split(0, first.join(second)), expected);
+}
+
+/// What was spent before the last admission is none of the present request's.
+#[test]
+fn the_serial_split_begins_at_the_admission() {
+    let mut clock = clock(&[]);
+    let start = clock.admit(0);
+    let _ = clock.read_page(Place::plane(PlaneId(0)), Cause::Translate, start);
+    let start = clock.admit(500);
+    let before = clock.completion(start);
+    let done = clock.read_page(Place::plane(PlaneId(0)), Cause::Host, start);
+    let expected = PathSplit { controller: 0, map: 0, channel: 10_000, flash: 50_000 };
+    assert_eq!(clock.split(before, done), expected);
+}
