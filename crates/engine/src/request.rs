@@ -55,6 +55,42 @@ pub struct RequestShape {
     pub index: u32,
 }
 
+/// What the time from a request's arrival to its completion was spent on, in nanoseconds, along the
+/// path that decided when it was done. The stages sum to [`Completion::system`] exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// In the driver's queue: from arrival to admission by the device.
+    pub driver_queue: Nanos,
+    /// On the link to the host, with waiting for it.
+    pub host_link: Nanos,
+    /// In the controller, with waiting for it.
+    pub controller: Nanos,
+    /// In the write buffer.
+    pub buffer: Nanos,
+    /// In operations on the map, with all their waits.
+    pub map: Nanos,
+    /// In the flash: cells at work, and waiting for them.
+    pub flash: Nanos,
+    /// On the channels, with waiting for them.
+    pub channel: Nanos,
+}
+
+impl Stages {
+    /// How many stages there are.
+    pub const COUNT: usize = 7;
+
+    /// Every stage, in the order in which a request goes through them.
+    pub fn all(&self) -> [Nanos; Stages::COUNT] {
+        let Stages { driver_queue, host_link, controller, buffer, map, flash, channel } = *self;
+        [driver_queue, host_link, controller, buffer, map, flash, channel]
+    }
+
+    /// Sum of all, ns.
+    pub fn total(&self) -> Nanos {
+        self.all().iter().sum()
+    }
+}
+
 /// When a request went through the device, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
@@ -64,6 +100,8 @@ pub struct Completion {
     pub admitted: Nanos,
     /// When its last page was done.
     pub completed: Nanos,
+    /// What the time was spent on.
+    pub stages: Stages,
 }
 
 impl Completion {

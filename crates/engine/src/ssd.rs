@@ -12,7 +12,7 @@ use crate::board::when::When;
 use crate::config::{Config, GcMode, PartialWrite, SettingError, TimingProfile};
 pub use crate::device::{Device, DeviceError};
 use crate::meter::Cause;
-use crate::request::{Completion, Op, PageIo, Request, RequestShape};
+use crate::request::{Completion, Op, PageIo, Request, RequestShape, Stages};
 use crate::schemes::{Location, Room, Scheme};
 use crate::units::{Lpn, Nanos, Tag, zeroed};
 
@@ -316,11 +316,22 @@ impl<S: Scheme> Device for Ssd<S> {
         // it really began.
         let serial = self.board.nand().clock().is_serial();
         let admitted = if serial { clock_before } else { admitted };
+        let split = self.board.nand().clock().split(clock_before, done);
         let completion = Completion {
             arrival: request.arrival,
             admitted: admitted - self.epoch,
             completed: completed - self.epoch,
+            stages: Stages {
+                driver_queue: admitted - arrival,
+                host_link: 0,
+                controller: split.controller,
+                buffer: 0,
+                map: split.map,
+                flash: split.flash,
+                channel: split.channel,
+            },
         };
+        debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
         self.outstanding.push(Reverse(completed));
         self.last_completion = self.last_completion.max(completed);
         if self.board.meter_mut().complete(request.op, &completion) {

@@ -83,7 +83,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
             write: latency(meter.latency().write()),
         },
         service_time_ns: service_time(device),
-        stages_ns: stages(device),
+        stages_ns: stages(meter),
         iops: per_second(meter.host().completed as f64),
         bandwidth_bytes_per_s: per_second((host.bytes_read + host.bytes_written) as f64),
         simulated_s: seconds,
@@ -259,23 +259,14 @@ fn service_time(device: &dyn Device) -> ServiceTime {
     }
 }
 
-/// Means over all requests; collection and merges are spread over the requests like any other
-/// work. Stages that no part models yet take no time.
-fn stages(device: &dyn Device) -> Stages {
-    let meter = device.board().meter();
-    let busy = device.board().nand().clock().service_time();
-    let queue = &meter.latency().all()[2];
-    let mean = |total: u128, count: u64| {
-        if count == 0 { 0.0 } else { total as f64 / count as f64 }
-    };
-    let requests = meter.host().completed;
-    Stages {
-        driver_queue: mean(queue.sum(), queue.count()),
-        controller: mean(u128::from(busy.controller), requests),
-        flash: mean(u128::from(busy.read + busy.program + busy.erase), requests),
-        channel: mean(u128::from(busy.transfer), requests),
-        ..Stages::default()
-    }
+/// Means over reads and writes: they sum to the mean system response time.
+fn stages(meter: &Meter) -> Stages {
+    let counted = meter.latency();
+    let requests = counted.read()[0].count() + counted.write()[0].count();
+    let means =
+        counted.stages().map(|sum| if requests == 0 { 0.0 } else { sum as f64 / requests as f64 });
+    let [driver_queue, host_link, controller, buffer, map, flash, channel] = means;
+    Stages { driver_queue, host_link, controller, buffer, map, flash, channel }
 }
 
 fn energy(device: &dyn Device) -> Energy {
@@ -459,6 +450,10 @@ mod tests {
             assert!((run.wear.erase_mean - mean).abs() < 1e-9, "{name}");
             let counted: u64 = run.series.iter().map(|window| window.requests).sum();
             assert_eq!(counted, run.host.read_requests + run.host.write_requests, "{name}");
+            let stages = serde_json::to_value(run.stages_ns).unwrap();
+            let stages: f64 = stages.as_object().unwrap().values().filter_map(Value::as_f64).sum();
+            let response = run.latency_ns.all.system.mean;
+            assert!((stages - response).abs() < 1e-9 * response, "{name}: {stages}, {response}");
             let energy = run.energy_uj.flash;
             let total = energy.read + energy.program + energy.erase;
             assert!((run.energy_uj.total - total).abs() < 1e-6 * total, "{name}");

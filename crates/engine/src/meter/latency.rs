@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::request::{Completion, Op};
+use crate::request::{Completion, Op, Stages};
 use crate::units::Nanos;
 
 /// Longest time that a histogram tells apart: 11 days, in ns. Longer ones count as this.
@@ -102,12 +102,13 @@ impl LatencyStatistics {
 pub struct LatencyMeter {
     read: [LatencyStatistics; 3],
     write: [LatencyStatistics; 3],
+    stages: [u128; Stages::COUNT],
 }
 
 impl LatencyMeter {
     pub(super) fn new() -> Self {
         let three = || std::array::from_fn(|_| LatencyStatistics::new());
-        LatencyMeter { read: three(), write: three() }
+        LatencyMeter { read: three(), write: three(), stages: [0; Stages::COUNT] }
     }
 
     #[inline]
@@ -122,10 +123,19 @@ impl LatencyMeter {
         system.record(completion.system());
         device.record(completion.device());
         queue.record(completion.queue());
+        for (sum, time) in self.stages.iter_mut().zip(completion.stages.all()) {
+            *sum += u128::from(time);
+        }
     }
 
     pub(super) fn reset(&mut self) {
         self.read.iter_mut().chain(&mut self.write).for_each(LatencyStatistics::reset);
+        self.stages.fill(0);
+    }
+
+    /// Sum of each stage over reads and writes, ns, in the order of [`Stages::all`].
+    pub fn stages(&self) -> &[u128; Stages::COUNT] {
+        &self.stages
     }
 
     /// Of reads: system, device, queue.

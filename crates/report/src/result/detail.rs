@@ -188,7 +188,7 @@ pub struct ServiceTime {
     pub search: u64,
 }
 
-/// Mean time per request in each stage, in nanoseconds.
+/// Mean time per read or write in each stage, in nanoseconds; sums to the mean system response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stages {
