@@ -191,6 +191,16 @@ pub struct MeetingArguments {
     pub quiet: bool,
 }
 
+/// What is written down about single requests.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Single requests")]
+pub struct RecordingArguments {
+    /// A row per request, to a new file that ends in .csv or .parquet (compare: a file per scheme,
+    /// FILE-SCHEME.csv)
+    #[arg(long, value_name = "FILE")]
+    pub requests_out: Option<PathBuf>,
+}
+
 /// `ftlab run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
@@ -200,6 +210,9 @@ pub struct RunArguments {
     /// Write the result to this new file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// What is written down about single requests.
+    #[command(flatten)]
+    pub recording: RecordingArguments,
     /// What every run takes.
     #[command(flatten)]
     pub simulation: SimulationArguments,
@@ -217,6 +230,9 @@ pub struct CompareArguments {
     /// Schemes that run side by side (default: as many as cores and memory allow)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
+    /// What is written down about single requests.
+    #[command(flatten)]
+    pub recording: RecordingArguments,
     /// What every run takes.
     #[command(flatten)]
     pub simulation: SimulationArguments,

@@ -3,6 +3,7 @@
 //! Parallelism is across runs, never within one, so that results do not depend on it.
 
 use std::num::NonZero;
+use std::path::Path;
 
 use ftlab_report::result::RunResult;
 use ftlab_report::writers::Document;
@@ -17,18 +18,20 @@ use crate::output::{ResultFolder, written};
 use crate::plan::{Plan, SchemePlan, plan};
 use crate::print;
 use crate::progress::{Progress, watch_for_interruption};
+use crate::recording::{RequestsFile, path_for_scheme};
 
 /// Plans, runs, writes, prints.
 pub fn compare(typed: &CompareArguments) -> Outcome<()> {
     let folder = ResultFolder::claim(&typed.out)?;
     let (plan, workload) = plan(&typed.schemes, &typed.simulation)?;
+    let mut requests = requests_files(&plan, typed.recording.requests_out.as_deref())?;
     watch_for_interruption()?;
     let progress = Progress::new(typed.simulation.meeting.quiet);
     let results = if plan.workload.is_standard_input() {
-        vec![execute(&plan, &plan.runs[0], &workload, &progress)]
+        vec![execute(&plan, &plan.runs[0], &workload, &progress, requests[0].as_mut())]
     } else {
         drop(workload);
-        side_by_side(&plan, typed.jobs, &progress)?
+        side_by_side(&plan, typed.jobs, &progress, &mut requests)?
     };
     drop(progress);
     let runs = all_or_none(results)?;
@@ -36,28 +39,40 @@ pub fn compare(typed: &CompareArguments) -> Outcome<()> {
     let device = &plan.runs[0].chosen.config.device.name;
     let title = format!("{} on {device}", names.join(", "));
     let text = written("text", &Document { title: &title, runs: &runs, comparison: true })?;
+    let mut written = format!("{}/results.json, results.csv, report.html", typed.out.display());
+    for file in requests.into_iter().flatten() {
+        written.push_str(&format!(", {}", file.publish()?.display()));
+    }
     folder.publish(&title, &runs)?;
     print::bytes(&text)?;
-    let out = typed.out.display();
-    print::text(&format!("\nWritten: {out}/results.json, results.csv, report.html"))
+    print::text(&format!("\nWritten: {written}"))
+}
+
+/// A file of requests per scheme, or none for any.
+fn requests_files(plan: &Plan, path: Option<&Path>) -> Outcome<Vec<Option<RequestsFile>>> {
+    let one = |run: &SchemePlan| {
+        path.map(|path| RequestsFile::claim(&path_for_scheme(path, &run.chosen.name))).transpose()
+    };
+    plan.runs.iter().map(one).collect()
 }
 
 fn side_by_side(
     plan: &Plan,
     jobs: Option<u16>,
     progress: &Progress,
+    requests: &mut [Option<RequestsFile>],
 ) -> Outcome<Vec<Outcome<RunResult>>> {
     let jobs = jobs.map_or_else(|| default_jobs(plan), usize::from);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs)
         .build()
         .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
-    let one = |run: &SchemePlan| {
+    let one = |(run, requests): (&SchemePlan, &mut Option<RequestsFile>)| {
         // Every run reads the workload for itself, from its start.
         let workload: Workload = plan.workload.open(plan.layout.capacity_bytes)?;
-        execute(plan, run, &workload, progress)
+        execute(plan, run, &workload, progress, requests.as_mut())
     };
-    Ok(pool.install(|| plan.runs.par_iter().map(one).collect()))
+    Ok(pool.install(|| plan.runs.par_iter().zip(requests).map(one).collect()))
 }
 
 /// As many runs as cores, fewer when their devices might not fit the memory together.

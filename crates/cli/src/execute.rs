@@ -6,6 +6,7 @@ use ftlab_engine::request::{Op, Request};
 use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::Nanos;
 use ftlab_report::derive::{RunFacts, derive};
+use ftlab_report::records::Recorder;
 use ftlab_report::result::{RunResult, Workload as WorkloadFacts};
 use ftlab_trace::{Description, Workload};
 
@@ -15,6 +16,7 @@ use crate::memory::peak_rss_bytes;
 use crate::plan::{Plan, SchemePlan};
 use crate::precondition::Filler;
 use crate::progress::{Bar, Progress};
+use crate::recording::RequestsFile;
 use crate::stream::RequestStream;
 use crate::warnings;
 
@@ -31,6 +33,7 @@ pub fn execute(
     run: &SchemePlan,
     workload: &Workload,
     progress: &Progress,
+    requests: Option<&mut RequestsFile>,
 ) -> Outcome<RunResult> {
     let name = &run.chosen.name;
     let config = &run.chosen.config;
@@ -49,8 +52,8 @@ pub fn execute(
     drop(bar);
     let bar = progress.bar(name, plan.requests_known);
     let began = Instant::now();
-    let driven =
-        drive(plan, device.as_mut(), &mut stream, &bar).map_err(|failure| failure.of(name))?;
+    let driven = drive(plan, device.as_mut(), &mut stream, &bar, requests)
+        .map_err(|failure| failure.of(name))?;
     let wall_seconds = began.elapsed().as_secs_f64();
     device
         .audit()
@@ -82,10 +85,12 @@ fn drive(
     device: &mut dyn Device,
     stream: &mut RequestStream,
     bar: &Bar,
+    requests: Option<&mut RequestsFile>,
 ) -> Outcome<Driven> {
     let page_bytes = plan.layout.page_bytes;
     let records_before = stream.records_taken();
     let mut touched = PageBits::new(plan.layout.capacity_bytes / page_bytes);
+    let mut recording = requests.map(|file| (Recorder::new(device), file));
     let mut origin = None;
     let (mut now, mut last_completion): (Nanos, Nanos) = (0, 0);
     let mut measured = 0u64;
@@ -100,6 +105,9 @@ fn drive(
         let request = Request { arrival: now, ..request };
         let completion = device.submit(&request).map_err(device_failure)?;
         last_completion = last_completion.max(completion.completed);
+        if let Some((recorder, file)) = &mut recording {
+            file.take(&recorder.row(device, &request, &completion))?;
+        }
         if matches!(request.op, Op::Read | Op::Write) {
             for page in pages(&request, page_bytes) {
                 touched.insert(page);

@@ -14,6 +14,7 @@ mod precondition;
 mod print;
 mod progress;
 mod ram;
+mod recording;
 mod run;
 mod selection;
 mod settings_file;

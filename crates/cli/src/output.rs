@@ -1,6 +1,6 @@
 //! Result files: nothing is overwritten, and nothing unfinished is left behind.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -121,19 +121,39 @@ impl ResultFile {
 
     /// Writes the bytes and gives the file its name.
     pub fn publish(mut self, bytes: &[u8]) -> Outcome<()> {
-        let shown = self.final_path.display().to_string();
-        let cannot =
-            |error: std::io::Error| Failure::Run(format!("{shown} cannot be written ({error})"));
-        self.file.write_all(bytes).and_then(|()| self.file.flush()).map_err(cannot)?;
+        let written = self.file.write_all(bytes).and_then(|()| self.file.flush());
+        written.map_err(|error| self.cannot(&error))?;
+        self.persist()
+    }
+
+    /// The file itself, for what writes piece by piece.
+    pub fn handle(&self) -> Outcome<File> {
+        self.file.as_file().try_clone().map_err(|error| self.cannot(&error))
+    }
+
+    /// Gives the file its name.
+    pub fn persist(self) -> Outcome<()> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = fs::Permissions::from_mode(0o644);
-            self.file.as_file().set_permissions(mode).map_err(cannot)?;
+            self.file.as_file().set_permissions(mode).map_err(|error| self.cannot(&error))?;
         }
-        self.file.persist_noclobber(&self.final_path).map_err(|error| cannot(error.error))?;
+        let shown = self.final_path.display().to_string();
+        self.file
+            .persist_noclobber(&self.final_path)
+            .map_err(|error| cannot_write(&shown, &error.error))?;
         Ok(())
     }
+
+    /// The failure of a write to this file.
+    pub fn cannot(&self, error: &std::io::Error) -> Failure {
+        cannot_write(&self.final_path.display().to_string(), error)
+    }
+}
+
+fn cannot_write(shown: &str, error: &std::io::Error) -> Failure {
+    Failure::Run(format!("{shown} cannot be written ({error})"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `ftlab run`: one scheme, its table, and its JSON if wanted.
+//! `ftlab run`: one scheme, its table, and its JSON and a row per request if wanted.
 
 use ftlab_report::writers::Document;
 
@@ -9,6 +9,7 @@ use crate::output::{ResultFile, written};
 use crate::plan::plan;
 use crate::print;
 use crate::progress::{Progress, watch_for_interruption};
+use crate::recording::RequestsFile;
 
 /// Plans, runs and writes.
 pub fn run(typed: &RunArguments) -> Outcome<()> {
@@ -17,12 +18,17 @@ pub fn run(typed: &RunArguments) -> Outcome<()> {
         return Err(Failure::usage("--scheme takes one scheme; `ftlab compare` takes several"));
     };
     let file = typed.json.as_deref().map(ResultFile::claim).transpose()?;
+    let requests_out = typed.recording.requests_out.as_deref();
+    let mut requests = requests_out.map(RequestsFile::claim).transpose()?;
     watch_for_interruption()?;
     let progress = Progress::new(typed.simulation.meeting.quiet);
-    let result = execute(&plan, one, &workload, &progress)?;
+    let result = execute(&plan, one, &workload, &progress, requests.as_mut())?;
     let title = format!("{} on {}", result.scheme, result.device);
     let document =
         Document { title: &title, runs: std::slice::from_ref(&result), comparison: false };
+    if let Some(requests) = requests {
+        requests.publish()?;
+    }
     if let Some(file) = file {
         file.publish(&written("json", &document)?)?;
     }

@@ -4,11 +4,13 @@
 //! numbers of a result file. What the device cannot know (workload, preparation, wall clock) comes
 //! in as [`RunFacts`].
 
+mod energy;
 mod wear;
+
+pub(crate) use energy::total_picojoules;
 
 use std::collections::BTreeMap;
 
-use ftlab_engine::board::energy::{flash_energy, search_energy};
 use ftlab_engine::board::nand::Nand;
 use ftlab_engine::config::{Described, Shown};
 use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Meter, Window as Counted};
@@ -18,10 +20,9 @@ use ftlab_engine::units::{Nanos, SECTOR_BYTES};
 use serde_json::{Map, Value};
 
 use crate::result::{
-    ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Energy, Erases, Flash,
-    FlashEnergy, FlashTime, Host, LatencyParts, LatencySummary, MapCache, Merges, Percentiles,
-    Precondition, RamStructure, RamUse, RunResult, ServiceTime, Stages, SteadyState, WINDOWS_MAX,
-    Wall, Window, Workload,
+    ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime, Host,
+    LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
+    RamUse, RunResult, ServiceTime, Stages, SteadyState, WINDOWS_MAX, Wall, Window, Workload,
 };
 
 /// What is known of a run besides its device.
@@ -87,7 +88,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         iops: per_second(meter.host().completed as f64),
         bandwidth_bytes_per_s: per_second((host.bytes_read + host.bytes_written) as f64),
         simulated_s: seconds,
-        energy_uj: energy(device),
+        energy_uj: energy::energy(device),
         ram_bytes: ram_use(&(facts.row.ram_use)(device.config()), device),
         wear: wear::wear(device, host.bytes_written),
         events: events(meter),
@@ -267,23 +268,6 @@ fn stages(meter: &Meter) -> Stages {
         counted.stages().map(|sum| if requests == 0 { 0.0 } else { sum as f64 / requests as f64 });
     let [driver_queue, host_link, controller, buffer, map, flash, channel] = means;
     Stages { driver_queue, host_link, controller, buffer, map, flash, channel }
-}
-
-fn energy(device: &dyn Device) -> Energy {
-    let meter = device.board().meter();
-    let counts = (meter.total_reads(), meter.total_programs(), meter.total_erases());
-    let busy = device.board().nand().clock().service_time();
-    let picojoules = flash_energy(&device.config().energy, counts, &busy);
-    let microjoules = |picojoules: u128| picojoules as f64 / 1e6;
-    let flash = FlashEnergy {
-        read: microjoules(picojoules.read),
-        program: microjoules(picojoules.program),
-        erase: microjoules(picojoules.erase),
-    };
-    let steps = meter.events(Event::VictimSearchSteps) + meter.events(Event::CacheSearchSteps);
-    let search = search_energy(&device.config().search, steps);
-    let total = microjoules(picojoules.read + picojoules.program + picojoules.erase + search);
-    Energy { flash, search: microjoules(search), total, ..Energy::default() }
 }
 
 fn ram_use(structures: &[StructureUse], device: &dyn Device) -> RamUse {

@@ -1,4 +1,5 @@
-//! Results of runs in, bytes out: text, JSON, CSV and one-file HTML.
+//! Results of runs in, bytes out: text, JSON, CSV and one-file HTML; and a row per request, as CSV
+//! or Parquet.
 //!
 //! This crate shows numbers; it neither measures nor estimates any. What a number is called in a
 //! table, on the page and in the CSV is its path in the JSON.
@@ -8,6 +9,7 @@ pub mod describe;
 pub mod flatten;
 pub mod format;
 pub mod metrics;
+pub mod records;
 pub mod result;
 pub mod writers;
 

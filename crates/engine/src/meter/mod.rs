@@ -2,9 +2,11 @@
 //!
 //! What is a ratio, a percentile or a joule is worked out by the report, from these.
 
+mod counts;
 mod latency;
 mod windows;
 
+pub use counts::Counts;
 pub use latency::{LatencyMeter, LatencyStatistics};
 pub use windows::{Window, Windows};
 
