@@ -89,10 +89,19 @@ fn assert_rows_are_the_result(table: &Table, run: &Value, scheme: &str) {
     let largest = integers(table, "merge_associativity_max").into_iter().max().unwrap();
     assert_eq!(largest, histogram.len().saturating_sub(1) as u64, "{scheme}");
     let latency = &run["latency_ns"]["all"];
-    for (column, part) in [("system_ns", "system"), ("device_ns", "device"), ("queue_ns", "queue")]
+    for (column, part) in
+        [("system_ns", "system"), ("device_ns", "device"), ("driver_queue_ns", "queue")]
     {
         close(mean(table, column), &latency[part]["mean"], &format!("{scheme}: {column}"));
     }
+    let mut stages = vec![0; table["index"].len()];
+    for (stage, expected) in run["stages_ns"].as_object().unwrap() {
+        close(mean(table, &format!("{stage}_ns")), expected, &format!("{scheme}: {stage}"));
+        for (sum, time) in stages.iter_mut().zip(integers(table, &format!("{stage}_ns"))) {
+            *sum += time;
+        }
+    }
+    assert_eq!(stages, integers(table, "system_ns"), "{scheme}: stages sum to the response");
     let energy: f64 = table["energy_uj"].iter().map(|cell| cell.parse::<f64>().unwrap()).sum();
     close(energy, &run["energy_uj"]["total"], &format!("{scheme}: energy"));
     let rows = integers(table, "index");
