@@ -230,7 +230,7 @@ impl<'a> Filler<'a> {
 
     fn write(&mut self, first_sector: u64, sectors: u32) -> Outcome<()> {
         self.now = self.now.max(self.device.next_slot());
-        let request = Request { arrival: self.now, op: Op::Write, first_sector, sectors };
+        let request = Request { arrival: self.now, op: Op::Write, first_sector, sectors, unit: 0 };
         self.device
             .submit(&request)
             .map_err(|error| Failure::Run(format!("during preconditioning: {error}")))?;

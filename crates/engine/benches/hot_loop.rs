@@ -151,6 +151,7 @@ fn submit(device: &mut dyn Device, page: u32) {
         op: Op::Write,
         first_sector: u64::from(page) * SECTORS,
         sectors: SECTORS as u32,
+        unit: 0,
     };
     device.submit(&request).expect("the device works");
 }

@@ -27,6 +27,9 @@ pub struct Request {
     pub first_sector: u64,
     /// Number of sectors, at least 1 (0 for a flush).
     pub sectors: u32,
+    /// Whose it is: what a trace calls ASU, volume, disk or device; 0 where it does not say. A host
+    /// of several streams tells them apart by it.
+    pub unit: u32,
 }
 
 /// One page of a request, as a scheme sees it.

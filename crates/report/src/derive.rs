@@ -390,7 +390,8 @@ mod tests {
                 let first_sector = number * 7 % pages * 4;
                 let op = if number % 5 == 0 { Op::Read } else { Op::Write };
                 let arrival = number * 1_000_000;
-                device.submit(&Request { arrival, op, first_sector, sectors: 4 }).unwrap();
+                let request = Request { arrival, op, first_sector, sectors: 4, unit: 0 };
+                device.submit(&request).unwrap();
             }
             (row, device)
         };

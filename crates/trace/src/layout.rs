@@ -141,6 +141,7 @@ impl AddressMap {
                 op: Op::Flush,
                 first_sector: 0,
                 sectors: 0,
+                unit: record.unit,
             });
         } else {
             let base = self.base(record)?;
@@ -154,6 +155,7 @@ impl AddressMap {
                 op: record.op,
                 first_sector: first.saturating_add(base / SECTOR_BYTES),
                 sectors: u32::try_from(sectors).map_err(|_| too_large(record))?,
+                unit: record.unit,
             };
             match self.mode {
                 AddressMode::Strict => self.map_strict(request, out)?,

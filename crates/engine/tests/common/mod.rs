@@ -63,6 +63,7 @@ pub fn pages(config: &Config, op: Op, first_page: u64, pages: u64) -> Request {
         op,
         first_sector: first_page * sectors_per_page,
         sectors: (pages * sectors_per_page) as u32,
+        unit: 0,
     }
 }
 
@@ -85,7 +86,7 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
                 0..12 => pages(config, Op::Write, page, run),
                 12..17 => pages(config, Op::Read, page, run),
                 17..19 => pages(config, Op::Trim, page, run),
-                _ => Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0 },
+                _ => Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 },
             }
         })
         .collect()
