@@ -68,10 +68,12 @@ pub fn resize(chosen: &mut [Chosen], exported: u64) -> Outcome<()> {
         }
         let wanted = chosen.iter().map(|one| (one.row.minimum_blocks)(&one.config)).max();
         let wanted = wanted.unwrap_or(0);
-        if wanted <= chosen[0].config.device.physical_blocks() {
+        let usable = chosen[0].config.usable_blocks();
+        if wanted <= usable {
             return Ok(());
         }
-        needed = wanted;
+        // Blocks that are bad from the start come on top.
+        needed = wanted + chosen[0].config.device.physical_blocks() - usable;
     }
     Err(Failure::usage(format!(
         "no device of {exported} bytes satisfies the schemes: they need {needed} blocks and more"
@@ -133,6 +135,18 @@ mod tests {
         for one in &chosen {
             assert!((one.row.minimum_blocks)(&one.config) <= blocks[0], "{}", one.name);
             assert_eq!(one.config.device.logical_pages(), 512, "{}", one.name);
+        }
+    }
+
+    #[test]
+    fn bad_blocks_come_on_top_of_what_schemes_need() {
+        let mut config = Config::default();
+        config.set("nand.factory_bad_rate", "0.25").unwrap();
+        let mut chosen = selection::choose("all", &config, &[]).unwrap();
+        resize(&mut chosen, 1 << 20).unwrap();
+        for one in &chosen {
+            assert!((one.row.minimum_blocks)(&one.config) <= one.config.usable_blocks());
+            assert!((one.row.open)(&one.config, 1).is_ok(), "{}", one.name);
         }
     }
 

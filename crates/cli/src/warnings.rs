@@ -41,6 +41,14 @@ pub fn of_run(
     if failures > 0 {
         all.push(format!("{failures} programs and erases failed, as nand.* asks for."));
     }
+    let host = meter.host();
+    if host.failed > 0 {
+        all.push(format!(
+            "{} requests completed with an error: {} of their pages could not be read, as \
+             nand.read_error_rate asks for.",
+            host.failed, host.unreadable_pages
+        ));
+    }
     all
 }
 

@@ -7,6 +7,7 @@
 
 use std::fmt;
 
+use crate::board::nand::factory;
 use crate::schemes;
 
 mod groups;
@@ -303,6 +304,7 @@ impl Config {
                 u32::MAX - 2
             )));
         }
+        self.check_factory_bad()?;
         if device.logical_pages() == 0 {
             return Err(SettingError::Conflict(
                 "the device exports no page: it has too few blocks".to_string(),
@@ -313,6 +315,59 @@ impl Config {
                 "device.logical_bytes asks for {} pages of {pages} physical ones; some must be \
                  left over",
                 device.logical_pages()
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Config {
+    /// Blocks of the whole device that can be counted on: as many in every plane as the plane with
+    /// most factory-bad blocks has good ones.
+    pub fn usable_blocks(&self) -> u64 {
+        let (_, most) = factory::count(self);
+        self.device.plane_count() * u64::from(self.device.blocks_per_plane).saturating_sub(most)
+    }
+
+    /// Factory-bad blocks of the device.
+    pub fn factory_bad_blocks(&self) -> u64 {
+        factory::count(self).0
+    }
+
+    /// Says that a scheme needs more blocks than can be counted on.
+    #[cold]
+    pub(crate) fn too_few_blocks(&self, scheme: &str, minimum: u64) -> SettingError {
+        let blocks = self.device.physical_blocks();
+        let bad = match self.factory_bad_blocks() {
+            0 => String::new(),
+            bad => format!(
+                ", {bad} of them bad from the start (with as many in every plane as in the worst, \
+                 {} can be used)",
+                self.usable_blocks()
+            ),
+        };
+        SettingError::Conflict(format!(
+            "{scheme} needs at least {minimum} blocks for {} logical pages, the device has \
+             {blocks}{bad}: raise device.over_provisioning or device.blocks_per_plane",
+            self.device.logical_pages()
+        ))
+    }
+
+    fn check_factory_bad(&self) -> Result<(), SettingError> {
+        let blocks = self.device.physical_blocks();
+        let named = NandSettings::named_bad_blocks(&self.nand.factory_bad_blocks);
+        if let Some(&beyond) = named.iter().flatten().find(|&&block| u64::from(block) >= blocks) {
+            return Err(SettingError::Conflict(format!(
+                "nand.factory_bad_blocks names block {beyond}, the device has blocks 0 to {}",
+                blocks - 1
+            )));
+        }
+        let (all, most) = factory::count(self);
+        if most >= u64::from(self.device.blocks_per_plane) {
+            return Err(SettingError::Conflict(format!(
+                "{all} blocks are bad from the start (nand.factory_bad_rate, \
+                 nand.factory_bad_blocks), {most} of them in a plane of {}: none is left there",
+                self.device.blocks_per_plane
             )));
         }
         Ok(())

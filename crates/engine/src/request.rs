@@ -1,5 +1,7 @@
 //! The only input of the simulator, and the only output of a request.
 
+use std::fmt;
+
 use crate::meter::Cause;
 use crate::units::{Lpn, Nanos, Tag};
 
@@ -105,6 +107,24 @@ pub struct Completion {
     pub completed: Nanos,
     /// What the time was spent on.
     pub stages: Stages,
+    /// Pages that could not be read: the request completed, with an error.
+    pub unreadable: Option<Unreadable>,
+}
+
+/// Pages of a request whose data is lost: no retry brought them back. Nothing is returned for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The first of them.
+    pub first: Lpn,
+    /// How many there are, at least 1.
+    pub pages: u32,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unreadable { first, pages } = self;
+        write!(f, "page {first} cannot be read ({pages} of the request)")
+    }
 }
 
 impl Completion {

@@ -12,6 +12,10 @@ pub enum Purpose {
     Fault = 2,
     /// Generated requests in tests and benchmarks.
     Workload = 3,
+    /// Reads that need retries, or fail for good.
+    ReadFault = 4,
+    /// Blocks that are bad from the start.
+    FactoryBad = 5,
 }
 
 /// One stream of random numbers.

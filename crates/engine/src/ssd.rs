@@ -12,7 +12,7 @@ use crate::board::when::When;
 use crate::config::{Config, GcMode, PartialWrite, SettingError, TimingProfile};
 pub use crate::device::{Device, DeviceError};
 use crate::meter::Cause;
-use crate::request::{Completion, Op, PageIo, Request, RequestShape, Stages};
+use crate::request::{Completion, Op, PageIo, Request, RequestShape, Stages, Unreadable};
 use crate::schemes::{Location, Room, Scheme};
 use crate::units::{Lpn, Nanos, Tag, zeroed};
 
@@ -37,6 +37,8 @@ pub struct Ssd<S: Scheme> {
     /// Version written last, per logical page; empty unless reads are verified.
     expected: Vec<u32>,
     verified_reads: u64,
+    /// Pages of the present request that could not be read.
+    unreadable: Option<Unreadable>,
     obey_trims: bool,
     idle_work: bool,
 }
@@ -89,14 +91,8 @@ impl<S: Scheme> Ssd<S> {
         config.check()?;
         S::check(config)?;
         let minimum = S::minimum_blocks(config);
-        let blocks = config.device.physical_blocks();
-        if blocks < minimum {
-            return Err(SettingError::Conflict(format!(
-                "{} needs at least {minimum} blocks for {} logical pages, the device has \
-                 {blocks}: raise device.over_provisioning or device.blocks_per_plane",
-                S::PAPER.name,
-                config.device.logical_pages()
-            )));
+        if config.usable_blocks() < minimum {
+            return Err(config.too_few_blocks(S::PAPER.name, minimum));
         }
         let mut board = Board::new(config, seed, S::payload_pages(config));
         let scheme = S::format(&mut board, config, seed).map_err(|fault| {
@@ -128,6 +124,7 @@ impl<S: Scheme> Ssd<S> {
             live_pages: 0,
             expected: Vec::new(),
             verified_reads: 0,
+            unreadable: None,
             obey_trims: config.io.trim,
             idle_work: config.gc.mode != GcMode::Foreground,
             config: config.clone(),
@@ -219,6 +216,10 @@ impl<S: Scheme> Ssd<S> {
         let (scheme, board) = self.parts();
         let ready = board.nand_mut().clock_mut().host_page(start);
         let (done, found) = scheme.read(board, io, ready)?;
+        if found == Tag::UNREADABLE {
+            self.note_unreadable(io.lpn)?;
+            return Ok(done);
+        }
         if !self.expected.is_empty() {
             self.verified_reads += 1;
             let expected = Tag(self.expected[io.lpn.index()]);
@@ -231,7 +232,9 @@ impl<S: Scheme> Ssd<S> {
 
     #[inline]
     fn write_page(&mut self, mut io: PageIo, start: When) -> Result<When, DeviceError> {
-        self.next_tag = self.next_tag.wrapping_add(1).max(1);
+        // Neither 0 nor the number that stands for what cannot be read.
+        self.next_tag = (self.next_tag + 1) % Tag::UNREADABLE.0;
+        self.next_tag = self.next_tag.max(1);
         io.data = Tag(self.next_tag);
         let (scheme, board) = self.parts();
         let ready = board.nand_mut().clock_mut().host_page(start);
@@ -243,6 +246,37 @@ impl<S: Scheme> Ssd<S> {
             self.expected[io.lpn.index()] = io.data.0;
         }
         Ok(done)
+    }
+
+    /// Counts a page that could not be read. That it really is lost on flash, in the version that
+    /// was written last, is checked where reads are.
+    #[cold]
+    fn note_unreadable(&mut self, lpn: Lpn) -> Result<(), DeviceError> {
+        if !self.expected.is_empty() {
+            let expected = Tag(self.expected[lpn.index()]);
+            let (tag, lost) = self.version_of(lpn);
+            if !lost || (tag != expected && tag != Tag::UNREADABLE) {
+                return Err(DeviceError::WrongData { lpn, expected, found: tag });
+            }
+        }
+        let before = self.unreadable;
+        self.unreadable = Some(Unreadable {
+            first: before.map_or(lpn, |known| known.first),
+            pages: before.map_or(0, |known| known.pages) + 1,
+        });
+        Ok(())
+    }
+
+    /// The version of a page where the scheme locates it, and whether it cannot be read there.
+    fn version_of(&self, lpn: Lpn) -> (Tag, bool) {
+        match self.scheme().locate(&self.board, lpn) {
+            Location::Flash(ppn) => {
+                let state = self.board.nand().state();
+                (state.tag(ppn), state.is_unreadable(ppn))
+            }
+            Location::Ram(tag) => (tag, tag == Tag::UNREADABLE),
+            Location::Nowhere => (Tag(0), false),
+        }
     }
 
     fn trim_page(
@@ -304,6 +338,7 @@ impl<S: Scheme> Device for Ssd<S> {
         };
         self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
         let clock_before = self.board.nand().clock().completion(start).max(admitted);
+        self.unreadable = None;
         let done = match self.serve(request, start) {
             Ok(done) => done,
             Err(error) => {
@@ -330,6 +365,7 @@ impl<S: Scheme> Device for Ssd<S> {
                 flash: split.flash,
                 channel: split.channel,
             },
+            unreadable: self.unreadable,
         };
         debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
         self.outstanding.push(Reverse(completed));
@@ -361,13 +397,10 @@ impl<S: Scheme> Device for Ssd<S> {
         let found = audit(&self.board, scheme, self.live_pages)?;
         for lpn in 0..self.expected.len() {
             let lpn = Lpn(lpn as u32);
-            let tag = match scheme.locate(&self.board, lpn) {
-                Location::Flash(ppn) => self.board.nand().state().tag(ppn),
-                Location::Ram(tag) => tag,
-                Location::Nowhere => Tag(0),
-            };
+            let (tag, lost) = self.version_of(lpn);
             let expected = Tag(self.expected[lpn.index()]);
-            if tag != expected {
+            // Memory and what is written from there do not know which version was lost.
+            if tag != expected && !(lost && tag == Tag::UNREADABLE) {
                 return Err(format!(
                     "page {lpn} is located in version {tag}, but version {expected} was written \
                      last"

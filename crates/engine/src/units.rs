@@ -54,6 +54,12 @@ number!(
     Tag
 );
 
+impl Tag {
+    /// What a read hands over instead of a version when the page cannot be read. No host write gets
+    /// this number.
+    pub const UNREADABLE: Tag = Tag(u32::MAX);
+}
+
 /// Zero means "empty" in every large array, so that untouched parts of a big device never become
 /// resident: numbers are stored plus one.
 #[inline]

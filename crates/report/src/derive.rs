@@ -136,6 +136,8 @@ fn host(meter: &Meter) -> Host {
         write_pages: counts.pages[1],
         bytes_read: counts.sectors[0] * SECTOR_BYTES,
         bytes_written: counts.sectors[1] * SECTOR_BYTES,
+        failed_requests: counts.failed,
+        unreadable_pages: counts.unreadable_pages,
     }
 }
 

@@ -222,6 +222,8 @@ const WEAR: &[Metric] = &[
     cost("wear.erase_max", "most erases", Shown::Always),
     metric("wear.erase_stddev", "deviation", Quantity::Ratio, Better::Lower, Shown::Always),
     cost("wear.retired_blocks", "retired blocks", Shown::WhenUsed),
+    tally("wear.factory_bad_blocks", "bad from the start", Shown::WhenUsed),
+    cost("host.unreadable_pages", "unreadable pages", Shown::WhenUsed),
     metric(
         "wear.projected_bytes_written",
         "host bytes to wear-out",

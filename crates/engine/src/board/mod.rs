@@ -79,11 +79,13 @@ impl Board {
         &mut self.meter
     }
 
-    /// Reads a page; the tag is the version that it holds.
+    /// Reads a page; the tag is the version that it holds, or [`Tag::UNREADABLE`].
     #[inline]
     pub fn read(&mut self, ppn: Ppn, cause: Cause, after: When) -> Result<(When, Tag), Fault> {
         let done = self.nand.read(&mut self.meter, ppn, cause, after)?;
-        Ok((done, self.nand.state().tag(ppn)))
+        let state = self.nand.state();
+        let tag = if state.is_unreadable(ppn) { Tag::UNREADABLE } else { state.tag(ppn) };
+        Ok((done, tag))
     }
 
     /// A read of a host page that was never written: charged as a page read, or free.
@@ -121,7 +123,8 @@ impl Board {
     }
 
     /// Programs a page with host data, reading the superseded page first where a partial write
-    /// needs its other sectors (`io.partial_write = rmw`). The old page stays valid.
+    /// needs its other sectors (`io.partial_write = rmw`). The old page stays valid. If it cannot
+    /// be read, the new page is unreadable as a whole: errors have the size of a page.
     #[inline]
     pub fn program_update(
         &mut self,
@@ -133,14 +136,16 @@ impl Board {
     ) -> Result<When, Fault> {
         let mut start = after;
         let mut sectors = io.sectors;
+        let mut unreadable = io.data == Tag::UNREADABLE;
         if let (true, Some(old)) = (self.rmw, old) {
             let held = self.nand.state().mask(old);
             if held & !io.sectors != 0 {
                 start = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
                 sectors |= held;
+                unreadable |= self.nand.state().is_unreadable(old);
             }
         }
-        let page = PageWrite { logical: io.lpn.0, kind, tag: io.data, sectors };
+        let page = PageWrite { logical: io.lpn.0, kind, tag: io.data, sectors, unreadable };
         self.nand.program(&mut self.meter, new, page, io.cause, start)
     }
 

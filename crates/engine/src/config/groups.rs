@@ -320,5 +320,22 @@ settings! {
         /// Share of erases that fail and retire their block.
         erase_failure_rate: f64 = 0.0,
             legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");
+        /// Share of blocks that are bad from the start: that many, spread evenly over the planes.
+        factory_bad_rate: f64 = 0.0,
+            legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");
+        /// Further blocks that are bad from the start, by number.
+        factory_bad_blocks: String = "none".to_string(),
+            legal("none, or block numbers with commas between them",
+                |v| NandSettings::named_bad_blocks(v).is_some()),
+            source("ftlab");
+        /// Share of page reads that no retry brings back. Host data is lost until it is written
+        /// anew; map pages have a stronger code and are read with the last retry.
+        read_error_rate: f64 = 0.0,
+            legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");
+        /// Share of page reads that need retries: 1 to nand.read_retries, each number as likely.
+        read_retry_rate: f64 = 0.0,
+            legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");
+        /// Retries before a read is given up; each costs and counts as a page read.
+        read_retries: u32 = 4, legal("1..=64", |v| (1..=64).contains(v)), source("ftlab");
     }
 }

@@ -135,6 +135,10 @@ named! {
         ProgramFailures = "program_failures",
         /// Erases that failed.
         EraseFailures = "erase_failures",
+        /// Page reads repeated because the one before failed.
+        ReadRetries = "read_retries",
+        /// Pages of host data that no retry brought back.
+        LostPages = "lost_pages",
     }
 }
 
@@ -162,6 +166,10 @@ pub struct HostCounts {
     pub completed: u64,
     /// Requests that failed or that a power cut interrupted.
     pub interrupted: u64,
+    /// Requests that completed with an error: a page could not be read.
+    pub failed: u64,
+    /// Host pages that could not be read, each time they were asked for.
+    pub unreadable_pages: u64,
     /// Pages by operation: read, write, trim.
     pub pages: [u64; 3],
     /// Sectors by operation: read, write, trim.
@@ -349,6 +357,9 @@ impl Meter {
     #[inline]
     pub(crate) fn complete(&mut self, op: Op, completion: &Completion) -> bool {
         self.host.completed += 1;
+        if let Some(unreadable) = completion.unreadable {
+            self.unreadable(unreadable.pages);
+        }
         self.latency.record(op, completion);
         let written = self.host.pages[Op::Write as usize];
         let overhead = (written, self.overhead_programs, self.total_erases);
@@ -358,6 +369,12 @@ impl Meter {
     #[cold]
     pub(crate) fn sample_free_blocks(&mut self, free_blocks: u32) {
         self.windows.sample_free_blocks(free_blocks);
+    }
+
+    #[cold]
+    pub(crate) fn unreadable(&mut self, pages: u32) {
+        self.host.failed += 1;
+        self.host.unreadable_pages += u64::from(pages);
     }
 
     pub(crate) fn interrupt(&mut self) {

@@ -38,10 +38,11 @@ impl BlockSupply {
     pub fn new(board: &Board, config: &Config) -> Self {
         let geometry = board.geometry();
         let pool = |plane| FreePool::untouched(board.nand(), PlaneId(plane), config.alloc.policy);
+        let pools: Vec<FreePool> = (0..geometry.planes()).map(pool).collect();
         BlockSupply {
-            pools: (0..geometry.planes()).map(pool).collect(),
+            free: pools.iter().map(FreePool::len).sum(),
+            pools,
             ready: vec![When::START; geometry.planes() as usize],
-            free: geometry.blocks(),
             turn: 0,
         }
     }
@@ -84,12 +85,13 @@ impl BlockSupply {
 
     #[cold]
     fn exhausted(&self, board: &Board) -> Fault {
-        match board.nand().retired_blocks() {
+        let retired_blocks = board.nand().retired_blocks();
+        match board.nand().retired_since() {
             0 => Fault::DeviceFull {
                 free_blocks: self.free,
-                candidates: board.geometry().blocks() - self.free,
+                candidates: board.geometry().blocks() - retired_blocks - self.free,
             },
-            retired_blocks => Fault::WornOut { retired_blocks },
+            _ => Fault::WornOut { retired_blocks },
         }
     }
 
@@ -110,9 +112,9 @@ impl BlockSupply {
                 self.free += 1;
                 Ok(done)
             }
-            Err(Fault::EraseFailed(_)) => {
+            Err(Fault::EraseFailed { known, .. }) => {
                 board.event(Event::EraseFailures, 1);
-                Ok(after)
+                Ok(known)
             }
             Err(fault) => Err(fault),
         }
@@ -133,7 +135,6 @@ impl BlockSupply {
             let pool = FreePool::empty(board.nand(), PlaneId(plane), config.alloc.policy);
             supply.pools[plane as usize] = pool;
             let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
-            let end = untouched;
             for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
                 let block = BlockId(number);
                 let known = *board.nand().state().block(block);
@@ -143,16 +144,15 @@ impl BlockSupply {
                     untouched = number;
                 } else if known.programmed == 0 && usable {
                     supply.pools[plane as usize].put(board.nand(), block);
-                    supply.free += 1;
                 } else if known.valid == 0 && !known.retired {
                     let role = role(board, block);
                     let erased = supply.release(board, block, role, Cause::Recover, after)?;
                     done = done.join(erased);
                 }
             }
-            supply.pools[plane as usize].untouched_from(untouched);
-            supply.free += end - untouched;
+            supply.pools[plane as usize].untouched_from(board.nand(), PlaneId(plane), untouched);
         }
+        supply.free = supply.pools.iter().map(FreePool::len).sum();
         Ok((supply, done))
     }
 }

@@ -319,7 +319,8 @@ impl CachedMap {
             self.checkpoints.fill(part, parts, &mut self.words);
             let what = (PageKind::Checkpoint, self.checkpoints.logical(part));
             let words = &self.words;
-            let (new, done) = space.program(board, plane, Stream::Map, |board, new| {
+            let place = (plane, Stream::Map);
+            let (new, done) = space.program(board, place, ready, |board, new, ready| {
                 board.program_payload(new, what, Payload::Words(words), Cause::Checkpoint, ready)
             })?;
             self.checkpoints.written(part, new);
@@ -344,7 +345,8 @@ impl CachedMap {
         let (segment, old) = self.trims.next_pending().expect("the caller looked");
         self.trims.fill(segment, board.nand().sequence(), &mut self.words);
         let words = &self.words;
-        let (new, done) = space.program(board, plane, Stream::Map, |board, new| {
+        let place = (plane, Stream::Map);
+        let (new, done) = space.program(board, place, ready, |board, new, ready| {
             let what = (PageKind::TrimRecord, segment);
             board.program_payload(new, what, Payload::Words(words), Cause::Trim, ready)
         })?;

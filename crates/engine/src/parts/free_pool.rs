@@ -32,7 +32,10 @@ pub struct FreePool {
     queue: VecDeque<u32>,
     next_untouched: u32,
     end: u32,
+    /// Blocks of the plane that were good from the start.
     blocks: u32,
+    /// Bad ones among the untouched, the first one last.
+    bad: Vec<u32>,
 }
 
 impl FreePool {
@@ -40,7 +43,7 @@ impl FreePool {
     pub fn untouched(nand: &Nand, plane: PlaneId, order: FreeOrder) -> Self {
         let blocks = nand.geometry().blocks_of(plane);
         let mut pool = FreePool::empty(nand, plane, order);
-        pool.next_untouched = blocks.start;
+        pool.untouched_from(nand, plane, blocks.start);
         pool
     }
 
@@ -58,7 +61,8 @@ impl FreePool {
             queue: VecDeque::with_capacity(queue),
             next_untouched: blocks.end,
             end: blocks.end,
-            blocks: count as u32,
+            blocks: (count - nand.factory_bad_in(plane).len()) as u32,
+            bad: Vec::new(),
         }
     }
 
@@ -74,12 +78,14 @@ impl FreePool {
     }
 
     fn untouched_left(&self) -> u32 {
-        self.end - self.next_untouched
+        self.end - self.next_untouched - self.bad.len() as u32
     }
 
     /// Declares every block from `first` on untouched; recovery calls it once.
-    pub fn untouched_from(&mut self, first: u32) {
+    pub fn untouched_from(&mut self, nand: &Nand, plane: PlaneId, first: u32) {
         self.next_untouched = first;
+        let bad = nand.factory_bad_in(plane).iter().map(|block| block.0);
+        self.bad = bad.filter(|&block| block >= first).rev().collect();
     }
 
     /// Takes the next block.
@@ -97,6 +103,9 @@ impl FreePool {
     }
 
     fn take_untouched(&mut self) -> Option<BlockId> {
+        while self.bad.pop_if(|bad| *bad == self.next_untouched).is_some() {
+            self.next_untouched += 1;
+        }
         (self.next_untouched < self.end).then(|| {
             self.next_untouched += 1;
             BlockId(self.next_untouched - 1)

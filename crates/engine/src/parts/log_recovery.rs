@@ -69,7 +69,7 @@ fn rehouse(
     engine: &mut MergeEngine,
     log: &mut RandomLog,
     lpn: Lpn,
-    after: When,
+    mut after: When,
 ) -> Result<When, Fault> {
     let old = engine.logs.get(lpn).expect("indexed when the maps were made");
     let slot = engine.data.page(board.geometry(), lpn);
@@ -81,7 +81,10 @@ fn rehouse(
                 engine.logs.take(lpn);
                 return Ok(done);
             }
-            Err(Fault::ProgramFailed(_)) => board.event(Event::ProgramFailures, 1),
+            Err(Fault::ProgramFailed { known, .. }) => {
+                board.event(Event::ProgramFailures, 1);
+                after = known;
+            }
             Err(fault) => return Err(fault),
         }
     }

@@ -123,9 +123,9 @@ impl MergeEngine {
                 }
                 Ok(done)
             }
-            Err(Fault::ProgramFailed(_)) => {
+            Err(Fault::ProgramFailed { known, .. }) => {
                 board.event(Event::ProgramFailures, 1);
-                self.rebuild(board, lbn, Some(io), Sources::DataBlock, ready)
+                self.rebuild(board, lbn, Some(io), Sources::DataBlock, known)
             }
             Err(fault) => Err(fault),
         }
@@ -147,11 +147,11 @@ impl MergeEngine {
             let (target, ready) = self.supply.take(board, plane, Need::Merge, when)?;
             match self.gather(board, (lbn, target, 0), insert, sources, ready) {
                 Ok(done) => return self.adopt(board, lbn, target, done),
-                Err(Fault::ProgramFailed(_)) => {
+                Err(Fault::ProgramFailed { known, .. }) => {
                     board.event(Event::ProgramFailures, 1);
                     self.undo(board, target, 0);
                     let role = BlockRole::Data;
-                    when = self.supply.release(board, target, role, Cause::Merge, ready)?;
+                    when = self.supply.release(board, target, role, Cause::Merge, known)?;
                 }
                 Err(fault) => return Err(fault),
             }
@@ -172,10 +172,10 @@ impl MergeEngine {
         let gathered = self.gather(board, (lbn, target, from), insert, Sources::Newest, after);
         match gathered {
             Ok(done) => self.adopt(board, lbn, target, done),
-            Err(Fault::ProgramFailed(block)) => {
+            Err(failed @ Fault::ProgramFailed { .. }) => {
                 board.event(Event::ProgramFailures, 1);
                 self.undo(board, target, from);
-                Err(Fault::ProgramFailed(block))
+                Err(failed)
             }
             Err(fault) => Err(fault),
         }

@@ -99,6 +99,8 @@ struct Plane {
     frontiers: [Frontier; STREAMS],
     threshold: u32,
     valid: u32,
+    /// Blocks out of use.
+    retired: u32,
 }
 
 /// The blocks of a page-mapped scheme.
@@ -148,6 +150,7 @@ impl PageSpace {
                 frontiers: [Frontier::default(); STREAMS],
                 threshold,
                 valid: 0,
+                retired: nand.factory_bad_in(plane).len() as u32,
             }
         };
         PageSpace {
@@ -193,10 +196,10 @@ impl PageSpace {
         }
         // Among planes that are free at the same time the emptiest takes the page, so that no
         // plane fills up with valid pages while others have room.
-        let full =
-            (self.blocks_per_plane - Self::reserve(self.threshold.0, 2)) * self.pages_per_block;
+        let most = self.blocks_per_plane - Self::reserve(self.threshold.0, 2);
         let key = |index: usize| {
             let plane = &self.planes[index];
+            let full = most.saturating_sub(plane.retired) * self.pages_per_block;
             let free_from = nand.plane_free_from(PlaneId(index as u32));
             (plane.valid >= full, free_from, plane.valid)
         };
@@ -271,23 +274,26 @@ impl PageSpace {
     }
 
     /// Programs the next page of a stream; a failed program closes its block (its other pages
-    /// stay readable until it is collected and retired) and the next block is tried.
+    /// stay readable until it is collected and retired) and the next block is tried when the
+    /// failure is known. `program` is told the page and from when on it may start.
     #[inline]
     pub fn program(
         &mut self,
         board: &mut Board,
-        plane: PlaneId,
-        stream: Stream,
-        mut program: impl FnMut(&mut Board, Ppn) -> Result<When, Fault>,
+        (plane, stream): (PlaneId, Stream),
+        after: When,
+        mut program: impl FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
     ) -> Result<(Ppn, When), Fault> {
+        let mut ready = after;
         loop {
             let ppn = self.next_page(board, plane, stream)?;
-            match program(board, ppn) {
+            match program(board, ppn, ready) {
                 Ok(done) => {
                     self.planes[plane.index()].valid += 1;
                     return Ok((ppn, done));
                 }
-                Err(Fault::ProgramFailed(_)) => {
+                Err(Fault::ProgramFailed { known, .. }) => {
+                    ready = known;
                     board.event(Event::ProgramFailures, 1);
                     self.close(board.nand(), plane, stream);
                 }
@@ -331,7 +337,8 @@ impl PageSpace {
                 valid += known.valid;
             }
             let free = plane.free.len();
-            if free + used + retired != self.blocks_per_plane || valid != plane.valid {
+            let all = free + used + retired;
+            if all != self.blocks_per_plane || retired != plane.retired || valid != plane.valid {
                 return Err(format!(
                     "plane {index} has {free} free, {used} used and {retired} retired of {} blocks, \
                      and counts {} valid pages where {valid} are",
@@ -352,15 +359,14 @@ impl PageSpace {
 
     #[cold]
     fn out_of_blocks(&self, board: &Board, plane: PlaneId) -> Fault {
-        let retired = board.nand().retired_blocks();
-        if retired > 0 {
-            return Fault::WornOut { retired_blocks: retired };
+        if board.nand().retired_since() > 0 {
+            return Fault::WornOut { retired_blocks: board.nand().retired_blocks() };
         }
         let known = &self.planes[plane.index()];
         let open = known.frontiers.iter().filter(|f| f.block.is_some()).count() as u32;
         Fault::DeviceFull {
             free_blocks: known.free.len(),
-            candidates: self.blocks_per_plane - known.free.len() - open,
+            candidates: self.blocks_per_plane - known.retired - known.free.len() - open,
         }
     }
 

@@ -161,10 +161,10 @@ impl RandomLog {
                 board.event(Event::RandomLogWrites, 1);
                 Ok(done)
             }
-            Err(Fault::ProgramFailed(block)) => {
+            Err(failed @ Fault::ProgramFailed { .. }) => {
                 board.event(Event::ProgramFailures, 1);
                 self.close();
-                Err(Fault::ProgramFailed(block))
+                Err(failed)
             }
             Err(fault) => Err(fault),
         }
@@ -180,6 +180,7 @@ impl RandomLog {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        let mut after = after;
         loop {
             let (ppn, ready) = self.next_page(board, engine, Need::Merge, after)?;
             match board.copy(from, ppn, PageKind::Log, cause, ready) {
@@ -189,7 +190,8 @@ impl RandomLog {
                     engine.logs.set(lpn, ppn);
                     return Ok(done);
                 }
-                Err(Fault::ProgramFailed(_)) => {
+                Err(Fault::ProgramFailed { known, .. }) => {
+                    after = known;
                     board.event(Event::ProgramFailures, 1);
                     self.close();
                 }

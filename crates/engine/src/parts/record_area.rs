@@ -121,6 +121,7 @@ impl RecordArea {
         after: When,
         mut program: impl FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
     ) -> Result<(Ppn, When), Fault> {
+        let mut after = after;
         loop {
             let mut ready = after;
             if self.next == self.pages_per_block {
@@ -137,7 +138,8 @@ impl RecordArea {
                     self.next += 1;
                     return Ok((ppn, done));
                 }
-                Err(Fault::ProgramFailed(_)) => {
+                Err(Fault::ProgramFailed { known, .. }) => {
+                    after = known;
                     board.event(Event::ProgramFailures, 1);
                     self.next = self.pages_per_block;
                 }

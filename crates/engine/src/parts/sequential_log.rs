@@ -133,9 +133,9 @@ impl SequentialLog {
                 board.event(Event::SequentialLogWrites, 1);
                 Ok(done)
             }
-            Err(Fault::ProgramFailed(_)) => {
+            Err(Fault::ProgramFailed { known, .. }) => {
                 board.event(Event::ProgramFailures, 1);
-                self.merge_in_full(board, engine, Some(io), after)
+                self.merge_in_full(board, engine, Some(io), known)
             }
             Err(fault) => Err(fault),
         }
@@ -173,8 +173,8 @@ impl SequentialLog {
                         self.open = None;
                         Ok(done)
                     }
-                    Err(Fault::ProgramFailed(_)) => {
-                        self.merge_in_full(board, engine, insert, after)
+                    Err(Fault::ProgramFailed { known, .. }) => {
+                        self.merge_in_full(board, engine, insert, known)
                     }
                     Err(fault) => Err(fault),
                 }

@@ -128,9 +128,10 @@ impl Translation {
         after: When,
     ) -> Result<When, Fault> {
         let old = self.location(part);
-        let (new, done) = space.program(board, how.plane, Stream::Map, |board, new| {
+        let place = (how.plane, Stream::Map);
+        let (new, done) = space.program(board, place, after, |board, new, ready| {
             let payload = Payload::Update { old, edits };
-            board.program_payload(new, (PageKind::Map, part), payload, how.cause, after)
+            board.program_payload(new, (PageKind::Map, part), payload, how.cause, ready)
         })?;
         if let Some(old) = old {
             space.note_invalid(board.nand(), old);

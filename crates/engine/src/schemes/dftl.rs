@@ -196,7 +196,8 @@ impl Scheme for Dftl {
         let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cmt.ppn(slot);
-        let (new, done) = self.space.program(board, plane, Stream::Data, |board, new| {
+        let place = (plane, Stream::Data);
+        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
             board.program_update(new, old, io, PageKind::Data, ready)
         })?;
         if let Some(old) = old {

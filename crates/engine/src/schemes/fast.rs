@@ -307,7 +307,7 @@ impl Scheme for Fast {
             }
             match self.perform(board, row, io, when) {
                 // The RW block is closed; another may need a merge first.
-                Err(Fault::ProgramFailed(_)) if row == Row::Random => {}
+                Err(Fault::ProgramFailed { known, .. }) if row == Row::Random => when = known,
                 other => break other?,
             }
         };

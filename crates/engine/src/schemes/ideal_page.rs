@@ -188,7 +188,8 @@ impl Scheme for IdealPage {
         let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.lookup(io.lpn);
-        let (new, done) = self.space.program(board, plane, Stream::Data, |board, new| {
+        let place = (plane, Stream::Data);
+        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
             board.program_update(new, old, io, PageKind::Data, ready)
         })?;
         if let Some(old) = old {
@@ -294,7 +295,8 @@ impl IdealPage {
         let (segment, old) = self.map.trims.next_pending().expect("the caller looked");
         self.map.trims.fill(segment, board.nand().sequence(), &mut self.words);
         let words = &self.words;
-        let (new, done) = self.space.program(board, plane, Stream::Map, |board, new| {
+        let place = (plane, Stream::Map);
+        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
             let what = (PageKind::TrimRecord, segment);
             board.program_payload(new, what, Payload::Words(words), Cause::Trim, ready)
         })?;

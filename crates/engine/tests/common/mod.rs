@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod conform;
+pub mod faults;
 pub mod variants;
 
 use ftlab_engine::board::nand::record::Operation;
@@ -35,14 +36,20 @@ pub fn tiny(scheme: &str, logical_blocks: u64, pairs: &[(&str, &str)]) -> Config
     config
 }
 
-/// Sets the capacity and as many physical blocks as over-provisioning and the scheme ask for.
+/// Sets the capacity and as many physical blocks as over-provisioning and the scheme ask for, bad
+/// ones not counted.
 pub fn size(scheme: &str, config: &mut Config, logical_blocks: u64) {
     let (row, _) = schemes::find(scheme).expect("a scheme of the table");
     let bytes =
         logical_blocks * u64::from(config.device.pages_per_block) * config.device.page_bytes.0;
     config.device.set_capacity(bytes, 0);
     let minimum = (row.minimum_blocks)(config);
-    config.device.set_capacity(bytes, minimum);
+    let mut blocks = minimum;
+    config.device.set_capacity(bytes, blocks);
+    while config.usable_blocks() < minimum {
+        blocks += 1;
+        config.device.set_capacity(bytes, blocks);
+    }
 }
 
 /// A formatted device of a scheme of the table, `name` or `name:preset`.

@@ -27,6 +27,7 @@ pub(super) fn wear(device: &dyn Device, bytes_written: u64) -> Wear {
         erase_mean: mean,
         erase_stddev: (squares / count).sqrt(),
         retired_blocks: u64::from(nand.retired_blocks()),
+        factory_bad_blocks: nand.factory_bad().len() as u64,
         projected_bytes_written: projected.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
         histogram: wear_histogram(&erases),
     }

@@ -72,6 +72,10 @@ pub struct Host {
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
+    /// Read requests that completed with an error: a page could not be read.
+    pub failed_requests: u64,
+    /// Logical pages that could not be read, each time they were asked for.
+    pub unreadable_pages: u64,
 }
 
 /// Blocks erased, by the block's role when it was erased.
@@ -313,8 +317,10 @@ pub struct Wear {
     pub erase_mean: f64,
     /// Standard deviation of the erases of a block.
     pub erase_stddev: f64,
-    /// Blocks retired.
+    /// Blocks out of use at the end, those that were bad from the start among them.
     pub retired_blocks: u64,
+    /// Blocks that were bad from the start.
+    pub factory_bad_blocks: u64,
     /// Host bytes that could be written before the first block wears out; null without erases.
     pub projected_bytes_written: Option<u64>,
     /// Blocks by erase count, ascending and without overlap.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::board::when::When;
 use crate::config::NandSettings;
 use crate::rng::{Purpose, Rng};
 use crate::units::BlockId;
@@ -12,9 +13,19 @@ pub enum Fault {
     /// The power went. Nothing works until it is back and the scheme has recovered.
     PowerCut,
     /// A program failed; its block is read-only from now on.
-    ProgramFailed(BlockId),
-    /// An erase failed; its block is retired.
-    EraseFailed(BlockId),
+    ProgramFailed {
+        /// The block.
+        block: BlockId,
+        /// When the failure is known: no retry starts before.
+        known: When,
+    },
+    /// An erase failed, or was the last one that a block was good for; the block is retired.
+    EraseFailed {
+        /// The block.
+        block: BlockId,
+        /// When the failure is known: no retry starts before.
+        known: When,
+    },
     /// No block can be freed: the device holds more than it can.
     DeviceFull {
         /// Free blocks that are left.
@@ -33,8 +44,10 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::PowerCut => f.write_str("power cut"),
-            Fault::ProgramFailed(block) => write!(f, "a program failed in block {block}"),
-            Fault::EraseFailed(block) => write!(f, "the erase of block {block} failed"),
+            Fault::ProgramFailed { block, .. } => write!(f, "a program failed in block {block}"),
+            Fault::EraseFailed { block, .. } => {
+                write!(f, "the erase of block {block} failed")
+            }
             Fault::DeviceFull { free_blocks, candidates } => write!(
                 f,
                 "device full: {free_blocks} blocks are free and none of {candidates} used blocks can \
@@ -74,6 +87,17 @@ pub(super) enum Verdict {
     NoPower,
 }
 
+/// What happens to one page read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadVerdict {
+    Works,
+    /// After so many retries the page was read.
+    Retried(u32),
+    /// Every retry was in vain.
+    Uncorrectable,
+    NoPower,
+}
+
 /// The plan of failures of a device.
 #[derive(Clone, Debug)]
 pub struct FaultPlan {
@@ -82,6 +106,7 @@ pub struct FaultPlan {
     program_limit: u64,
     erase_limit: u64,
     rng: Rng,
+    reads: ReadFaults,
     fail_program_after: Option<u64>,
     fail_erase_after: Option<u64>,
     cut_after: Option<(u64, CutOutcome)>,
@@ -102,6 +127,7 @@ impl FaultPlan {
             program_limit: limit(settings.program_failure_rate),
             erase_limit: limit(settings.erase_failure_rate),
             rng: Rng::new(seed, Purpose::Fault),
+            reads: ReadFaults::new(settings, seed),
             fail_program_after: None,
             fail_erase_after: None,
             cut_after: None,
@@ -151,6 +177,13 @@ impl FaultPlan {
         self.rearm();
     }
 
+    /// Lets the `reads`-th page read from now fail for good (0 = the next one): the page cannot be
+    /// read again until its block is erased.
+    pub fn fail_read_after(&mut self, reads: u64) {
+        self.reads.fail_after = Some(reads);
+        self.reads.armed = true;
+    }
+
     /// Whether the power is on.
     pub fn has_power(&self) -> bool {
         self.power
@@ -169,9 +202,19 @@ impl FaultPlan {
         self.rearm();
     }
 
+    /// What happens to a page read; `lost` is whether the page failed for good before.
     #[inline]
-    pub(super) fn on_read(&self) -> Verdict {
-        if self.power { Verdict::Works } else { Verdict::NoPower }
+    pub(super) fn on_read(&mut self, lost: impl FnOnce() -> bool) -> ReadVerdict {
+        match self.power {
+            false => ReadVerdict::NoPower,
+            true if !self.reads.armed => ReadVerdict::Works,
+            true => self.reads.judge(lost()),
+        }
+    }
+
+    /// Retries before a read is given up.
+    pub(super) fn read_retries(&self) -> u32 {
+        self.reads.retries
     }
 
     #[inline]
@@ -212,5 +255,51 @@ impl FaultPlan {
         let drawn = limit > 0 && self.rng.next_u64() < limit;
         self.rearm();
         if due || drawn { Verdict::Fails } else { Verdict::Works }
+    }
+}
+
+/// Reads that need retries or fail for good.
+#[derive(Clone, Debug)]
+struct ReadFaults {
+    /// False on a device where every read works at once: one branch, no draw. Stays true once a
+    /// page failed, because it goes on failing.
+    armed: bool,
+    /// Draws below this fail for good.
+    error_limit: u64,
+    /// Draws below this need retries.
+    retry_limit: u64,
+    retries: u32,
+    fail_after: Option<u64>,
+    rng: Rng,
+}
+
+impl ReadFaults {
+    fn new(settings: &NandSettings, seed: u64) -> Self {
+        let error_limit = limit(settings.read_error_rate);
+        let retry_limit = error_limit.saturating_add(limit(settings.read_retry_rate));
+        ReadFaults {
+            armed: retry_limit > 0,
+            error_limit,
+            retry_limit,
+            retries: settings.read_retries,
+            fail_after: None,
+            rng: Rng::new(seed, Purpose::ReadFault),
+        }
+    }
+
+    #[cold]
+    fn judge(&mut self, lost: bool) -> ReadVerdict {
+        let due = self.fail_after == Some(0);
+        self.fail_after = self.fail_after.and_then(|left| left.checked_sub(1));
+        if lost || due {
+            return ReadVerdict::Uncorrectable;
+        }
+        match if self.retry_limit == 0 { u64::MAX } else { self.rng.next_u64() } {
+            drawn if drawn < self.error_limit => ReadVerdict::Uncorrectable,
+            drawn if drawn < self.retry_limit => {
+                ReadVerdict::Retried(1 + self.rng.below(self.retries))
+            }
+            _ => ReadVerdict::Works,
+        }
     }
 }

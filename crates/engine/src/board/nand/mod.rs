@@ -5,18 +5,20 @@
 //! after which it may start ([`When`]), and returns when it is done or a [`Fault`].
 
 pub mod clock;
+pub(crate) mod factory;
 pub mod fault;
 pub mod geometry;
 mod law;
 mod payload;
 mod program;
+mod read_fault;
 pub mod record;
 pub mod state;
 
 use clock::{Clock, Place};
-use fault::{CutOutcome, Fault, FaultPlan, Verdict};
+use fault::{CutOutcome, Fault, FaultPlan, ReadVerdict, Verdict};
 use geometry::Geometry;
-use payload::{Payloads, Slot};
+use payload::Payloads;
 use program::ProgramLedger;
 pub use program::{PageWrite, Payload};
 use record::{Operation, OperationRecord};
@@ -38,6 +40,8 @@ pub struct Nand {
     order: ProgramOrder,
     sequence: u64,
     retired: u32,
+    /// Blocks that were bad from the start, in order; they count as retired.
+    factory_bad: Vec<BlockId>,
     /// Programs that took a sequence number or a page without being counted, and the reverse, since
     /// measuring began: what the audit needs to compare counts with the flash itself.
     ledger: ProgramLedger,
@@ -56,7 +60,7 @@ impl Nand {
     pub fn new(config: &Config, seed: u64, payload_pages: u64) -> Self {
         let geometry = Geometry::new(&config.device);
         let slots = (payload_pages + SPARE_PAYLOAD_SLOTS).min(u64::from(geometry.pages())) as u32;
-        Nand {
+        let mut nand = Nand {
             state: State::new(&geometry, config.io.partial_write == PartialWrite::Rmw),
             clock: Clock::new(&config.timing, &geometry),
             faults: FaultPlan::new(&config.nand, seed),
@@ -64,12 +68,15 @@ impl Nand {
             order: config.nand.enforce_order,
             sequence: 0,
             retired: 0,
+            factory_bad: factory::bad_blocks(config, seed),
             ledger: ProgramLedger::default(),
             recovering: false,
             oob_writes: 0,
             record: OperationRecord::default(),
             geometry,
-        }
+        };
+        nand.retire_factory_bad();
+        nand
     }
 
     /// Sizes of the device.
@@ -128,7 +135,7 @@ impl Nand {
         self.oob_writes
     }
 
-    /// Blocks retired so far.
+    /// Blocks out of use: those that were bad from the start and those retired since.
     pub fn retired_blocks(&self) -> u32 {
         self.retired
     }
@@ -153,14 +160,18 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        if self.faults.on_read() == Verdict::NoPower {
+        let verdict = self.faults.on_read(|| self.state.is_unreadable(ppn));
+        if verdict == ReadVerdict::NoPower {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, ppn);
         let done = self.clock.read_page(self.place(ppn), cause, after);
         meter.read(cause);
         self.record.add(Operation::Read(ppn, cause));
-        Ok(done)
+        match verdict {
+            ReadVerdict::Works => Ok(done),
+            _ => Ok(self.read_again(meter, ppn, verdict, cause, done)),
+        }
     }
 
     /// A page read that finds nothing: time and count without a page.
@@ -171,7 +182,7 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        if self.faults.on_read() == Verdict::NoPower {
+        if !self.faults.has_power() {
             return Err(Fault::PowerCut);
         }
         let done = self.clock.read_page(Place::plane(plane), cause, after);
@@ -187,12 +198,19 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        if self.faults.on_read() == Verdict::NoPower {
+        if !self.faults.has_power() {
             return Err(Fault::PowerCut);
         }
         let at = page.map_or(Place::plane(plane), |ppn| self.place(ppn));
-        let done = self.clock.read_cells(at, cause, after);
+        let mut done = self.clock.read_cells(at, cause, after);
         meter.read(cause);
+        if page.is_some() {
+            let verdict = self.faults.on_read(|| false);
+            for _ in 0..self.retries(meter, verdict) {
+                done = self.clock.read_cells(at, cause, done);
+                meter.read(cause);
+            }
+        }
         Ok(done)
     }
 
@@ -202,7 +220,7 @@ impl Nand {
         ppn: Ppn,
         after: When,
     ) -> Result<(When, OobRead), Fault> {
-        if self.faults.on_read() == Verdict::NoPower {
+        if !self.faults.has_power() {
             return Err(Fault::PowerCut);
         }
         let at = self.place(ppn);
@@ -232,6 +250,9 @@ impl Nand {
             let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
             self.state.store(ppn, oob, page.tag.0);
             self.state.set_mask(ppn, page.sectors);
+            if page.unreadable {
+                self.state.set_unreadable(ppn);
+            }
         }
         self.finish_program(meter, verdict, ppn, cause, after)
     }
@@ -262,58 +283,6 @@ impl Nand {
         result
     }
 
-    /// The slot of a new page. The older page's slot changes hands when the older page goes with
-    /// this operation; when the power goes instead, both versions stay on flash.
-    fn fill_slot(&mut self, payload: Payload<'_>, move_old: bool) -> Slot {
-        match payload {
-            Payload::Words(words) => {
-                let slot = self.payloads.take();
-                let target = self.payloads.words_mut(slot);
-                target[..words.len()].copy_from_slice(words);
-                target[words.len()..].fill(0);
-                slot
-            }
-            Payload::Update { old, edits } => {
-                let slot = match old {
-                    Some(old) if move_old => self.slot_of(old),
-                    Some(old) => {
-                        let (from, to) = (self.slot_of(old), self.payloads.take());
-                        self.payloads.copy(from, to);
-                        to
-                    }
-                    None => {
-                        let slot = self.payloads.take();
-                        self.payloads.words_mut(slot).fill(0);
-                        slot
-                    }
-                };
-                let words = self.payloads.words_mut(slot);
-                for &(word, value) in edits {
-                    words[word as usize] = value;
-                }
-                slot
-            }
-        }
-    }
-
-    fn slot_of(&self, ppn: Ppn) -> Slot {
-        let tag = self.state.tag(ppn).0;
-        let held = matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data());
-        assert!(held && tag > 0, "page {ppn} holds no payload: never a map page, or superseded");
-        Slot(tag - 1)
-    }
-
-    /// The words of a map, checkpoint or trim-record page (not charged: read the page first).
-    pub fn payload(&self, ppn: Ppn) -> &[u32] {
-        self.payloads.words(self.slot_of(ppn))
-    }
-
-    /// Whether a page still holds its payload (it does until it becomes invalid or is erased).
-    pub fn has_payload(&self, ppn: Ppn) -> bool {
-        matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data())
-            && self.state.tag(ppn).0 > 0
-    }
-
     /// Reads a page and programs it elsewhere with a new sequence number; the source stays valid.
     pub(super) fn copy(
         &mut self,
@@ -336,6 +305,8 @@ impl Nand {
             kind,
             tag: self.state.tag(from),
             sectors: self.state.mask(from),
+            // Never an older version instead, and never what the failed read returned.
+            unreadable: self.state.is_unreadable(from),
         };
         self.program(meter, to, page, cause, read)
     }
@@ -367,12 +338,12 @@ impl Nand {
             }
             Verdict::Fails => {
                 self.ledger.failed += 1;
-                let _ = self.book_program(ppn, cause, after);
+                let known = self.book_program(ppn, cause, after);
                 meter.program(cause);
                 self.state.store_torn(ppn);
                 let block = self.geometry.block_of(ppn);
                 self.state.block_mut(block).read_only = true;
-                Err(Fault::ProgramFailed(block))
+                Err(Fault::ProgramFailed { block, known })
             }
         }
     }
@@ -410,7 +381,7 @@ impl Nand {
         if verdict == Verdict::Fails || worn_by_program {
             self.state.block_mut(block).retired = true;
             self.retired += 1;
-            return Err(Fault::EraseFailed(block));
+            return Err(Fault::EraseFailed { block, known: done });
         }
         Ok(done)
     }
@@ -426,24 +397,6 @@ impl Nand {
         let block = self.geometry.block_of(ppn);
         let plane = self.geometry.plane_of_block(block);
         self.clock.program_page((plane, block, ppn), cause, after)
-    }
-
-    /// Gives back what the pages of a block still hold.
-    fn free_payloads(&mut self, block: BlockId) {
-        let mut offset = 0;
-        while self.state.block(block).payloads > 0 {
-            let ppn = self.geometry.page(block, offset);
-            if self.has_payload(ppn) {
-                self.give_back_payload(ppn);
-            }
-            offset += 1;
-        }
-    }
-
-    fn give_back_payload(&mut self, ppn: Ppn) {
-        let slot = self.slot_of(ppn);
-        self.payloads.give_back(slot);
-        self.state.drop_payload(ppn);
     }
 
     /// Marks a page as superseded; returns how many valid pages its block keeps.

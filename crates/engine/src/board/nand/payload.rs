@@ -3,7 +3,9 @@
 //! Slots are allocated once, zeroed, and reused; a page's record carries its slot number. A slot is
 //! given back when its page becomes invalid or is erased.
 
-use crate::units::zeroed;
+use super::state::OobRead;
+use super::{Nand, Payload};
+use crate::units::{BlockId, Ppn, zeroed};
 
 /// The store of payloads.
 #[derive(Clone, Debug)]
@@ -63,5 +65,77 @@ impl Payloads {
         let first = from.0 as usize * self.words_per_page;
         let target = to.0 as usize * self.words_per_page;
         self.words.copy_within(first..first + self.words_per_page, target);
+    }
+}
+
+impl Nand {
+    /// The slot of a new page. The older page's slot changes hands when the older page goes with
+    /// this operation; when the power goes instead, both versions stay on flash.
+    pub(super) fn fill_slot(&mut self, payload: Payload<'_>, move_old: bool) -> Slot {
+        match payload {
+            Payload::Words(words) => {
+                let slot = self.payloads.take();
+                let target = self.payloads.words_mut(slot);
+                target[..words.len()].copy_from_slice(words);
+                target[words.len()..].fill(0);
+                slot
+            }
+            Payload::Update { old, edits } => {
+                let slot = match old {
+                    Some(old) if move_old => self.slot_of(old),
+                    Some(old) => {
+                        let (from, to) = (self.slot_of(old), self.payloads.take());
+                        self.payloads.copy(from, to);
+                        to
+                    }
+                    None => {
+                        let slot = self.payloads.take();
+                        self.payloads.words_mut(slot).fill(0);
+                        slot
+                    }
+                };
+                let words = self.payloads.words_mut(slot);
+                for &(word, value) in edits {
+                    words[word as usize] = value;
+                }
+                slot
+            }
+        }
+    }
+
+    fn slot_of(&self, ppn: Ppn) -> Slot {
+        let tag = self.state.tag(ppn).0;
+        let held = matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data());
+        assert!(held && tag > 0, "page {ppn} holds no payload: never a map page, or superseded");
+        Slot(tag - 1)
+    }
+
+    /// The words of a map, checkpoint or trim-record page (not charged: read the page first).
+    pub fn payload(&self, ppn: Ppn) -> &[u32] {
+        self.payloads.words(self.slot_of(ppn))
+    }
+
+    /// Whether a page still holds its payload (it does until it becomes invalid or is erased).
+    pub fn has_payload(&self, ppn: Ppn) -> bool {
+        matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data())
+            && self.state.tag(ppn).0 > 0
+    }
+
+    /// Gives back what the pages of a block still hold.
+    pub(super) fn free_payloads(&mut self, block: BlockId) {
+        let mut offset = 0;
+        while self.state.block(block).payloads > 0 {
+            let ppn = self.geometry.page(block, offset);
+            if self.has_payload(ppn) {
+                self.give_back_payload(ppn);
+            }
+            offset += 1;
+        }
+    }
+
+    pub(super) fn give_back_payload(&mut self, ppn: Ppn) {
+        let slot = self.slot_of(ppn);
+        self.payloads.give_back(slot);
+        self.state.drop_payload(ppn);
     }
 }

@@ -14,6 +14,8 @@ pub struct PageWrite {
     pub tag: Tag,
     /// Sectors that the page holds afterwards.
     pub sectors: u64,
+    /// Whether what it should hold was lost: it reads as an error until it is written anew.
+    pub unreadable: bool,
 }
 
 /// What a new map, checkpoint or trim-record page holds.

@@ -75,6 +75,9 @@ struct PageRecord {
 }
 
 const KIND_BITS: u32 = 3;
+/// Bit of the stamp behind the kind: the page cannot be read.
+const UNREADABLE: u64 = 1 << KIND_BITS;
+const STAMP_BITS: u32 = KIND_BITS + 1;
 const TORN: u32 = u32::MAX;
 
 /// What is known of a block.
@@ -163,7 +166,7 @@ impl State {
             number => OobRead::Written(Oob {
                 logical: number - 1,
                 kind: PageKind::from_bits(record.stamp & ((1 << KIND_BITS) - 1)),
-                sequence: record.stamp >> KIND_BITS,
+                sequence: record.stamp >> STAMP_BITS,
             }),
         }
     }
@@ -172,6 +175,18 @@ impl State {
     #[inline]
     pub fn tag(&self, ppn: Ppn) -> Tag {
         Tag(self.pages[ppn.index()].tag)
+    }
+
+    /// Whether the data of a page is lost: reads failed in spite of all retries, or it is the copy
+    /// of such a page. Tag and out-of-band area still tell which version that was.
+    #[inline]
+    pub fn is_unreadable(&self, ppn: Ppn) -> bool {
+        self.pages[ppn.index()].stamp & UNREADABLE != 0
+    }
+
+    #[cold]
+    pub(super) fn set_unreadable(&mut self, ppn: Ppn) {
+        self.pages[ppn.index()].stamp |= UNREADABLE;
     }
 
     /// A payload page loses its payload.
@@ -206,7 +221,7 @@ impl State {
         self.pages[ppn.index()] = PageRecord {
             logical_plus_one: oob.logical + 1,
             tag,
-            stamp: oob.sequence << KIND_BITS | oob.kind as u64,
+            stamp: oob.sequence << STAMP_BITS | oob.kind as u64,
         };
         self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
         let state = &mut self.blocks[block as usize];

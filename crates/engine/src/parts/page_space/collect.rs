@@ -152,9 +152,10 @@ impl PageSpace {
                 self.planes[plane.index()].valid -= 1;
                 continue;
             }
-            let (new, moved) = self.program(board, plane, stream, |board, new| {
-                board.copy(old, new, oob.kind, cause, after)
-            })?;
+            let (new, moved) =
+                self.program(board, (plane, stream), after, |board, new, ready| {
+                    board.copy(old, new, oob.kind, cause, ready)
+                })?;
             done = done.join(moved);
             if oob.kind.is_host_data() {
                 board.nand_mut().invalidate(old);
@@ -191,9 +192,10 @@ impl PageSpace {
                 self.planes[plane.index()].free.put(board.nand(), block);
                 Ok(done)
             }
-            Err(Fault::EraseFailed(_)) => {
+            Err(Fault::EraseFailed { known, .. }) => {
                 board.event(Event::EraseFailures, 1);
-                Ok(after)
+                self.planes[plane.index()].retired += 1;
+                Ok(known)
             }
             Err(fault) => Err(fault),
         }

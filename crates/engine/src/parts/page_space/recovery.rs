@@ -10,6 +10,11 @@ use crate::config::Config;
 use crate::meter::Cause;
 use crate::units::{BlockId, PlaneId};
 
+fn retired_in(nand: &Nand, plane: PlaneId) -> u32 {
+    let blocks = nand.geometry().blocks_of(plane).map(BlockId);
+    blocks.filter(|&block| nand.state().block(block).retired).count() as u32
+}
+
 impl PageSpace {
     /// After a power cut, once the owner has marked valid pages: sorts blocks into free ones,
     /// candidates and frontiers, erasing what an interrupted erase left undefined. Of the
@@ -26,19 +31,25 @@ impl PageSpace {
         let mut when = after;
         for plane in 0..board.geometry().planes() {
             let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
+            space.planes[plane as usize].retired = retired_in(board.nand(), PlaneId(plane));
             for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
                 let block = BlockId(number);
                 let known = *board.nand().state().block(block);
-                if known.retired {
-                    continue;
-                }
+                // Blocks that were bad from the start are among the untouched; the pool knows them.
                 if !known.touched && untouched == number + 1 {
                     untouched = number;
                     continue;
                 }
+                if known.retired {
+                    continue;
+                }
                 when = space.sort_block(board, block, when)?;
             }
-            space.planes[plane as usize].free.untouched_from(untouched);
+            space.planes[plane as usize].free.untouched_from(
+                board.nand(),
+                PlaneId(plane),
+                untouched,
+            );
         }
         Ok((space, when))
     }

@@ -1,0 +1,53 @@
+//! Page reads that need retries, and pages that no retry brings back.
+//!
+//! A retry costs what a page read costs and is counted as one. Of host data a read that fails in
+//! spite of all retries loses the page: it reads as an error, its copies do too, until it is
+//! written anew. Map pages, checkpoints and trim records are taken to be stored with a stronger
+//! code (as the few pages on which everything else depends are in real devices), so that they cost
+//! every retry and are read in the end; so are out-of-band areas, of which a read never fails.
+
+use super::Nand;
+use super::fault::ReadVerdict;
+use super::record::Operation;
+use super::state::OobRead;
+use crate::board::when::When;
+use crate::meter::{Cause, Event, Meter};
+use crate::units::Ppn;
+
+impl Nand {
+    /// Retries that a verdict asks for, counted.
+    pub(super) fn retries(&self, meter: &mut Meter, verdict: ReadVerdict) -> u32 {
+        let retries = match verdict {
+            ReadVerdict::Works | ReadVerdict::NoPower => 0,
+            ReadVerdict::Retried(retries) => retries,
+            ReadVerdict::Uncorrectable => self.faults.read_retries(),
+        };
+        meter.event(Event::ReadRetries, u64::from(retries));
+        retries
+    }
+
+    /// A page read failed: retries, and what is left of the page when they were in vain.
+    #[cold]
+    pub(super) fn read_again(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        verdict: ReadVerdict,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        let mut done = after;
+        for _ in 0..self.retries(meter, verdict) {
+            done = self.clock.read_page(self.place(ppn), cause, done);
+            meter.read(cause);
+            self.record.add(Operation::Read(ppn, cause));
+        }
+        let is_data =
+            matches!(self.state.oob(ppn), OobRead::Written(oob) if oob.kind.is_host_data());
+        if verdict == ReadVerdict::Uncorrectable && is_data && !self.state.is_unreadable(ppn) {
+            self.state.set_unreadable(ppn);
+            meter.event(Event::LostPages, 1);
+        }
+        done
+    }
+}
