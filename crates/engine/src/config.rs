@@ -11,14 +11,16 @@ use crate::board::nand::factory;
 use crate::schemes;
 
 mod groups;
+mod timing;
 mod value;
 
 pub use groups::{
     AllocSettings, DeviceSettings, EnergyModel, EnergySettings, GcMode, GcSettings, HostSettings,
     IoSettings, NandSettings, PartialWrite, ProgramOrder, SearchModel, SearchSettings,
-    ThresholdBase, ThresholdMode, TimingProfile, TimingSettings, UnwrittenRead,
+    ThresholdBase, ThresholdMode, UnwrittenRead,
 };
-pub use value::{Bytes, Duration, Energy, Optional, Shown, Value};
+pub use timing::{Suspend, TimingProfile, TimingSettings};
+pub use value::{Bytes, Duration, Durations, Energy, Optional, Shown, Value};
 
 /// Why a setting was refused. `Display` says what is legal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -317,7 +319,7 @@ impl Config {
                 device.logical_pages()
             )));
         }
-        Ok(())
+        self.timing.check()
     }
 }
 

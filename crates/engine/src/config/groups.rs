@@ -1,4 +1,4 @@
-//! The shared groups of settings: device, timing, energy, host, gc, alloc, io, nand.
+//! The shared groups of settings: device, energy, host, gc, alloc, io, nand.
 
 use super::value::{Bytes, Duration, Energy, Optional};
 use crate::board::nand::geometry::PlacementOrder;
@@ -78,40 +78,6 @@ impl DeviceSettings {
         let wanted = (logical_blocks as f64 * (1.0 + self.over_provisioning)).ceil() as u64;
         let blocks = wanted.max(minimum_blocks);
         self.blocks_per_plane = blocks.div_ceil(self.plane_count()).max(2) as u32;
-    }
-}
-
-choices! {
-    /// How time passes on the device.
-    pub enum TimingProfile {
-        /// One server: the sum of all operations, as FlashSim charges.
-        Serial = "serial",
-        /// Dies and channels work side by side, as SSDsim and real drives do.
-        Parallel = "parallel",
-    }
-}
-
-settings! {
-    /// How long operations take.
-    pub struct TimingSettings in "timing" {
-        /// One server, or dies and channels side by side.
-        profile: TimingProfile = TimingProfile::Serial, legal("", |_| true), source("spec 1.7");
-        /// Cell to register, one page.
-        read: Duration = Duration(130_900), legal("", |_| true), source("DFTL 2014, Table 2");
-        /// Register to cell, one page.
-        program: Duration = Duration(405_900), legal("", |_| true), source("DFTL 2014, Table 2");
-        /// One block.
-        erase: Duration = Duration(1_500_000), legal("", |_| true), source("DFTL 2014, Table 2");
-        /// One page with its out-of-band area over the channel; added to every page operation.
-        page_transfer: Duration = Duration(0), legal("", |_| true), source("HAT 2010, Table 4");
-        /// Controller and bus, per page of host data.
-        controller_page: Duration = Duration(0), legal("", |_| true), source("spec 5.3");
-        /// Out-of-band read in normal operation (recovery always charges a page read).
-        oob_read: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
-        /// Out-of-band write that marks a page as superseded.
-        oob_write: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
-        /// Whether planes of one die work independently (parallel profile).
-        plane_parallel: bool = false, legal("", |_| true), source("HAT 2010, 4");
     }
 }
 

@@ -126,6 +126,37 @@ impl Value for Duration {
     }
 }
 
+/// Durations by page type, each with its unit, with commas between them: `50us,75us,110us`. None
+/// means that one duration holds for all pages: `auto`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Durations(pub Vec<Duration>);
+
+/// Page types that a cell can have; four suffice for QLC.
+const PAGE_TYPES: usize = 16;
+
+impl Value for Durations {
+    fn parse(text: &str) -> Option<Self> {
+        if text == "auto" {
+            return Some(Durations::default());
+        }
+        let all = text.split(',').map(|one| Duration::parse(one.trim()));
+        all.collect::<Option<Vec<_>>>().filter(|all| all.len() <= PAGE_TYPES).map(Durations)
+    }
+    fn show(&self) -> Shown {
+        let text = |one: &Duration| match one.show() {
+            Shown::Text(text) => text,
+            other => unreachable!("a duration is text, not {other:?}"),
+        };
+        match self.0.as_slice() {
+            [] => Shown::Text("auto".to_string()),
+            all => Shown::Text(all.iter().map(text).collect::<Vec<_>>().join(",")),
+        }
+    }
+    fn legal() -> String {
+        format!("auto, or up to {PAGE_TYPES} durations with commas, for example 50us,75us,110us")
+    }
+}
+
 /// A size with its unit in the text: `2KiB`, `128k`, `1GiB`, `4096`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bytes(pub u64);
@@ -211,6 +242,10 @@ mod tests {
         assert_eq!(Duration::parse("130.9us"), Some(Duration(130_900)));
         assert_eq!(Duration::parse("1.5ms"), Some(Duration(1_500_000)));
         assert_eq!(Duration::parse("12"), None, "a bare number has no unit");
+        let types = Durations(vec![Duration(50_000), Duration(110_000)]);
+        assert_eq!(Durations::parse("50us, 110us"), Some(types.clone()));
+        assert_eq!(types.show(), Shown::Text("50us,110us".to_string()));
+        assert_eq!(Durations::parse("50us,110"), None, "the second has no unit");
         assert_eq!(Bytes::parse("2KiB"), Some(Bytes(2048)));
         assert_eq!(Bytes::parse("1.5k"), Some(Bytes(1536)));
         assert_eq!(Bytes::parse("-1"), None);

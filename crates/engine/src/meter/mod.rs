@@ -139,6 +139,8 @@ named! {
         ReadRetries = "read_retries",
         /// Pages of host data that no retry brought back.
         LostPages = "lost_pages",
+        /// Copies that stayed in their plane's register (`timing.copyback`).
+        Copybacks = "copybacks",
     }
 }
 

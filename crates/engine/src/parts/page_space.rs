@@ -9,6 +9,7 @@
 //! due it runs at that moment, before the next block is taken: the rule of FlashSim (spec 2.1).
 
 mod collect;
+mod companions;
 mod recovery;
 mod threshold;
 
@@ -263,10 +264,7 @@ impl PageSpace {
             return Ok(after);
         }
         self.close(board.nand(), plane, stream);
-        let limit = match self.mode {
-            GcMode::Idle => self.planes[plane.index()].threshold.min(self.emergency),
-            GcMode::Foreground | GcMode::Both => self.planes[plane.index()].threshold,
-        };
+        let limit = self.collection_limit(plane);
         if self.planes[plane.index()].free.len() >= limit {
             return Ok(after);
         }

@@ -192,7 +192,7 @@ impl Scheme for Dftl {
         } else {
             self.translate_blindly(board, io.lpn, after)?
         };
-        let plane = self.space.place(board.nand(), io.lpn);
+        let plane = self.space.place_host(board, io);
         let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cmt.ppn(slot);

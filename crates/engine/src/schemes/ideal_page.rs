@@ -184,7 +184,7 @@ impl Scheme for IdealPage {
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let plane = self.space.place(board.nand(), io.lpn);
+        let plane = self.space.place_host(board, io);
         let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.lookup(io.lpn);

@@ -17,6 +17,29 @@ const fn durable(scheme: &'static str, pairs: &'static [(&'static str, &'static 
 /// Four cached entries: everything that a cache can do happens all the time.
 const SMALL: (&str, &str) = ("dftl.cmt_entries", "4");
 
+/// Two dies of two planes, and every advanced command that they can have together.
+macro_rules! advanced {
+    ($($more:expr),*) => {
+        &[
+            ("device.dies", "2"),
+            ("device.planes", "2"),
+            ("alloc.order", "plane_die_channel"),
+            ("timing.profile", "parallel"),
+            ("timing.page_transfer", "40us"),
+            ("timing.read_pages", "100us,140us"),
+            ("timing.program_pages", "300us,700us"),
+            ("timing.copyback", "true"),
+            ("timing.multi_plane_read", "true"),
+            ("timing.multi_plane_program", "true"),
+            ("timing.multi_plane_erase", "true"),
+            ("timing.suspend", "program_erase"),
+            ("timing.read_priority", "true"),
+            ("timing.oob_write", "3us"),
+            $($more),*
+        ]
+    };
+}
+
 /// The variants. Schemes without one are tested with their defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[]),
@@ -32,6 +55,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[("gc.victim", "d_choices"), ("gc.choices", "2")]),
     durable("ideal_page", &[("gc.victim", "windowed_greedy"), ("gc.window", "3")]),
     durable("ideal_page", &[("nand.enforce_order", "strict")]),
+    durable("ideal_page", advanced!()),
+    durable("ideal_page", advanced!(("timing.die_interleave", "false"), ("gc.mode", "both"))),
     durable("dftl", &[SMALL, ("dftl.checkpoint_interval", "64")]),
     durable("dftl", &[SMALL, ("dftl.checkpoint_interval", "0")]),
     durable("dftl", &[("dftl.cmt_entries", "24"), ("dftl.checkpoint_interval", "64")]),
@@ -44,6 +69,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("gc.mode", "both"), ("dftl.init_map", "written")]),
     durable("dftl", &[SMALL, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
     durable("dftl", &[SMALL, ("nand.enforce_order", "strict"), ("dftl.map_read_xfer", "entry")]),
+    durable("dftl", advanced!(SMALL, ("timing.multi_plane_same_offset", "false"))),
     durable("dftl:battery", &[SMALL]),
     durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
     Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
@@ -73,6 +99,7 @@ pub const VARIANTS: &[Variant] = &[
         "fast",
         &[("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
     ),
+    durable("fast", advanced!(("timing.copyback_same_parity", "true"))),
     durable("fast", &[("fast.log_blocks", "3"), ("device.pages_per_block", "8")]),
     durable("fast", &[("fast.bug_compat", "true"), ("timing.oob_write", "3us")]),
     durable("fast", &[("fast.bug_compat", "true"), ("nand.enforce_order", "strict")]),

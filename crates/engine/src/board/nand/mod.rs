@@ -5,6 +5,7 @@
 //! after which it may start ([`When`]), and returns when it is done or a [`Fault`].
 
 pub mod clock;
+mod copy;
 pub(crate) mod factory;
 pub mod fault;
 pub mod geometry;
@@ -15,7 +16,8 @@ mod read_fault;
 pub mod record;
 pub mod state;
 
-use clock::{Clock, Place};
+use clock::timeline::Timeline;
+use clock::{Clock, Load, Place};
 use fault::{CutOutcome, Fault, FaultPlan, ReadVerdict, Verdict};
 use geometry::Geometry;
 use payload::Payloads;
@@ -47,6 +49,8 @@ pub struct Nand {
     ledger: ProgramLedger,
     /// True while a scheme recovers: out-of-band reads are charged as page reads.
     recovering: bool,
+    /// Whether the operation under way crosses the channel; only a copyback does not.
+    load: Load,
     /// Out-of-band areas written to mark a page as superseded, since measuring began.
     oob_writes: u64,
     record: OperationRecord,
@@ -71,6 +75,7 @@ impl Nand {
             factory_bad: factory::bad_blocks(config, seed),
             ledger: ProgramLedger::default(),
             recovering: false,
+            load: Load::Channel,
             oob_writes: 0,
             record: OperationRecord::default(),
             geometry,
@@ -100,6 +105,16 @@ impl Nand {
     #[inline]
     pub(crate) fn clock_mut(&mut self) -> &mut Clock {
         &mut self.clock
+    }
+
+    /// The next host page on this plane's die has so many companions (see [`Clock::announce`]).
+    pub fn announce(&mut self, plane: PlaneId, companions: u32) {
+        self.clock.announce(plane, companions);
+    }
+
+    /// What each die, channel and the controller does when, for Gantt charts.
+    pub fn timeline_mut(&mut self) -> &mut Timeline {
+        self.clock.timeline_mut()
     }
 
     /// The plan of failures, for tests and fault campaigns.
@@ -165,7 +180,11 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, ppn);
-        let done = self.clock.read_page(self.place(ppn), cause, after);
+        let at = self.place(ppn);
+        let done = match self.load {
+            Load::Channel => self.clock.read_page(at, cause, after),
+            Load::Register => self.clock.read_cells(at, cause, after),
+        };
         meter.read(cause);
         self.record.add(Operation::Read(ppn, cause));
         match verdict {
@@ -283,34 +302,6 @@ impl Nand {
         result
     }
 
-    /// Reads a page and programs it elsewhere with a new sequence number; the source stays valid.
-    pub(super) fn copy(
-        &mut self,
-        meter: &mut Meter,
-        (from, to): (Ppn, Ppn),
-        kind: PageKind,
-        cause: Cause,
-        after: When,
-    ) -> Result<When, Fault> {
-        let OobRead::Written(oob) = self.state.oob(from) else {
-            panic!("copy of page {from}: nothing readable there");
-        };
-        let read = self.read(meter, from, cause, after)?;
-        if !oob.kind.is_host_data() {
-            let payload = Payload::Update { old: Some(from), edits: &[] };
-            return self.program_payload(meter, to, (kind, oob.logical), payload, cause, read);
-        }
-        let page = PageWrite {
-            logical: oob.logical,
-            kind,
-            tag: self.state.tag(from),
-            sectors: self.state.mask(from),
-            // Never an older version instead, and never what the failed read returned.
-            unreadable: self.state.is_unreadable(from),
-        };
-        self.program(meter, to, page, cause, read)
-    }
-
     #[inline]
     fn finish_program(
         &mut self,
@@ -396,7 +387,7 @@ impl Nand {
     fn book_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
         let block = self.geometry.block_of(ppn);
         let plane = self.geometry.plane_of_block(block);
-        self.clock.program_page((plane, block, ppn), cause, after)
+        self.clock.program_page((plane, block, ppn), self.load, cause, after)
     }
 
     /// Marks a page as superseded; returns how many valid pages its block keeps.

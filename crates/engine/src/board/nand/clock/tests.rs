@@ -1,6 +1,9 @@
 //! The booking clock against an event-driven device.
 
 use super::*;
+use crate::meter::Cause;
+use crate::rng::{Purpose, Rng};
+use crate::units::{BlockId, Ppn};
 
 /// A closed loop of random two-step requests (map read, then data read), one number per read:
 /// the plane.
@@ -117,7 +120,8 @@ fn the_path_of_a_request_is_split_exactly() {
         let start = clock.admit(1_000);
         let ready = clock.host_page(start);
         let map = clock.read_page(Place::plane(PlaneId(0)), Cause::Translate, ready);
-        let done = clock.program_page((PlaneId(0), BlockId(0), Ppn(0)), Cause::Host, map);
+        let done =
+            clock.program_page((PlaneId(0), BlockId(0), Ppn(0)), Load::Channel, Cause::Host, map);
         let split = clock.split(1_000, done);
         let expected =
             PathSplit { controller: 4_000, map: 60_000, channel: 10_000, flash: 300_000 };
@@ -131,8 +135,10 @@ fn the_path_of_a_request_is_split_exactly() {
 fn waiting_counts_where_it_happens() {
     let mut clock = clock(&[("timing.profile", "parallel"), ("timing.controller_page", "0us")]);
     let start = clock.admit(0);
-    let first = clock.program_page((PlaneId(0), BlockId(0), Ppn(0)), Cause::Host, start);
-    let second = clock.program_page((PlaneId(0), BlockId(1), Ppn(64)), Cause::Host, start);
+    let first =
+        clock.program_page((PlaneId(0), BlockId(0), Ppn(0)), Load::Channel, Cause::Host, start);
+    let second =
+        clock.program_page((PlaneId(0), BlockId(1), Ppn(64)), Load::Channel, Cause::Host, start);
     let expected = PathSplit { controller: 0, map: 0, channel: 20_000, flash: 590_000 };
     assert_eq!(clock.split(0, first.join(second)), expected);
 }
@@ -148,4 +154,139 @@ fn the_serial_split_begins_at_the_admission() {
     let done = clock.read_page(Place::plane(PlaneId(0)), Cause::Host, start);
     let expected = PathSplit { controller: 0, map: 0, channel: 10_000, flash: 50_000 };
     assert_eq!(clock.split(before, done), expected);
+}
+
+/// What the flash is asked to do, at random yet lawfully: the next page of a block programmed, a
+/// programmed page read or superseded, a full block erased.
+struct RandomWork {
+    rng: Rng,
+    geometry: Geometry,
+    /// Pages programmed, by block.
+    filled: Vec<u32>,
+}
+
+impl RandomWork {
+    fn step(&mut self, clock: &mut Clock, after: When) -> When {
+        let block = BlockId(self.rng.below(self.geometry.blocks()));
+        let plane = self.geometry.plane_of_block(block);
+        let filled = &mut self.filled[block.index()];
+        let page = |offset| self.geometry.page(block, offset);
+        match self.rng.below(10) {
+            _ if *filled == 0 => {
+                *filled = 1;
+                clock.program_page((plane, block, page(0)), Load::Channel, Cause::Host, after)
+            }
+            0 => {
+                clock.write_oob(plane, block);
+                after
+            }
+            1..5 => {
+                let at = Place { plane, page: Some((page(self.rng.below(*filled)), block)) };
+                clock.read_page(at, Cause::Host, after)
+            }
+            _ if *filled == self.geometry.pages_per_block => {
+                *filled = 0;
+                clock.erase_block(plane, block, Cause::Gc, after)
+            }
+            other => {
+                clock.announce(plane, u32::from(other == 9));
+                let load = if other == 8 { Load::Register } else { Load::Channel };
+                *filled += 1;
+                clock.program_page((plane, block, page(*filled - 1)), load, Cause::Host, after)
+            }
+        }
+    }
+}
+
+/// Commands of one die follow one another, and each page's own operations are in a lawful order:
+/// programmed once between erases and upwards, read only when programmed.
+fn check_schedule(commands: &[schedule::Command], geometry: &Geometry) {
+    let mut filled = vec![0; geometry.blocks() as usize];
+    let mut before = 0;
+    for command in commands {
+        assert!(command.start >= before, "{command:?} begins before {before}");
+        before = command.end;
+        let numbers: Vec<u32> =
+            command.numbers.iter().filter_map(|number| number.checked_sub(1)).collect();
+        let planes = command.planes.count_ones() as usize;
+        assert!(numbers.len() == planes || numbers.is_empty(), "{command:?}: two of one plane");
+        for number in numbers {
+            let page = || (geometry.block_of(Ppn(number)), geometry.offset_of(Ppn(number)));
+            match command.work {
+                Work::Read => {
+                    let (block, offset) = page();
+                    assert!(offset < filled[block.index()], "page {number} read too early");
+                }
+                Work::Program => {
+                    let (block, offset) = page();
+                    assert_eq!(offset, filled[block.index()], "page {number} out of order");
+                    filled[block.index()] += 1;
+                }
+                Work::Erase => filled[number as usize] = 0,
+                other => assert_eq!(other, Work::Mark),
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_is_joined_overtaken_or_suspended_no_die_works_twice_and_no_law_is_broken() {
+    const OFF: &str = "false";
+    let choices: [(&str, [&str; 2]); 6] = [
+        ("timing.multi_plane_read", [OFF, "true"]),
+        ("timing.multi_plane_program", [OFF, "true"]),
+        ("timing.multi_plane_same_offset", ["true", OFF]),
+        ("timing.suspend", ["none", "program_erase"]),
+        ("timing.read_priority", [OFF, "true"]),
+        ("timing.die_interleave", ["true", OFF]),
+    ];
+    let mut seen = [0; 3];
+    for number in 0..64u32 {
+        let chosen = choices.map(|(key, values)| (key, values));
+        let mut pairs = vec![
+            ("timing.profile", "parallel"),
+            ("timing.multi_plane_erase", "true"),
+            ("timing.erase", "900us"),
+            ("timing.program_pages", "200us,300us"),
+            ("timing.oob_write", "5us"),
+            ("device.planes", "4"),
+            ("device.dies", "2"),
+            ("device.blocks_per_plane", "2"),
+            ("device.pages_per_block", "4"),
+        ];
+        pairs.extend(
+            chosen
+                .iter()
+                .enumerate()
+                .map(|(bit, (key, values))| (*key, values[(number >> bit & 1) as usize])),
+        );
+        let mut config = crate::config::Config::default();
+        for (key, value) in &pairs {
+            config.set(key, value).expect("legal settings");
+        }
+        config.check().expect("legal together");
+        let geometry = Geometry::new(&config.device);
+        let mut clock = Clock::new(&config.timing, &geometry);
+        // Nothing is forgotten, so that all can be checked.
+        clock.schedules.iter_mut().for_each(|schedule| schedule.limit = usize::MAX);
+        let rng = Rng::new(u64::from(number), Purpose::Workload);
+        let filled = vec![0; geometry.blocks() as usize];
+        let mut work = RandomWork { rng, geometry, filled };
+        let mut time = 0;
+        for _ in 0..400 {
+            time += u64::from(work.rng.below(150_000));
+            // Some tokens lie far ahead, as those of second steps do.
+            let ahead = u64::from(work.rng.below(4) / 3) * 2_000_000;
+            let done = work.step(&mut clock, When::at(time + ahead));
+            assert!(done.time() >= time);
+        }
+        for schedule in &clock.schedules {
+            let commands: Vec<_> = schedule.commands.iter().copied().collect();
+            check_schedule(&commands, &work.geometry);
+            seen[0] += commands.iter().filter(|c| c.planes.count_ones() > 1).count();
+            seen[1] += commands.iter().filter(|c| c.suspensions > 0).count();
+            seen[2] += commands.len();
+        }
+    }
+    assert!(seen[0] > 500 && seen[1] > 500, "joined, suspended, all: {seen:?}");
 }

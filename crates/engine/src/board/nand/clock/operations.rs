@@ -1,0 +1,357 @@
+//! The operations of the clock: what each takes, of which resource, after what.
+
+use super::schedule::Job;
+use super::timeline::{Span, Unit, Work};
+use super::{Clock, Site};
+use crate::board::nand::geometry::Geometry;
+use crate::board::when::When;
+use crate::meter::Cause;
+use crate::units::{BlockId, Nanos, PlaneId, Ppn};
+
+/// Where an operation takes place.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The plane at work.
+    pub plane: PlaneId,
+    /// The page and its block; none for reads that find nothing.
+    pub page: Option<(Ppn, BlockId)>,
+}
+
+impl Place {
+    /// A plane, with no page in it that matters.
+    pub fn plane(plane: PlaneId) -> Self {
+        Place { plane, page: None }
+    }
+}
+
+/// Where the data of a program comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// From the controller, over the channel.
+    Channel,
+    /// From the plane's own register, which a read of the cells has filled: a copyback.
+    Register,
+}
+
+/// Later, after cells worked for `cause`.
+#[inline]
+fn passed(after: When, cause: Cause, done: Nanos) -> When {
+    if cause.is_map() { after.until_by_map(done) } else { after.until(done) }
+}
+
+/// Later, after waiting for the channel or using it for `cause`.
+#[inline]
+fn transferred(after: When, cause: Cause, done: Nanos) -> When {
+    if cause.is_map() { after.until_by_map(done) } else { after.until_by_channel(done) }
+}
+
+impl Clock {
+    /// The server works for `cause`: cells for `length`, the channel for `transfer`.
+    #[inline]
+    fn serve(&mut self, at: (PlaneId, Work), cause: Cause, length: Nanos, transfer: Nanos) -> When {
+        if cause.is_map() {
+            self.spent.map += length + transfer;
+        } else {
+            self.spent.channel += transfer;
+        }
+        if self.timeline.is_on() {
+            self.draw_served(at, cause, length, transfer);
+        }
+        self.server += length + transfer;
+        When::at(self.server)
+    }
+
+    #[cold]
+    fn draw_served(&mut self, at: (PlaneId, Work), cause: Cause, length: Nanos, transfer: Nanos) {
+        let (plane, work) = at;
+        let site = self.sites[plane.index()];
+        // Data goes in before a program and comes out after a read.
+        let loading = if work == Work::Program { transfer } else { 0 };
+        let cells = self.server + loading;
+        let channel = if work == Work::Program { self.server } else { cells + length };
+        let mut draw = |unit, start, length, work| {
+            if length > 0 {
+                let end = start + length;
+                self.timeline.add(Span { unit, start, end, work, cause, planes: 1 });
+            }
+        };
+        draw(site.unit, cells, length, work);
+        draw(Unit::Channel(site.channel), channel, transfer, Work::Transfer);
+    }
+
+    /// Controller time for one page of host data.
+    #[inline]
+    pub fn host_page(&mut self, after: When) -> When {
+        if self.controller_page == 0 {
+            return after;
+        }
+        self.busy.controller += self.controller_page;
+        self.control(self.controller_page, Cause::Host, after)
+    }
+
+    /// Controller time of a search.
+    pub fn search(&mut self, length: Nanos, after: When) -> When {
+        self.busy.search += length;
+        self.control(length, Cause::Gc, after)
+    }
+
+    #[inline]
+    fn control(&mut self, length: Nanos, cause: Cause, after: When) -> When {
+        let start = if self.serial {
+            self.spent.controller += length;
+            self.server += length;
+            self.server - length
+        } else {
+            self.controller.book(after.time(), length)
+        };
+        let end = start + length;
+        if self.timeline.is_on() {
+            let (unit, work) = (Unit::Controller, Work::Control);
+            self.timeline.add(Span { unit, start, end, work, cause, planes: 1 });
+        }
+        if self.serial { When::at(end) } else { after.until_by_controller(end) }
+    }
+
+    #[inline]
+    fn offset(&self, (ppn, block): (Ppn, BlockId)) -> u32 {
+        ppn.0 - block.0 * self.pages_per_block
+    }
+
+    #[inline]
+    fn read_time(&self, at: Place) -> Nanos {
+        match at.page {
+            Some(page) => self.read.at(|| self.offset(page)),
+            None => self.read.one,
+        }
+    }
+
+    /// One page from the cells to the controller.
+    #[inline]
+    pub fn read_page(&mut self, at: Place, cause: Cause, after: When) -> When {
+        let length = self.read_time(at);
+        self.busy.read += length;
+        self.busy.transfer += self.transfer;
+        if self.serial {
+            return self.serve((at.plane, Work::Read), cause, length, self.transfer);
+        }
+        let sensed = self.sense(at, cause, after, length);
+        self.over_channel(at.plane, cause, sensed)
+    }
+
+    /// One page from the cells to the register, no further.
+    pub fn read_cells(&mut self, at: Place, cause: Cause, after: When) -> When {
+        let length = self.read_time(at);
+        self.busy.read += length;
+        if self.serial {
+            return self.serve((at.plane, Work::Read), cause, length, 0);
+        }
+        self.sense(at, cause, after, length)
+    }
+
+    /// Cells at work for a read, after the page was programmed.
+    #[inline]
+    fn sense(&mut self, at: Place, cause: Cause, after: When, length: Nanos) -> When {
+        let mut from = after.time();
+        if let Some((ppn, _)) = at.page {
+            from = from.max(self.ready.to_read(ppn));
+        }
+        let number = at.page.map(|(ppn, _)| ppn.0);
+        let offset = at.page.map_or(0, |page| self.offset(page));
+        let sensed = self.book_cells(at.plane, (Work::Read, cause), (number, offset), from, length);
+        if let Some((_, block)) = at.page {
+            self.ready.uses(block, sensed);
+        }
+        passed(after, cause, sensed)
+    }
+
+    /// Books the cells of a plane; returns when they are done. `number` is the page of a read or
+    /// program, the block of anything else.
+    #[inline]
+    fn book_cells(
+        &mut self,
+        plane: PlaneId,
+        (work, cause): (Work, Cause),
+        (number, offset): (Option<u32>, u32),
+        from: Nanos,
+        length: Nanos,
+    ) -> Nanos {
+        let Site { cells, die, plane, unit, .. } = self.sites[plane.index()];
+        if !self.schedules.is_empty() {
+            let job = Job { unit, work, cause, die, plane, number, offset, from, length };
+            let schedule = &mut self.schedules[cells as usize];
+            let known = (&self.rules, self.server);
+            return schedule.book(known, &job, &mut self.ready, &mut self.timeline);
+        }
+        let start = self.cells[cells as usize].book(from, length);
+        let end = start + length;
+        if self.timeline.is_on() {
+            self.timeline.add(Span { unit, start, end, work, cause, planes: 1 });
+        }
+        end
+    }
+
+    #[inline]
+    fn over_channel(&mut self, plane: PlaneId, cause: Cause, after: When) -> When {
+        if self.transfer == 0 {
+            return after;
+        }
+        let start = self.book_channel(plane, cause, after.time());
+        self.busy.bus_wait += start - after.time();
+        transferred(after, cause, start + self.transfer)
+    }
+
+    /// Books one transfer; returns its start.
+    #[inline]
+    fn book_channel(&mut self, plane: PlaneId, cause: Cause, from: Nanos) -> Nanos {
+        let channel = self.sites[plane.index()].channel;
+        let start = self.channels[channel as usize].book(from, self.transfer);
+        if self.timeline.is_on() {
+            let (unit, work) = (Unit::Channel(channel), Work::Transfer);
+            let end = start + self.transfer;
+            self.timeline.add(Span { unit, start, end, work, cause, planes: 1 });
+        }
+        start
+    }
+
+    /// Whether a copy between these pages stays in their plane.
+    pub fn copies_back(&self, geometry: &Geometry, from: Ppn, to: Ppn) -> bool {
+        let odd = |ppn| geometry.offset_of(ppn) % 2;
+        self.copyback
+            && geometry.plane_of(from) == geometry.plane_of(to)
+            && (!self.copyback_same_parity || odd(from) == odd(to))
+    }
+
+    /// Whether announcements are of use.
+    #[inline]
+    pub fn takes_announcements(&self) -> bool {
+        !self.companions.is_empty() && self.transfer > 0
+    }
+
+    /// Whether companions must be at the same place of their blocks.
+    pub fn joins_same_offsets_only(&self) -> bool {
+        self.rules.same_offset()
+    }
+
+    /// The next host page that is programmed on this plane's die is followed by `companions` pages
+    /// of the same request on other planes of the die: all are loaded before one command programs
+    /// them. A promise that is not kept costs time only.
+    pub fn announce(&mut self, plane: PlaneId, companions: u32) {
+        if self.takes_announcements() {
+            self.companions[self.sites[plane.index()].die as usize].announce(companions);
+        }
+    }
+
+    /// A host page to its register, and the channel booked for the companions that were announced.
+    #[cold]
+    fn load_with_companions(&mut self, plane: PlaneId, cause: Cause, after: When) -> When {
+        let die = self.sites[plane.index()].die as usize;
+        let followers = self.companions[die].take();
+        if followers == 0 {
+            return match self.companions[die].transfer(after.time()) {
+                Some(start) => {
+                    self.busy.bus_wait += start - after.time();
+                    transferred(after, cause, start + self.transfer)
+                }
+                None => self.over_channel(plane, cause, after),
+            };
+        }
+        let loaded = self.over_channel(plane, cause, after);
+        let mut last = loaded.time();
+        for follower in 1..=followers as u64 {
+            // The controller hands pages over one after the other.
+            let from = after.time() + follower * self.controller_page;
+            let start = self.book_channel(plane, cause, from);
+            self.companions[die].book(start);
+            last = last.max(start + self.transfer);
+        }
+        transferred(loaded, cause, last)
+    }
+
+    /// One page to the cells, after the pages below it and the block's erase.
+    #[inline]
+    pub fn program_page(
+        &mut self,
+        (plane, block, ppn): (PlaneId, BlockId, Ppn),
+        load: Load,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        let offset = self.offset((ppn, block));
+        let length = self.program.at(|| offset);
+        let transfer = if load == Load::Channel { self.transfer } else { 0 };
+        self.busy.program += length;
+        self.busy.transfer += transfer;
+        if self.serial {
+            return self.serve((plane, Work::Program), cause, length, transfer);
+        }
+        let loaded = match load {
+            Load::Register => after,
+            Load::Channel if cause == Cause::Host && self.takes_announcements() => {
+                self.load_with_companions(plane, cause, after)
+            }
+            Load::Channel => self.over_channel(plane, cause, after),
+        };
+        let from = loaded.time().max(self.ready.to_program(block));
+        let page = (Some(ppn.0), offset);
+        let done = self.book_cells(plane, (Work::Program, cause), page, from, length);
+        self.ready.programs(ppn, block, done);
+        passed(loaded, cause, done)
+    }
+
+    /// One block erased, after everything that touched it.
+    #[inline]
+    pub fn erase_block(
+        &mut self,
+        plane: PlaneId,
+        block: BlockId,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        self.busy.erase += self.erase;
+        if self.serial {
+            return self.serve((plane, Work::Erase), cause, self.erase, 0);
+        }
+        let from = after.time().max(self.ready.to_erase(block));
+        let number = (Some(block.0), 0);
+        let done = self.book_cells(plane, (Work::Erase, cause), number, from, self.erase);
+        self.ready.erases(block, done);
+        passed(after, cause, done)
+    }
+
+    /// One out-of-band area read in normal operation.
+    pub fn read_oob(&mut self, at: Place, cause: Cause, after: When) -> When {
+        if self.oob_read == 0 {
+            return after;
+        }
+        self.busy.read += self.oob_read;
+        if self.serial {
+            return self.serve((at.plane, Work::Read), cause, self.oob_read, 0);
+        }
+        self.sense(at, cause, after, self.oob_read)
+    }
+
+    /// One page marked as superseded in its out-of-band area. Nothing waits for the mark, but the
+    /// cells are busy with it, and the block is not erased before.
+    #[inline]
+    pub fn write_oob(&mut self, plane: PlaneId, block: BlockId) {
+        if self.oob_write > 0 {
+            self.book_mark(plane, block);
+        }
+    }
+
+    #[cold]
+    fn book_mark(&mut self, plane: PlaneId, block: BlockId) {
+        let length = self.oob_write;
+        let cause = Cause::Host;
+        self.busy.program += length;
+        if self.serial {
+            let _ = self.serve((plane, Work::Mark), cause, length, 0);
+            return;
+        }
+        // The newer version was programmed by the request that entered last.
+        let from = self.server.max(self.ready.to_program(block));
+        let number = (Some(block.0), 0);
+        let done = self.book_cells(plane, (Work::Mark, cause), number, from, length);
+        self.ready.uses(block, done);
+    }
+}

@@ -1,0 +1,86 @@
+//! What the flash demands across requests: since when pages can be read, blocks programmed and
+//! erased.
+
+use super::timeline::Work;
+use crate::units::{BlockId, Divisor, Nanos, Ppn, zeroed};
+
+/// When pages and blocks are ready for what.
+#[derive(Clone, Debug)]
+pub(super) struct Ready {
+    /// When each page's program ends; empty in the serial profile.
+    page: Vec<Nanos>,
+    /// When each block's last program or erase ends.
+    written: Vec<Nanos>,
+    /// When the last operation on each block ends.
+    used: Vec<Nanos>,
+    by_block: Divisor,
+}
+
+impl Ready {
+    pub fn new(pages: u32, blocks: u32, pages_per_block: u32) -> Self {
+        Ready {
+            page: zeroed(pages as usize),
+            written: zeroed(blocks as usize),
+            used: zeroed(blocks as usize),
+            by_block: Divisor::new(pages_per_block),
+        }
+    }
+
+    /// A page can be read from here.
+    #[inline]
+    pub fn to_read(&self, ppn: Ppn) -> Nanos {
+        self.page[ppn.index()]
+    }
+
+    /// A block can take its next program from here.
+    #[inline]
+    pub fn to_program(&self, block: BlockId) -> Nanos {
+        self.written[block.index()]
+    }
+
+    /// A block can be erased from here.
+    #[inline]
+    pub fn to_erase(&self, block: BlockId) -> Nanos {
+        self.used[block.index()]
+    }
+
+    /// Cells of a block are at work until `end`.
+    #[inline]
+    pub fn uses(&mut self, block: BlockId, end: Nanos) {
+        let used = &mut self.used[block.index()];
+        *used = end.max(*used);
+    }
+
+    /// A page is programmed until `end`.
+    #[inline]
+    pub fn programs(&mut self, ppn: Ppn, block: BlockId, end: Nanos) {
+        let page = &mut self.page[ppn.index()];
+        *page = end.max(*page);
+        let written = &mut self.written[block.index()];
+        *written = end.max(*written);
+        self.uses(block, end);
+    }
+
+    /// A block is erased until `end`.
+    #[inline]
+    pub fn erases(&mut self, block: BlockId, end: Nanos) {
+        let written = &mut self.written[block.index()];
+        *written = end.max(*written);
+        self.uses(block, end);
+    }
+
+    /// Work that was booked before now ends at `end`; `number` is the page of a read or program, the
+    /// block of anything else.
+    pub fn moved(&mut self, work: Work, number: u32, end: Nanos) {
+        let block_of = |ppn| BlockId(self.by_block.quotient(ppn));
+        match work {
+            Work::Read => self.uses(block_of(number), end),
+            Work::Program => self.programs(Ppn(number), block_of(number), end),
+            Work::Erase => self.erases(BlockId(number), end),
+            Work::Mark => self.uses(BlockId(number), end),
+            Work::Suspend | Work::Transfer | Work::Control => {
+                unreachable!("{work:?} is no work of a block")
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What time was spent on.
+
+use crate::units::Nanos;
+
+/// Busy time by kind of work, ns: what every operation takes by itself, whether or not it was joined
+/// with others, suspended or delayed. All of it but `bus_wait` is independent of arrivals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServiceTime {
+    /// Cells being read.
+    pub read: Nanos,
+    /// Cells being programmed.
+    pub program: Nanos,
+    /// Blocks being erased.
+    pub erase: Nanos,
+    /// Channel transfers.
+    pub transfer: Nanos,
+    /// Waiting for a channel; depends on what else is under way.
+    pub bus_wait: Nanos,
+    /// Controller time per host page.
+    pub controller: Nanos,
+    /// Controller time of searches.
+    pub search: Nanos,
+}
+
+/// What the time between two moments was spent on; the parts sum to it exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathSplit {
+    /// Controller time per host page, and waiting for the controller.
+    pub controller: Nanos,
+    /// Operations on the map (translation, map blocks and updates in collection, checkpoints), with
+    /// all their waits, cells and transfers.
+    pub map: Nanos,
+    /// Transfers of other operations, and waiting for channels.
+    pub channel: Nanos,
+    /// The rest: cells at work, and waiting for them.
+    pub flash: Nanos,
+}

@@ -1,0 +1,73 @@
+//! Pages of one host request that go to several planes of one die: the clock is told, so that one
+//! multi-plane command programs them (`timing.multi_plane_program`).
+
+use super::{PageSpace, Stream};
+use crate::board::Board;
+use crate::board::nand::geometry::PlacementOrder;
+use crate::config::GcMode;
+use crate::request::PageIo;
+use crate::units::{Lpn, PlaneId};
+
+impl PageSpace {
+    /// The plane that takes a host page. The first page of a request on a die announces those that
+    /// follow on its other planes in the same turn of the static order.
+    #[inline]
+    pub fn place_host(&self, board: &mut Board, io: &PageIo) -> PlaneId {
+        let plane = self.place(board.nand(), io.lpn);
+        if io.request.pages > 1 && board.nand().clock().takes_announcements() {
+            self.announce(board, io, plane);
+        }
+        plane
+    }
+
+    #[cold]
+    fn announce(&self, board: &mut Board, io: &PageIo, plane: PlaneId) {
+        if self.order == PlacementOrder::Dynamic {
+            return;
+        }
+        let geometry = board.geometry();
+        let turn = io.lpn.0 - io.lpn.0 % geometry.planes();
+        let PageIo { request, lpn, .. } = io;
+        let (first, end) = (request.first_lpn.0, request.first_lpn.0 + request.pages);
+        let plane_of = |page| self.place(board.nand(), Lpn(page));
+        let on_die = |page: &u32| geometry.die_of(plane_of(*page)) == geometry.die_of(plane);
+        if (turn.max(first)..lpn.0).any(|page| on_die(&page)) {
+            return;
+        }
+        let any_offset = !board.nand().clock().joins_same_offsets_only();
+        let offset = self.next_offset(plane);
+        let rest = lpn.0 + 1..turn.saturating_add(geometry.planes()).min(end);
+        let follows = |page: &u32| {
+            let other = plane_of(*page);
+            !self.must_collect(other) && (any_offset || self.next_offset(other) == offset)
+        };
+        let companions = rest.filter(on_die).filter(follows).count() as u32;
+        board.nand_mut().announce(plane, companions);
+    }
+
+    /// Place in its block of the next host page in a plane.
+    fn next_offset(&self, plane: PlaneId) -> u32 {
+        let frontier = &self.planes[plane.index()].frontiers[Stream::Data as usize];
+        match frontier.block {
+            Some(_) if frontier.next < self.pages_per_block => frontier.next,
+            _ => 0,
+        }
+    }
+
+    /// Whether the next host page of a plane waits for a collection.
+    fn must_collect(&self, plane: PlaneId) -> bool {
+        let known = &self.planes[plane.index()];
+        let frontier = &known.frontiers[Stream::Data as usize];
+        let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
+        !has_page && known.free.len() < self.collection_limit(plane)
+    }
+
+    /// Free blocks of a plane below which a host write collects.
+    pub(super) fn collection_limit(&self, plane: PlaneId) -> u32 {
+        let threshold = self.planes[plane.index()].threshold;
+        match self.mode {
+            GcMode::Idle => threshold.min(self.emergency),
+            GcMode::Foreground | GcMode::Both => threshold,
+        }
+    }
+}

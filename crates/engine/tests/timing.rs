@@ -1,0 +1,527 @@
+//! The parallel board against times derived by hand: planes, dies, channels, copyback, interleaving,
+//! multi-plane commands, suspend, read priority, page types.
+//!
+//! In every formula R is a page read, P a program, E an erase, T a transfer, all in ns.
+
+mod common;
+
+use common::{config, open, pages, size};
+use ftlab_engine::board::energy::flash_energy;
+use ftlab_engine::board::nand::clock::timeline::{Span, Unit, Work};
+use ftlab_engine::board::nand::clock::{Clock, Load, Place};
+use ftlab_engine::board::nand::geometry::Geometry;
+use ftlab_engine::board::when::When;
+use ftlab_engine::config::Config;
+use ftlab_engine::meter::{Cause, Event};
+use ftlab_engine::request::{Op, Request};
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::units::{BlockId, Nanos, PlaneId};
+
+const R: Nanos = 50_000;
+const P: Nanos = 300_000;
+const E: Nanos = 2_000_000;
+const T: Nanos = 10_000;
+
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
+const TIMES: Pairs<'static> = &[
+    ("timing.profile", "parallel"),
+    ("timing.read", "50us"),
+    ("timing.program", "300us"),
+    ("timing.erase", "2ms"),
+    ("timing.page_transfer", "10us"),
+    ("device.blocks_per_plane", "16"),
+    ("device.pages_per_block", "8"),
+];
+
+const TWO_PLANES: (&str, &str) = ("device.planes", "2");
+const TWO_DIES: (&str, &str) = ("device.dies", "2");
+
+fn parallel(pairs: Pairs<'_>) -> Config {
+    let all: Vec<_> = TIMES.iter().chain(pairs).copied().collect();
+    let config = config(&all);
+    config.check().unwrap_or_else(|error| panic!("{error}"));
+    config
+}
+
+/// A clock alone, with the operations of the flash by plane, block of the plane and page.
+struct Bench {
+    clock: Clock,
+    geometry: Geometry,
+}
+
+impl Bench {
+    fn new(pairs: Pairs<'_>) -> Self {
+        let config = parallel(pairs);
+        let geometry = Geometry::new(&config.device);
+        Bench { clock: Clock::new(&config.timing, &geometry), geometry }
+    }
+
+    fn block(&self, plane: u32, block: u32) -> BlockId {
+        BlockId(self.geometry.blocks_of(PlaneId(plane)).start + block)
+    }
+
+    fn at(&mut self, time: Nanos) -> When {
+        self.clock.admit(time)
+    }
+
+    fn read(&mut self, (plane, block, page): (u32, u32, u32), after: When) -> When {
+        let block = self.block(plane, block);
+        let at =
+            Place { plane: PlaneId(plane), page: Some((self.geometry.page(block, page), block)) };
+        self.clock.read_page(at, Cause::Host, after)
+    }
+
+    fn program(&mut self, (plane, block, page): (u32, u32, u32), after: When) -> When {
+        let block = self.block(plane, block);
+        let target = (PlaneId(plane), block, self.geometry.page(block, page));
+        self.clock.program_page(target, Load::Channel, Cause::Host, after)
+    }
+
+    fn erase(&mut self, (plane, block): (u32, u32), after: When) -> When {
+        let block = self.block(plane, block);
+        self.clock.erase_block(PlaneId(plane), block, Cause::Gc, after)
+    }
+
+    /// A copy within the plane that never uses the channel.
+    fn copy_back(&mut self, plane: u32, from: (u32, u32), to: (u32, u32), after: When) -> When {
+        let [source, target] = [from, to].map(|(block, _)| self.block(plane, block));
+        let page = self.geometry.page(source, from.1);
+        let at = Place { plane: PlaneId(plane), page: Some((page, source)) };
+        let read = self.clock.read_cells(at, Cause::Gc, after);
+        let target = (PlaneId(plane), target, self.geometry.page(target, to.1));
+        self.clock.program_page(target, Load::Register, Cause::Gc, read)
+    }
+
+    fn end(&self, when: When) -> Nanos {
+        self.clock.completion(when)
+    }
+
+    /// Two programs at once in planes `0` and `other`, their ends.
+    fn two_programs(&mut self, other: u32) -> [Nanos; 2] {
+        let start = self.at(0);
+        [0, other].map(|plane| {
+            let done = self.program((plane, 0, 0), start);
+            self.end(done)
+        })
+    }
+
+    /// Two reads at once in planes `0` and `other`, their ends.
+    fn two_reads(&mut self, other: u32) -> [Nanos; 2] {
+        let start = self.at(0);
+        [0, other].map(|plane| {
+            let done = self.read((plane, 0, 0), start);
+            self.end(done)
+        })
+    }
+
+    /// Two erases at once in planes `0` and `other`, their ends.
+    fn two_erases(&mut self, other: u32) -> [Nanos; 2] {
+        let start = self.at(0);
+        [0, other].map(|plane| {
+            let done = self.erase((plane, 0), start);
+            self.end(done)
+        })
+    }
+}
+
+#[test]
+fn two_planes_of_one_die_take_turns_unless_they_are_independent() {
+    assert_eq!(Bench::new(&[TWO_PLANES]).two_programs(1), [T + P, T + 2 * P]);
+    assert_eq!(Bench::new(&[TWO_PLANES]).two_reads(1), [R + T, 2 * R + T]);
+    assert_eq!(Bench::new(&[TWO_PLANES]).two_erases(1), [E, 2 * E]);
+    let independent = [TWO_PLANES, ("timing.plane_parallel", "true")];
+    assert_eq!(Bench::new(&independent).two_programs(1), [T + P, 2 * T + P]);
+    assert_eq!(Bench::new(&independent).two_reads(1), [R + T, R + 2 * T]);
+    assert_eq!(Bench::new(&independent).two_erases(1), [E, E]);
+}
+
+#[test]
+fn two_dies_on_one_channel_share_only_the_channel() {
+    assert_eq!(Bench::new(&[TWO_DIES]).two_programs(1), [T + P, 2 * T + P]);
+    assert_eq!(Bench::new(&[TWO_DIES]).two_reads(1), [R + T, R + 2 * T]);
+    assert_eq!(Bench::new(&[TWO_DIES]).two_erases(1), [E, E]);
+}
+
+#[test]
+fn two_channels_share_nothing() {
+    let pairs = [("device.channels", "2")];
+    assert_eq!(Bench::new(&pairs).two_programs(1), [T + P, T + P]);
+    assert_eq!(Bench::new(&pairs).two_reads(1), [R + T, R + T]);
+    assert_eq!(Bench::new(&pairs).two_erases(1), [E, E]);
+}
+
+/// Without the interleave command transfers still overlap with cells, cells not with each other.
+#[test]
+fn without_interleaving_the_cells_behind_a_channel_take_turns() {
+    let pairs = [TWO_DIES, ("timing.die_interleave", "false")];
+    assert_eq!(Bench::new(&pairs).two_programs(1), [T + P, T + 2 * P]);
+    assert_eq!(Bench::new(&pairs).two_reads(1), [R + T, 2 * R + T]);
+    assert_eq!(Bench::new(&pairs).two_erases(1), [E, 2 * E]);
+    let two_channels = [("device.channels", "2"), ("timing.die_interleave", "false")];
+    assert_eq!(Bench::new(&two_channels).two_programs(1), [T + P, T + P]);
+}
+
+#[test]
+fn each_multi_plane_command_joins_its_own_kind_of_operation_and_no_other() {
+    let off = [[R + T, 2 * R + T], [T + P, T + 2 * P], [E, 2 * E]];
+    let on = [[R + T, R + 2 * T], [2 * T + P; 2], [E; 2]];
+    let keys =
+        ["timing.multi_plane_read", "timing.multi_plane_program", "timing.multi_plane_erase"];
+    for (kind, key) in keys.into_iter().enumerate() {
+        let bench = || {
+            let mut bench = Bench::new(&[TWO_PLANES, (key, "true")]);
+            bench.clock.announce(PlaneId(0), 1);
+            bench
+        };
+        let found = [bench().two_reads(1), bench().two_programs(1), bench().two_erases(1)];
+        for other in 0..3 {
+            let expected = if other == kind { on[other] } else { off[other] };
+            assert_eq!(found[other], expected, "{key}, operation {other}");
+        }
+    }
+}
+
+const ALL_PLANES: [(&str, &str); 4] = [
+    TWO_PLANES,
+    ("timing.multi_plane_read", "true"),
+    ("timing.multi_plane_program", "true"),
+    ("timing.multi_plane_erase", "true"),
+];
+
+/// Without an announcement a program joins only what has not begun when its own data is there.
+#[test]
+fn a_program_joins_one_that_waits_for_the_die() {
+    let mut bench = Bench::new(&ALL_PLANES);
+    assert_eq!(bench.two_programs(1), [T + P, T + 2 * P], "the first began before the second");
+    // Both of these wait for the die until T + 2P: the second of them joins.
+    let start = bench.at(2 * T);
+    let first = bench.program((0, 1, 1), start);
+    let second = bench.program((1, 1, 1), start);
+    assert_eq!([bench.end(first), bench.end(second)], [T + 3 * P; 2]);
+    // The same plane, or another place in its block, cannot join.
+    let again = bench.program((1, 2, 1), start);
+    let elsewhere = bench.program((0, 2, 2), start);
+    assert_eq!([bench.end(again), bench.end(elsewhere)], [T + 4 * P, T + 5 * P]);
+}
+
+#[test]
+fn pages_at_different_places_join_where_the_part_allows_it() {
+    let ends = |same: &str| {
+        let mut bench = Bench::new(
+            &[ALL_PLANES.as_slice(), &[("timing.multi_plane_same_offset", same)]].concat(),
+        );
+        let start = bench.at(0);
+        let [first, second] = [(0, 0, 0), (1, 0, 5)].map(|page| bench.read(page, start));
+        [bench.end(first), bench.end(second)]
+    };
+    assert_eq!(ends("true"), [R + T, 2 * R + T]);
+    assert_eq!(ends("false"), [R + T, R + 2 * T]);
+}
+
+/// The companion never comes, or comes late: its transfer is lost, nothing else.
+#[test]
+fn a_broken_announcement_costs_a_transfer() {
+    let mut bench = Bench::new(&ALL_PLANES);
+    bench.clock.announce(PlaneId(0), 1);
+    let start = bench.at(0);
+    let alone = bench.program((0, 0, 0), start);
+    assert_eq!(bench.end(alone), 2 * T + P, "it waited for a page that did not come");
+    let late = bench.at(2 * T);
+    let late = bench.program((1, 0, 0), late);
+    assert_eq!(bench.end(late), 2 * T + 2 * P, "a transfer of its own, and no joining");
+}
+
+/// A write of both planes of a die is one command; a longer one is a pipeline of commands.
+#[test]
+fn a_host_write_over_two_planes_is_one_program() {
+    let run = |count: u64, pairs: Pairs<'_>| {
+        let order = [("alloc.order", "plane_channel_die")];
+        let all: Vec<_> = order.iter().chain(pairs).copied().collect();
+        let mut config = parallel(&all);
+        size("ideal_page", &mut config, 8);
+        let mut device = open("ideal_page", &config);
+        let done = device.submit(&pages(&config, Op::Write, 0, count)).expect("it works");
+        done.completed - done.admitted
+    };
+    assert_eq!(run(2, &[TWO_PLANES]), T + 2 * P);
+    assert_eq!(run(2, &ALL_PLANES), 2 * T + P);
+    assert_eq!(run(1, &ALL_PLANES), T + P);
+    assert_eq!(run(6, &ALL_PLANES), 2 * T + 3 * P, "later transfers hide behind the programs");
+    assert_eq!(run(6, &[TWO_PLANES]), T + 6 * P);
+    // The controller hands pages over every 4 us, less than a transfer.
+    let with_controller = [ALL_PLANES.as_slice(), &[("timing.controller_page", "4us")]].concat();
+    assert_eq!(run(2, &with_controller), 4_000 + 2 * T + P);
+    let slow_controller = [ALL_PLANES.as_slice(), &[("timing.controller_page", "30us")]].concat();
+    assert_eq!(run(2, &slow_controller), 60_000 + T + P);
+}
+
+#[test]
+fn a_copyback_saves_both_transfers_of_a_copy() {
+    let mut bench = Bench::new(&[]);
+    let start = bench.at(0);
+    let read = bench.read((0, 0, 0), start);
+    let copied = bench.program((0, 1, 0), read);
+    assert_eq!(bench.end(copied), R + 2 * T + P);
+    let mut bench = Bench::new(&[]);
+    let start = bench.at(0);
+    let copied = bench.copy_back(0, (0, 0), (1, 0), start);
+    assert_eq!(bench.end(copied), R + P);
+    assert_eq!(bench.clock.service_time().transfer, 0);
+}
+
+/// Copybacks on two planes of a die that start together are one read and one program.
+#[test]
+fn copybacks_of_two_planes_join() {
+    let mut bench = Bench::new(&ALL_PLANES);
+    let start = bench.at(0);
+    let ends = [0, 1].map(|plane| {
+        let copied = bench.copy_back(plane, (0, 3), (1, 3), start);
+        bench.end(copied)
+    });
+    assert_eq!(ends, [R + P; 2]);
+}
+
+/// Overwrites until collection has run; what the collection put on the channel.
+#[test]
+fn collection_copies_back_within_its_plane() {
+    let run = |pairs: Pairs<'_>| {
+        let mut config = parallel(pairs);
+        size("ideal_page", &mut config, 8);
+        let mut device = open("ideal_page", &config);
+        let mut rng = Rng::new(9, Purpose::Workload);
+        for page in (0..64).chain((0..400).map(|_| u64::from(rng.below(64)))) {
+            common::submit(device.as_mut(), &config, Op::Write, page);
+        }
+        let meter = device.board().meter();
+        let (copies, back) = (meter.programs(Cause::Gc), meter.events(Event::Copybacks));
+        let transfers = device.board().nand().clock().service_time().transfer / T;
+        (copies, back, transfers - meter.programs(Cause::Host))
+    };
+    let (copies, back, transfers) = run(&[]);
+    assert!(copies > 50, "{copies} copies are too few to judge");
+    assert_eq!((back, transfers), (0, 2 * copies));
+    assert_eq!(run(&[("timing.copyback", "true")]), (copies, copies, 0));
+    let (same, back, transfers) =
+        run(&[("timing.copyback", "true"), ("timing.copyback_same_parity", "true")]);
+    assert_eq!(same, copies);
+    assert!(back > 0 && back < copies, "{back} of {copies} keep their parity");
+    assert_eq!(transfers, 2 * (copies - back));
+}
+
+const SUSPEND: [(&str, &str); 2] = [("timing.suspend", "erase"), ("timing.suspend_cost", "20us")];
+const COST: Nanos = 20_000;
+
+#[test]
+fn a_read_waits_for_an_erase_or_suspends_it() {
+    let run = |pairs: Pairs<'_>| {
+        let mut bench = Bench::new(pairs);
+        let start = bench.at(0);
+        let erased = bench.erase((0, 0), start);
+        assert_eq!(bench.end(erased), E, "its completion is handed out at once");
+        let start = bench.at(100_000);
+        let read = bench.read((0, 1, 0), start);
+        let behind = bench.erase((0, 2), start);
+        [bench.end(read), bench.end(behind)]
+    };
+    assert_eq!(run(&[]), [E + R + T, 2 * E + R]);
+    // The read's time and the cost are felt by what comes behind.
+    assert_eq!(run(&SUSPEND), [100_000 + COST + R + T, 2 * E + COST + R]);
+}
+
+/// While an erase is suspended, further reads are served before it goes on, at no further cost;
+/// later ones suspend it again, until the limit.
+#[test]
+fn an_erase_is_suspended_as_often_as_the_limit_allows() {
+    let limit = [SUSPEND.as_slice(), &[("timing.suspend_limit", "2")]].concat();
+    let mut bench = Bench::new(&limit);
+    let start = bench.at(0);
+    let _ = bench.erase((0, 0), start);
+    let mut read_at = |time, page| {
+        let start = bench.at(time);
+        let read = bench.read((0, 1, page), start);
+        bench.end(read)
+    };
+    // Suspended at 100 us; the cells read until 170 us, then for the second read until 220 us.
+    assert_eq!(read_at(100_000, 0), 100_000 + COST + R + T);
+    assert_eq!(read_at(150_000, 1), 100_000 + COST + 2 * R + T);
+    // Going on since 220 us, suspended again at 300 us until 370 us.
+    assert_eq!(read_at(300_000, 2), 300_000 + COST + R + T);
+    // Twice is the limit: the rest of the erase comes first.
+    let erased = E + 2 * COST + 3 * R;
+    assert_eq!(read_at(500_000, 3), erased + R + T);
+}
+
+#[test]
+fn programs_are_suspended_only_where_the_part_can() {
+    let run = |what: &str| {
+        let mut bench = Bench::new(&[("timing.suspend", what), ("timing.suspend_cost", "20us")]);
+        let start = bench.at(0);
+        let _ = bench.program((0, 0, 0), start);
+        let start = bench.at(50_000);
+        let other = bench.read((0, 1, 0), start);
+        let start = bench.at(60_000);
+        let same = bench.read((0, 0, 0), start);
+        [bench.end(other), bench.end(same)]
+    };
+    assert_eq!(run("erase"), [T + P + R + T, T + P + 2 * R + T]);
+    // The page under program cannot be read before its program ends, which is later now.
+    assert_eq!(run("program_erase"), [50_000 + COST + R + T, T + P + COST + R + R + T]);
+}
+
+/// Suspending pays only if it is quicker than waiting.
+#[test]
+fn an_operation_that_is_nearly_done_is_not_suspended() {
+    let mut bench = Bench::new(&SUSPEND);
+    let start = bench.at(0);
+    let _ = bench.erase((0, 0), start);
+    let start = bench.at(E - COST);
+    let read = bench.read((0, 1, 0), start);
+    assert_eq!(bench.end(read), E + R + T);
+}
+
+#[test]
+fn a_read_with_priority_goes_before_what_has_not_begun() {
+    let run = |pairs: Pairs<'_>| {
+        let mut bench = Bench::new(pairs);
+        let start = bench.at(0);
+        // One program runs from T, two wait.
+        for page in 0..3 {
+            let _ = bench.program((0, 0, page), start);
+        }
+        let start = bench.at(50_000);
+        let read = bench.read((0, 1, 0), start);
+        let second = bench.read((0, 1, 1), start);
+        let start = bench.at(60_000);
+        let behind = bench.erase((0, 2), start);
+        // The last page's program was put off by both reads.
+        let page = bench.read((0, 0, 2), start);
+        [read, second, behind, page].map(|when| bench.end(when))
+    };
+    let programs = T + 3 * P;
+    let plain = [programs + R + T, programs + 2 * R + T];
+    let last = programs + 2 * R + E;
+    assert_eq!(run(&[]), [plain[0], plain[1], last, last + R + T]);
+    let first = T + P + R + T;
+    // The erase has not begun when the page is there, so its reader goes before it too.
+    let page = programs + 2 * R + R + T;
+    assert_eq!(run(&[("timing.read_priority", "true")]), [first, first + R, last, page]);
+}
+
+#[test]
+fn pages_of_one_block_take_the_time_of_their_type() {
+    let types = [
+        ("timing.read_pages", "40us,60us,80us"),
+        ("timing.program_pages", "200us, 500us, 900us"),
+        ("energy.model", "current"),
+    ];
+    for profile in ["serial", "parallel"] {
+        let all = [types.as_slice(), &[("timing.profile", profile)]].concat();
+        let mut bench = Bench::new(&all);
+        let mut after = bench.at(0);
+        let mut expected = 0;
+        for (page, [read, program]) in
+            [[40_000, 200_000], [60_000, 500_000], [80_000, 900_000], [40_000, 200_000]]
+                .into_iter()
+                .enumerate()
+        {
+            after = bench.program((0, 0, page as u32), after);
+            after = bench.read((0, 0, page as u32), after);
+            expected += program + read + 2 * T;
+            assert_eq!(bench.end(after), expected, "{profile}, page {page}");
+        }
+        let busy = bench.clock.service_time();
+        assert_eq!((busy.read, busy.program), (220_000, 1_800_000), "{profile}");
+        // 3.3 V and 25 mA over 1.8 ms of programming and four transfers in: 82.5 nJ per us.
+        let energy = flash_energy(&parallel(&all).energy, (4, 4, 0), &busy);
+        assert_eq!(energy.program, 82_500 * (1_800 + 40), "{profile}");
+        assert_eq!(energy.read, 82_500 * (220 + 40), "{profile}");
+    }
+}
+
+/// What the device works, by itself, is the same whether requests come at once or far apart.
+#[test]
+fn service_time_does_not_depend_on_arrivals() {
+    let run = |gap: Nanos, pairs: Pairs<'_>| {
+        let mut config = parallel(pairs);
+        size("dftl", &mut config, 16);
+        config.set("dftl.cmt_entries", "8").expect("legal");
+        let mut device = open("dftl", &config);
+        for (number, request) in common::mixed(&config, 1_500, 5).into_iter().enumerate() {
+            let arrival = number as Nanos * gap;
+            device.submit(&Request { arrival, ..request }).expect("it works");
+        }
+        device.board().nand().clock().service_time()
+    };
+    let advanced = [
+        ALL_PLANES.as_slice(),
+        &SUSPEND,
+        &[TWO_DIES, ("timing.read_priority", "true"), ("timing.copyback", "true")],
+    ]
+    .concat();
+    for pairs in [&[TWO_PLANES, TWO_DIES], advanced.as_slice()] {
+        let [mut at_once, mut apart] = [0, 50_000_000].map(|gap| run(gap, pairs));
+        assert!(at_once.bus_wait > apart.bus_wait, "waiting is not work");
+        (at_once.bus_wait, apart.bus_wait) = (0, 0);
+        assert_eq!(at_once, apart);
+    }
+}
+
+#[test]
+fn the_timeline_shows_what_each_unit_did() {
+    let mut bench = Bench::new(&SUSPEND);
+    bench.clock.timeline_mut().start(100);
+    let start = bench.at(0);
+    let _ = bench.erase((0, 0), start);
+    let start = bench.at(100_000);
+    let _ = bench.read((0, 1, 0), start);
+    let (spans, left_out) = bench.clock.timeline_mut().take();
+    let gc = |start, end, work| {
+        let (unit, cause) = (Unit::Die(0), Cause::Gc);
+        Span { unit, start, end, work, cause, planes: 1 }
+    };
+    let host =
+        |unit, start, end, work| Span { unit, start, end, work, cause: Cause::Host, planes: 1 };
+    let sensed = 100_000 + COST + R;
+    let expected = [
+        gc(0, 100_000, Work::Erase),
+        gc(100_000, 100_000 + COST, Work::Suspend),
+        gc(sensed, E + COST + R, Work::Erase),
+        host(Unit::Die(0), 100_000 + COST, sensed, Work::Read),
+        host(Unit::Channel(0), sensed, sensed + T, Work::Transfer),
+    ];
+    assert_eq!((spans.as_slice(), left_out), (expected.as_slice(), 0));
+    // Off again, and a record that is too short says so.
+    let _ = bench.read((0, 1, 1), start);
+    bench.clock.timeline_mut().start(1);
+    let _ = bench.read((0, 1, 2), start);
+    let (spans, left_out) = bench.clock.timeline_mut().take();
+    assert_eq!((spans.len(), left_out), (1, 1));
+}
+
+#[test]
+fn settings_that_contradict_each_other_are_refused_by_name() {
+    let refusal = |pairs: Pairs<'_>| {
+        let mut config = Config::default();
+        for (key, value) in pairs {
+            config.set(key, value).expect("legal by itself");
+        }
+        config.check().expect_err("illegal together").to_string()
+    };
+    let parallel = ("timing.profile", "parallel");
+    for key in ["timing.multi_plane_read", "timing.read_priority"] {
+        let text = refusal(&[(key, "true")]);
+        assert!(text.contains(key) && text.contains("timing.profile"), "{text}");
+    }
+    for (key, value) in [("timing.suspend", "erase"), ("timing.die_interleave", "false")] {
+        let text = refusal(&[(key, value)]);
+        assert!(text.contains(key) && text.contains("timing.profile"), "{text}");
+    }
+    let independent = [parallel, TWO_PLANES, ("timing.plane_parallel", "true")];
+    for pair in [("timing.multi_plane_erase", "true"), ("timing.die_interleave", "false")] {
+        let text = refusal(&[independent.as_slice(), &[pair]].concat());
+        assert!(text.contains(pair.0) && text.contains("timing.plane_parallel"), "{text}");
+    }
+    let text = refusal(&[("timing.copyback_same_parity", "true")]);
+    assert!(text.contains("timing.copyback,"), "{text}");
+}
