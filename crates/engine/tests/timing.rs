@@ -171,7 +171,7 @@ fn each_multi_plane_command_joins_its_own_kind_of_operation_and_no_other() {
     for (kind, key) in keys.into_iter().enumerate() {
         let bench = || {
             let mut bench = Bench::new(&[TWO_PLANES, (key, "true")]);
-            bench.clock.announce(PlaneId(0), 1);
+            bench.clock.announce(PlaneId(0), 1, Cause::Host);
             bench
         };
         let found = [bench().two_reads(1), bench().two_programs(1), bench().two_erases(1)];
@@ -223,7 +223,7 @@ fn pages_at_different_places_join_where_the_part_allows_it() {
 #[test]
 fn a_broken_announcement_costs_a_transfer() {
     let mut bench = Bench::new(&ALL_PLANES);
-    bench.clock.announce(PlaneId(0), 1);
+    bench.clock.announce(PlaneId(0), 1, Cause::Host);
     let start = bench.at(0);
     let alone = bench.program((0, 0, 0), start);
     assert_eq!(bench.end(alone), 2 * T + P, "it waited for a page that did not come");

@@ -253,7 +253,8 @@ fn service_time(device: &dyn Device) -> ServiceTime {
         busy.read + busy.program + busy.erase + busy.transfer + busy.controller + busy.search;
     ServiceTime {
         // The controller's time per host page has no key of its own; it is part of the total.
-        total: work + busy.bus_wait,
+        // Waiting for a channel is not: it depends on arrivals.
+        total: work,
         flash,
         transfer: busy.transfer,
         bus_wait: busy.bus_wait,

@@ -107,9 +107,10 @@ impl Nand {
         &mut self.clock
     }
 
-    /// The next host page on this plane's die has so many companions (see [`Clock::announce`]).
-    pub fn announce(&mut self, plane: PlaneId, companions: u32) {
-        self.clock.announce(plane, companions);
+    /// The next page programmed on this plane's die has so many companions (see
+    /// [`Clock::announce`]).
+    pub fn announce(&mut self, plane: PlaneId, companions: u32, cause: Cause) {
+        self.clock.announce(plane, companions, cause);
     }
 
     /// What each die, channel and the controller does when, for Gantt charts.

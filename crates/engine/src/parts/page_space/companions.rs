@@ -42,7 +42,7 @@ impl PageSpace {
             !self.must_collect(other) && (any_offset || self.next_offset(other) == offset)
         };
         let companions = rest.filter(on_die).filter(follows).count() as u32;
-        board.nand_mut().announce(plane, companions);
+        board.nand_mut().announce(plane, companions, io.cause);
     }
 
     /// Place in its block of the next host page in a plane.

@@ -4,6 +4,7 @@
 //! An announcement is a promise that may be broken (a companion's plane had to collect garbage
 //! first): then a transfer was booked for nothing. It costs time, never correctness.
 
+use crate::meter::Cause;
 use crate::units::Nanos;
 
 /// Companions that one page can have: the other planes of the largest die.
@@ -12,22 +13,32 @@ pub(super) const COMPANIONS: usize = 15;
 /// Announced companions of one die, and the transfers that wait for them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Companions {
-    /// How many follow the next page.
-    announced: usize,
+    /// How many follow the next page of this cause.
+    announced: Option<(usize, Cause)>,
+    /// Whose transfers are booked.
+    cause: Option<Cause>,
     starts: [Nanos; COMPANIONS],
     booked: usize,
     used: usize,
 }
 
 impl Companions {
-    /// The next page is followed by so many.
-    pub fn announce(&mut self, count: u32) {
-        *self = Companions { announced: (count as usize).min(COMPANIONS), ..Default::default() };
+    /// The next page that is programmed for `cause` is followed by so many.
+    pub fn announce(&mut self, count: u32, cause: Cause) {
+        let count = (count as usize).min(COMPANIONS);
+        let announced = (count > 0).then_some((count, cause));
+        *self = Companions { announced, ..Companions::default() };
     }
 
-    /// How many transfers to book now, with the first page's; told once.
-    pub fn take(&mut self) -> usize {
-        std::mem::take(&mut self.announced)
+    /// How many transfers to book now, with that of a first page of `cause`; told once.
+    pub fn take(&mut self, cause: Cause) -> usize {
+        match self.announced {
+            Some((count, wanted)) if wanted == cause => {
+                (self.announced, self.cause) = (None, Some(cause));
+                count
+            }
+            _ => 0,
+        }
     }
 
     /// A companion's transfer begins at `start`.
@@ -36,9 +47,10 @@ impl Companions {
         self.booked += 1;
     }
 
-    /// The booked transfer of a page that is ready at `from`; those that begin earlier are lost.
-    pub fn transfer(&mut self, from: Nanos) -> Option<Nanos> {
-        while self.used < self.booked {
+    /// The booked transfer of a page of `cause` that is ready at `from`; those that begin earlier are
+    /// lost.
+    pub fn transfer(&mut self, cause: Cause, from: Nanos) -> Option<Nanos> {
+        while self.cause == Some(cause) && self.used < self.booked {
             let start = self.starts[self.used];
             self.used += 1;
             if start >= from {

@@ -232,22 +232,21 @@ impl Clock {
         self.rules.same_offset()
     }
 
-    /// The next host page that is programmed on this plane's die is followed by `companions` pages
-    /// of the same request on other planes of the die: all are loaded before one command programs
-    /// them. A promise that is not kept costs time only.
-    pub fn announce(&mut self, plane: PlaneId, companions: u32) {
+    /// The next page that is programmed for `cause` on this plane's die is followed by `companions`
+    /// pages on other planes of the die: all are loaded before one command programs them. A promise that is not kept costs time only.
+    pub fn announce(&mut self, plane: PlaneId, companions: u32, cause: Cause) {
         if self.takes_announcements() {
-            self.companions[self.sites[plane.index()].die as usize].announce(companions);
+            self.companions[self.sites[plane.index()].die as usize].announce(companions, cause);
         }
     }
 
-    /// A host page to its register, and the channel booked for the companions that were announced.
+    /// A page to its register, and the channel booked for the companions that were announced.
     #[cold]
     fn load_with_companions(&mut self, plane: PlaneId, cause: Cause, after: When) -> When {
         let die = self.sites[plane.index()].die as usize;
-        let followers = self.companions[die].take();
+        let followers = self.companions[die].take(cause);
         if followers == 0 {
-            return match self.companions[die].transfer(after.time()) {
+            return match self.companions[die].transfer(cause, after.time()) {
                 Some(start) => {
                     self.busy.bus_wait += start - after.time();
                     transferred(after, cause, start + self.transfer)
@@ -286,7 +285,7 @@ impl Clock {
         }
         let loaded = match load {
             Load::Register => after,
-            Load::Channel if cause == Cause::Host && self.takes_announcements() => {
+            Load::Channel if self.takes_announcements() => {
                 self.load_with_companions(plane, cause, after)
             }
             Load::Channel => self.over_channel(plane, cause, after),

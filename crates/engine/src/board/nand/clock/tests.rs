@@ -189,7 +189,7 @@ impl RandomWork {
                 clock.erase_block(plane, block, Cause::Gc, after)
             }
             other => {
-                clock.announce(plane, u32::from(other == 9));
+                clock.announce(plane, u32::from(other == 9), Cause::Host);
                 let load = if other == 8 { Load::Register } else { Load::Channel };
                 *filled += 1;
                 clock.program_page((plane, block, page(*filled - 1)), load, Cause::Host, after)
@@ -229,8 +229,8 @@ fn check_schedule(commands: &[schedule::Command], geometry: &Geometry) {
     }
 }
 
-#[test]
-fn whatever_is_joined_overtaken_or_suspended_no_die_works_twice_and_no_law_is_broken() {
+/// Advanced commands on and off, by the bits of `number`.
+fn advanced(number: u32) -> crate::config::Config {
     const OFF: &str = "false";
     let choices: [(&str, [&str; 2]); 6] = [
         ("timing.multi_plane_read", [OFF, "true"]),
@@ -240,31 +240,35 @@ fn whatever_is_joined_overtaken_or_suspended_no_die_works_twice_and_no_law_is_br
         ("timing.read_priority", [OFF, "true"]),
         ("timing.die_interleave", ["true", OFF]),
     ];
+    let mut pairs = vec![
+        ("timing.profile", "parallel"),
+        ("timing.multi_plane_erase", "true"),
+        ("timing.erase", "900us"),
+        ("timing.program_pages", "200us,300us"),
+        ("timing.page_transfer", "10us"),
+        ("timing.oob_write", "5us"),
+        ("device.planes", "4"),
+        ("device.dies", "2"),
+        ("device.blocks_per_plane", "2"),
+        ("device.pages_per_block", "4"),
+    ];
+    let choose = |(bit, (key, values)): (usize, &(&'static str, [&'static str; 2]))| {
+        (*key, values[(number >> bit & 1) as usize])
+    };
+    pairs.extend(choices.iter().enumerate().map(choose));
+    let mut config = crate::config::Config::default();
+    for (key, value) in pairs {
+        config.set(key, value).expect("legal settings");
+    }
+    config.check().expect("legal together");
+    config
+}
+
+#[test]
+fn whatever_is_joined_overtaken_or_suspended_no_die_works_twice_and_no_law_is_broken() {
     let mut seen = [0; 3];
-    for number in 0..64u32 {
-        let chosen = choices.map(|(key, values)| (key, values));
-        let mut pairs = vec![
-            ("timing.profile", "parallel"),
-            ("timing.multi_plane_erase", "true"),
-            ("timing.erase", "900us"),
-            ("timing.program_pages", "200us,300us"),
-            ("timing.oob_write", "5us"),
-            ("device.planes", "4"),
-            ("device.dies", "2"),
-            ("device.blocks_per_plane", "2"),
-            ("device.pages_per_block", "4"),
-        ];
-        pairs.extend(
-            chosen
-                .iter()
-                .enumerate()
-                .map(|(bit, (key, values))| (*key, values[(number >> bit & 1) as usize])),
-        );
-        let mut config = crate::config::Config::default();
-        for (key, value) in &pairs {
-            config.set(key, value).expect("legal settings");
-        }
-        config.check().expect("legal together");
+    for number in 0..64 {
+        let config = advanced(number);
         let geometry = Geometry::new(&config.device);
         let mut clock = Clock::new(&config.timing, &geometry);
         // Nothing is forgotten, so that all can be checked.
