@@ -10,6 +10,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 UNITS = {
     "latency_ns": {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9},
     "service_time_ns": {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9},
+    "stages_ns": {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9},
     "simulated_s": {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1},
     "energy_uj": {"nJ": 1e-3, "µJ": 1, "mJ": 1e3, "J": 1e6, "kJ": 1e9},
     "bandwidth_bytes_per_s": {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9},

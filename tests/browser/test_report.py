@@ -66,6 +66,37 @@ def test_bars_add_up_to_the_totals(opened, results):
         assert sum(trace[run] for trace in traces) == result["flash"]["total_programs"]
 
 
+def drawn_bars(browser, figure):
+    """Per run, the sum of what plotly drew, in the unit of the axis; and that axis' title."""
+    script = (
+        f"const plot = document.querySelector('#{figure} .plot');"
+        "return plot && [plot.data.map((trace) => trace.x), plot.layout.xaxis.title.text]"
+    )
+    drawn = browser.execute_script(script)
+    if drawn is None:
+        return None, None
+    traces, title = drawn
+    return [sum(values) for values in zip(*traces, strict=True)], title
+
+
+def test_stages_add_up_to_the_mean_response(opened, results):
+    sums, title = drawn_bars(opened, "stages")
+    if not any(sum(run["stages_ns"].values()) > 0 for run in results):
+        assert sums is None, "no run has stages, so there is no chart of them"
+        return
+    unit = page.UNITS["stages_ns"][title.split("(")[-1].rstrip(")")]
+    for result, drawn in zip(results, sums, strict=True):
+        stages = sum(result["stages_ns"].values())
+        assert drawn * unit == pytest.approx(stages)
+        assert stages == pytest.approx(result["latency_ns"]["all"]["system"]["mean"])
+    opened.execute_script("document.querySelector('#stages [data-view=share]').click()")
+    time.sleep(0.05)
+    shares, _ = drawn_bars(opened, "stages")
+    assert shares == pytest.approx(
+        [100.0 if sum(run["stages_ns"].values()) > 0 else 0.0 for run in results]
+    )
+
+
 def test_curves_hold_every_point(opened, results):
     script = "return document.querySelector('#cdf .plot').data?.map((t) => [t.name, t.x.length])"
     drawn = [length for _, length in opened.execute_script(script) or []]

@@ -13,6 +13,8 @@ const each = (build) => runs.map((run, index) => build(run, index));
 // A chart of horizontal bars: one per run, a segment per part that any run uses.
 function stackedChart(options) {
   const { parts, unit, steps = COUNT_STEPS, title, empty, header, total = "total" } = options;
+  // Bars of equal length show shares; labelled bars end in their sum.
+  const { shares = false, labelled = false } = options;
   const used = parts
     .map((part, index) => ({ look: index, ...part, raw: part.values ?? runs.map(part.value) }))
     .filter((part) => part.raw.some((value) => value > 0));
@@ -20,17 +22,30 @@ function stackedChart(options) {
   const sums = runs.map((_, run) => used.reduce((sum, part) => sum + part.raw[run], 0));
   const largest = Math.max(...sums);
   const [factor, name] = stepFor(steps, largest);
-  for (const part of used) part.values = part.raw.map((value) => value / factor);
+  const scale = (run) => (shares ? (sums[run] || 1) / 100 : factor);
+  for (const part of used) part.values = part.raw.map((value, run) => value / scale(run));
   const describe = (part, _, run) => {
     const share = sums[run] > 0 ? (100 * part.raw[run]) / sums[run] : 0;
     return `<b>${labels[run]}</b><br>${part.name}: ${withUnit(steps, part.raw[run])}`
       + `<br>${share.toFixed(1)} % of ${withUnit(steps, sums[run])}`;
   };
   const axisTitle = `${title} (${name || unit})`;
-  const axis = steps === COUNT_STEPS ? countAxis(axisTitle, largest)
+  let axis = steps === COUNT_STEPS ? countAxis(axisTitle, largest)
     : { title: { text: axisTitle }, rangemode: "tozero" };
+  if (shares) axis = { title: { text: `${title} (%)` } };
+  const ends = sums.map((sum, run) => sum / scale(run));
+  const layout = barLayout({ ...axis, nticks: narrowScreen.matches ? 4 : 6 });
+  if (labelled) {
+    // The label takes some 70 px, whatever the axis says.
+    const room = narrowScreen.matches ? 1.4 : 1.2;
+    layout.xaxis.range = [0, Math.max(...ends) * room];
+    layout.annotations = sums.map((sum, run) => ({
+      x: ends[run], y: labels[run], text: withUnit(steps, sum), xanchor: "left", xshift: 4,
+      showarrow: false, align: "left",
+    }));
+  }
   return {
-    traces: barTraces(used, describe), layout: barLayout({ ...axis, nticks: 6 }),
+    traces: barTraces(used, describe), layout,
     legend: barLegend(used),
     rows: [["scheme", ...used.map((part) => `${part.column ?? part.name} (${header})`), total],
       ...each((_, run) => [labels[run], ...used.map((part) => part.raw[run]), sums[run]])],
@@ -95,6 +110,21 @@ charts.set("percentiles", {
         ...drawn.map((index) => [labels[index], ...Object.values(summary(index).percentile)])],
     };
   },
+});
+
+const stageNames = {
+  driver_queue: "driver queue", host_link: "host link", controller: "controller",
+  buffer: "write buffer", map: "map", flash: "flash cells", channel: "channel",
+};
+charts.set("stages", {
+  views: { time: "Time", share: "Share" },
+  build: (view) => stackedChart({
+    parts: Object.entries(stageNames).map(([key, name]) => ({
+      name, column: key, value: (run) => run.stages_ns[key],
+    })),
+    steps: TIME_STEPS, title: "Mean response time", header: "ns", labelled: true,
+    shares: view === "share", empty: "No time by stage was recorded.",
+  }),
 });
 
 const servicePaths = [["flash", "read"], ["flash", "program"], ["flash", "erase"], ["transfer"],

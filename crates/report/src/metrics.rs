@@ -95,6 +95,10 @@ const fn time(path: &'static str, label: &'static str) -> Metric {
     metric(path, label, Quantity::Nanoseconds, Better::Lower, Shown::Always)
 }
 
+const fn stage(path: &'static str, label: &'static str) -> Metric {
+    metric(path, label, Quantity::Nanoseconds, Better::Neither, Shown::WhenUsed)
+}
+
 const fn share(path: &'static str, label: &'static str) -> Metric {
     metric(path, label, Quantity::Ratio, Better::Neither, Shown::WhenUsed)
 }
@@ -124,6 +128,16 @@ const RESPONSE: &[Metric] = &[
     time("latency_ns.read.system.mean", "reads mean"),
     time("latency_ns.write.system.mean", "writes mean"),
     time("latency_ns.all.device.mean", "device mean"),
+];
+
+const STAGES: &[Metric] = &[
+    stage("stages_ns.driver_queue", "driver queue"),
+    stage("stages_ns.host_link", "host link"),
+    stage("stages_ns.controller", "controller"),
+    stage("stages_ns.buffer", "write buffer"),
+    stage("stages_ns.map", "map"),
+    stage("stages_ns.flash", "flash cells"),
+    stage("stages_ns.channel", "channel"),
 ];
 
 const WAF: &[Metric] = &[
@@ -240,6 +254,13 @@ pub const SECTIONS: &[Section] = &[
         note: "From arrival to completion; device time leaves out the wait in the host's queue.",
         absent: "",
         metrics: RESPONSE,
+    },
+    Section {
+        title: "Response time by stage",
+        note: "Mean time of reads and writes in each stage, waits included: they sum to the mean \
+               response time.",
+        absent: "No time by stage was recorded.",
+        metrics: STAGES,
     },
     Section {
         title: "Write amplification",

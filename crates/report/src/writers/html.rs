@@ -8,7 +8,7 @@ use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config, number};
 use crate::format::{Quantity, count};
 use crate::metrics::{Better, Metric, SECTIONS, flatten_all};
-use crate::result::RunResult;
+use crate::result::{RunResult, Stages};
 use minijinja::Environment;
 use minijinja::value::Serde;
 use serde::Serialize;
@@ -46,6 +46,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         labels: labels(runs),
         facts: facts(runs),
         warnings: warnings(runs),
+        has_stages: runs.iter().any(|run| run.stages_ns != Stages::default()),
         sections: sections(runs, &flats),
         events: events(runs),
         memory: memory(runs),
@@ -70,6 +71,8 @@ struct Page<'a> {
     labels: Vec<String>,
     facts: Vec<Fact>,
     warnings: Vec<(String, String)>,
+    /// Whether any run has time by stage; results of versions before that have none.
+    has_stages: bool,
     sections: Vec<SummarySection>,
     events: Vec<EventRow>,
     memory: Vec<MemoryRow>,
