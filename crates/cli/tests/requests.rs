@@ -155,6 +155,31 @@ fn rows_begin_where_measuring_begins() {
 }
 
 #[test]
+fn requests_that_failed_say_so() {
+    let bench = Bench::new();
+    let failing = "--set nand.read_error_rate=0.01";
+    let line = format!("--scheme ideal_page {SMALL} {MIXED} {failing} --requests-out rows.csv");
+    let run = bench.run(&line);
+    let table = csv_table(&bench.path("rows.csv"));
+    assert_rows_are_the_result(&table, &run, "ideal_page");
+    assert!(sum(&table, "unreadable_pages") > 0, "some page must fail to show anything");
+}
+
+#[test]
+fn rows_tell_the_units_of_a_trace_apart() {
+    let bench = Bench::new();
+    bench.file(
+        "t.spc",
+        (0..30).map(|n| format!("{},{},4096,w,{n}.5\n", n % 3, n * 8)).collect::<String>(),
+    );
+    bench.run(&format!(
+        "--scheme dftl {SMALL} --address dense --workload t.spc --requests-out rows.csv"
+    ));
+    let table = csv_table(&bench.path("rows.csv"));
+    assert_eq!(integers(&table, "stream"), (0..30).map(|n| n % 3).collect::<Vec<u64>>());
+}
+
+#[test]
 fn a_comparison_writes_a_file_per_scheme() {
     let bench = Bench::new();
     let line = format!("compare --schemes dftl,fast {SMALL} {MIXED} --requests-out rows.csv");

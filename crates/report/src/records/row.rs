@@ -85,6 +85,15 @@ fn columns() -> Vec<Column> {
         integer("full_merges", |row| row.counts.full_merges),
         integer("merged_data_blocks", |row| row.counts.full_data_blocks),
         integer("merge_associativity_max", |row| row.associativity_max),
+        integer("stream", |row| u64::from(row.request.unit)),
+        integer("unreadable_pages", |row| {
+            row.completion.unreadable.map_or(0, |lost| u64::from(lost.pages))
+        }),
+        column(
+            "error",
+            Kind::Word,
+            Source::Word(|row| if row.completion.unreadable.is_some() { "unreadable" } else { "" }),
+        ),
     ]);
     all
 }
