@@ -55,6 +55,8 @@ pub enum Listing {
     Families,
     /// Victim policies of garbage collection
     Victims,
+    /// Schedulers of the driver's queue
+    Schedulers,
     /// Bundled devices
     Devices,
     /// Bundled workloads

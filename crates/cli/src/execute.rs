@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use ftlab_engine::request::{Op, Request};
-use ftlab_engine::ssd::{Device, DeviceError};
+use ftlab_engine::host::Driver;
+use ftlab_engine::request::{Completion, Op, Request};
+use ftlab_engine::ssd::Device;
 use ftlab_engine::units::Nanos;
 use ftlab_report::derive::{RunFacts, derive};
 use ftlab_report::records::Recorder;
@@ -91,31 +92,34 @@ fn drive(
     let records_before = stream.records_taken();
     let mut touched = PageBits::new(plan.layout.capacity_bytes / page_bytes);
     let mut recording = requests.map(|file| (Recorder::new(device), file));
-    let mut origin = None;
-    let (mut now, mut last_completion): (Nanos, Nanos) = (0, 0);
-    let mut measured = 0u64;
+    let in_flight = plan.timing.in_flight(device.config());
+    let mut driver = Driver::new(device.config(), in_flight);
+    let (mut origin, mut last_completion, mut measured) = (None, 0, 0u64);
+    let mut served = |device: &mut dyn Device, request: &Request, completion: &Completion| {
+        last_completion = last_completion.max(completion.completed);
+        if let Some((recorder, file)) = &mut recording {
+            file.take(&recorder.row(device, request, completion))?;
+        }
+        bar.advance()
+    };
     while let Some(request) = stream.next_request() {
         let request = request?;
         // After a prefix the clock starts with the first measured request.
         let time = request.arrival - *origin.get_or_insert(request.arrival);
-        now = match plan.timing.arrival(time) {
+        let arrival = match plan.timing.arrival(time) {
             Some(arrival) => arrival,
-            None => now.max(device.next_slot()),
+            None => driver.next_arrival(device, &mut served)?,
         };
-        let request = Request { arrival: now, ..request };
-        let completion = device.submit(&request).map_err(device_failure)?;
-        last_completion = last_completion.max(completion.completed);
-        if let Some((recorder, file)) = &mut recording {
-            file.take(&recorder.row(device, &request, &completion))?;
-        }
+        let request = Request { arrival, ..request };
         if matches!(request.op, Op::Read | Op::Write) {
             for page in pages(&request, page_bytes) {
                 touched.insert(page);
             }
         }
         measured += 1;
-        bar.advance()?;
+        driver.submit(device, &request, &mut served)?;
     }
+    driver.finish(device, &mut served)?;
     if measured == 0 {
         return Err(Failure::usage(format!(
             "nothing is left to measure: --precondition takes all {records_before} requests of \
@@ -127,10 +131,6 @@ fn drive(
         footprint_pages: touched.len(),
         last_completion,
     })
-}
-
-fn device_failure(error: DeviceError) -> Failure {
-    Failure::Run(error.to_string())
 }
 
 fn workload_facts(

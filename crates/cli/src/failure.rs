@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ftlab_engine::config::{SettingError, nearest};
+use ftlab_engine::ssd::DeviceError;
 use ftlab_trace::TraceError;
 
 /// Result of every fallible step of a command.
@@ -70,6 +71,12 @@ impl fmt::Display for Failure {
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
         Failure::Usage(error.to_string())
+    }
+}
+
+impl From<DeviceError> for Failure {
+    fn from(error: DeviceError) -> Self {
+        Failure::Run(error.to_string())
     }
 }
 

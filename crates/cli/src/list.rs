@@ -1,6 +1,7 @@
 //! `ftlab list`: what there is. Every list is read from the table that the program itself uses.
 
 use ftlab_engine::config::Config;
+use ftlab_engine::host::SchedulerKind;
 use ftlab_engine::parts::victim::VictimKind;
 use ftlab_engine::schemes::{Family, Row, TABLE};
 use ftlab_report::derive::json;
@@ -26,6 +27,7 @@ pub fn list(typed: &ListArguments) -> Outcome<()> {
         Listing::Schemes => schemes(),
         Listing::Families => families(),
         Listing::Victims => victims(),
+        Listing::Schedulers => schedulers(),
         Listing::Devices => devices()?,
         Listing::Workloads => workloads()?,
         Listing::Formats => formats(),
@@ -112,6 +114,12 @@ fn families() -> List {
 fn victims() -> List {
     let rows = VictimKind::ALL.iter().map(|(_, name)| vec![(*name).into()]).collect();
     List { columns: &["name"], short: 1, rows }
+}
+
+fn schedulers() -> List {
+    let row = |(kind, name): &(SchedulerKind, &str)| vec![(*name).into(), kind.about().into()];
+    let rows = SchedulerKind::ALL.iter().map(row).collect();
+    List { columns: &["name", "about"], short: 2, rows }
 }
 
 fn devices() -> Outcome<List> {

@@ -104,7 +104,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     let capacity_bytes = device.logical_pages() * page_bytes;
     let workload = choice.open(capacity_bytes)?;
     let timing = Timing::parse(meeting.timing.as_deref(), workload.closed_loop_depth())?;
-    apply_timing(&mut chosen, timing, &typed.device.set)?;
+    apply_timing(&mut chosen, timing, &typed.device.set);
     if workload.detection().is_some() && workload.can_be_read_again() {
         first_pass.survey(&workload, extent_bytes(&chosen[0]))?;
     }
@@ -323,19 +323,13 @@ fn enlarged(one: &Chosen, capacity: Capacity) -> Option<String> {
     })
 }
 
-/// A closed loop is the device's queue depth.
-fn apply_timing(chosen: &mut [Chosen], timing: Timing, overrides: &[String]) -> Outcome<()> {
-    let Timing::ClosedLoop { depth: Some(depth) } = timing else {
-        return Ok(());
-    };
-    if overrides.iter().any(|text| text.trim().starts_with("host.queue_depth")) {
-        return Err(Failure::usage(format!(
-            "a closed loop of {depth} requests and --set host.queue_depth exclude each other; \
-             --timing asap keeps the device's queue depth"
-        )));
+/// The device takes all requests of a closed loop, unless its own queue depth is asked for; then
+/// the others wait in the driver's queue.
+fn apply_timing(chosen: &mut [Chosen], timing: Timing, overrides: &[String]) {
+    let own = overrides.iter().any(|text| text.trim().starts_with("host.queue_depth"));
+    if let (Timing::ClosedLoop { depth: Some(depth) }, false) = (timing, own) {
+        for one in chosen {
+            one.config.host.queue_depth = Optional(Some(depth));
+        }
     }
-    for one in chosen {
-        one.config.host.queue_depth = Optional(Some(depth));
-    }
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! `--timing`: when requests arrive.
 
+use ftlab_engine::config::Config;
 use ftlab_engine::units::Nanos;
 
 use crate::failure::{Failure, Outcome};
@@ -17,7 +18,7 @@ pub enum Timing {
     },
     /// Each as soon as the device can take it.
     ClosedLoop {
-        /// Requests in flight; none: the device's own queue depth.
+        /// Requests in flight, in driver and device; none: the device's own queue depth.
         depth: Option<u32>,
     },
 }
@@ -57,6 +58,14 @@ impl Timing {
             )));
         }
         Ok(timing)
+    }
+
+    /// Requests that a closed loop keeps in flight; none: requests arrive by themselves.
+    pub fn in_flight(self, config: &Config) -> Option<u32> {
+        match self {
+            Timing::Arrivals { .. } => None,
+            Timing::ClosedLoop { depth } => Some(depth.unwrap_or_else(|| config.queue_depth())),
+        }
     }
 
     /// When a request arrives that the workload has at `time`, counted from the first measured

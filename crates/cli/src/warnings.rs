@@ -1,5 +1,7 @@
 //! Sentences that a reader must see beside the numbers.
 
+use ftlab_engine::config::Config;
+use ftlab_engine::host::{Arbitration, SchedulerKind};
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
@@ -32,6 +34,7 @@ pub fn of_run(
             ));
         }
     }
+    all.extend(nothing_waits(plan, config));
     let meter = device.board().meter();
     let lost = meter.events(Event::LostMapEntries);
     if lost > 0 {
@@ -50,6 +53,22 @@ pub fn of_run(
         ));
     }
     all
+}
+
+/// A closed loop that the device takes whole leaves nothing to choose from.
+fn nothing_waits(plan: &Plan, config: &Config) -> Option<String> {
+    let host = &config.host;
+    let chooses = host.scheduler != SchedulerKind::Fcfs || host.arbitration != Arbitration::Fifo;
+    let depth = plan.timing.in_flight(config).filter(|&depth| depth <= config.queue_depth())?;
+    chooses.then(|| {
+        format!(
+            "host.scheduler = {} and host.arbitration = {} had nothing to choose from: the device \
+             takes all {depth} requests in flight. --timing closed:DEPTH with a smaller \
+             host.queue_depth leaves the others in the driver's queue.",
+            host.scheduler.name(),
+            host.arbitration.name()
+        )
+    })
 }
 
 /// No erase in the measured part: the numbers are those of a young device.

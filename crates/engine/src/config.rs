@@ -259,6 +259,12 @@ impl Config {
         })
     }
 
+    /// Requests that the device holds at once.
+    pub fn queue_depth(&self) -> u32 {
+        let serial = self.timing.profile == TimingProfile::Serial;
+        self.host.queue_depth.0.unwrap_or(if serial { 1 } else { 32 })
+    }
+
     /// Every setting with value, default, legal range and source.
     pub fn describe(&self) -> Vec<Described> {
         self.groups().iter().flat_map(|(_, group)| group.describe()).collect()
@@ -291,6 +297,7 @@ impl Config {
 
     /// Legality of the settings together, and the limits that arrays depend on.
     pub fn check(&self) -> Result<(), SettingError> {
+        self.host.check()?;
         let device = &self.device;
         if !device.page_bytes.0.is_multiple_of(512) || device.page_bytes.0 / 512 > 64 {
             return Err(SettingError::Conflict(format!(

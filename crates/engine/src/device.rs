@@ -63,11 +63,17 @@ impl std::error::Error for DeviceError {}
 
 /// A device as the outside drives it.
 pub trait Device {
-    /// Serves one request; arrivals must not go backwards.
+    /// Serves one request as soon as a slot of the queue is free; arrivals must not go backwards.
     fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError>;
+    /// Serves a request that a driver held until `at`, on the clock of arrivals; neither `at` nor
+    /// the later of `at` and the arrival may go backwards.
+    fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError>;
     /// The earliest moment, on the clock of arrivals, at which another request could be admitted
     /// (closed loops ask).
     fn next_slot(&self) -> Nanos;
+    /// When the flash that a request needs is idle, as far as can be told before it is served, on
+    /// the clock of arrivals: for a read the die of its first page, for others any die.
+    fn ready_from(&self, request: &Request) -> Nanos;
     /// Everything counted so far is forgotten and the clock starts at 0; flash, maps and caches
     /// stay as they are.
     fn start_measuring(&mut self);

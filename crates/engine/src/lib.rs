@@ -9,7 +9,9 @@ pub mod config;
 pub mod device;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod host;
 pub mod meter;
+mod page_split;
 pub mod parts;
 pub mod request;
 pub mod rng;

@@ -9,12 +9,14 @@ use crate::audit::{Audit, audit};
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
-use crate::config::{Config, GcMode, PartialWrite, SettingError, TimingProfile};
+use crate::config::{Config, GcMode, SettingError};
 pub use crate::device::{Device, DeviceError};
+use crate::host::link::Link;
 use crate::meter::Cause;
+use crate::page_split::PageSplit;
 use crate::request::{Completion, Op, PageIo, Request, RequestShape, Stages, Unreadable};
 use crate::schemes::{Location, Room, Scheme};
-use crate::units::{Lpn, Nanos, Tag, zeroed};
+use crate::units::{Lpn, Nanos, PlaneId, Tag, zeroed};
 
 /// A device under one scheme.
 pub struct Ssd<S: Scheme> {
@@ -25,6 +27,8 @@ pub struct Ssd<S: Scheme> {
     config: Config,
     seed: u64,
     queue_depth: usize,
+    link: Link,
+    streams: u32,
     outstanding: BinaryHeap<Reverse<Nanos>>,
     last_completion: Nanos,
     /// The device's clock when measuring began: time 0 of arrivals and completions.
@@ -43,48 +47,6 @@ pub struct Ssd<S: Scheme> {
     idle_work: bool,
 }
 
-/// How sectors fall into pages.
-#[derive(Clone, Copy, Debug)]
-struct PageSplit {
-    sectors_per_page: u64,
-    /// Logarithm of `sectors_per_page` where it is a power of two, as it nearly always is.
-    shift: Option<u32>,
-    all: u64,
-    whole_pages: bool,
-    capacity: u64,
-}
-
-impl PageSplit {
-    #[inline]
-    fn page_of(&self, sector: u64) -> u64 {
-        match self.shift {
-            Some(shift) => sector >> shift,
-            None => sector / self.sectors_per_page,
-        }
-    }
-
-    /// First page and number of pages of a request.
-    #[inline]
-    fn pages(&self, request: &Request) -> (u32, u32) {
-        let first = self.page_of(request.first_sector);
-        let last = self.page_of(request.first_sector + u64::from(request.sectors) - 1);
-        (first as u32, (last - first + 1) as u32)
-    }
-
-    /// Sectors of one page that a request touches.
-    #[inline]
-    fn sectors(&self, request: &Request, lpn: u32) -> u64 {
-        if self.whole_pages {
-            return self.all;
-        }
-        let page_start = u64::from(lpn) * self.sectors_per_page;
-        let from = request.first_sector.max(page_start) - page_start;
-        let end = (request.first_sector + u64::from(request.sectors) - page_start)
-            .min(self.sectors_per_page);
-        (self.all >> (self.sectors_per_page - (end - from))) << from
-    }
-}
-
 impl<S: Scheme> Ssd<S> {
     /// A formatted device; fails when the settings do not fit together.
     pub fn new(config: &Config, seed: u64) -> Result<Self, SettingError> {
@@ -99,26 +61,18 @@ impl<S: Scheme> Ssd<S> {
             SettingError::Conflict(format!("{} could not be formatted: {fault}", S::PAPER.name))
         })?;
         let geometry = board.geometry();
-        let serial = config.timing.profile == TimingProfile::Serial;
-        let depth = config.host.queue_depth.0.unwrap_or(if serial { 1 } else { 32 });
-        let sectors_per_page = u64::from(geometry.sectors_per_page());
+        let depth = config.queue_depth();
         let mut ssd = Ssd {
             scheme: Some(scheme),
             survivor: None,
             seed,
             queue_depth: depth as usize,
+            link: Link::new(&config.host),
+            streams: config.host.streams,
             outstanding: BinaryHeap::with_capacity(depth as usize + 1),
             last_completion: 0,
             epoch: 0,
-            split: PageSplit {
-                sectors_per_page,
-                shift: sectors_per_page
-                    .is_power_of_two()
-                    .then_some(sectors_per_page.trailing_zeros()),
-                all: geometry.all_sectors(),
-                whole_pages: config.io.partial_write == PartialWrite::WholePage,
-                capacity: u64::from(geometry.logical_pages) * sectors_per_page,
-            },
+            split: PageSplit::new(geometry, config.io.partial_write),
             next_tag: 0,
             written: zeroed((geometry.logical_pages as usize).div_ceil(64)),
             live_pages: 0,
@@ -164,6 +118,27 @@ impl<S: Scheme> Ssd<S> {
             }
         }
         arrival
+    }
+
+    /// When a request enters the device that may do so from `at`. In the serial profile that is
+    /// not before the server is free, for example of an idle step that overran the arrival.
+    #[inline]
+    fn admit(&mut self, at: Nanos) -> (Nanos, When) {
+        let admitted = self.admission(at);
+        let clock = self.board.nand_mut().clock_mut();
+        let start = clock.admit(admitted);
+        (clock.completion(start).max(admitted), start)
+    }
+
+    /// When an admitted request has crossed the link, and the token from which its pages start.
+    #[inline]
+    fn send_command(&mut self, request: &Request, admitted: Nanos, start: When) -> (Nanos, When) {
+        if self.link.is_free() {
+            return (admitted, start);
+        }
+        let sectors = if request.op == Op::Write { request.sectors } else { 0 };
+        let sent = self.link.send(admitted, sectors);
+        (sent, self.board.nand_mut().clock_mut().admit(sent))
     }
 
     /// Lets the scheme work while nothing else is to do.
@@ -286,12 +261,7 @@ impl<S: Scheme> Ssd<S> {
         start: When,
     ) -> Result<When, DeviceError> {
         // A page is only forgotten as a whole; a trim of part of it is ignored, as drives do.
-        let split = &self.split;
-        let page_start = u64::from(io.lpn.0) * split.sectors_per_page;
-        let whole = request.first_sector <= page_start
-            && request.first_sector + u64::from(request.sectors)
-                >= page_start + split.sectors_per_page;
-        if !self.obey_trims || !whole {
+        if !self.obey_trims || !self.split.covers(request, io.lpn.0) {
             return Ok(start);
         }
         let (scheme, board) = self.parts();
@@ -307,11 +277,11 @@ impl<S: Scheme> Ssd<S> {
 
     fn check_range(&self, request: &Request) -> Result<(), DeviceError> {
         let end = request.first_sector.saturating_add(u64::from(request.sectors));
-        if request.op != Op::Flush && end > self.split.capacity {
+        if request.op != Op::Flush && end > self.split.capacity() {
             return Err(DeviceError::OutOfRange {
                 first_sector: request.first_sector,
                 sectors: request.sectors,
-                capacity: self.split.capacity,
+                capacity: self.split.capacity(),
             });
         }
         Ok(())
@@ -320,24 +290,27 @@ impl<S: Scheme> Ssd<S> {
 
 impl<S: Scheme> Device for Ssd<S> {
     fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError> {
+        self.submit_at(request, request.arrival)
+    }
+
+    fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
         self.check_range(request)?;
         assert!(
             request.sectors > 0 || request.op == Op::Flush,
             "a {:?} request must have at least one sector",
             request.op
         );
-        let arrival = request.arrival + self.epoch;
-        if self.idle_work && arrival > self.last_completion {
-            self.use_gap(arrival)?;
+        let (arrival, at) = (request.arrival + self.epoch, request.arrival.max(at) + self.epoch);
+        if self.idle_work && at > self.last_completion {
+            self.use_gap(at)?;
         }
-        let admitted = self.admission(arrival);
-        let start = self.board.nand_mut().clock_mut().admit(admitted);
+        let (admitted, start) = self.admit(at);
+        let (begun, start) = self.send_command(request, admitted, start);
         let pages = match request.op {
             Op::Flush => 0,
             _ => u64::from(self.split.pages(request).1),
         };
         self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
-        let clock_before = self.board.nand().clock().completion(start).max(admitted);
         self.unreadable = None;
         let done = match self.serve(request, start) {
             Ok(done) => done,
@@ -346,19 +319,19 @@ impl<S: Scheme> Device for Ssd<S> {
                 return Err(error);
             }
         };
-        let completed = self.board.nand().clock().completion(done).max(clock_before);
-        // An idle step that overran the arrival delays the request: the serial server says when
-        // it really began.
-        let serial = self.board.nand().clock().is_serial();
-        let admitted = if serial { clock_before } else { admitted };
-        let split = self.board.nand().clock().split(clock_before, done);
+        let clock = self.board.nand().clock();
+        let (ready, split) = (clock.completion(done).max(begun), clock.split(begun, done));
+        let completed = match request.op {
+            Op::Read if !self.link.is_free() => self.link.receive(ready, request.sectors),
+            _ => ready,
+        };
         let completion = Completion {
             arrival: request.arrival,
             admitted: admitted - self.epoch,
             completed: completed - self.epoch,
             stages: Stages {
                 driver_queue: admitted - arrival,
-                host_link: 0,
+                host_link: (begun - admitted) + (completed - ready),
                 controller: split.controller,
                 buffer: 0,
                 map: split.map,
@@ -370,6 +343,9 @@ impl<S: Scheme> Device for Ssd<S> {
         debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
         self.outstanding.push(Reverse(completed));
         self.last_completion = self.last_completion.max(completed);
+        if self.streams > 1 {
+            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
+        }
         if self.board.meter_mut().complete(request.op, &completion) {
             let free_blocks = self.scheme().room().free_blocks;
             self.board.meter_mut().sample_free_blocks(free_blocks);
@@ -382,6 +358,22 @@ impl<S: Scheme> Device for Ssd<S> {
             return 0;
         }
         self.outstanding.peek().map_or(0, |&Reverse(done)| done - self.epoch)
+    }
+
+    fn ready_from(&self, request: &Request) -> Nanos {
+        let nand = self.board.nand();
+        let free_from = |plane| nand.plane_free_from(plane);
+        let from = if request.op == Op::Read {
+            let lpn = Lpn(self.split.page_of(request.first_sector) as u32);
+            match self.scheme().locate(&self.board, lpn) {
+                Location::Flash(ppn) => free_from(nand.geometry().plane_of(ppn)),
+                Location::Ram(_) => 0,
+                Location::Nowhere => free_from(nand.geometry().home_plane(lpn)),
+            }
+        } else {
+            (0..nand.geometry().planes()).map(|plane| free_from(PlaneId(plane))).min().unwrap_or(0)
+        };
+        from.saturating_sub(self.epoch)
     }
 
     fn start_measuring(&mut self) {

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::variants::VARIANTS;
 use common::{mixed, open, tiny};
+use ftlab_engine::host::{Driver, SchedulerKind};
+use ftlab_engine::request::{Completion, Request};
 use ftlab_engine::schemes;
+use ftlab_engine::ssd::{Device, DeviceError};
 
 struct Counting;
 
@@ -56,4 +59,36 @@ fn nothing_is_allocated_after_format() {
         }
         assert!(device.board().meter().total_erases() > 0, "{scheme}: nothing was reclaimed");
     }
+    for (_, scheduler) in SchedulerKind::ALL {
+        the_driver_allocates_nothing(scheduler);
+    }
+}
+
+fn the_driver_allocates_nothing(scheduler: &str) {
+    let pairs = [
+        ("host.scheduler", scheduler),
+        ("host.streams", "2"),
+        ("host.arbitration", "weighted"),
+        ("host.driver_queue_depth", "8"),
+        ("timing.profile", "parallel"),
+        ("host.queue_depth", "2"),
+    ];
+    let config = tiny("dftl", 24, &pairs);
+    let mut device = open("dftl", &config);
+    let requests = mixed(&config, 4000, 1);
+    let mut driver = Driver::new(&config, Some(12));
+    let mut count = 0;
+    let mut served = |_: &mut dyn Device, _: &Request, _: &Completion| {
+        count += 1;
+        Ok::<(), DeviceError>(())
+    };
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for (number, request) in requests.iter().enumerate() {
+        let arrival = driver.next_arrival(device.as_mut(), &mut served).expect("the device works");
+        let request = Request { arrival, unit: number as u32, ..*request };
+        driver.submit(device.as_mut(), &request, &mut served).expect("the device works");
+        let now = ALLOCATIONS.load(Ordering::Relaxed);
+        assert!(now == before, "{scheduler} allocated at request {number}: {request:?}");
+    }
+    assert!(count > 3000, "{scheduler}: {count} requests served");
 }

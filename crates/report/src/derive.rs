@@ -5,6 +5,7 @@
 //! in as [`RunFacts`].
 
 mod energy;
+mod stages;
 mod wear;
 
 pub(crate) use energy::total_picojoules;
@@ -22,7 +23,7 @@ use serde_json::{Map, Value};
 use crate::result::{
     ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime, Host,
     LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
-    RamUse, RunResult, ServiceTime, Stages, SteadyState, WINDOWS_MAX, Wall, Window, Workload,
+    RamUse, RunResult, ServiceTime, SteadyState, WINDOWS_MAX, Wall, Window, Workload,
 };
 
 /// What is known of a run besides its device.
@@ -84,7 +85,8 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
             write: latency(meter.latency().write()),
         },
         service_time_ns: service_time(device),
-        stages_ns: stages(meter),
+        stages_ns: stages::stages(meter),
+        streams: stages::streams(device),
         iops: per_second(meter.host().completed as f64),
         bandwidth_bytes_per_s: per_second((host.bytes_read + host.bytes_written) as f64),
         simulated_s: seconds,
@@ -261,16 +263,6 @@ fn service_time(device: &dyn Device) -> ServiceTime {
         search: busy.search,
         ..ServiceTime::default()
     }
-}
-
-/// Means over reads and writes: they sum to the mean system response time.
-fn stages(meter: &Meter) -> Stages {
-    let counted = meter.latency();
-    let requests = counted.read()[0].count() + counted.write()[0].count();
-    let means =
-        counted.stages().map(|sum| if requests == 0 { 0.0 } else { sum as f64 / requests as f64 });
-    let [driver_queue, host_link, controller, buffer, map, flash, channel] = means;
-    Stages { driver_queue, host_link, controller, buffer, map, flash, channel }
 }
 
 fn ram_use(structures: &[StructureUse], device: &dyn Device) -> RamUse {

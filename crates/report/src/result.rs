@@ -11,7 +11,7 @@ mod latency;
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
     Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, MapCache, Merges,
-    PcmEnergy, Precondition, RamStructure, RamUse, ServiceTime, Stages, SteadyState,
+    PcmEnergy, Precondition, RamStructure, RamUse, ServiceTime, Stages, SteadyState, Stream,
     WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload,
 };
 pub use latency::{
@@ -72,6 +72,8 @@ pub struct RunResult {
     pub service_time_ns: ServiceTime,
     /// Mean time per request by stage, in nanoseconds.
     pub stages_ns: Stages,
+    /// What each stream of the host got; empty where the host has a single one.
+    pub streams: Vec<Stream>,
     /// Requests completed per simulated second.
     pub iops: f64,
     /// Host bytes moved per simulated second.
@@ -122,6 +124,7 @@ impl Default for RunResult {
             latency_ns: Latency::default(),
             service_time_ns: ServiceTime::default(),
             stages_ns: Stages::default(),
+            streams: Vec::new(),
             iops: 0.0,
             bandwidth_bytes_per_s: 0.0,
             simulated_s: 0.0,

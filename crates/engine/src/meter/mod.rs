@@ -4,14 +4,17 @@
 
 mod counts;
 mod latency;
+mod streams;
 mod windows;
 
 pub use counts::Counts;
 pub use latency::{LatencyMeter, LatencyStatistics};
+pub use streams::StreamCounts;
 pub use windows::{Window, Windows};
 
 use crate::board::nand::geometry::Geometry;
-use crate::request::{Completion, Op};
+use crate::host::STREAMS_MAX;
+use crate::request::{Completion, Op, Request};
 
 macro_rules! named {
     ($(#[$outer:meta])* pub enum $name:ident { $( $(#[$doc:meta])* $variant:ident = $text:literal, )* }) => {
@@ -199,6 +202,7 @@ pub struct Meter {
     events: [u64; Event::COUNT],
     merges: Merges,
     host: HostCounts,
+    streams: [StreamCounts; STREAMS_MAX],
     latency: LatencyMeter,
     windows: Windows,
 }
@@ -223,6 +227,7 @@ impl Meter {
                 associativity: vec![0; geometry.pages_per_block as usize + 1],
             },
             host: HostCounts::default(),
+            streams: [StreamCounts::default(); STREAMS_MAX],
             latency: LatencyMeter::new(),
             windows: Windows::new(),
         }
@@ -281,6 +286,11 @@ impl Meter {
     /// The host's requests.
     pub fn host(&self) -> &HostCounts {
         &self.host
+    }
+
+    /// Requests of each stream; counted only where the host has several.
+    pub fn streams(&self) -> &[StreamCounts; STREAMS_MAX] {
+        &self.streams
     }
 
     /// Response times.
@@ -355,6 +365,11 @@ impl Meter {
         }
     }
 
+    /// Counts a completed request of one of several streams.
+    pub(crate) fn stream(&mut self, stream: u32, request: &Request, completion: &Completion) {
+        self.streams[stream as usize].record(request, completion);
+    }
+
     /// Counts a completed request; true when free blocks should be sampled.
     #[inline]
     pub(crate) fn complete(&mut self, op: Op, completion: &Completion) -> bool {
@@ -396,6 +411,7 @@ impl Meter {
         (merges.switch, merges.partial, merges.full, merges.full_data_blocks) = (0, 0, 0, 0);
         merges.associativity.fill(0);
         self.host = HostCounts::default();
+        self.streams.fill(StreamCounts::default());
         self.latency.reset();
         self.windows.reset();
     }

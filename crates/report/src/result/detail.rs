@@ -212,6 +212,22 @@ pub struct Stages {
     pub channel: f64,
 }
 
+/// Reads and writes of one stream of a multi-queue host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stream {
+    /// Requests completed.
+    pub requests: u64,
+    /// Reads among them.
+    pub read_requests: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Mean system response time, in nanoseconds; 0 without requests.
+    pub response_ns_mean: f64,
+    /// Mean time in the driver's queue, in nanoseconds; 0 without requests.
+    pub driver_queue_ns_mean: f64,
+}
+
 /// Energy of the flash, in microjoules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

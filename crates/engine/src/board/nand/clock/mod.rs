@@ -14,7 +14,7 @@
 mod companions;
 mod operations;
 mod ready;
-mod resource;
+pub(crate) mod resource;
 mod schedule;
 mod spent;
 pub mod timeline;

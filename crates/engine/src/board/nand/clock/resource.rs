@@ -11,7 +11,7 @@ const GAPS: usize = 16;
 
 /// One thing that does one operation at a time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Resource {
+pub(crate) struct Resource {
     /// Free from here on.
     pub tail: Nanos,
     /// Idle spans before the tail, oldest first, `gap_count` of them.
