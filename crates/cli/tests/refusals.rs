@@ -50,7 +50,7 @@ fn what_belongs_to_later_versions_is_unknown_rather_than_a_stub() {
     for line in ["sweep x.toml", "serve", "reproduce all", "calibrate", "list buffers"] {
         bench.ftlab(line).refused(2, &["error:"]);
     }
-    for option in ["--requests-out x", "--probe 1:2", "--until steady", "--buffer none"] {
+    for option in ["--probe 1:2", "--until steady", "--buffer none"] {
         bench
             .ftlab(&format!("run --scheme dftl {DEVICE} {WORK} {option}"))
             .refused(2, &["unexpected argument"]);
@@ -72,7 +72,6 @@ fn illegal_values_name_what_is_legal() {
         ("--capacity 100TiB", ["too large", "at most"]),
         ("--timing later", ["later", "closed:DEPTH"]),
         ("--timing trace", ["closed loop", "rate_iops"]),
-        ("--timing closed:2 --set host.queue_depth=4", ["exclude", "asap"]),
         ("--precondition prefix:0", ["prefix:0", "random:Nx"]),
         ("--precondition dfl=fill", ["dfl", "nearest: dftl"]),
         ("--ram 0", ["--ram '0'", "above 0"]),
