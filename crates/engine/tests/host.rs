@@ -286,6 +286,43 @@ fn saturated_streams_get_the_shares_of_their_weights() {
     assert_eq!(first(&order, 1000), 1000, "the first stream arrived first");
 }
 
+/// The first write takes 405.9 us. When it is done a slot is free, and what has arrived by then is
+/// all that a scheduler knows: nothing waits for a read that is still to come.
+#[test]
+fn a_decision_knows_what_has_arrived_and_no_more() {
+    let order = |read_arrival| {
+        let config = tiny("ideal_page", 24, &[("host.scheduler", "read_first")]);
+        let mut device = open("ideal_page", &config);
+        let at = |arrival, op, page| Request { arrival, ..pages(&config, op, page, 1) };
+        let (first, second) = (at(0, Op::Write, 1), at(10_000, Op::Write, 2));
+        let requests = [first, second, at(read_arrival, Op::Read, 3)];
+        let done = drive(device.as_mut(), &requests, Load::Open);
+        [done[1], done[2]].map(|(request, completion)| (request.op, completion.admitted))
+    };
+    assert_eq!(order(405_900), [(Op::Read, 405_900), (Op::Write, 536_800)]);
+    assert_eq!(order(405_901), [(Op::Write, 405_900), (Op::Read, 811_800)]);
+}
+
+/// Three in flight, one in the device: the read arrives when the first write is done, and the
+/// decision of that moment knows it.
+#[test]
+fn in_a_closed_loop_the_next_request_is_there_when_the_slot_is_free() {
+    let config = tiny("ideal_page", 24, &[("host.scheduler", "read_first")]);
+    let mut device = open("ideal_page", &config);
+    let request = |op, page| pages(&config, op, page, 1);
+    let writes = [1, 2, 3].map(|page| request(Op::Write, page));
+    let requests = [&writes[..], &[request(Op::Read, 9)]].concat();
+    let done = drive(device.as_mut(), &requests, Load::Closed(3));
+    let seen = done.iter().map(|(request, c)| (request.op, c.arrival, c.admitted));
+    let expected = [
+        (Op::Write, 0, 0),
+        (Op::Read, 405_900, 405_900),
+        (Op::Write, 0, 536_800),
+        (Op::Write, 0, 942_700),
+    ];
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn a_full_driver_queue_keeps_a_scheduler_from_looking_further() {
     // Nine writes, then a read that could pass them all.

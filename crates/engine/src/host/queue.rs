@@ -66,9 +66,15 @@ impl Queue {
         self.entries.first().map(|waiting| waiting.entered)
     }
 
-    /// What joined by `now`.
+    /// All of them, for a decision at `now`: the driver decides whatever falls before an arrival
+    /// before it adds the request.
     pub fn arrived(&self, now: Nanos) -> &[Waiting] {
-        &self.entries[..self.entries.partition_point(|waiting| waiting.entered <= now)]
+        let last = self.entries.last();
+        assert!(
+            last.is_none_or(|waiting| waiting.entered <= now),
+            "{last:?} is not there at {now}"
+        );
+        &self.entries
     }
 
     /// Adds a request behind all others.
