@@ -84,7 +84,7 @@ fn default_jobs(plan: &Plan) -> usize {
         return cores;
     };
     let device = &plan.runs[0].chosen.config.device;
-    let pages = device.physical_blocks() * u64::from(device.pages_per_block);
+    let pages = device.physical_blocks() * u64::from(device.units_per_block());
     // Untouched parts of a device cost nothing, so a known footprint bounds it too.
     let used = plan
         .layout

@@ -26,8 +26,10 @@ macro_rules! bundled {
 pub(crate) use bundled;
 
 /// Every bundled device: one file in `config/devices`, one name here.
-pub const DEVICES: &[Bundled] =
-    bundled!("devices": "dftl2014", "dftl2014_code", "asplos09", "ssdsim2010");
+pub const DEVICES: &[Bundled] = bundled!(
+    "devices": "dftl2014", "dftl2014_code", "asplos09", "ssdsim2010", "slc_small", "tlc_nvme",
+    "qlc_nvme"
+);
 
 /// Keys before the first section of a device file.
 const HEAD: &[&str] = &["about", "source"];

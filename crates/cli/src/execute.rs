@@ -45,7 +45,7 @@ pub fn execute(
     }
     let mut stream = RequestStream::new(workload.requests(plan.layout.map()?)?);
     let pages = plan.layout.capacity_bytes / plan.layout.page_bytes;
-    let length = run.mode.requests(pages, u64::from(config.device.pages_per_block));
+    let length = run.mode.requests(pages, u64::from(config.device.units_per_block()));
     let bar = progress.bar(&format!("{name} (preparing)"), length);
     let precondition = Filler::new(device.as_mut(), &bar)
         .prepare(run.mode, plan.seed, plan.footprint.as_ref(), &mut stream)

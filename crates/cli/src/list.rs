@@ -130,7 +130,7 @@ fn devices() -> Outcome<List> {
         rows.push(vec![
             bundled.name.into(),
             device.about.into(),
-            (sizes.logical_pages() * sizes.page_bytes.0).into(),
+            (sizes.logical_pages() * sizes.unit_bytes()).into(),
             sizes.physical_blocks().into(),
             sizes.pages_per_block.into(),
             sizes.page_bytes.0.into(),

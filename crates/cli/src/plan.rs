@@ -100,7 +100,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     warnings.extend(enlarged(&chosen[0], capacity));
 
     let device = chosen[0].config.device.clone();
-    let page_bytes = device.page_bytes.0;
+    let page_bytes = device.unit_bytes();
     let capacity_bytes = device.logical_pages() * page_bytes;
     let workload = choice.open(capacity_bytes)?;
     let timing = Timing::parse(meeting.timing.as_deref(), workload.closed_loop_depth())?;
@@ -182,7 +182,7 @@ impl FirstPass {
 
 fn extent_bytes(chosen: &Chosen) -> u64 {
     let device = &chosen.config.device;
-    device.page_bytes.0 * u64::from(device.pages_per_block)
+    device.unit_bytes() * u64::from(device.units_per_block())
 }
 
 /// Must be known before the run: which pages it touches, or reads before it writes them.
@@ -295,7 +295,7 @@ fn apply_budget(
     // What a scheme needs on flash can follow from its memory.
     if capacity != Capacity::Device {
         let device = &chosen[0].config.device;
-        let bytes = device.logical_pages() * device.page_bytes.0;
+        let bytes = device.logical_pages() * device.unit_bytes();
         sizing::resize(chosen, bytes)?;
     }
     Ok(left_out)
@@ -308,10 +308,10 @@ fn enlarged(one: &Chosen, capacity: Capacity) -> Option<String> {
     }
     let device = &one.config.device;
     let mut plain = device.clone();
-    plain.set_capacity(device.logical_pages() * device.page_bytes.0, 0);
+    plain.set_capacity(device.logical_pages() * device.unit_bytes(), 0);
     let (given, asked) = (device.physical_blocks(), plain.physical_blocks());
     (given > asked).then(|| {
-        let share = (given * u64::from(device.pages_per_block)) as f64
+        let share = (given * u64::from(device.units_per_block())) as f64
             / device.logical_pages() as f64
             - 1.0;
         format!(

@@ -36,7 +36,7 @@ pub fn ram(typed: &RamArguments) -> Outcome<()> {
     print::text(&format!(
         "{}: {} bytes exported, {} blocks of {} pages of {} bytes\n",
         device.name,
-        device.logical_pages() * device.page_bytes.0,
+        device.logical_pages() * device.unit_bytes(),
         device.physical_blocks(),
         device.pages_per_block,
         device.page_bytes.0

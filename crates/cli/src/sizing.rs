@@ -48,14 +48,14 @@ pub fn resize(chosen: &mut [Chosen], exported: u64) -> Outcome<()> {
         return Ok(());
     };
     let most = (u64::from(u32::MAX) as f64 / (1.0 + device.over_provisioning)) as u64;
-    let pages = exported.div_ceil(device.page_bytes.0);
+    let pages = exported.div_ceil(device.unit_bytes());
     if pages > most {
         return Err(Failure::usage(format!(
             "a capacity of {exported} bytes is too large: with pages of {} bytes and \
              device.over_provisioning = {} at most {} bytes are possible; use larger pages",
-            device.page_bytes.0,
+            device.unit_bytes(),
             device.over_provisioning,
-            most * device.page_bytes.0
+            most * device.unit_bytes()
         )));
     }
     // What a scheme needs can grow with the device that it is given.

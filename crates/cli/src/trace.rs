@@ -21,9 +21,9 @@ fn inspect_trace(typed: &InspectArguments) -> Outcome<()> {
     let mut logical_bytes = 0;
     if let Some(name) = &typed.device {
         let device = devices::find(name)?.config.device;
-        counting.page_bytes = device.page_bytes.0;
-        counting.extent_bytes = device.page_bytes.0 * u64::from(device.pages_per_block);
-        logical_bytes = device.logical_pages() * device.page_bytes.0;
+        counting.page_bytes = device.unit_bytes();
+        counting.extent_bytes = device.unit_bytes() * u64::from(device.units_per_block());
+        logical_bytes = device.logical_pages() * device.unit_bytes();
     }
     let choice = WorkloadChoice::new(&typed.file, &typed.reading)?;
     let mut found = inspect(&choice.text, &choice.options, logical_bytes, &counting)?;

@@ -305,7 +305,20 @@ impl Config {
                 device.page_bytes.0
             )));
         }
-        let pages = device.physical_blocks() * u64::from(device.pages_per_block);
+        let unit = device.unit_bytes();
+        let units = device.page_bytes.0.checked_div(unit).unwrap_or(0);
+        if !unit.is_multiple_of(512)
+            || units * unit != device.page_bytes.0
+            || !units.is_power_of_two()
+            || units > 16
+        {
+            return Err(SettingError::Conflict(format!(
+                "device.mapping_unit = {unit} must be a multiple of 512 and device.page_bytes = {} \
+                 divided by 1, 2, 4, 8 or 16",
+                device.page_bytes.0
+            )));
+        }
+        let pages = device.physical_blocks() * u64::from(device.units_per_block());
         if pages >= u64::from(u32::MAX) - 1 {
             return Err(SettingError::Conflict(format!(
                 "the device has {pages} physical pages; page numbers are 32 bits wide, so at \

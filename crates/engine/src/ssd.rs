@@ -51,6 +51,13 @@ impl<S: Scheme> Ssd<S> {
     /// A formatted device; fails when the settings do not fit together.
     pub fn new(config: &Config, seed: u64) -> Result<Self, SettingError> {
         config.check()?;
+        if config.device.units_per_page() > 1 && S::PAPER.family.programs_at_fixed_offsets() {
+            return Err(SettingError::Conflict(format!(
+                "{} puts pages at fixed offsets of data blocks, so mapping units cannot gather to \
+                 flash pages: leave device.mapping_unit at auto",
+                S::PAPER.name
+            )));
+        }
         S::check(config)?;
         let minimum = S::minimum_blocks(config);
         if config.usable_blocks() < minimum {

@@ -43,7 +43,7 @@ impl Host {
         Host {
             pages: vec![Page::default(); config.device.logical_pages() as usize],
             next_tag: 0,
-            sectors_per_page: config.device.page_bytes.0 / 512,
+            sectors_per_page: config.device.unit_bytes() / 512,
         }
     }
 

@@ -8,7 +8,7 @@ mod common;
 use common::{config, open, pages, size};
 use ftlab_engine::board::energy::flash_energy;
 use ftlab_engine::board::nand::clock::timeline::{Span, Unit, Work};
-use ftlab_engine::board::nand::clock::{Clock, Load, Place};
+use ftlab_engine::board::nand::clock::{CellOperations, Clock, Load, Place};
 use ftlab_engine::board::nand::geometry::Geometry;
 use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
@@ -433,7 +433,11 @@ fn pages_of_one_block_take_the_time_of_their_type() {
         let busy = bench.clock.service_time();
         assert_eq!((busy.read, busy.program), (220_000, 1_800_000), "{profile}");
         // 3.3 V and 25 mA over 1.8 ms of programming and four transfers in: 82.5 nJ per us.
-        let energy = flash_energy(&parallel(&all).energy, (4, 4, 0), &busy);
+        let energy = flash_energy(
+            &parallel(&all).energy,
+            CellOperations { reads: 4, programs: 4, erases: 0 },
+            &busy,
+        );
         assert_eq!(energy.program, 82_500 * (1_800 + 40), "{profile}");
         assert_eq!(energy.read, 82_500 * (220 + 40), "{profile}");
     }
@@ -524,4 +528,26 @@ fn settings_that_contradict_each_other_are_refused_by_name() {
     }
     let text = refusal(&[("timing.copyback_same_parity", "true")]);
     assert!(text.contains("timing.copyback,"), "{text}");
+}
+
+/// Two planes of a die, four mapping units to a flash page: eight units in a request are two flash
+/// pages, loaded one after the other and programmed by one command.
+#[test]
+fn flash_pages_of_small_units_are_programmed_together() {
+    let config = common::config(&[
+        ("device.planes", "2"),
+        ("device.page_bytes", "16KiB"),
+        ("device.mapping_unit", "4KiB"),
+        ("alloc.order", "plane_die_channel"),
+        ("timing.profile", "parallel"),
+        ("timing.program", "300us"),
+        ("timing.page_transfer", "40us"),
+        ("timing.multi_plane_program", "true"),
+    ]);
+    let mut device = common::open("ideal_page", &config);
+    let write = common::pages(&config, Op::Write, 0, 8);
+    let done = device.submit(&write).expect("works");
+    assert_eq!(done.device(), 2 * 40_000 + 300_000);
+    let cells = device.board().nand().clock().cell_operations();
+    assert_eq!((cells.programs, device.board().meter().total_programs()), (2, 8));
 }

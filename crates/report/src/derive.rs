@@ -157,6 +157,8 @@ fn flash(meter: &Meter, nand: &Nand) -> Flash {
         },
         oob_reads: meter.oob_reads(),
         oob_writes: nand.oob_writes(),
+        cell_reads: nand.clock().cell_operations().reads,
+        cell_programs: nand.clock().cell_operations().programs,
         total_reads: meter.total_reads(),
         total_programs: meter.total_programs(),
         total_erases: meter.total_erases(),

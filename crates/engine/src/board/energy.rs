@@ -1,6 +1,6 @@
 //! Counts and busy times to joules: a pure table.
 
-use super::nand::clock::ServiceTime;
+use super::nand::clock::{CellOperations, ServiceTime};
 use crate::config::{EnergyModel, EnergySettings, SearchModel, SearchSettings};
 
 /// Energy of the flash by operation, in picojoules.
@@ -21,9 +21,10 @@ pub struct FlashEnergy {
 /// their number.
 pub fn flash_energy(
     settings: &EnergySettings,
-    (reads, programs, erases): (u64, u64, u64),
+    done: CellOperations,
     busy: &ServiceTime,
 ) -> FlashEnergy {
+    let CellOperations { reads, programs, erases } = done;
     match settings.model {
         EnergyModel::PerOperation => FlashEnergy {
             read: u128::from(reads) * u128::from(settings.read.0),
@@ -67,13 +68,18 @@ mod tests {
         // HAT 2010, Table 4: 1.5 ms at 3.3 V and 25 mA.
         let settings = EnergySettings { model: EnergyModel::Current, ..Default::default() };
         let busy = ServiceTime { erase: 1_500_000, ..Default::default() };
-        let energy = flash_energy(&settings, (0, 0, 1), &busy);
+        let energy =
+            flash_energy(&settings, CellOperations { reads: 0, programs: 0, erases: 1 }, &busy);
         assert_eq!(energy.erase, 123_750_000);
     }
 
     #[test]
     fn per_operation_energy_is_dftl_2014_table_2() {
-        let energy = flash_energy(&EnergySettings::default(), (10, 10, 10), &Default::default());
+        let energy = flash_energy(
+            &EnergySettings::default(),
+            CellOperations { reads: 10, programs: 10, erases: 10 },
+            &Default::default(),
+        );
         assert_eq!(energy.read, 47_200_000);
         assert_eq!(energy.program, 380_400_000);
         assert_eq!(energy.erase, 5_276_800_000);

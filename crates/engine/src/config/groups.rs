@@ -30,6 +30,10 @@ settings! {
         /// Bytes of a page (S).
         page_bytes: Bytes = Bytes(2048),
             legal("512 B to 32 KiB", |v| (512..=32768).contains(&v.0)), source("datasheet");
+        /// Bytes that one map entry points to, a page's bytes over a power of two; auto: a page.
+        /// Smaller units gather in the controller until a flash page is full.
+        mapping_unit: Optional<Bytes> = Optional(None), legal("", |_| true),
+            source("drives with 4 KiB maps over 16 KiB pages");
         /// Bytes of a page's out-of-band area (O).
         oob_bytes: Bytes = Bytes(64), legal("", |_| true), source("datasheet");
         /// Physical over logical capacity, less one.
@@ -58,15 +62,30 @@ impl DeviceSettings {
         self.plane_count() * u64::from(self.blocks_per_plane)
     }
 
-    /// Pages that the device exports.
+    /// Bytes of a mapping unit: what the engine calls a page.
+    pub fn unit_bytes(&self) -> u64 {
+        self.mapping_unit.0.unwrap_or(self.page_bytes).0
+    }
+
+    /// Mapping units of a flash page.
+    pub fn units_per_page(&self) -> u32 {
+        (self.page_bytes.0 / self.unit_bytes()) as u32
+    }
+
+    /// Mapping units of an erase block.
+    pub fn units_per_block(&self) -> u32 {
+        self.pages_per_block * self.units_per_page()
+    }
+
+    /// Mapping units that the device exports.
     pub fn logical_pages(&self) -> u64 {
         match self.logical_bytes.0 {
-            Some(bytes) => bytes.0 / self.page_bytes.0,
+            Some(bytes) => bytes.0 / self.unit_bytes(),
             None => {
                 let share = 1.0 + self.over_provisioning;
                 // The epsilon keeps 8448 / 1.03125 at 8192 whatever the rounding.
                 let blocks = (self.physical_blocks() as f64 / share + 1e-6) as u64;
-                blocks * u64::from(self.pages_per_block)
+                blocks * u64::from(self.units_per_block())
             }
         }
     }

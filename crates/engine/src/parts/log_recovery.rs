@@ -77,7 +77,7 @@ fn rehouse(
     if let Some(place) = place {
         match board.copy(old, place, PageKind::Data, Cause::Recover, after) {
             Ok(done) => {
-                board.nand_mut().invalidate(old);
+                board.nand_mut().discard(old);
                 engine.logs.take(lpn);
                 return Ok(done);
             }

@@ -29,6 +29,8 @@ use crate::units::{BlockId, Lpn, Ppn};
 pub enum Sources {
     /// The newest of every page, from log blocks and the data block: a full merge.
     Newest,
+    /// The same, and a program for every invalid data page of which there is no newer copy.
+    NewestWithWaste,
     /// What the data block itself holds: it moves because a program in it failed.
     DataBlock,
 }
@@ -56,7 +58,7 @@ pub struct MergeEngine {
     pub logs: LogIndex,
     /// Erased blocks.
     pub supply: BlockSupply,
-    /// Whether full merges spend a read and a program on data pages that hold nothing of worth.
+    /// Whether merges of shared log blocks also program invalid data pages without a newer copy.
     pub copies_invalid: bool,
 }
 
@@ -190,7 +192,6 @@ impl MergeEngine {
         sources: Sources,
         after: When,
     ) -> Result<When, Fault> {
-        let full_merge = from == 0 && sources == Sources::Newest;
         let mut done = after;
         for offset in from..board.geometry().pages_per_block {
             let lpn = lbn.page(board.geometry(), offset);
@@ -203,11 +204,13 @@ impl MergeEngine {
                 }
                 _ => {
                     let source = match sources {
-                        Sources::Newest => self.newest(board.nand(), lpn),
+                        Sources::Newest | Sources::NewestWithWaste => {
+                            self.newest(board.nand(), lpn)
+                        }
                         Sources::DataBlock => self.data.newest(board.nand(), lpn),
                     };
                     let Some(source) = source else {
-                        if full_merge && self.copies_invalid {
+                        if sources == Sources::NewestWithWaste {
                             let wasted = self.copy_nothing(board, lpn, slot, after)?;
                             done = done.join(wasted);
                         }
@@ -222,8 +225,8 @@ impl MergeEngine {
         Ok(done)
     }
 
-    /// Reads a data page that was superseded and programs its place in `slot` with what nobody will
-    /// read; nothing if the data page was never programmed.
+    /// Programs the place of an invalid data page with what nobody will read, as the public code
+    /// does by mistake (spec 2.5, corner case d); nothing if the data page was never programmed.
     #[cold]
     fn copy_nothing(
         &self,
@@ -233,16 +236,17 @@ impl MergeEngine {
         after: When,
     ) -> Result<When, Fault> {
         let Some(dead) = self.data.page(board.geometry(), lpn) else { return Ok(after) };
-        if !matches!(board.nand().state().oob(dead), OobRead::Written(_)) {
-            return Ok(after);
-        }
+        let OobRead::Written(oob) = board.nand().state().oob(dead) else { return Ok(after) };
         let block = board.geometry().block_of(slot);
         let offset = board.geometry().offset_of(slot);
-        let start = self.pad_to(board, block, offset, after)?;
-        let (read, _) = board.read(dead, Cause::Merge, start)?;
+        let mut from = self.pad_to(board, block, offset, after)?;
+        if oob.kind == PageKind::Pad {
+            // Wasted before, and taken for a valid page ever since: it is copied.
+            (from, _) = board.read(dead, Cause::Merge, from)?;
+        }
         let what = (PageKind::Pad, 0);
-        let done = board.program_payload(slot, what, Payload::Words(&[]), Cause::Merge, read)?;
-        board.nand_mut().invalidate(slot);
+        let done = board.program_payload(slot, what, Payload::Words(&[]), Cause::Merge, from)?;
+        board.nand_mut().discard(slot);
         Ok(done)
     }
 
@@ -262,7 +266,7 @@ impl MergeEngine {
             let ppn = board.geometry().page(block, hole);
             let what = (PageKind::Pad, 0);
             done = board.program_payload(ppn, what, Payload::Words(&[]), Cause::Pad, done)?;
-            board.nand_mut().invalidate(ppn);
+            board.nand_mut().discard(ppn);
         }
         Ok(done)
     }
@@ -272,7 +276,7 @@ impl MergeEngine {
         for offset in from..board.geometry().pages_per_block {
             let slot = board.geometry().page(target, offset);
             if board.nand().state().is_valid(slot) {
-                board.nand_mut().invalidate(slot);
+                board.nand_mut().discard(slot);
             }
         }
     }
@@ -293,12 +297,17 @@ impl MergeEngine {
                 continue;
             }
             let lpn = lbn.page(board.geometry(), offset);
-            let old = match self.logs.take(lpn) {
-                Some(logged) => Some(logged).filter(|&ppn| ppn != slot),
-                None => self.data.newest(board.nand(), lpn),
-            };
-            if let Some(old) = old {
-                board.nand_mut().invalidate(old);
+            match self.logs.take(lpn) {
+                Some(logged) if logged == slot => {}
+                Some(logged) => {
+                    board.nand_mut().invalidate(logged);
+                }
+                None => {
+                    // The old data block is erased below: no mark.
+                    if let Some(old) = self.data.newest(board.nand(), lpn) {
+                        board.nand_mut().discard(old);
+                    }
+                }
             }
         }
         match self.data.replace(lbn, target) {
@@ -324,6 +333,7 @@ impl MergeEngine {
             board.event(Event::DeadLogBlocks, 1);
             return self.supply.release(board, victim, BlockRole::Log, Cause::Merge, after);
         }
+        let sources = if self.copies_invalid { Sources::NewestWithWaste } else { Sources::Newest };
         let mut done = after;
         let mut rebuilt = 0;
         let mut offset = 0;
@@ -333,7 +343,7 @@ impl MergeEngine {
             let (absorbed, mut merged) = absorb.absorb(self, board, lbn, after)?;
             if !absorbed {
                 rebuilt += 1;
-                merged = self.rebuild(board, lbn, None, Sources::Newest, merged)?;
+                merged = self.rebuild(board, lbn, None, sources, merged)?;
             }
             done = done.join(merged);
             assert!(

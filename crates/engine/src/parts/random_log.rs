@@ -186,7 +186,7 @@ impl RandomLog {
             match board.copy(from, ppn, PageKind::Log, cause, ready) {
                 Ok(done) => {
                     self.next += 1;
-                    board.nand_mut().invalidate(from);
+                    board.nand_mut().discard(from);
                     engine.logs.set(lpn, ppn);
                     return Ok(done);
                 }

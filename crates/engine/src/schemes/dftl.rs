@@ -94,6 +94,8 @@ impl Scheme for Dftl {
             "checkpoints and replay make completed writes durable by default; \
              dftl.consistency = gtd is the paper",
             "trims and their record pages are added",
+            "the copy of the directory under dftl.gtd_sync_every lies among the map pages; its place \
+             is taken as known after a power cut (the paper: a fixed place)",
             "translation pages of a new device are implicit unless dftl.init_map = written",
             "cache and victim policy default to the authors' public code (psu_real_ghost, greedy); \
              the text says segmented LRU and cost-benefit",
@@ -335,7 +337,7 @@ impl Dftl {
             return Ok((slot, after.waits_for_map(self.map.cmt.ready(slot))));
         }
         // Miss: make room, then load the entry from its translation page.
-        let mut when = after;
+        let mut when = self.checkpoint_if_due(board, after)?;
         if self.map.cmt.is_full() {
             when = self.evict(board, when)?;
         }

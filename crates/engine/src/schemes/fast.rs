@@ -34,8 +34,8 @@
 //! Trims and their records are ours (a small area of blocks, taken at the first flushed trim).
 //! Where the flash demands ascending programs, writes to a data block that would go backwards go to
 //! the log, and holes of a rebuilt block are padded if no page may be left out. An invalid data
-//! page without a newer copy is not copied, unlike in the public code (spec 2.5, corner case d;
-//! `fast.bug_compat` does as it does); SW merges look for newer copies in RW (corner case c: not to
+//! page without a newer copy costs nothing, unlike in the public code (spec 2.5, corner case d;
+//! `fast.bug_compat` charges its program); SW merges look for newer copies in RW (corner case c: not to
 //! look loses data, so no setting does that). A sequential log block in which nothing is valid is
 //! erased, not merged.
 //!
@@ -134,8 +134,9 @@ settings! {
         rw_switch_check: bool = false, legal("", |_| true), source("spec 2.5: FlashSim has none");
         /// Rows 2 to 4: which write of offset 0 begins a sequential stream.
         detector: Detector = Detector::OffsetZero, legal("", |_| true), source("FAST 2007");
-        /// Whether full merges also read and program invalid data pages of which there is no newer
-        /// copy (here: trimmed ones), as the public code does by mistake.
+        /// Whether merges of RW blocks also program the places of invalid data pages of which there
+        /// is no newer copy, as the public code does by mistake. As no copy is ever overlooked
+        /// here, only trimmed pages are such: without trims it changes nothing.
         bug_compat: bool = false, legal("", |_| true), source("spec 2.5, corner case d");
         /// Pages of a request that is sequential under fast.detector = request_size.
         detector_pages: u32 = 2, legal("1..=4096", |v| (1..=4096).contains(v)),
@@ -196,7 +197,7 @@ impl Absorb for SequentialLog {
 /// Nlog: log blocks, the sequential one among them.
 fn log_blocks(config: &Config) -> u64 {
     let settings = &config.scheme.fast;
-    let pages = u64::from(config.device.pages_per_block);
+    let pages = u64::from(config.device.units_per_block());
     let logical = config.device.logical_pages().div_ceil(pages);
     match settings.log_blocks.0 {
         Some(blocks) => u64::from(blocks),
@@ -217,7 +218,8 @@ impl Scheme for Fast {
             "trims and their record pages are added",
             "under nand.enforce_order, data-block writes that go backwards go to the log, and \
              holes of rebuilt blocks are padded if strict",
-            "invalid data pages without a newer copy are not copied, unless fast.bug_compat",
+            "invalid data pages without a newer copy cost nothing in a merge; fast.bug_compat charges \
+             a program as the public code does",
             "merges of the sequential log block look for newer copies in every log block; the \
              public code does not, and loses them",
             "a sequential log block without a valid page is erased, not merged",

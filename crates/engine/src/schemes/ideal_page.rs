@@ -138,10 +138,10 @@ impl Scheme for IdealPage {
         let device = &config.device;
         let planes = device.plane_count();
         let per_plane = device.logical_pages().div_ceil(planes);
-        let data = per_plane.div_ceil(u64::from(device.pages_per_block));
+        let data = per_plane.div_ceil(u64::from(device.units_per_block()));
         let geometry = Geometry::new(device);
-        let records =
-            u64::from(TrimRecords::segments(&geometry)).div_ceil(u64::from(device.pages_per_block));
+        let records = u64::from(TrimRecords::segments(&geometry))
+            .div_ceil(u64::from(device.units_per_block()));
         let reserve = PageSpace::reserve(threshold(config).min(64), 3);
         planes * (data + u64::from(reserve)) + 2 * records
     }

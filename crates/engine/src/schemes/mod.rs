@@ -60,6 +60,14 @@ crate::choices! {
     }
 }
 
+impl Family {
+    /// Whether the family's data blocks hold a page at the offset that its number gives, so that
+    /// pages of one flash page need not be written one after another.
+    pub fn programs_at_fixed_offsets(self) -> bool {
+        matches!(self, Family::Block | Family::LogBlock)
+    }
+}
+
 /// A row of DFTL 2014, Table 1.
 #[derive(Clone, Copy, Debug)]
 pub struct Classification {

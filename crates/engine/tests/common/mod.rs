@@ -41,7 +41,7 @@ pub fn tiny(scheme: &str, logical_blocks: u64, pairs: &[(&str, &str)]) -> Config
 pub fn size(scheme: &str, config: &mut Config, logical_blocks: u64) {
     let (row, _) = schemes::find(scheme).expect("a scheme of the table");
     let bytes =
-        logical_blocks * u64::from(config.device.pages_per_block) * config.device.page_bytes.0;
+        logical_blocks * u64::from(config.device.units_per_block()) * config.device.unit_bytes();
     config.device.set_capacity(bytes, 0);
     let minimum = (row.minimum_blocks)(config);
     let mut blocks = minimum;
@@ -64,7 +64,7 @@ pub fn open(scheme: &str, config: &Config) -> Box<dyn Device> {
 
 /// A request of whole pages.
 pub fn pages(config: &Config, op: Op, first_page: u64, pages: u64) -> Request {
-    let sectors_per_page = config.device.page_bytes.0 / 512;
+    let sectors_per_page = config.device.unit_bytes() / 512;
     Request {
         arrival: 0,
         op,

@@ -39,6 +39,10 @@ macro_rules! advanced {
         ]
     };
 }
+/// Four mapping units to a flash page.
+const PAGE: (&str, &str) = ("device.page_bytes", "2048");
+const UNIT: (&str, &str) = ("device.mapping_unit", "512");
+const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The variants. Schemes without one are tested with their defaults.
 pub const VARIANTS: &[Variant] = &[
@@ -70,6 +74,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
     durable("dftl", &[SMALL, ("nand.enforce_order", "strict"), ("dftl.map_read_xfer", "entry")]),
     durable("dftl", advanced!(SMALL, ("timing.multi_plane_same_offset", "false"))),
+    durable("ideal_page", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true")]),
+    durable("dftl", &[PAGE, UNIT, PAGES, SMALL, ("nand.enforce_order", "strict")]),
     durable("dftl:battery", &[SMALL]),
     durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
     Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },

@@ -10,10 +10,10 @@ use crate::result::{Energy, FlashEnergy};
 fn picojoules(device: &dyn Device) -> (Picojoules, u128) {
     let meter = device.board().meter();
     let settings = device.config();
-    let counts = (meter.total_reads(), meter.total_programs(), meter.total_erases());
-    let busy = device.board().nand().clock().service_time();
+    let clock = device.board().nand().clock();
+    let (done, busy) = (clock.cell_operations(), clock.service_time());
     let steps = meter.events(Event::VictimSearchSteps) + meter.events(Event::CacheSearchSteps);
-    (flash_energy(&settings.energy, counts, &busy), search_energy(&settings.search, steps))
+    (flash_energy(&settings.energy, done, &busy), search_energy(&settings.search, steps))
 }
 
 /// Energy of everything so far, in picojoules.

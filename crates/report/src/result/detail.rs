@@ -104,6 +104,10 @@ pub struct Flash {
     pub oob_reads: u64,
     /// Pages marked as superseded (in the out-of-band area, where the device keeps marks there).
     pub oob_writes: u64,
+    /// Flash pages sensed: fewer than `total_reads` where mapping units share flash pages.
+    pub cell_reads: u64,
+    /// Flash pages programmed.
+    pub cell_programs: u64,
     /// Sum of `reads`.
     pub total_reads: u64,
     /// Sum of `programs`.

@@ -28,7 +28,8 @@ choices! {
     }
 }
 
-/// Sizes of the device, fixed when it is built.
+/// Sizes of the device, fixed when it is built. A page is a mapping unit: what one map entry points
+/// to. It is the flash page, unless `device.mapping_unit` is smaller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Channels.
@@ -43,6 +44,8 @@ pub struct Geometry {
     pub pages_per_block: u32,
     /// Bytes per page (S).
     pub page_bytes: u32,
+    /// Pages that share a flash page.
+    pub units_per_flash_page: u32,
     /// Exported pages.
     pub logical_pages: u32,
     by_block: Divisor,
@@ -57,10 +60,11 @@ impl Geometry {
             dies_per_channel: device.packages * device.dies,
             planes_per_die: device.planes,
             blocks_per_plane: device.blocks_per_plane,
-            pages_per_block: device.pages_per_block,
-            page_bytes: device.page_bytes.0 as u32,
+            pages_per_block: device.units_per_block(),
+            page_bytes: device.unit_bytes() as u32,
+            units_per_flash_page: device.units_per_page(),
             logical_pages: device.logical_pages() as u32,
-            by_block: Divisor::new(device.pages_per_block),
+            by_block: Divisor::new(device.units_per_block()),
             by_plane: Divisor::new(device.blocks_per_plane),
         }
     }
@@ -169,6 +173,8 @@ impl Geometry {
         if self.planes() == 1 {
             return PlaneId(0);
         }
+        // Units of one flash page stay together.
+        let turn = turn >> self.units_per_flash_page.trailing_zeros();
         let (channels, dies, planes) = (self.channels, self.dies_per_channel, self.planes_per_die);
         let split = |first: u32, second: u32, third: u32| {
             (turn % first, turn / first % second, turn / first / second % third)
@@ -199,15 +205,6 @@ impl Geometry {
                 self.plane_at(c, d, p)
             }
         }
-    }
-
-    /// Logical pages that a static order places in `plane`.
-    pub fn logical_pages_in(&self, order: PlacementOrder, plane: PlaneId) -> u32 {
-        let planes = self.planes();
-        let whole = self.logical_pages / planes;
-        let rest = self.logical_pages % planes;
-        let extra = (0..rest).any(|turn| self.static_plane(order, turn) == plane);
-        whole + u32::from(extra)
     }
 
     /// The plane that a logical page's unwritten content is imagined in.

@@ -15,6 +15,7 @@ mod program;
 mod read_fault;
 pub mod record;
 pub mod state;
+pub mod units;
 
 use clock::timeline::Timeline;
 use clock::{Clock, Load, Place};
@@ -25,6 +26,7 @@ use program::ProgramLedger;
 pub use program::{PageWrite, Payload};
 use record::{Operation, OperationRecord};
 use state::{Oob, OobRead, PageKind, State};
+use units::{Source, Units};
 
 use super::when::When;
 use crate::config::{Config, PartialWrite, ProgramOrder};
@@ -37,6 +39,7 @@ pub struct Nand {
     geometry: Geometry,
     state: State,
     clock: Clock,
+    units: Units,
     faults: FaultPlan,
     payloads: Payloads,
     order: ProgramOrder,
@@ -67,6 +70,7 @@ impl Nand {
         let mut nand = Nand {
             state: State::new(&geometry, config.io.partial_write == PartialWrite::Rmw),
             clock: Clock::new(&config.timing, &geometry),
+            units: Units::new(&geometry),
             faults: FaultPlan::new(&config.nand, seed),
             payloads: Payloads::new(slots, geometry.entries_per_page()),
             order: config.nand.enforce_order,
@@ -181,16 +185,30 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, ppn);
-        let at = self.place(ppn);
-        let done = match self.load {
-            Load::Channel => self.clock.read_page(at, cause, after),
-            Load::Register => self.clock.read_cells(at, cause, after),
+        let done = match (self.units.are_small(), self.load) {
+            (true, _) => self.read_unit(ppn, cause, after),
+            (false, Load::Channel) => self.clock.read_page(self.place(ppn), cause, after),
+            (false, Load::Register) => self.clock.read_cells(self.place(ppn), cause, after),
         };
         meter.read(cause);
         self.record.add(Operation::Read(ppn, cause));
         match verdict {
             ReadVerdict::Works => Ok(done),
             _ => Ok(self.read_again(meter, ppn, verdict, cause, done)),
+        }
+    }
+
+    /// A unit that is smaller than a flash page, from wherever it is.
+    fn read_unit(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        let at = self.place(ppn);
+        let top = self.state.block(self.geometry.block_of(ppn)).top;
+        match self.units.source((at.plane, ppn), self.geometry.offset_of(ppn), top) {
+            Source::Gathered => after,
+            Source::Register => self.clock.transfer_unit(at, cause, after),
+            Source::Cells => {
+                self.units.sensed(at.plane, ppn);
+                self.clock.read_page(at, cause, after)
+            }
         }
     }
 
@@ -205,6 +223,7 @@ impl Nand {
         if !self.faults.has_power() {
             return Err(Fault::PowerCut);
         }
+        self.units.used(plane);
         let done = self.clock.read_page(Place::plane(plane), cause, after);
         meter.read(cause);
         Ok(done)
@@ -221,6 +240,7 @@ impl Nand {
         if !self.faults.has_power() {
             return Err(Fault::PowerCut);
         }
+        self.units.used(plane);
         let at = page.map_or(Place::plane(plane), |ppn| self.place(ppn));
         let mut done = self.clock.read_cells(at, cause, after);
         meter.read(cause);
@@ -244,6 +264,7 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         let at = self.place(ppn);
+        self.units.used(at.plane);
         let done = if self.recovering {
             meter.read(Cause::Recover);
             self.clock.read_page(at, Cause::Recover, after)
@@ -298,7 +319,11 @@ impl Nand {
         let result = self.finish_program(meter, verdict, ppn, cause, after);
         if let (true, Payload::Update { old: Some(old), .. }) = (done, payload) {
             self.state.drop_payload(old);
-            self.invalidate(old);
+            match payload {
+                // A move: the old page's block is erased next.
+                Payload::Update { edits: [], .. } => self.discard(old),
+                _ => self.invalidate(old),
+            };
         }
         result
     }
@@ -314,7 +339,11 @@ impl Nand {
     ) -> Result<When, Fault> {
         match verdict {
             Verdict::Works => {
-                let done = self.book_program(ppn, cause, after);
+                let done = match self.units.completes(ppn) {
+                    true => self.book_program(ppn, cause, after),
+                    // Gathered in the controller until its flash page is full.
+                    false => after,
+                };
                 meter.program(cause);
                 self.record.add(Operation::Program(ppn, cause));
                 Ok(done)
@@ -367,7 +396,9 @@ impl Nand {
         if verdict == Verdict::Cut(CutOutcome::Done) {
             return Err(Fault::PowerCut);
         }
-        let done = self.clock.erase_block(self.geometry.plane_of_block(block), block, cause, after);
+        let plane = self.geometry.plane_of_block(block);
+        self.units.used(plane);
+        let done = self.clock.erase_block(plane, block, cause, after);
         meter.erase(role, cause);
         self.record.add(Operation::Erase(block, cause));
         if verdict == Verdict::Fails || worn_by_program {
@@ -388,16 +419,25 @@ impl Nand {
     fn book_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
         let block = self.geometry.block_of(ppn);
         let plane = self.geometry.plane_of_block(block);
+        self.units.used(plane);
         self.clock.program_page((plane, block, ppn), self.load, cause, after)
     }
 
     /// Marks a page as superseded; returns how many valid pages its block keeps.
     #[inline]
     pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
-        law::invalidate(&self.geometry, &self.state, ppn);
         let block = self.geometry.block_of(ppn);
         self.oob_writes += 1;
         self.clock.write_oob(self.geometry.plane_of_block(block), block);
+        self.discard(ppn)
+    }
+
+    /// Makes a page invalid without a mark on flash: its block is erased next, or it never held
+    /// anything. Returns how many valid pages its block keeps.
+    #[inline]
+    pub fn discard(&mut self, ppn: Ppn) -> u32 {
+        law::invalidate(&self.geometry, &self.state, ppn);
+        let block = self.geometry.block_of(ppn);
         // The block tells without a look at the page, whose record is far away in memory.
         if self.state.block(block).payloads > 0 && self.has_payload(ppn) {
             self.give_back_payload(ppn);
@@ -420,6 +460,8 @@ impl Nand {
     pub(super) fn power_on(&mut self) {
         self.faults.power_on();
         self.state.forget_validity();
+        // Capacitors programmed the flash pages whose units were still gathering.
+        self.state.fill_flash_pages(self.geometry.units_per_flash_page);
         self.recovering = true;
     }
 

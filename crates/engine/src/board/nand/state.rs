@@ -294,6 +294,20 @@ impl State {
         }
     }
 
+    /// Flash pages that were begun are programmed as they are: the places of units that never came
+    /// hold nothing.
+    pub(super) fn fill_flash_pages(&mut self, units: u32) {
+        if units == 1 {
+            return;
+        }
+        for block in 0..self.blocks.len() as u32 {
+            let top = self.blocks[block as usize].top;
+            for offset in top..top.next_multiple_of(units) {
+                self.store_torn(Ppn(block * self.pages_per_block + offset));
+            }
+        }
+    }
+
     pub(super) fn mark_measured_from_here(&mut self) {
         for block in self.blocks.iter_mut().filter(|b| b.touched) {
             block.erases_before = block.erases;

@@ -148,7 +148,7 @@ impl PageSpace {
                 unreachable!("a valid page is readable");
             };
             if !owner.wants(oob.kind, oob.logical, old) {
-                board.nand_mut().invalidate(old);
+                board.nand_mut().discard(old);
                 self.planes[plane.index()].valid -= 1;
                 continue;
             }
@@ -158,7 +158,7 @@ impl PageSpace {
                 })?;
             done = done.join(moved);
             if oob.kind.is_host_data() {
-                board.nand_mut().invalidate(old);
+                board.nand_mut().discard(old);
             }
             self.planes[plane.index()].valid -= 1;
             owner.moved(board, Moved { logical: oob.logical, kind: oob.kind, old, new });

@@ -26,20 +26,30 @@ impl PageSpace {
             return;
         }
         let geometry = board.geometry();
-        let turn = io.lpn.0 - io.lpn.0 % geometry.planes();
         let PageIo { request, lpn, .. } = io;
+        // By flash page: the write of its last mapping unit programs it.
+        let units = geometry.units_per_flash_page;
+        let own = lpn.0 / units;
+        let offset = self.next_offset(plane);
+        let last = units - 1;
+        if lpn.0 % units != last || offset % units != last {
+            return;
+        }
         let (first, end) = (request.first_lpn.0, request.first_lpn.0 + request.pages);
-        let plane_of = |page| self.place(board.nand(), Lpn(page));
+        let turn = own - own % geometry.planes();
+        let plane_of = |flash_page| self.place(board.nand(), Lpn(flash_page * units));
         let on_die = |page: &u32| geometry.die_of(plane_of(*page)) == geometry.die_of(plane);
-        if (turn.max(first)..lpn.0).any(|page| on_die(&page)) {
+        if (turn.max(first.div_ceil(units))..own).any(|page| on_die(&page)) {
             return;
         }
         let any_offset = !board.nand().clock().joins_same_offsets_only();
-        let offset = self.next_offset(plane);
-        let rest = lpn.0 + 1..turn.saturating_add(geometry.planes()).min(end);
+        let rest = own + 1..turn.saturating_add(geometry.planes()).min(end / units);
         let follows = |page: &u32| {
             let other = plane_of(*page);
-            !self.must_collect(other) && (any_offset || self.next_offset(other) == offset)
+            let there = self.next_offset(other);
+            !self.must_collect(other)
+                && there.is_multiple_of(units)
+                && (any_offset || there + last == offset)
         };
         let companions = rest.filter(on_die).filter(follows).count() as u32;
         board.nand_mut().announce(plane, companions, io.cause);

@@ -41,7 +41,7 @@ impl Threshold {
                     ThresholdBase::Spare => {
                         let logical = device
                             .logical_pages()
-                            .div_ceil(u64::from(device.pages_per_block) * device.plane_count());
+                            .div_ceil(u64::from(device.units_per_block()) * device.plane_count());
                         per_plane.saturating_sub(logical)
                     }
                 };

@@ -64,7 +64,7 @@ pub(super) fn minimum_blocks(config: &Config) -> u64 {
     let device = &config.device;
     let geometry = Geometry::new(device);
     let planes = device.plane_count();
-    let pages = u64::from(device.pages_per_block);
+    let pages = u64::from(device.units_per_block());
     let entries = u64::from(entries(config));
     // Writes without look-up leave a superseded page behind every cached entry.
     let stale = if config.scheme.dftl.write_miss_fetch { 0 } else { entries };

@@ -28,7 +28,7 @@ pub use operations::{Load, Place};
 use ready::Ready;
 use resource::Resource;
 use schedule::{Rules, Schedule};
-pub use spent::{PathSplit, ServiceTime};
+pub use spent::{CellOperations, PathSplit, ServiceTime};
 use timeline::{Timeline, Unit, Work};
 
 /// Cell time of a page operation.
@@ -76,7 +76,12 @@ pub struct Clock {
     read: PageTime,
     program: PageTime,
     erase: Nanos,
+    /// A flash page over the channel.
     transfer: Nanos,
+    /// A mapping unit over the channel.
+    unit_transfer: Nanos,
+    /// Logarithm of the mapping units of a flash page.
+    unit_shift: u32,
     controller_page: Nanos,
     oob_read: Nanos,
     oob_write: Nanos,
@@ -86,6 +91,8 @@ pub struct Clock {
     /// The one server of the serial profile is free from here; in the parallel profile, when the
     /// last request entered.
     server: Nanos,
+    /// When the program booked last ends (parallel).
+    newest_program: Nanos,
     cells: Vec<Resource>,
     /// In place of `cells` where commands can be joined, overtaken or suspended; else empty.
     schedules: Vec<Schedule>,
@@ -96,7 +103,10 @@ pub struct Clock {
     controller: Resource,
     sites: Vec<Site>,
     ready: Ready,
+    /// When the page in each plane's register was sensed; empty where a read moves all of it.
+    register_ready: Vec<Nanos>,
     busy: ServiceTime,
+    done: CellOperations,
     /// Serial profile: what was booked since the last admission.
     spent: PathSplit,
     timeline: Timeline,
@@ -139,12 +149,16 @@ impl Clock {
         let shortest = times.filter(|&time| time > 0).min().unwrap_or(0);
         let per_page = |count: u32| if serial { 0 } else { count };
         let (pages, blocks) = (per_page(geometry.pages()), per_page(geometry.blocks()));
+        let unit_transfer = timing.page_transfer.0 / u64::from(geometry.units_per_flash_page);
+        let registers = if geometry.units_per_flash_page > 1 { geometry.planes() } else { 0 };
         Clock {
             serial,
             read,
             program,
             erase: timing.erase.0,
             transfer: timing.page_transfer.0,
+            unit_transfer,
+            unit_shift: geometry.units_per_flash_page.trailing_zeros(),
             controller_page: timing.controller_page.0,
             oob_read: timing.oob_read.0,
             oob_write: timing.oob_write.0,
@@ -152,15 +166,18 @@ impl Clock {
             copyback_same_parity: timing.copyback_same_parity,
             pages_per_block: geometry.pages_per_block,
             server: 0,
+            newest_program: 0,
             cells: vec![Resource::new(shortest); plain as usize],
             schedules: (0..scheduled).map(|_| Schedule::new(commands_kept(geometry))).collect(),
             rules,
             companions: vec![Companions::default(); announced as usize],
-            channels: vec![Resource::new(timing.page_transfer.0); geometry.channels as usize],
+            channels: vec![Resource::new(unit_transfer); geometry.channels as usize],
             controller: Resource::new(timing.controller_page.0),
             sites,
-            ready: Ready::new(pages, blocks, geometry.pages_per_block),
+            ready: Ready::new(pages, blocks, geometry),
+            register_ready: vec![0; registers as usize],
             busy: ServiceTime::default(),
+            done: CellOperations::default(),
             spent: PathSplit::default(),
             timeline: Timeline::default(),
         }
@@ -176,6 +193,11 @@ impl Clock {
         self.busy
     }
 
+    /// Operations of the cells so far.
+    pub fn cell_operations(&self) -> CellOperations {
+        self.done
+    }
+
     /// The record of what each unit did when.
     pub fn timeline_mut(&mut self) -> &mut Timeline {
         &mut self.timeline
@@ -184,6 +206,7 @@ impl Clock {
     /// Busy times are counted from zero again; what is booked stays booked.
     pub fn start_measuring(&mut self) {
         self.busy = ServiceTime::default();
+        self.done = CellOperations::default();
     }
 
     /// A request enters the device; its operations may start from the returned moment.

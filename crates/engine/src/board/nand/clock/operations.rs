@@ -112,9 +112,10 @@ impl Clock {
         if self.serial { When::at(end) } else { after.until_by_controller(end) }
     }
 
+    /// The place of a flash page in its block.
     #[inline]
     fn offset(&self, (ppn, block): (Ppn, BlockId)) -> u32 {
-        ppn.0 - block.0 * self.pages_per_block
+        (ppn.0 - block.0 * self.pages_per_block) >> self.unit_shift
     }
 
     #[inline]
@@ -130,18 +131,31 @@ impl Clock {
     pub fn read_page(&mut self, at: Place, cause: Cause, after: When) -> When {
         let length = self.read_time(at);
         self.busy.read += length;
-        self.busy.transfer += self.transfer;
+        self.busy.transfer += self.unit_transfer;
+        self.done.reads += 1;
         if self.serial {
-            return self.serve((at.plane, Work::Read), cause, length, self.transfer);
+            return self.serve((at.plane, Work::Read), cause, length, self.unit_transfer);
         }
         let sensed = self.sense(at, cause, after, length);
-        self.over_channel(at.plane, cause, sensed)
+        self.over_channel((at.plane, self.unit_transfer), cause, sensed)
+    }
+
+    /// One mapping unit from its plane's register to the controller.
+    pub fn transfer_unit(&mut self, at: Place, cause: Cause, after: When) -> When {
+        self.busy.transfer += self.unit_transfer;
+        if self.serial {
+            return self.serve((at.plane, Work::Read), cause, 0, self.unit_transfer);
+        }
+        let sensed = self.register_ready[at.plane.index()];
+        let from = passed(after, cause, sensed.max(after.time()));
+        self.over_channel((at.plane, self.unit_transfer), cause, from)
     }
 
     /// One page from the cells to the register, no further.
     pub fn read_cells(&mut self, at: Place, cause: Cause, after: When) -> When {
         let length = self.read_time(at);
         self.busy.read += length;
+        self.done.reads += 1;
         if self.serial {
             return self.serve((at.plane, Work::Read), cause, length, 0);
         }
@@ -160,6 +174,9 @@ impl Clock {
         let sensed = self.book_cells(at.plane, (Work::Read, cause), (number, offset), from, length);
         if let Some((_, block)) = at.page {
             self.ready.uses(block, sensed);
+        }
+        if let Some(register) = self.register_ready.get_mut(at.plane.index()) {
+            *register = sensed;
         }
         passed(after, cause, sensed)
     }
@@ -191,32 +208,44 @@ impl Clock {
     }
 
     #[inline]
-    fn over_channel(&mut self, plane: PlaneId, cause: Cause, after: When) -> When {
-        if self.transfer == 0 {
+    fn over_channel(
+        &mut self,
+        (plane, length): (PlaneId, Nanos),
+        cause: Cause,
+        after: When,
+    ) -> When {
+        if length == 0 {
             return after;
         }
-        let start = self.book_channel(plane, cause, after.time());
+        let start = self.book_channel((plane, length), cause, after.time());
         self.busy.bus_wait += start - after.time();
-        transferred(after, cause, start + self.transfer)
+        transferred(after, cause, start + length)
     }
 
     /// Books one transfer; returns its start.
     #[inline]
-    fn book_channel(&mut self, plane: PlaneId, cause: Cause, from: Nanos) -> Nanos {
+    fn book_channel(
+        &mut self,
+        (plane, length): (PlaneId, Nanos),
+        cause: Cause,
+        from: Nanos,
+    ) -> Nanos {
         let channel = self.sites[plane.index()].channel;
-        let start = self.channels[channel as usize].book(from, self.transfer);
+        let start = self.channels[channel as usize].book(from, length);
         if self.timeline.is_on() {
             let (unit, work) = (Unit::Channel(channel), Work::Transfer);
-            let end = start + self.transfer;
+            let end = start + length;
             self.timeline.add(Span { unit, start, end, work, cause, planes: 1 });
         }
         start
     }
 
-    /// Whether a copy between these pages stays in their plane.
+    /// Whether a copy between these pages stays in their plane; mapping units cannot, because others
+    /// share their flash page.
     pub fn copies_back(&self, geometry: &Geometry, from: Ppn, to: Ppn) -> bool {
         let odd = |ppn| geometry.offset_of(ppn) % 2;
         self.copyback
+            && self.unit_shift == 0
             && geometry.plane_of(from) == geometry.plane_of(to)
             && (!self.copyback_same_parity || odd(from) == odd(to))
     }
@@ -233,7 +262,8 @@ impl Clock {
     }
 
     /// The next page that is programmed for `cause` on this plane's die is followed by `companions`
-    /// pages on other planes of the die: all are loaded before one command programs them. A promise that is not kept costs time only.
+    /// pages on other planes of the die: all are loaded before one command
+    /// programs them. A promise that is not kept costs time only.
     pub fn announce(&mut self, plane: PlaneId, companions: u32, cause: Cause) {
         if self.takes_announcements() {
             self.companions[self.sites[plane.index()].die as usize].announce(companions, cause);
@@ -251,22 +281,23 @@ impl Clock {
                     self.busy.bus_wait += start - after.time();
                     transferred(after, cause, start + self.transfer)
                 }
-                None => self.over_channel(plane, cause, after),
+                None => self.over_channel((plane, self.transfer), cause, after),
             };
         }
-        let loaded = self.over_channel(plane, cause, after);
+        let loaded = self.over_channel((plane, self.transfer), cause, after);
         let mut last = loaded.time();
         for follower in 1..=followers as u64 {
             // The controller hands pages over one after the other.
             let from = after.time() + follower * self.controller_page;
-            let start = self.book_channel(plane, cause, from);
+            let start = self.book_channel((plane, self.transfer), cause, from);
             self.companions[die].book(start);
             last = last.max(start + self.transfer);
         }
         transferred(loaded, cause, last)
     }
 
-    /// One page to the cells, after the pages below it and the block's erase.
+    /// One flash page to the cells, after the pages below it and the block's erase; `ppn` is its last
+    /// mapping unit.
     #[inline]
     pub fn program_page(
         &mut self,
@@ -280,6 +311,7 @@ impl Clock {
         let transfer = if load == Load::Channel { self.transfer } else { 0 };
         self.busy.program += length;
         self.busy.transfer += transfer;
+        self.done.programs += 1;
         if self.serial {
             return self.serve((plane, Work::Program), cause, length, transfer);
         }
@@ -288,12 +320,13 @@ impl Clock {
             Load::Channel if self.takes_announcements() => {
                 self.load_with_companions(plane, cause, after)
             }
-            Load::Channel => self.over_channel(plane, cause, after),
+            Load::Channel => self.over_channel((plane, self.transfer), cause, after),
         };
         let from = loaded.time().max(self.ready.to_program(block));
         let page = (Some(ppn.0), offset);
         let done = self.book_cells(plane, (Work::Program, cause), page, from, length);
         self.ready.programs(ppn, block, done);
+        self.newest_program = done;
         passed(loaded, cause, done)
     }
 
@@ -307,6 +340,7 @@ impl Clock {
         after: When,
     ) -> When {
         self.busy.erase += self.erase;
+        self.done.erases += 1;
         if self.serial {
             return self.serve((plane, Work::Erase), cause, self.erase, 0);
         }
@@ -347,8 +381,8 @@ impl Clock {
             let _ = self.serve((plane, Work::Mark), cause, length, 0);
             return;
         }
-        // The newer version was programmed by the request that entered last.
-        let from = self.server.max(self.ready.to_program(block));
+        // A mark follows the program of the newer version, which was booked last.
+        let from = self.newest_program.max(self.ready.to_program(block));
         let number = (Some(block.0), 0);
         let done = self.book_cells(plane, (Work::Mark, cause), number, from, length);
         self.ready.uses(block, done);

@@ -2,34 +2,38 @@
 //! erased.
 
 use super::timeline::Work;
+use crate::board::nand::geometry::Geometry;
 use crate::units::{BlockId, Divisor, Nanos, Ppn, zeroed};
 
 /// When pages and blocks are ready for what.
 #[derive(Clone, Debug)]
 pub(super) struct Ready {
-    /// When each page's program ends; empty in the serial profile.
+    /// When each page's program ends, at its last mapping unit; empty in the serial profile.
     page: Vec<Nanos>,
     /// When each block's last program or erase ends.
     written: Vec<Nanos>,
     /// When the last operation on each block ends.
     used: Vec<Nanos>,
     by_block: Divisor,
+    /// Bits of a page number that are set in the last mapping unit of a flash page.
+    last_unit: u32,
 }
 
 impl Ready {
-    pub fn new(pages: u32, blocks: u32, pages_per_block: u32) -> Self {
+    pub fn new(pages: u32, blocks: u32, geometry: &Geometry) -> Self {
         Ready {
             page: zeroed(pages as usize),
             written: zeroed(blocks as usize),
             used: zeroed(blocks as usize),
-            by_block: Divisor::new(pages_per_block),
+            by_block: Divisor::new(geometry.pages_per_block),
+            last_unit: geometry.units_per_flash_page - 1,
         }
     }
 
     /// A page can be read from here.
     #[inline]
     pub fn to_read(&self, ppn: Ppn) -> Nanos {
-        self.page[ppn.index()]
+        self.page[(ppn.0 | self.last_unit) as usize]
     }
 
     /// A block can take its next program from here.

@@ -35,3 +35,15 @@ pub struct PathSplit {
     /// The rest: cells at work, and waiting for them.
     pub flash: Nanos,
 }
+
+/// Operations of the cells. A page read or program is one of these, unless mapping units are
+/// smaller than flash pages: then several share one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellOperations {
+    /// Flash pages sensed.
+    pub reads: u64,
+    /// Flash pages programmed.
+    pub programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
+}
