@@ -213,8 +213,26 @@ fn main() {
         writes,
         &[("timing.profile", "parallel"), ("timing.page_transfer", "10us")],
     );
+    let board = [
+        ("timing.profile", "parallel"),
+        ("timing.page_transfer", "10us"),
+        ("device.channels", "4"),
+        ("device.dies", "2"),
+        ("device.planes", "2"),
+    ];
+    let plain = scheme("ideal_page", gibibytes, writes, &board);
+    let advanced = [
+        ("timing.copyback", "true"),
+        ("timing.multi_plane_read", "true"),
+        ("timing.multi_plane_program", "true"),
+        ("timing.multi_plane_erase", "true"),
+        ("timing.suspend", "program_erase"),
+        ("timing.read_priority", "true"),
+    ];
+    let advanced = scheme("ideal_page", gibibytes, writes, &[&board[..], &advanced].concat());
     let dftl = scheme("dftl", gibibytes, writes, &[("dftl.cmt_entries", "8192")]);
     println!("bare loop / ideal_page           {:.2} (aim: at most 3)", rate / page);
     println!("ideal_page serial / parallel     {:.2}", page / parallel);
+    println!("16 planes, plain / advanced      {:.2}", plain / advanced);
     println!("dftl, 8192 entries               {:.2} M pages/s (aim: above 2)", dftl / 1e6);
 }

@@ -309,6 +309,40 @@ fn collection_copies_back_within_its_plane() {
     assert_eq!(transfers, 2 * (copies - back));
 }
 
+/// Before, the channel remembered so few idle gaps that a read of the other die waited for the last of
+/// the collection's transfers.
+#[test]
+fn a_collection_leaves_the_channel_to_other_dies_between_its_transfers() {
+    let mut bench = Bench::new(&[TWO_DIES, ("device.pages_per_block", "64")]);
+    let start = bench.at(0);
+    for page in 0..64 {
+        let read = bench.read((0, 0, page), start);
+        let _ = bench.program((0, 1, page), read);
+    }
+    // The first copy's two transfers are in the way, the other 126 are not.
+    let read = bench.read((1, 0, 0), start);
+    assert_eq!(bench.end(read), R + 3 * T);
+}
+
+/// Copies of a collection do not push back the programs that requests wait for.
+#[test]
+fn only_reads_that_a_request_waits_for_overtake_and_suspend() {
+    let mut bench = Bench::new(&[
+        ("timing.read_priority", "true"),
+        ("timing.suspend", "program_erase"),
+        ("timing.suspend_cost", "20us"),
+    ]);
+    let start = bench.at(0);
+    for page in 0..2 {
+        let _ = bench.program((0, 0, page), start);
+    }
+    let start = bench.at(50_000);
+    let copied = bench.copy_back(0, (1, 0), (2, 0), start);
+    assert_eq!(bench.end(copied), T + 2 * P + R + P);
+    let read = bench.read((0, 3, 0), start);
+    assert_eq!(bench.end(read), 50_000 + COST + R + T);
+}
+
 const SUSPEND: [(&str, &str); 2] = [("timing.suspend", "erase"), ("timing.suspend_cost", "20us")];
 const COST: Nanos = 20_000;
 

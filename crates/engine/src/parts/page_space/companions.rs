@@ -31,6 +31,10 @@ impl PageSpace {
         let units = geometry.units_per_flash_page;
         let own = lpn.0 / units;
         let offset = self.next_offset(plane);
+        // A mapping unit that does not complete its flash page is not programmed yet.
+        if !(offset + 1).is_multiple_of(geometry.units_per_flash_page) {
+            return;
+        }
         let last = units - 1;
         if lpn.0 % units != last || offset % units != last {
             return;

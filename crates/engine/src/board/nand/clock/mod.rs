@@ -112,6 +112,12 @@ pub struct Clock {
     timeline: Timeline,
 }
 
+/// Idle gaps that a channel remembers. A collection books two transfers for each page of its victim,
+/// a program apart; between them other dies of the channel must find room.
+fn channel_gaps(geometry: &Geometry) -> usize {
+    (4 * geometry.pages_per_block as usize).min(1024)
+}
+
 /// Commands of one die that are known at most: what collecting two blocks books ahead.
 fn commands_kept(geometry: &Geometry) -> usize {
     (4 * geometry.pages_per_block as usize + 64).min(1024)
@@ -151,6 +157,7 @@ impl Clock {
         let (pages, blocks) = (per_page(geometry.pages()), per_page(geometry.blocks()));
         let unit_transfer = timing.page_transfer.0 / u64::from(geometry.units_per_flash_page);
         let registers = if geometry.units_per_flash_page > 1 { geometry.planes() } else { 0 };
+        let channel = |_| Resource::with_gaps(unit_transfer, channel_gaps(geometry));
         Clock {
             serial,
             read,
@@ -167,11 +174,11 @@ impl Clock {
             pages_per_block: geometry.pages_per_block,
             server: 0,
             newest_program: 0,
-            cells: vec![Resource::new(shortest); plain as usize],
+            cells: (0..plain).map(|_| Resource::new(shortest)).collect(),
             schedules: (0..scheduled).map(|_| Schedule::new(commands_kept(geometry))).collect(),
             rules,
             companions: vec![Companions::default(); announced as usize],
-            channels: vec![Resource::new(unit_transfer); geometry.channels as usize],
+            channels: (0..geometry.channels).map(channel).collect(),
             controller: Resource::new(timing.controller_page.0),
             sites,
             ready: Ready::new(pages, blocks, geometry),

@@ -231,7 +231,9 @@ impl Clock {
         from: Nanos,
     ) -> Nanos {
         let channel = self.sites[plane.index()].channel;
-        let start = self.channels[channel as usize].book(from, length);
+        let resource = &mut self.channels[channel as usize];
+        resource.forget(self.server);
+        let start = resource.book(from, length);
         if self.timeline.is_on() {
             let (unit, work) = (Unit::Channel(channel), Work::Transfer);
             let end = start + length;

@@ -92,6 +92,15 @@ pub(super) struct Job {
     pub length: Nanos,
 }
 
+impl Job {
+    /// A read that a request waits for; the copies of collections, merges and the like wait their
+    /// turn.
+    fn is_urgent(&self) -> bool {
+        let cause = matches!(self.cause, Cause::Host | Cause::Translate | Cause::ReadModifyWrite);
+        cause && self.work == Work::Read
+    }
+}
+
 /// What the cells do in one span of time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
@@ -203,13 +212,13 @@ impl Schedule {
     fn first_fit(&self, rules: &Rules, job: &Job) -> (Nanos, Way) {
         let mut start = job.from.max(self.floor);
         let first = self.commands.partition_point(|command| command.end <= start);
-        let is_read = job.work == Work::Read;
+        let urgent = job.is_urgent();
         let mut index = first;
         while let Some(command) = self.commands.get(index) {
             let fits = start + job.length <= command.start;
             // A read that is ready when a program or erase could begin, or earlier, goes first; one
             // that was suspended for another read stays suspended.
-            let overtakes = is_read
+            let overtakes = urgent
                 && command.work != Work::Read
                 && command.start >= job.from
                 && (rules.read_priority || command.suspensions > 0);
@@ -220,7 +229,7 @@ impl Schedule {
             index += 1;
         }
         let suspended = job.from + rules.suspend_cost;
-        if is_read
+        if urgent
             && suspended < start
             && let Some(running) = self.commands.get(first)
             && running.start <= job.from
