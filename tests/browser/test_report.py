@@ -97,6 +97,51 @@ def test_stages_add_up_to_the_mean_response(opened, results):
     )
 
 
+PANELS = ["system_ns", "device_ns", "queue_depth", "gc_page_copies", "erases"]
+
+
+def probes(results):
+    """The runs that were probed: place among the results, and what was seen."""
+    runs = [(index, run["probe"]) for index, run in enumerate(results) if "probe" in run]
+    return [(index, probe) for index, probe in runs if probe["requests"]["index"]]
+
+
+def test_the_microscope_shows_the_probed_requests(opened, results):
+    script = "return document.querySelector('#requests .plot')?.data?.map((t) => [t.x, t.y])"
+    drawn = opened.execute_script(script)
+    if not any("probe" in run for run in results):
+        assert opened.execute_script("return document.getElementById('probe')") is None
+        return
+    wanted = []
+    for _, probe in probes(results):
+        requests = probe["requests"]
+        for panel in PANELS:
+            # A logarithmic axis has no place for zero.
+            values = [None if panel.endswith("_ns") and v == 0 else v for v in requests[panel]]
+            wanted.append([requests["index"], values])
+    assert (drawn or []) == wanted
+
+
+def test_the_timeline_shows_every_operation(opened, results):
+    script = "return document.querySelector('#timeline .plot').data?.map((t) => t.x)"
+    for index, probe in probes(results):
+        button = f"document.querySelector('#timeline [data-view=\"{index}\"]').click()"
+        opened.execute_script(button)
+        time.sleep(0.05)
+        spans = probe["timeline"]
+        traces = opened.execute_script(script) or []
+        assert sum(len(x) for x in traces) == 3 * len(spans["unit"])
+        if not spans["unit"]:
+            continue
+        axis = opened.execute_script(
+            "return document.querySelector('#timeline .plot').layout.xaxis.title.text"
+        )
+        unit = page.UNITS["stages_ns"][axis.split("(")[1].split(",")[0]]
+        lengths = sum(x[at + 1] - x[at] for x in traces for at in range(0, len(x), 3))
+        busy = sum(spans["end_ns"]) - sum(spans["start_ns"])
+        assert lengths * unit == pytest.approx(busy)
+
+
 def test_curves_hold_every_point(opened, results):
     script = "return document.querySelector('#cdf .plot').data?.map((t) => [t.name, t.x.length])"
     drawn = [length for _, length in opened.execute_script(script) or []]

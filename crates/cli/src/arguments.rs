@@ -201,6 +201,10 @@ pub struct RecordingArguments {
     /// FILE-SCHEME.csv)
     #[arg(long, value_name = "FILE")]
     pub requests_out: Option<PathBuf>,
+    /// COUNT requests from the one numbered FROM (first: 0) under the microscope, in results.json
+    /// and the report (run: in --json)
+    #[arg(long, value_name = "FROM:COUNT", allow_negative_numbers = true)]
+    pub probe: Option<String>,
 }
 
 /// `ftlab run`.

@@ -18,20 +18,27 @@ use crate::output::{ResultFolder, written};
 use crate::plan::{Plan, SchemePlan, plan};
 use crate::print;
 use crate::progress::{Progress, watch_for_interruption};
-use crate::recording::{RequestsFile, path_for_scheme};
+use crate::recording::{Recording, RequestsFile, path_for_scheme, probe_window};
 
 /// Plans, runs, writes, prints.
 pub fn compare(typed: &CompareArguments) -> Outcome<()> {
     let folder = ResultFolder::claim(&typed.out)?;
     let (plan, workload) = plan(&typed.schemes, &typed.simulation)?;
     let mut requests = requests_files(&plan, typed.recording.requests_out.as_deref())?;
+    let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
+    let recordings: Vec<Recording<'_>> =
+        requests.iter_mut().map(|file| Recording { requests: file.as_mut(), probe }).collect();
     watch_for_interruption()?;
     let progress = Progress::new(typed.simulation.meeting.quiet);
     let results = if plan.workload.is_standard_input() {
-        vec![execute(&plan, &plan.runs[0], &workload, &progress, requests[0].as_mut())]
+        let only = recordings.into_iter().map(|recording| {
+            // Standard input has one scheme.
+            execute(&plan, &plan.runs[0], &workload, &progress, recording)
+        });
+        only.collect()
     } else {
         drop(workload);
-        side_by_side(&plan, typed.jobs, &progress, &mut requests)?
+        side_by_side(&plan, typed.jobs, &progress, recordings)?
     };
     drop(progress);
     let runs = all_or_none(results)?;
@@ -60,19 +67,19 @@ fn side_by_side(
     plan: &Plan,
     jobs: Option<u16>,
     progress: &Progress,
-    requests: &mut [Option<RequestsFile>],
+    recordings: Vec<Recording<'_>>,
 ) -> Outcome<Vec<Outcome<RunResult>>> {
     let jobs = jobs.map_or_else(|| default_jobs(plan), usize::from);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(jobs)
         .build()
         .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
-    let one = |(run, requests): (&SchemePlan, &mut Option<RequestsFile>)| {
+    let one = |(run, recording): (&SchemePlan, Recording<'_>)| {
         // Every run reads the workload for itself, from its start.
         let workload: Workload = plan.workload.open(plan.layout.capacity_bytes)?;
-        execute(plan, run, &workload, progress, requests.as_mut())
+        execute(plan, run, &workload, progress, recording)
     };
-    Ok(pool.install(|| plan.runs.par_iter().zip(requests).map(one).collect()))
+    Ok(pool.install(|| plan.runs.par_iter().zip(recordings).map(one).collect()))
 }
 
 /// As many runs as cores, fewer when their devices might not fit the memory together.

@@ -1,5 +1,6 @@
 //! One run: prepare the device, drive the workload through it, audit, derive the result.
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use ftlab_engine::host::Driver;
@@ -7,8 +8,7 @@ use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::Nanos;
 use ftlab_report::derive::{RunFacts, derive};
-use ftlab_report::records::Recorder;
-use ftlab_report::result::{RunResult, Workload as WorkloadFacts};
+use ftlab_report::result::{Probe, RunResult, Workload as WorkloadFacts};
 use ftlab_trace::{Description, Workload};
 
 use crate::failure::{Failure, Outcome};
@@ -17,7 +17,7 @@ use crate::memory::peak_rss_bytes;
 use crate::plan::{Plan, SchemePlan};
 use crate::precondition::Filler;
 use crate::progress::{Bar, Progress};
-use crate::recording::RequestsFile;
+use crate::recording::{Observer, Recording};
 use crate::stream::RequestStream;
 use crate::warnings;
 
@@ -26,6 +26,7 @@ struct Driven {
     records: u64,
     footprint_pages: u64,
     last_completion: Nanos,
+    probe: Option<Probe>,
 }
 
 /// Runs one scheme.
@@ -34,7 +35,7 @@ pub fn execute(
     run: &SchemePlan,
     workload: &Workload,
     progress: &Progress,
-    requests: Option<&mut RequestsFile>,
+    recording: Recording<'_>,
 ) -> Outcome<RunResult> {
     let name = &run.chosen.name;
     let config = &run.chosen.config;
@@ -53,7 +54,7 @@ pub fn execute(
     drop(bar);
     let bar = progress.bar(name, plan.requests_known);
     let began = Instant::now();
-    let driven = drive(plan, device.as_mut(), &mut stream, &bar, requests)
+    let driven = drive(plan, device.as_mut(), &mut stream, &bar, recording)
         .map_err(|failure| failure.of(name))?;
     let wall_seconds = began.elapsed().as_secs_f64();
     device
@@ -76,6 +77,7 @@ pub fn execute(
         wall_seconds,
     };
     let mut result = derive(device.as_ref(), facts);
+    result.probe = driven.probe;
     // Of the whole process: runs side by side share it.
     result.wall.peak_rss_bytes = peak_rss_bytes();
     Ok(result)
@@ -86,20 +88,19 @@ fn drive(
     device: &mut dyn Device,
     stream: &mut RequestStream,
     bar: &Bar,
-    requests: Option<&mut RequestsFile>,
+    recording: Recording<'_>,
 ) -> Outcome<Driven> {
     let page_bytes = plan.layout.page_bytes;
     let records_before = stream.records_taken();
     let mut touched = PageBits::new(plan.layout.capacity_bytes / page_bytes);
-    let mut recording = requests.map(|file| (Recorder::new(device), file));
+    // Asked at every arrival and at every service, which the driver decides.
+    let observer = RefCell::new(Observer::new(recording, device));
     let in_flight = plan.timing.in_flight(device.config());
     let mut driver = Driver::new(device.config(), in_flight);
     let (mut origin, mut last_completion, mut measured) = (None, 0, 0u64);
     let mut served = |device: &mut dyn Device, request: &Request, completion: &Completion| {
         last_completion = last_completion.max(completion.completed);
-        if let Some((recorder, file)) = &mut recording {
-            file.take(&recorder.row(device, request, completion))?;
-        }
+        observer.borrow_mut().served(device, request, completion)?;
         bar.advance()
     };
     while let Some(request) = stream.next_request() {
@@ -111,6 +112,7 @@ fn drive(
             None => driver.next_arrival(device, &mut served)?,
         };
         let request = Request { arrival, ..request };
+        observer.borrow_mut().arrives(device, &request);
         if matches!(request.op, Op::Read | Op::Write) {
             for page in pages(&request, page_bytes) {
                 touched.insert(page);
@@ -130,6 +132,7 @@ fn drive(
         records: stream.records_taken() - records_before,
         footprint_pages: touched.len(),
         last_completion,
+        probe: observer.into_inner().finish(device),
     })
 }
 

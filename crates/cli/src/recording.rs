@@ -1,8 +1,13 @@
-//! `--requests-out`: a row per request, in a file that appears only when it is complete.
+//! `--requests-out`: a row per request, in a file that appears only when it is complete; and
+//! `--probe`: some requests under the microscope.
 
 use std::path::{Path, PathBuf};
 
-use ftlab_report::records::{Cell, RECORD_FORMATS, RecordWriter, Row, record_format};
+use ftlab_engine::request::{Completion, Request};
+use ftlab_engine::ssd::Device;
+use ftlab_report::probe::{PROBE_REQUESTS_MAX, ProbeRecorder, ProbeWindow};
+use ftlab_report::records::{Cell, RECORD_FORMATS, RecordWriter, Recorder, Row, record_format};
+use ftlab_report::result::Probe;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::ResultFile;
@@ -47,6 +52,86 @@ impl RequestsFile {
     }
 }
 
+/// What is asked for of one run.
+#[derive(Default)]
+pub struct Recording<'a> {
+    /// Where a row per request goes.
+    pub requests: Option<&'a mut RequestsFile>,
+    /// Which requests are looked at closely.
+    pub probe: Option<ProbeWindow>,
+}
+
+/// Watches one run for everybody who wants to know about single requests.
+pub struct Observer<'a> {
+    rows: Option<(Recorder, &'a mut RequestsFile)>,
+    probe: Option<ProbeRecorder>,
+}
+
+impl<'a> Observer<'a> {
+    /// Before the first measured request.
+    pub fn new(recording: Recording<'a>, device: &dyn Device) -> Self {
+        Observer {
+            rows: recording.requests.map(|file| (Recorder::new(device), file)),
+            probe: recording.probe.map(ProbeRecorder::new),
+        }
+    }
+
+    /// A request arrives, in order of arrival.
+    #[inline]
+    pub fn arrives(&mut self, device: &mut dyn Device, request: &Request) {
+        if let Some(probe) = &mut self.probe {
+            probe.arrives(device, request);
+        }
+    }
+
+    /// A request was served.
+    #[inline]
+    pub fn served(
+        &mut self,
+        device: &mut dyn Device,
+        request: &Request,
+        completion: &Completion,
+    ) -> Outcome<()> {
+        if let Some((recorder, file)) = &mut self.rows {
+            file.take(&recorder.row(device, request, completion))?;
+        }
+        if let Some(probe) = &mut self.probe {
+            probe.served(device, request, completion);
+        }
+        Ok(())
+    }
+
+    /// What the probe saw, after the last request.
+    pub fn finish(self, device: &mut dyn Device) -> Option<Probe> {
+        self.probe.map(|probe| probe.finish(device))
+    }
+}
+
+/// What is asked for by `--probe FROM:COUNT`, where the workload is known to have `requests`.
+pub fn probe_window(text: Option<&str>, requests: Option<u64>) -> Outcome<Option<ProbeWindow>> {
+    let Some(text) = text else {
+        return Ok(None);
+    };
+    let window = || {
+        let (from, count) = text.split_once(':')?;
+        let count = count.parse().ok().filter(|count| (1..=PROBE_REQUESTS_MAX).contains(count))?;
+        Some(ProbeWindow { from: from.parse().ok()?, count })
+    };
+    let window = window().ok_or_else(|| {
+        Failure::usage(format!(
+            "--probe '{text}' is not legal; legal: FROM:COUNT, FROM from 0, COUNT from 1 to \
+             {PROBE_REQUESTS_MAX}"
+        ))
+    })?;
+    match requests {
+        Some(requests) if window.from >= requests => Err(Failure::usage(format!(
+            "--probe {text} begins behind the workload, which has {requests} requests, 0 to {}",
+            requests.saturating_sub(1)
+        ))),
+        _ => Ok(Some(window)),
+    }
+}
+
 /// `requests.csv` of the scheme `dftl:gtd` is `requests-dftl-gtd.csv`.
 pub fn path_for_scheme(path: &Path, scheme: &str) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
@@ -61,6 +146,18 @@ pub fn path_for_scheme(path: &Path, scheme: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_probe_is_a_first_request_and_a_count() {
+        let window = probe_window(Some("7:2000"), Some(8)).unwrap().unwrap();
+        assert_eq!((window.from, window.count), (7, 2000));
+        for text in ["", "7", "7:0", "7:2001", "-1:5", "7:-5", "a:b", "1:2:3"] {
+            let refusal = probe_window(Some(text), None).unwrap_err().to_string();
+            assert!(refusal.contains("FROM:COUNT") && refusal.contains("2000"), "{refusal}");
+        }
+        let refusal = probe_window(Some("8:1"), Some(8)).unwrap_err().to_string();
+        assert!(refusal.contains("0 to 7"), "{refusal}");
+    }
 
     #[test]
     fn the_scheme_goes_before_the_extension() {

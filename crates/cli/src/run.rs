@@ -9,7 +9,7 @@ use crate::output::{ResultFile, written};
 use crate::plan::plan;
 use crate::print;
 use crate::progress::{Progress, watch_for_interruption};
-use crate::recording::RequestsFile;
+use crate::recording::{Recording, RequestsFile, probe_window};
 
 /// Plans, runs and writes.
 pub fn run(typed: &RunArguments) -> Outcome<()> {
@@ -17,12 +17,20 @@ pub fn run(typed: &RunArguments) -> Outcome<()> {
     let [one] = plan.runs.as_slice() else {
         return Err(Failure::usage("--scheme takes one scheme; `ftlab compare` takes several"));
     };
+    if typed.recording.probe.is_some() && typed.json.is_none() {
+        return Err(Failure::usage(
+            "--probe shows in the JSON of a run: give --json FILE, or use `ftlab compare`, which \
+             draws it",
+        ));
+    }
+    let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
     let file = typed.json.as_deref().map(ResultFile::claim).transpose()?;
     let requests_out = typed.recording.requests_out.as_deref();
     let mut requests = requests_out.map(RequestsFile::claim).transpose()?;
     watch_for_interruption()?;
     let progress = Progress::new(typed.simulation.meeting.quiet);
-    let result = execute(&plan, one, &workload, &progress, requests.as_mut())?;
+    let recording = Recording { requests: requests.as_mut(), probe };
+    let result = execute(&plan, one, &workload, &progress, recording)?;
     let title = format!("{} on {}", result.scheme, result.device);
     let document =
         Document { title: &title, runs: std::slice::from_ref(&result), comparison: false };

@@ -97,6 +97,8 @@ pub trait Device {
     fn locate(&self, lpn: Lpn) -> Location;
     /// When everything submitted so far is done, on the clock of arrivals.
     fn idle_from(&self) -> Nanos;
+    /// The device's own clock at time 0 of arrivals.
+    fn measured_from(&self) -> Nanos;
     /// Cuts the power if it is not off already, turns it on again and lets the scheme recover;
     /// returns how long that took.
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError>;

@@ -445,6 +445,10 @@ impl<S: Scheme> Device for Ssd<S> {
         self.absolute_idle_from() - self.epoch
     }
 
+    fn measured_from(&self) -> Nanos {
+        self.epoch
+    }
+
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError> {
         self.board.nand_mut().cut_power();
         if let Some(scheme) = self.scheme.take() {

@@ -103,7 +103,10 @@ function themed(layout) {
     },
     // A finger that scrolls the page must not zoom a chart.
     dragmode: narrowScreen.matches ? false : "zoom",
-    hoverlabel: { align: "left" }, xaxis: titled(layout.xaxis), yaxis: titled(layout.yaxis),
+    hoverlabel: { align: "left" },
+    // A chart of several panels has an axis for each.
+    ...Object.fromEntries(Object.entries(layout)
+      .filter(([key]) => /^[xy]axis\d*$/.test(key)).map(([key, own]) => [key, titled(own)])),
   };
 }
 
@@ -125,6 +128,11 @@ function swatch(entry) {
       "stroke-dasharray": STROKES[dash],
     }));
     svg.append(symbolShape(entry.line.symbol, colour));
+    return svg;
+  }
+  if (entry.lane) {
+    const { colour, width } = entry.lane;
+    svg.append(svgElement("rect", { y: 7 - width / 2, width: 34, height: width, fill: colour }));
     return svg;
   }
   svg.append(svgElement("rect", { width: 34, height: 14, fill: colourOf(entry.bar) }));

@@ -15,6 +15,8 @@ function draw(figure, chart, view) {
   part("empty").hidden = !nothing;
   part("empty").textContent = built.empty ?? "";
   plot.hidden = nothing;
+  part("note").hidden = !built.note;
+  part("note").textContent = built.note ?? "";
   figure.querySelector("figcaption").hidden = nothing;
   part("legend").hidden = nothing;
   part("download").hidden = nothing;

@@ -7,6 +7,7 @@
 mod by_cause;
 mod detail;
 mod latency;
+mod probe;
 
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
@@ -17,6 +18,7 @@ pub use detail::{
 pub use latency::{
     ByDirection, CDF_POINTS_MAX, Cdf, CdfPoint, Latency, LatencyParts, LatencySummary, Percentiles,
 };
+pub use probe::{Probe, ProbeRequests, ProbeTimeline};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -98,6 +100,9 @@ pub struct RunResult {
     pub cdf: Cdf,
     /// Windows over simulated time, at most [`WINDOWS_MAX`].
     pub series: Vec<Window>,
+    /// Single requests, where `--probe` asked for them; the key is absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
 }
 
 impl Default for RunResult {
@@ -137,6 +142,7 @@ impl Default for RunResult {
             wall: Wall::default(),
             cdf: Cdf::default(),
             series: Vec::new(),
+            probe: None,
         }
     }
 }

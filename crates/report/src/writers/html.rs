@@ -19,10 +19,11 @@ const STYLE: &str = include_str!("../../assets/report.css");
 const PLOTLY: &str = include_str!("../../assets/plotly/plotly-basic.min.js");
 const PLOTLY_LICENCE: &str = include_str!("../../assets/plotly/LICENSE");
 /// In the order in which they depend on each other.
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("../../assets/units.js"),
     include_str!("../../assets/chart.js"),
     include_str!("../../assets/charts.js"),
+    include_str!("../../assets/probe.js"),
     include_str!("../../assets/page.js"),
 ];
 
@@ -47,6 +48,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         facts: facts(runs),
         warnings: warnings(runs),
         has_stages: runs.iter().any(|run| run.stages_ns != Stages::default()),
+        probe: probe(runs),
         sections: sections(runs, &flats),
         events: events(runs),
         memory: memory(runs),
@@ -73,6 +75,8 @@ struct Page<'a> {
     warnings: Vec<(String, String)>,
     /// Whether any run has time by stage; results of versions before that have none.
     has_stages: bool,
+    /// The requests that were probed, in words; none where `--probe` was not used.
+    probe: Option<String>,
     sections: Vec<SummarySection>,
     events: Vec<EventRow>,
     memory: Vec<MemoryRow>,
@@ -83,6 +87,16 @@ struct Page<'a> {
 fn embedded(document: &Document<'_>) -> String {
     let bytes = json::write(&Document { comparison: true, ..*document });
     String::from_utf8(bytes).expect("JSON is UTF-8").replace('<', "\\u003c")
+}
+
+/// Which requests were probed: the same ones under every scheme.
+fn probe(runs: &[RunResult]) -> Option<String> {
+    let probe = runs.iter().find_map(|run| run.probe.as_ref())?;
+    let (Some(first), Some(last)) = (probe.requests.index.first(), probe.requests.index.last())
+    else {
+        return Some(format!("No request was measured from number {} on.", probe.from));
+    };
+    Some(format!("Requests {} to {}, counted from 0.", count(*first), count(*last)))
 }
 
 #[derive(Serialize)]
