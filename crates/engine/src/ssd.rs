@@ -394,15 +394,13 @@ impl<S: Scheme> Device for Ssd<S> {
     fn audit(&self) -> Result<Audit, String> {
         let scheme = self.scheme.as_ref().ok_or("the scheme did not recover")?;
         let found = audit(&self.board, scheme, self.live_pages)?;
-        for lpn in 0..self.expected.len() {
-            let lpn = Lpn(lpn as u32);
+        for lpn in (0..self.expected.len() as u32).map(Lpn) {
             let (tag, lost) = self.version_of(lpn);
             let expected = Tag(self.expected[lpn.index()]);
             // Memory and what is written from there do not know which version was lost.
             if tag != expected && !(lost && tag == Tag::UNREADABLE) {
                 return Err(format!(
-                    "page {lpn} is located in version {tag}, but version {expected} was written \
-                     last"
+                    "page {lpn} is located in version {tag}, but {expected} was written last"
                 ));
             }
         }
@@ -463,9 +461,8 @@ impl<S: Scheme> Device for Ssd<S> {
         self.scheme = Some(scheme);
         self.survivor = None;
         self.settle_after_recovery();
-        let end = self.board.nand().clock().completion(done).max(from);
-        self.last_completion = end;
-        Ok(end - from)
+        self.last_completion = self.board.nand().clock().completion(done).max(from);
+        Ok(self.last_completion - from)
     }
 
     fn verify_reads(&mut self) {
@@ -479,8 +476,7 @@ impl<S: Scheme> Ssd<S> {
     /// unflushed trims may have gone either way.
     fn settle_after_recovery(&mut self) {
         self.live_pages = 0;
-        for lpn in 0..self.board.geometry().logical_pages {
-            let lpn = Lpn(lpn);
+        for lpn in (0..self.board.geometry().logical_pages).map(Lpn) {
             let tag = match self.scheme().locate(&self.board, lpn) {
                 Location::Flash(ppn) => Some(self.board.nand().state().tag(ppn)),
                 Location::Ram(tag) => Some(tag),
