@@ -14,7 +14,7 @@ build: ## the release binary, target/release/ftlab
 demo: build ## compares three schemes on a bundled workload and writes out/demo/report.html
 	rm -rf $(DEMO)
 	$(FTLAB) compare --schemes ideal_page,dftl,fast --device dftl2014 \
-	    --workload oltp_demo --precondition fill --verify --out $(DEMO)
+	    --workload oltp_demo --precondition fill --verify --probe 100000:400 --out $(DEMO)
 	@echo "The report: $(DEMO)/report.html"
 
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, the browser test
