@@ -50,7 +50,7 @@ fn what_belongs_to_later_versions_is_unknown_rather_than_a_stub() {
     for line in ["sweep x.toml", "serve", "reproduce all", "calibrate", "list buffers"] {
         bench.ftlab(line).refused(2, &["error:"]);
     }
-    for option in ["--probe 1:2", "--until steady", "--buffer none"] {
+    for option in ["--until steady", "--buffer none"] {
         bench
             .ftlab(&format!("run --scheme dftl {DEVICE} {WORK} {option}"))
             .refused(2, &["unexpected argument"]);
