@@ -8,6 +8,8 @@
 use std::fmt;
 
 use crate::board::nand::factory;
+use crate::parts::free_pool::FreeOrder;
+use crate::parts::wear::WearPolicy;
 use crate::schemes;
 
 mod groups;
@@ -17,7 +19,7 @@ mod value;
 pub use groups::{
     AllocSettings, DeviceSettings, EnergyModel, EnergySettings, GcMode, GcSettings, HostSettings,
     IoSettings, NandSettings, PartialWrite, ProgramOrder, SearchModel, SearchSettings,
-    ThresholdBase, ThresholdMode, UnwrittenRead,
+    ThresholdBase, ThresholdMode, UnwrittenRead, WearSettings,
 };
 pub use timing::{Suspend, TimingProfile, TimingSettings};
 pub use value::{Bytes, Duration, Durations, Energy, Optional, Shown, Value};
@@ -219,6 +221,8 @@ pub struct Config {
     pub search: SearchSettings,
     /// Where pages and blocks are taken from.
     pub alloc: AllocSettings,
+    /// How evenly blocks wear, and whether they die.
+    pub wear: WearSettings,
     /// What the device does with odd requests.
     pub io: IoSettings,
     /// Laws and faults of the flash.
@@ -237,6 +241,7 @@ impl Config {
             ("gc", &self.gc),
             ("search", &self.search),
             ("alloc", &self.alloc),
+            ("wear", &self.wear),
             ("io", &self.io),
             ("nand", &self.nand),
         ];
@@ -253,6 +258,7 @@ impl Config {
             "gc" => &mut self.gc,
             "search" => &mut self.search,
             "alloc" => &mut self.alloc,
+            "wear" => &mut self.wear,
             "io" => &mut self.io,
             "nand" => &mut self.nand,
             _ => return self.scheme.group_mut(name),
@@ -327,6 +333,7 @@ impl Config {
             )));
         }
         self.check_factory_bad()?;
+        self.check_free_order()?;
         if device.logical_pages() == 0 {
             return Err(SettingError::Conflict(
                 "the device exports no page: it has too few blocks".to_string(),
@@ -373,6 +380,21 @@ impl Config {
              {blocks}{bad}: raise device.over_provisioning or device.blocks_per_plane",
             self.device.logical_pages()
         ))
+    }
+
+    /// Free blocks by erases is what every policy of wear is about, and what `none` is not.
+    fn check_free_order(&self) -> Result<(), SettingError> {
+        let Some(order) = self.alloc.policy.0 else { return Ok(()) };
+        let policy = self.wear.policy;
+        if (order == FreeOrder::MinErase) != (policy == WearPolicy::None) {
+            return Ok(());
+        }
+        Err(SettingError::Conflict(format!(
+            "alloc.policy = {} and wear.policy = {} exclude each other; legal: alloc.policy = fifo \
+             or lifo with wear.policy = none, min_erase with any other, auto with all",
+            order.name(),
+            policy.name()
+        )))
     }
 
     fn check_factory_bad(&self) -> Result<(), SettingError> {

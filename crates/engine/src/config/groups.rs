@@ -1,4 +1,4 @@
-//! The shared groups of settings: device, energy, host, gc, alloc, io, nand.
+//! The shared groups of settings: device, energy, host, gc, alloc, wear, io, nand.
 
 use super::SettingError;
 use super::value::{Bytes, Duration, Energy, Optional};
@@ -6,6 +6,7 @@ use crate::board::nand::geometry::PlacementOrder;
 use crate::host::{Arbitration, Duplex, STREAMS_MAX, SchedulerKind, parse_weights};
 use crate::parts::free_pool::FreeOrder;
 use crate::parts::victim::VictimKind;
+use crate::parts::wear::WearPolicy;
 use crate::{choices, settings};
 
 settings! {
@@ -293,8 +294,23 @@ settings! {
         /// How the planes take turns for host writes.
         order: PlacementOrder = PlacementOrder::ChannelDiePlane, legal("", |_| true),
             source("HAT 2010, 4; SSDsim");
-        /// Which free block is taken next.
-        policy: FreeOrder = FreeOrder::MinErase, legal("", |_| true), source("spec 1.2");
+        /// Which free block is taken next; auto: as wear.policy says, min_erase unless that is none,
+        /// then fifo.
+        policy: Optional<FreeOrder> = Optional(None), legal("", |_| true), source("spec 1.2");
+    }
+}
+
+settings! {
+    /// How evenly blocks wear, and whether they die.
+    pub struct WearSettings in "wear" {
+        /// How wear is levelled.
+        policy: WearPolicy = WearPolicy::Implicit, legal("", |_| true), source("spec 1.2; ours");
+        /// Erases that blocks of a plane may be apart before static levelling moves cold data.
+        spread: u32 = 100, legal("2..=4000000000", |v| (2..=4_000_000_000).contains(v)),
+            source("ftlab");
+        /// Whether a block is retired by the erase that completes its device.endurance_cycles;
+        /// otherwise none dies of age. `--until worn-out` sets it.
+        blocks_die: bool = false, legal("", |_| true), source("ftlab");
     }
 }
 

@@ -138,6 +138,10 @@ named! {
         ProgramFailures = "program_failures",
         /// Erases that failed.
         EraseFailures = "erase_failures",
+        /// Blocks that died of age; the erase that was their last counts as failed.
+        WornOutBlocks = "worn_out_blocks",
+        /// Blocks whose data was moved to level wear.
+        LevelledBlocks = "levelled_blocks",
         /// Page reads repeated because the one before failed.
         ReadRetries = "read_retries",
         /// Pages of host data that no retry brought back.

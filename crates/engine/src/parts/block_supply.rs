@@ -11,6 +11,7 @@ use crate::board::when::When;
 use crate::config::Config;
 use crate::meter::{BlockRole, Cause, Event};
 use crate::parts::free_pool::FreePool;
+use crate::parts::wear::{FreeRule, Levelling, WearPolicy};
 use crate::units::{BlockId, PlaneId};
 
 /// What a block is taken for.
@@ -18,8 +19,11 @@ use crate::units::{BlockId, PlaneId};
 pub enum Need {
     /// It stays in use: the last free block is not for that.
     Growth,
-    /// A merge, which gives another block back when it ends.
+    /// A merge, which gives another block back when it ends. What is merged lives longer than what
+    /// was just written: under `wear.policy = dynamic` it takes the most worn block.
     Merge,
+    /// Levelling, which gives another block back: the most worn one.
+    Wear,
 }
 
 /// The erased blocks of a device.
@@ -31,19 +35,30 @@ pub struct BlockSupply {
     free: u32,
     /// The plane that the next shared block comes from.
     turn: u32,
+    /// Data that levelling may move, by logical block.
+    pub(super) levelling: Option<Levelling>,
+    /// Merged data takes worn blocks.
+    dynamic: bool,
 }
 
 impl BlockSupply {
     /// All blocks of an erased device.
     pub fn new(board: &Board, config: &Config) -> Self {
         let geometry = board.geometry();
-        let pool = |plane| FreePool::untouched(board.nand(), PlaneId(plane), config.alloc.policy);
+        let rule = FreeRule::of(config);
+        let pool = |plane| FreePool::untouched(board.nand(), PlaneId(plane), rule);
         let pools: Vec<FreePool> = (0..geometry.planes()).map(pool).collect();
         BlockSupply {
             free: pools.iter().map(FreePool::len).sum(),
             pools,
             ready: vec![When::START; geometry.planes() as usize],
             turn: 0,
+            levelling: Levelling::new(
+                config,
+                board.nand(),
+                geometry.logical_blocks().div_ceil(geometry.planes()),
+            ),
+            dynamic: config.wear.policy == WearPolicy::Dynamic,
         }
     }
 
@@ -78,9 +93,20 @@ impl BlockSupply {
         } else {
             plane.index()
         };
-        let block = self.pools[plane].take().expect("this pool is not empty");
+        let pool = &mut self.pools[plane];
+        let worn = need == Need::Wear || (need == Need::Merge && self.dynamic);
+        let block = if worn { pool.take_worn() } else { pool.take() };
+        let block = block.expect("this pool is not empty");
         self.free -= 1;
         Ok((block, after.waits_for(self.ready[plane])))
+    }
+
+    /// The logical block (by its number within the plane) that levelling should move to the most
+    /// worn free block of the plane; none while the last free block is the only one.
+    pub(super) fn due(&mut self, plane: PlaneId) -> Option<u32> {
+        let levelling = self.levelling.as_mut()?;
+        let worn = self.pools[plane.index()].most_worn()?;
+        if self.free > 1 { levelling.due(plane, worn) } else { None }
     }
 
     #[cold]
@@ -110,6 +136,10 @@ impl BlockSupply {
                 self.pools[plane].put(board.nand(), block);
                 self.ready[plane] = self.ready[plane].join(done);
                 self.free += 1;
+                if let Some(levelling) = &mut self.levelling {
+                    let erases = board.nand().state().block(block).erases;
+                    levelling.erased(PlaneId(plane as u32), erases);
+                }
                 Ok(done)
             }
             Err(Fault::EraseFailed { known, .. }) => {
@@ -130,9 +160,12 @@ impl BlockSupply {
     ) -> Result<(Self, When), Fault> {
         let mut supply = BlockSupply::new(board, config);
         supply.free = 0;
+        if let Some(levelling) = &mut supply.levelling {
+            levelling.recover(board.nand());
+        }
         let mut done = after;
         for plane in 0..board.geometry().planes() {
-            let pool = FreePool::empty(board.nand(), PlaneId(plane), config.alloc.policy);
+            let pool = FreePool::empty(board.nand(), PlaneId(plane), FreeRule::of(config));
             supply.pools[plane as usize] = pool;
             let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
             for number in board.geometry().blocks_of(PlaneId(plane)).rev() {

@@ -94,7 +94,8 @@ impl DataBlocks {
         unpack(self.table[lbn.index()]).map(BlockId)
     }
 
-    /// Maps a logical block; returns the data block that it had.
+    /// Maps a logical block; returns the data block that it had. Schemes with a merge engine call
+    /// `MergeEngine::map_block`, so that levelling knows.
     pub fn replace(&mut self, lbn: Lbn, block: BlockId) -> Option<BlockId> {
         let old = self.block(lbn);
         self.table[lbn.index()] = pack(Some(block.0));

@@ -9,6 +9,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::board::nand::Nand;
 use crate::choices;
+use crate::parts::cmt::Slot;
+use crate::parts::cmt::indexed_heap::IndexedHeap;
+use crate::parts::wear::FreeRule;
 use crate::units::{BlockId, PlaneId};
 
 choices! {
@@ -30,6 +33,10 @@ pub struct FreePool {
     order: FreeOrder,
     by_erases: BinaryHeap<Reverse<(u32, u32)>>,
     queue: VecDeque<u32>,
+    /// The erased blocks where the most worn one can be asked for as well.
+    both_ends: Option<BothEnds>,
+    /// First block of the plane.
+    first: u32,
     next_untouched: u32,
     end: u32,
     /// Blocks of the plane that were good from the start.
@@ -40,23 +47,26 @@ pub struct FreePool {
 
 impl FreePool {
     /// All blocks of a plane, none used yet.
-    pub fn untouched(nand: &Nand, plane: PlaneId, order: FreeOrder) -> Self {
+    pub fn untouched(nand: &Nand, plane: PlaneId, rule: FreeRule) -> Self {
         let blocks = nand.geometry().blocks_of(plane);
-        let mut pool = FreePool::empty(nand, plane, order);
+        let mut pool = FreePool::empty(nand, plane, rule);
         pool.untouched_from(nand, plane, blocks.start);
         pool
     }
 
     /// No block yet; recovery puts in what it finds.
-    pub fn empty(nand: &Nand, plane: PlaneId, order: FreeOrder) -> Self {
+    pub fn empty(nand: &Nand, plane: PlaneId, rule: FreeRule) -> Self {
         let blocks = nand.geometry().blocks_of(plane);
         let count = blocks.len();
-        let (heap, queue) = match order {
+        let (heap, queue) = match rule.order {
+            _ if rule.both_ends => (0, 0),
             FreeOrder::MinErase => (count, 0),
             FreeOrder::Fifo | FreeOrder::Lifo => (0, count),
         };
         FreePool {
-            order,
+            order: rule.order,
+            both_ends: rule.both_ends.then(|| BothEnds::new(count as u32)),
+            first: blocks.start,
             by_erases: BinaryHeap::with_capacity(heap),
             queue: VecDeque::with_capacity(queue),
             next_untouched: blocks.end,
@@ -69,7 +79,8 @@ impl FreePool {
     /// Free blocks.
     #[inline]
     pub fn len(&self) -> u32 {
-        (self.by_erases.len() + self.queue.len()) as u32 + self.untouched_left()
+        let both = self.both_ends.as_ref().map_or(0, |ends| ends.least.len());
+        (self.by_erases.len() + self.queue.len()) as u32 + both + self.untouched_left()
     }
 
     /// Whether no block is free.
@@ -90,6 +101,9 @@ impl FreePool {
 
     /// Takes the next block.
     pub fn take(&mut self) -> Option<BlockId> {
+        if self.both_ends.is_some() {
+            return self.take_untouched().or_else(|| self.take_end(|ends| &ends.least));
+        }
         let untouched = self.untouched_left();
         if untouched > 0 && untouched <= self.blocks / 2 {
             return self.take_untouched();
@@ -100,6 +114,30 @@ impl FreePool {
             FreeOrder::Lifo => self.queue.pop_back(),
         };
         erased.map(BlockId).or_else(|| self.take_untouched())
+    }
+
+    /// Takes the most worn block, the lowest number among equals; the next one where the rule does
+    /// not tell them apart.
+    pub fn take_worn(&mut self) -> Option<BlockId> {
+        match self.both_ends {
+            None => self.take(),
+            Some(_) => self.take_end(|ends| &ends.most).or_else(|| self.take_untouched()),
+        }
+    }
+
+    /// Erases of the block that [`FreePool::take_worn`] would take.
+    pub fn most_worn(&self) -> Option<u32> {
+        let ends = self.both_ends.as_ref()?;
+        let erases = ends.most.min().map(|slot| ends.least.key(slot).0 as u32);
+        erases.or_else(|| (self.untouched_left() > 0).then_some(0))
+    }
+
+    fn take_end(&mut self, end: impl Fn(&BothEnds) -> &IndexedHeap) -> Option<BlockId> {
+        let ends = self.both_ends.as_mut()?;
+        let slot = end(ends).min()?;
+        ends.least.remove(slot);
+        ends.most.remove(slot);
+        Some(BlockId(self.first + slot.0))
     }
 
     fn take_untouched(&mut self) -> Option<BlockId> {
@@ -118,12 +156,34 @@ impl FreePool {
             nand.state().block(block).programmed == 0,
             "block {block} goes to the free pool with programmed pages"
         );
+        if let Some(ends) = &mut self.both_ends {
+            return ends.put(block.0 - self.first, nand.state().block(block).erases);
+        }
         match self.order {
             FreeOrder::MinErase => {
                 self.by_erases.push(Reverse((nand.state().block(block).erases, block.0)));
             }
             FreeOrder::Fifo | FreeOrder::Lifo => self.queue.push_back(block.0),
         }
+    }
+}
+
+/// Erased blocks by erases, from either end.
+#[derive(Clone, Debug)]
+struct BothEnds {
+    least: IndexedHeap,
+    most: IndexedHeap,
+}
+
+impl BothEnds {
+    fn new(blocks: u32) -> Self {
+        BothEnds { least: IndexedHeap::new(blocks), most: IndexedHeap::new(blocks) }
+    }
+
+    fn put(&mut self, number: u32, erases: u32) {
+        let slot = Slot(number);
+        self.least.push(slot, (u64::from(erases), u64::from(number)));
+        self.most.push(slot, (u64::from(u32::MAX - erases), u64::from(number)));
     }
 }
 
@@ -141,6 +201,10 @@ mod tests {
         Board::new(&config, 1, 0)
     }
 
+    fn rule(order: FreeOrder) -> FreeRule {
+        FreeRule { order, both_ends: false }
+    }
+
     fn drain(mut pool: FreePool) -> Vec<u32> {
         std::iter::from_fn(|| pool.take().map(|block| block.0)).collect()
     }
@@ -155,7 +219,7 @@ mod tests {
         ];
         for (order, expected) in orders {
             let mut board = board();
-            let mut pool = FreePool::empty(board.nand(), PlaneId(0), order);
+            let mut pool = FreePool::empty(board.nand(), PlaneId(0), rule(order));
             assert!(pool.is_empty());
             for (block, erases) in [(3, 3), (1, 1), (0, 2), (2, 1)] {
                 for _ in 0..erases {
@@ -176,7 +240,7 @@ mod tests {
     fn untouched_blocks_wait_while_they_are_more_than_half() {
         for order in [FreeOrder::MinErase, FreeOrder::Fifo, FreeOrder::Lifo] {
             let board = board();
-            let mut pool = FreePool::untouched(board.nand(), PlaneId(0), order);
+            let mut pool = FreePool::untouched(board.nand(), PlaneId(0), rule(order));
             let take = |pool: &mut FreePool| pool.take().map(|block| block.0);
             assert_eq!([take(&mut pool), take(&mut pool)], [Some(0), Some(1)]);
             pool.put(board.nand(), BlockId(0));
@@ -186,5 +250,25 @@ mod tests {
             assert_eq!(pool.len(), 5);
             assert_eq!(drain(pool), [4, 5, 6, 7, 1], "four are untouched");
         }
+    }
+
+    /// Blocks 3, 1, 0, 2 with 3, 1, 2 and 1 erases; 4 to 7 were never used.
+    #[test]
+    fn both_ends_of_the_pool_can_be_asked_for() {
+        let mut board = board();
+        let rule = FreeRule { order: FreeOrder::MinErase, both_ends: true };
+        let mut pool = FreePool::empty(board.nand(), PlaneId(0), rule);
+        for (block, erases) in [(3, 3), (1, 1), (0, 2), (2, 1)] {
+            for _ in 0..erases {
+                let erased = board.erase(BlockId(block), BlockRole::Data, Cause::Gc, When::START);
+                assert!(erased.is_ok());
+            }
+            pool.put(board.nand(), BlockId(block));
+        }
+        pool.untouched_from(board.nand(), PlaneId(0), 6);
+        assert_eq!((pool.len(), pool.most_worn()), (6, Some(3)));
+        let taken = [pool.take_worn(), pool.take(), pool.take_worn(), pool.take()];
+        assert_eq!(taken.map(|block| block.map(|b| b.0)), [Some(3), Some(6), Some(0), Some(7)]);
+        assert_eq!(drain(pool), [1, 2]);
     }
 }

@@ -19,7 +19,7 @@ use crate::units::Lpn;
 /// Fills empty maps with what the survey and the chosen roles describe.
 pub fn fill(board: &Board, engine: &mut MergeEngine, survey: &Survey, roles: &Roles) {
     for &(lbn, block) in &roles.data {
-        engine.data.replace(lbn, block);
+        engine.map_block(board.nand(), lbn, block);
     }
     for (lpn, ppn) in survey.newest() {
         if engine.data.page(board.geometry(), lpn) != Some(ppn) {

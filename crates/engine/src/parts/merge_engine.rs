@@ -22,7 +22,7 @@ use crate::parts::block_supply::{BlockSupply, Need};
 use crate::parts::data_blocks::{DataBlocks, Lbn};
 use crate::parts::log_index::LogIndex;
 use crate::request::PageIo;
-use crate::units::{BlockId, Lpn, Ppn};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
 /// Which copies go into a rebuilt data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,16 @@ impl MergeEngine {
         }
     }
 
+    /// Maps a logical block; returns the data block that it had.
+    pub fn map_block(&mut self, nand: &Nand, lbn: Lbn, block: BlockId) -> Option<BlockId> {
+        if let Some(levelling) = &mut self.supply.levelling {
+            let planes = nand.geometry().planes();
+            let erases = nand.state().block(block).erases;
+            levelling.placed(lbn.plane(nand.geometry()), lbn.0 / planes, erases);
+        }
+        self.data.replace(lbn, block)
+    }
+
     /// Where the newest copy of a page is: in a log block, or else in the data block.
     #[inline]
     pub fn newest(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
@@ -111,7 +121,7 @@ impl MergeEngine {
             None => {
                 let plane = lbn.plane(board.geometry());
                 let (block, ready) = self.supply.take(board, plane, Need::Growth, after)?;
-                self.data.replace(lbn, block);
+                self.map_block(board.nand(), lbn, block);
                 (block, ready)
             }
         };
@@ -143,17 +153,31 @@ impl MergeEngine {
         sources: Sources,
         after: When,
     ) -> Result<When, Fault> {
+        let purpose = (Need::Merge, Cause::Merge);
+        let rebuilt = self.rebuild_for(board, lbn, insert, sources, purpose, after)?;
+        self.level(board, lbn.plane(board.geometry()), rebuilt)
+    }
+
+    fn rebuild_for(
+        &mut self,
+        board: &mut Board,
+        lbn: Lbn,
+        insert: Option<&PageIo>,
+        sources: Sources,
+        (need, cause): (Need, Cause),
+        after: When,
+    ) -> Result<When, Fault> {
         let plane = lbn.plane(board.geometry());
         let mut when = after;
         loop {
-            let (target, ready) = self.supply.take(board, plane, Need::Merge, when)?;
-            match self.gather(board, (lbn, target, 0), insert, sources, ready) {
-                Ok(done) => return self.adopt(board, lbn, target, done),
+            let (target, ready) = self.supply.take(board, plane, need, when)?;
+            match self.gather(board, (lbn, target, 0), insert, (sources, cause), ready) {
+                Ok(done) => return self.replace_by(board, lbn, target, cause, done),
                 Err(Fault::ProgramFailed { known, .. }) => {
                     board.event(Event::ProgramFailures, 1);
                     self.undo(board, target, 0);
                     let role = BlockRole::Data;
-                    when = self.supply.release(board, target, role, Cause::Merge, known)?;
+                    when = self.supply.release(board, target, role, cause, known)?;
                 }
                 Err(fault) => return Err(fault),
             }
@@ -171,7 +195,8 @@ impl MergeEngine {
         insert: Option<&PageIo>,
         after: When,
     ) -> Result<When, Fault> {
-        let gathered = self.gather(board, (lbn, target, from), insert, Sources::Newest, after);
+        let how = (Sources::Newest, Cause::Merge);
+        let gathered = self.gather(board, (lbn, target, from), insert, how, after);
         match gathered {
             Ok(done) => self.adopt(board, lbn, target, done),
             Err(failed @ Fault::ProgramFailed { .. }) => {
@@ -189,7 +214,7 @@ impl MergeEngine {
         board: &mut Board,
         (lbn, target, from): (Lbn, BlockId, u32),
         insert: Option<&PageIo>,
-        sources: Sources,
+        (sources, cause): (Sources, Cause),
         after: When,
     ) -> Result<When, Fault> {
         let mut done = after;
@@ -217,7 +242,7 @@ impl MergeEngine {
                         continue;
                     };
                     let start = self.pad_to(board, target, offset, after)?;
-                    board.copy(source, slot, PageKind::Data, Cause::Merge, start)?
+                    board.copy(source, slot, PageKind::Data, cause, start)?
                 }
             };
             done = done.join(copied);
@@ -291,6 +316,18 @@ impl MergeEngine {
         target: BlockId,
         after: When,
     ) -> Result<When, Fault> {
+        let done = self.replace_by(board, lbn, target, Cause::Merge, after)?;
+        self.level(board, lbn.plane(board.geometry()), done)
+    }
+
+    fn replace_by(
+        &mut self,
+        board: &mut Board,
+        lbn: Lbn,
+        target: BlockId,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
         for offset in 0..board.geometry().pages_per_block {
             let slot = board.geometry().page(target, offset);
             if !board.nand().state().is_valid(slot) {
@@ -310,10 +347,21 @@ impl MergeEngine {
                 }
             }
         }
-        match self.data.replace(lbn, target) {
-            Some(old) => self.supply.release(board, old, BlockRole::Data, Cause::Merge, after),
+        match self.map_block(board.nand(), lbn, target) {
+            Some(old) => self.supply.release(board, old, BlockRole::Data, cause, after),
             None => Ok(after),
         }
+    }
+
+    /// Static levelling: moves the data block that is least worn and was left alone for long to the
+    /// most worn free block of its plane, if erases are too far apart there. One block at most; log
+    /// pages stay where they are. The last free block is not for that.
+    fn level(&mut self, board: &mut Board, plane: PlaneId, after: When) -> Result<When, Fault> {
+        let Some(node) = self.supply.due(plane) else { return Ok(after) };
+        let lbn = Lbn(node * board.geometry().planes() + plane.0);
+        board.event(Event::LevelledBlocks, 1);
+        let purpose = (Need::Wear, Cause::Wear);
+        self.rebuild_for(board, lbn, None, Sources::DataBlock, purpose, after)
     }
 
     /// Reclaims a log block: every logical block with a valid page in it gets a new data block, one

@@ -19,3 +19,4 @@ pub mod sequential_log;
 pub mod translation;
 pub mod trim_records;
 pub mod victim;
+pub mod wear;

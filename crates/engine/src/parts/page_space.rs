@@ -10,6 +10,7 @@
 
 mod collect;
 mod companions;
+mod level;
 mod recovery;
 mod threshold;
 
@@ -25,6 +26,7 @@ use crate::config::{Config, GcMode, ThresholdMode};
 use crate::meter::{BlockRole, Event};
 use crate::parts::free_pool::FreePool;
 use crate::parts::victim::{VictimContext, Victims};
+use crate::parts::wear::{FreeRule, Levelling, WearPolicy};
 use crate::rng::{Purpose, Rng};
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, zeroed};
 
@@ -37,14 +39,16 @@ pub enum Stream {
     MovedData = 1,
     /// Map pages, checkpoints, trim records.
     Map = 2,
+    /// What levelling moves out of one block into a worn one, data or map.
+    Worn = 3,
 }
 
-const STREAMS: usize = 3;
+const STREAMS: usize = 4;
 
 impl Stream {
     fn role(self) -> BlockRole {
         match self {
-            Stream::Data | Stream::MovedData => BlockRole::Data,
+            Stream::Data | Stream::MovedData | Stream::Worn => BlockRole::Data,
             Stream::Map => BlockRole::Map,
         }
     }
@@ -123,6 +127,14 @@ pub struct PageSpace {
     rng: Rng,
     /// The data block that is being collected: no candidate, not free yet.
     collecting: Option<BlockId>,
+    /// Closed blocks that levelling may move.
+    levelling: Option<Levelling>,
+    /// What the block that takes levelled pages will hold.
+    levelled: Stream,
+    /// Moved data takes worn blocks.
+    dynamic: bool,
+    /// Pages are being moved out of a victim just now.
+    moving: bool,
 }
 
 /// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
@@ -134,7 +146,7 @@ impl PageSpace {
         let mut space = PageSpace::without_blocks(board, config, threshold, seed);
         for (index, plane) in space.planes.iter_mut().enumerate() {
             let id = PlaneId(index as u32);
-            plane.free = FreePool::untouched(board.nand(), id, config.alloc.policy);
+            plane.free = FreePool::untouched(board.nand(), id, FreeRule::of(config));
         }
         space
     }
@@ -146,7 +158,7 @@ impl PageSpace {
             let plane = PlaneId(index);
             let context = VictimContext { nand, plane, settings: &config.gc };
             Plane {
-                free: FreePool::empty(nand, plane, config.alloc.policy),
+                free: FreePool::empty(nand, plane, FreeRule::of(config)),
                 victims: Victims::new(&context),
                 frontiers: [Frontier::default(); STREAMS],
                 threshold,
@@ -169,6 +181,10 @@ impl PageSpace {
             blocks_per_plane: geometry.blocks_per_plane,
             rng: Rng::new(seed, Purpose::Victim),
             collecting: None,
+            levelling: Levelling::new(config, nand, geometry.blocks_per_plane),
+            levelled: Stream::Data,
+            dynamic: config.wear.policy == WearPolicy::Dynamic,
+            moving: false,
         }
     }
 
@@ -315,10 +331,16 @@ impl PageSpace {
     }
 
     fn open(&mut self, board: &Board, plane: PlaneId, stream: Stream) -> Result<(), Fault> {
-        let Some(block) = self.planes[plane.index()].free.take() else {
+        let pool = &mut self.planes[plane.index()].free;
+        // Under `dynamic` who opens a block decides: a write of the host or a moved page. Where they
+        // share a frontier (`gc.separate_frontiers = false`), what the other puts in goes along.
+        let worn = stream == Stream::Worn || (self.dynamic && self.moving);
+        let Some(block) = (if worn { pool.take_worn() } else { pool.take() }) else {
             return Err(self.out_of_blocks(board, plane));
         };
-        self.stream_of[block.index()] = stream as u8 + 1;
+        let holds = if stream == Stream::Worn { self.levelled } else { stream };
+        self.stream_of[block.index()] = holds as u8 + 1;
+        self.is_in_use(board.nand(), block);
         self.planes[plane.index()].frontiers[stream as usize] =
             Frontier { block: Some(block), next: 0 };
         Ok(())
@@ -349,9 +371,26 @@ impl PageSpace {
 
     /// The frontier's block becomes a candidate.
     fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
-        let plane = &mut self.planes[plane.index()];
-        if let Some(block) = plane.frontiers[stream as usize].block.take() {
-            plane.victims.closed(nand, block);
+        if let Some(block) = self.planes[plane.index()].frontiers[stream as usize].block.take() {
+            self.planes[plane.index()].victims.closed(nand, block);
+        }
+    }
+
+    /// From now on levelling knows of a block, open or full: one that is left half written for long
+    /// is as cold as what lies in it.
+    fn is_in_use(&mut self, nand: &Nand, block: BlockId) {
+        let plane = nand.geometry().plane_of_block(block);
+        if let Some(levelling) = &mut self.levelling {
+            let node = block.0 - nand.geometry().blocks_of(plane).start;
+            levelling.placed(plane, node, nand.state().block(block).erases);
+        }
+    }
+
+    fn is_candidate_no_more(&mut self, nand: &Nand, block: BlockId) {
+        let plane = nand.geometry().plane_of_block(block);
+        self.planes[plane.index()].victims.removed(block);
+        if let Some(levelling) = &mut self.levelling {
+            levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);
         }
     }
 

@@ -30,7 +30,7 @@ use units::{Source, Units};
 
 use super::when::When;
 use crate::config::{Config, PartialWrite, ProgramOrder};
-use crate::meter::{BlockRole, Cause, Meter};
+use crate::meter::{BlockRole, Cause, Event, Meter};
 use crate::units::{BlockId, Nanos, PlaneId, Ppn};
 
 /// The flash of a device behind its gate.
@@ -45,6 +45,8 @@ pub struct Nand {
     order: ProgramOrder,
     sequence: u64,
     retired: u32,
+    /// Erases that a block is good for, where blocks die of age.
+    dies_at: Option<u64>,
     /// Blocks that were bad from the start, in order; they count as retired.
     factory_bad: Vec<BlockId>,
     /// Programs that took a sequence number or a page without being counted, and the reverse, since
@@ -76,6 +78,7 @@ impl Nand {
             order: config.nand.enforce_order,
             sequence: 0,
             retired: 0,
+            dies_at: config.wear.blocks_die.then_some(config.device.endurance_cycles),
             factory_bad: factory::bad_blocks(config, seed),
             ledger: ProgramLedger::default(),
             recovering: false,
@@ -393,6 +396,7 @@ impl Nand {
         let worn_by_program = self.state.block(block).read_only;
         let known = self.state.block_mut(block);
         known.erases += 1;
+        let erases = known.erases;
         if verdict == Verdict::Cut(CutOutcome::Done) {
             return Err(Fault::PowerCut);
         }
@@ -401,7 +405,11 @@ impl Nand {
         let done = self.clock.erase_block(plane, block, cause, after);
         meter.erase(role, cause);
         self.record.add(Operation::Erase(block, cause));
-        if verdict == Verdict::Fails || worn_by_program {
+        let died = self.dies_at.is_some_and(|cycles| u64::from(erases) >= cycles);
+        if died {
+            meter.event(Event::WornOutBlocks, 1);
+        }
+        if verdict == Verdict::Fails || worn_by_program || died {
             self.state.block_mut(block).retired = true;
             self.retired += 1;
             return Err(Fault::EraseFailed { block, known: done });

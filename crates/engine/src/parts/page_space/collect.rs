@@ -36,6 +36,7 @@ impl PageSpace {
                 break;
             };
             when = self.collect(board, owner, victim, found)?;
+            when = self.level(board, owner, plane, when)?;
         }
         Ok(when)
     }
@@ -66,7 +67,8 @@ impl PageSpace {
                 .filter(|&block| self.fits(board, owner, block));
             if let Some(victim) = victim {
                 board.event(Event::IdleVictims, 1);
-                return self.collect(board, owner, victim, found).map(Some);
+                let collected = self.collect(board, owner, victim, found)?;
+                return self.level(board, owner, plane, collected).map(Some);
             }
         }
         Ok(None)
@@ -103,7 +105,7 @@ impl PageSpace {
         (victim, found)
     }
 
-    fn is_map(&self, block: BlockId) -> bool {
+    pub(super) fn is_map(&self, block: BlockId) -> bool {
         self.stream_of[block.index()] == Stream::Map as u8 + 1
     }
 
@@ -135,10 +137,50 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let plane = board.geometry().plane_of_block(victim);
-        self.planes[plane.index()].victims.removed(victim);
         let is_map = self.is_map(victim);
         let (stream, cause) =
             if is_map { (Stream::Map, Cause::GcMapBlock) } else { (self.moved_data, Cause::Gc) };
+        let (copied, done) = self.empty(board, owner, (victim, stream), cause, after)?;
+        board.victim(copied);
+        self.adapt(plane, copied);
+        let role = if is_map { BlockRole::Map } else { BlockRole::Data };
+        self.release(board, victim, role, cause, done)
+    }
+
+    /// Moves every valid page of a block to a stream and lets the owner finish; returns how many
+    /// pages that were. The block is no candidate any more and can be erased.
+    pub(super) fn empty<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream): (BlockId, Stream),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        self.is_candidate_no_more(board.nand(), victim);
+        self.moving = true;
+        let moved = self.move_pages(board, owner, (victim, stream), cause, after);
+        self.moving = false;
+        let (copied, mut done) = moved?;
+        if !self.is_map(victim) && copied > 0 {
+            self.collecting = Some(victim);
+            let finished = owner.before_erase(self, board, done);
+            self.collecting = None;
+            done = finished?;
+        }
+        self.stream_of[victim.index()] = 0;
+        Ok((copied, done))
+    }
+
+    fn move_pages<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream): (BlockId, Stream),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        let plane = board.geometry().plane_of_block(victim);
         let mut copied = 0;
         let mut done = after;
         let mut offset = 0;
@@ -164,17 +206,7 @@ impl PageSpace {
             owner.moved(board, Moved { logical: oob.logical, kind: oob.kind, old, new });
             copied += 1;
         }
-        if !is_map && copied > 0 {
-            self.collecting = Some(victim);
-            let finished = owner.before_erase(self, board, done);
-            self.collecting = None;
-            done = finished?;
-        }
-        board.victim(copied);
-        self.adapt(plane, copied);
-        self.stream_of[victim.index()] = 0;
-        let role = if is_map { BlockRole::Map } else { BlockRole::Data };
-        self.release(board, victim, role, cause, done)
+        Ok((copied, done))
     }
 
     /// Erases a block that holds nothing valid and puts it back into the free pool, or retires it.
@@ -190,6 +222,9 @@ impl PageSpace {
         match board.erase(block, role, cause, after) {
             Ok(done) => {
                 self.planes[plane.index()].free.put(board.nand(), block);
+                if let Some(levelling) = &mut self.levelling {
+                    levelling.erased(plane, board.nand().state().block(block).erases);
+                }
                 Ok(done)
             }
             Err(Fault::EraseFailed { known, .. }) => {

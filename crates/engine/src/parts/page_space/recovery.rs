@@ -28,6 +28,9 @@ impl PageSpace {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        if let Some(levelling) = &mut space.levelling {
+            levelling.recover(board.nand());
+        }
         let mut when = after;
         for plane in 0..board.geometry().planes() {
             let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
@@ -79,6 +82,7 @@ impl PageSpace {
             stream = self.moved_data;
         }
         self.stream_of[block.index()] = stream as u8 + 1;
+        self.is_in_use(board.nand(), block);
         let frontier = self.planes[plane.index()].frontiers[stream as usize];
         if open && (frontier.block.is_none() || known.top < frontier.next) {
             self.close(board.nand(), plane, stream);
