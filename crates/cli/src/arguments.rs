@@ -185,6 +185,10 @@ pub struct MeetingArguments {
     /// Compare every read with what was written last
     #[arg(long)]
     pub verify: bool,
+    /// Repeat the workload until so many blocks died of age that the device cannot go on
+    /// (device.endurance_cycles, wear.policy)
+    #[arg(long, value_name = "END")]
+    pub until: Option<Until>,
     /// Seed of every random stream (an inline spec has its own)
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
@@ -205,6 +209,13 @@ pub struct RecordingArguments {
     /// and the report (run: in --json)
     #[arg(long, value_name = "FROM:COUNT", allow_negative_numbers = true)]
     pub probe: Option<String>,
+}
+
+/// When a run ends, if not with its workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Until {
+    /// When the device is worn out
+    WornOut,
 }
 
 /// `ftlab run`.

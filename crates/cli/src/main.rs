@@ -3,6 +3,7 @@
 mod arguments;
 mod compare;
 mod devices;
+mod driving;
 mod execute;
 mod failure;
 mod footprint;

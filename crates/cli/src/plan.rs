@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use ftlab_engine::config::{Bytes, Optional, UnwrittenRead};
 use ftlab_trace::{AddressMap, AddressMode, Description, UnitSpans, Workload};
 
-use crate::arguments::SimulationArguments;
+use crate::arguments::{SimulationArguments, Until};
 use crate::devices;
 use crate::failure::{Failure, Outcome};
 use crate::footprint::Footprint;
@@ -70,6 +70,8 @@ pub struct Plan {
     pub seed: u64,
     /// Compare reads with what was written.
     pub verify: bool,
+    /// Repeat the workload until the device is worn out.
+    pub until_worn_out: bool,
     /// Sentences for every result.
     pub warnings: Vec<String>,
 }
@@ -80,9 +82,16 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     let device = devices::find(&typed.device.device)?;
     let mut chosen = selection::choose(schemes, &device.config, &typed.device.set)?;
     let capacity = Capacity::parse(typed.device.capacity.as_deref())?;
+    let until_worn_out = meeting.until == Some(Until::WornOut);
+    for one in chosen.iter_mut().filter(|_| until_worn_out) {
+        one.config.wear.blocks_die = true;
+    }
     let mode: AddressMode = meeting.address.parse()?;
     let modes = Modes::parse(&meeting.precondition)?;
     let choice = WorkloadChoice::new(&typed.workload, &typed.reading)?;
+    if until_worn_out {
+        refuse_to_repeat(&choice, &modes, &chosen)?;
+    }
     refuse_second_passes(&choice, capacity, mode, &modes, &chosen)?;
 
     let mut first_pass = FirstPass::default();
@@ -133,6 +142,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
         footprint,
         seed: meeting.seed,
         verify: meeting.verify,
+        until_worn_out,
         runs,
         warnings,
     };
@@ -232,6 +242,19 @@ fn refuse_second_passes(
     Err(Failure::usage(format!(
         "--workload - (standard input) can be read only once, but {reason}; legal: a file"
     )))
+}
+
+/// What is repeated until the device is worn out must be there from its start each time.
+fn refuse_to_repeat(choice: &WorkloadChoice, modes: &Modes, chosen: &[Chosen]) -> Outcome<()> {
+    let prefix = |one: &Chosen| matches!(modes.of(&one.name), Mode::Prefix(_));
+    let reason = if choice.is_standard_input() {
+        "--workload - (standard input) can be read only once"
+    } else if chosen.iter().any(prefix) {
+        "--precondition prefix:N takes requests away that every repetition would have"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!("--until worn-out repeats the workload, but {reason}")))
 }
 
 /// A prefix is taken from the workload: schemes with different ones would measure different runs.

@@ -50,7 +50,7 @@ fn what_belongs_to_later_versions_is_unknown_rather_than_a_stub() {
     for line in ["sweep x.toml", "serve", "reproduce all", "calibrate", "list buffers"] {
         bench.ftlab(line).refused(2, &["error:"]);
     }
-    for option in ["--until steady", "--buffer none"] {
+    for option in ["--probe 1:2", "--buffer none"] {
         bench
             .ftlab(&format!("run --scheme dftl {DEVICE} {WORK} {option}"))
             .refused(2, &["unexpected argument"]);
@@ -67,6 +67,7 @@ fn illegal_values_name_what_is_legal() {
     let bench = Bench::new();
     for (option, words) in [
         ("--capacity 0", ["--capacity '0'", "above 0"]),
+        ("--until steady", ["steady", "worn-out"]),
         ("--capacity -5", ["-5", "legal"]),
         ("--capacity 4XB", ["4XB", "GiB"]),
         ("--capacity 100TiB", ["too large", "at most"]),

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use crate::result::{
     ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime, Host,
     LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
-    RamUse, RunResult, ServiceTime, SteadyState, WINDOWS_MAX, Wall, Window, Workload,
+    RamUse, RunResult, ServiceTime, SteadyState, WINDOWS_MAX, Wall, Window, Workload, WornOut,
 };
 
 /// What is known of a run besides its device.
@@ -46,6 +46,8 @@ pub struct RunFacts<'a> {
     pub simulated_ns: Nanos,
     /// Seconds that the measured part took to simulate.
     pub wall_seconds: f64,
+    /// How the device ended, where it was driven to its end.
+    pub worn_out: Option<WornOut>,
 }
 
 /// The result of a run whose audit passed.
@@ -92,7 +94,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         simulated_s: seconds,
         energy_uj: energy::energy(device),
         ram_bytes: ram_use(&(facts.row.ram_use)(device.config()), device),
-        wear: wear::wear(device, host.bytes_written),
+        wear: wear::wear(device, host.bytes_written, facts.worn_out),
         events: events(meter),
         audit: "passed".to_owned(),
         verified_reads: device.verified_reads(),
@@ -406,6 +408,7 @@ mod tests {
             warnings: Vec::new(),
             simulated_ns: 2_000_000_000,
             wall_seconds: 0.5,
+            worn_out: None,
         }
     }
 

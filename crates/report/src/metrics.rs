@@ -239,6 +239,22 @@ const WEAR: &[Metric] = &[
     tally("wear.factory_bad_blocks", "bad from the start", Shown::WhenUsed),
     cost("host.unreadable_pages", "unreadable pages", Shown::WhenUsed),
     metric(
+        "wear.until_worn_out.bytes_to_first_death",
+        "host bytes to first death",
+        Quantity::Bytes,
+        Better::Higher,
+        Shown::WhenUsed,
+    ),
+    metric(
+        "wear.until_worn_out.bytes_to_end",
+        "host bytes to the end",
+        Quantity::Bytes,
+        Better::Higher,
+        Shown::WhenUsed,
+    ),
+    tally("wear.until_worn_out.loops", "passes over workload", Shown::WhenUsed),
+    tally("wear.until_worn_out.dead_blocks", "dead blocks", Shown::WhenUsed),
+    metric(
         "wear.projected_bytes_written",
         "host bytes to wear-out",
         Quantity::Bytes,

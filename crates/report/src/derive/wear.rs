@@ -3,11 +3,15 @@
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::BlockId;
 
-use crate::result::{WEAR_BUCKETS_MAX, Wear, WearBucket};
+use crate::result::{WEAR_BUCKETS_MAX, Wear, WearBucket, WornOut};
 
 /// Wear of the measured part alone. The projection assumes that the host goes on as in the
 /// measured part and that the block worn most in it goes on being worn most.
-pub(super) fn wear(device: &dyn Device, bytes_written: u64) -> Wear {
+pub(super) fn wear(
+    device: &dyn Device,
+    bytes_written: u64,
+    until_worn_out: Option<WornOut>,
+) -> Wear {
     let nand = device.board().nand();
     let state = nand.state();
     let blocks = (0..device.board().geometry().blocks()).map(|block| state.block(BlockId(block)));
@@ -28,7 +32,11 @@ pub(super) fn wear(device: &dyn Device, bytes_written: u64) -> Wear {
         erase_stddev: (squares / count).sqrt(),
         retired_blocks: u64::from(nand.retired_blocks()),
         factory_bad_blocks: nand.factory_bad().len() as u64,
-        projected_bytes_written: projected.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
+        projected_bytes_written: match until_worn_out {
+            Some(_) => None,
+            None => projected.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
+        },
+        until_worn_out,
         histogram: wear_histogram(&erases),
     }
 }

@@ -325,6 +325,22 @@ pub struct WearBucket {
 /// Most buckets that a wear histogram should hold.
 pub const WEAR_BUCKETS_MAX: usize = 64;
 
+/// The end of a device whose workload was repeated until it was worn out. Bytes are those of host
+/// writes that completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WornOut {
+    /// Bytes written when the first block died, those of the request that killed it among them; null
+    /// if none did.
+    pub bytes_to_first_death: Option<u64>,
+    /// Bytes written when no block could be spared any more.
+    pub bytes_to_end: u64,
+    /// Complete passes over the workload.
+    pub loops: u64,
+    /// Blocks that were retired on the way, the last that could be spared and those that could not.
+    pub dead_blocks: u64,
+}
+
 /// Wear of the flash.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -341,8 +357,12 @@ pub struct Wear {
     pub retired_blocks: u64,
     /// Blocks that were bad from the start.
     pub factory_bad_blocks: u64,
-    /// Host bytes that could be written before the first block wears out; null without erases.
+    /// Host bytes that could be written before the first block wears out, if the host goes on as in
+    /// the measured part and the block worn most in it goes on being worn most; null without erases
+    /// and where the device was driven to its end.
     pub projected_bytes_written: Option<u64>,
+    /// How the device ended, where it was driven to its end; null elsewhere.
+    pub until_worn_out: Option<WornOut>,
     /// Blocks by erase count, ascending and without overlap.
     pub histogram: Vec<WearBucket>,
 }

@@ -1,0 +1,205 @@
+//! The workload through the device: once, or again and again until the device is worn out.
+
+use ftlab_engine::board::nand::fault::Fault;
+use ftlab_engine::host::Driver;
+use ftlab_engine::request::{Completion, Op, Request};
+use ftlab_engine::ssd::{Device, DeviceError};
+use ftlab_engine::units::{Nanos, SECTOR_BYTES};
+use ftlab_report::result::{Probe, WornOut};
+use ftlab_trace::Workload;
+
+use crate::failure::{Failure, Outcome};
+use crate::footprint::{PageBits, pages};
+use crate::plan::Plan;
+use crate::progress::Bar;
+use crate::recording::{Observer, Recording};
+use crate::stream::RequestStream;
+
+/// What driving the workload through the device showed.
+pub struct Driven {
+    /// Records of the workload that were served; of every pass, where there were several.
+    pub records: u64,
+    /// Pages read or written.
+    pub footprint_pages: u64,
+    /// When the last request was done.
+    pub last_completion: Nanos,
+    /// How the device ended, where it was driven to its end.
+    pub worn_out: Option<WornOut>,
+    /// Requests under the microscope.
+    pub probe: Option<Probe>,
+}
+
+/// Drives the device with what is left of `stream`, and with `--until worn-out` then with the whole
+/// workload until no block can be spared any more.
+pub fn drive(
+    plan: &Plan,
+    device: &mut dyn Device,
+    (workload, stream): (&Workload, &mut RequestStream),
+    bar: &Bar,
+    recording: Recording<'_>,
+) -> Outcome<Driven> {
+    let mut drive = Drive {
+        plan,
+        observer: Observer::new(recording, device),
+        touched: PageBits::new(plan.layout.capacity_bytes / plan.layout.page_bytes),
+        bar,
+        last_completion: 0,
+        measured: 0,
+        bytes_written: 0,
+        worn_out: plan.until_worn_out.then(WornOut::default),
+    };
+    let in_flight = plan.timing.in_flight(device.config());
+    let mut driver = Driver::new(device.config(), in_flight);
+    let records_before = stream.records_taken();
+    let mut ended = drive.pass(device, &mut driver, stream)?;
+    let mut records = stream.records_taken() - records_before;
+    if drive.measured == 0 && !ended {
+        return Err(Failure::usage(format!(
+            "nothing is left to measure: --precondition takes all {records_before} requests of \
+             the workload"
+        )));
+    }
+    while !ended && drive.worn_out.is_some() {
+        drive.refuse_to_loop_in_vain()?;
+        let mut again = RequestStream::new(workload.requests(plan.layout.map()?)?);
+        ended = drive.pass(device, &mut driver, &mut again)?;
+        records += again.records_taken();
+    }
+    Ok(Driven {
+        records,
+        footprint_pages: drive.touched.len(),
+        last_completion: drive.last_completion,
+        worn_out: drive.worn_out,
+        probe: drive.observer.finish(device),
+    })
+}
+
+/// Why a pass ended before its workload did.
+enum Stop {
+    Device(DeviceError),
+    Failed(Failure),
+}
+
+impl From<DeviceError> for Stop {
+    fn from(error: DeviceError) -> Self {
+        Stop::Device(error)
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Stop::Failed(failure)
+    }
+}
+
+struct Drive<'a> {
+    plan: &'a Plan,
+    observer: Observer<'a>,
+    touched: PageBits,
+    bar: &'a Bar,
+    last_completion: Nanos,
+    /// Requests that the workload had.
+    measured: u64,
+    /// By requests that completed.
+    bytes_written: u64,
+    worn_out: Option<WornOut>,
+}
+
+impl Drive<'_> {
+    /// Serves every request of the stream; true when the device is worn out before its end.
+    fn pass(
+        &mut self,
+        device: &mut dyn Device,
+        driver: &mut Driver,
+        stream: &mut RequestStream,
+    ) -> Outcome<bool> {
+        match self.serve(device, driver, stream) {
+            Ok(()) => {
+                if let Some(worn_out) = &mut self.worn_out {
+                    worn_out.loops += 1;
+                }
+                Ok(false)
+            }
+            Err(Stop::Device(DeviceError::Fault(Fault::WornOut { .. })))
+                if self.worn_out.is_some() =>
+            {
+                self.note_deaths(device);
+                Ok(true)
+            }
+            Err(Stop::Device(error)) => Err(error.into()),
+            Err(Stop::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// The first request arrives when the pass before was over.
+    fn serve(
+        &mut self,
+        device: &mut dyn Device,
+        driver: &mut Driver,
+        stream: &mut RequestStream,
+    ) -> Result<(), Stop> {
+        let (begins, timing) = (self.last_completion, self.plan.timing);
+        let mut origin = None;
+        while let Some(request) = stream.next_request() {
+            let request = request?;
+            // After a prefix the clock starts with the first measured request.
+            let time = request.arrival - *origin.get_or_insert(request.arrival);
+            let arrival = match timing.arrival(time) {
+                Some(arrival) => begins + arrival,
+                None => driver.next_arrival(device, &mut |device, request, done| {
+                    self.served(device, request, done).map_err(Stop::Failed)
+                })?,
+            };
+            let request = Request { arrival, ..request };
+            self.observer.arrives(device, &request);
+            driver.submit(device, &request, &mut |device, request, done| {
+                self.served(device, request, done).map_err(Stop::Failed)
+            })?;
+            self.measured += 1;
+            if matches!(request.op, Op::Read | Op::Write) {
+                for page in pages(&request, self.plan.layout.page_bytes) {
+                    self.touched.insert(page);
+                }
+            }
+        }
+        driver.finish(device, &mut |device, request, done| {
+            self.served(device, request, done).map_err(Stop::Failed)
+        })
+    }
+
+    #[inline]
+    fn served(
+        &mut self,
+        device: &mut dyn Device,
+        request: &Request,
+        completion: &Completion,
+    ) -> Outcome<()> {
+        self.last_completion = self.last_completion.max(completion.completed);
+        self.observer.served(device, request, completion)?;
+        if request.op == Op::Write {
+            self.bytes_written += u64::from(request.sectors) * SECTOR_BYTES;
+        }
+        self.note_deaths(device);
+        self.bar.advance()
+    }
+
+    /// What a block's death is told by: blocks retired since the device was built.
+    fn note_deaths(&mut self, device: &dyn Device) {
+        let Some(worn_out) = &mut self.worn_out else { return };
+        worn_out.bytes_to_end = self.bytes_written;
+        worn_out.dead_blocks = u64::from(device.board().nand().retired_since());
+        if worn_out.dead_blocks > 0 && worn_out.bytes_to_first_death.is_none() {
+            worn_out.bytes_to_first_death = Some(self.bytes_written);
+        }
+    }
+
+    /// A workload without writes wears nothing out, however often it is repeated.
+    fn refuse_to_loop_in_vain(&self) -> Outcome<()> {
+        match self.bytes_written {
+            0 => Err(Failure::usage(
+                "--until worn-out: the workload writes nothing, so it never wears the device out",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
