@@ -40,7 +40,15 @@ pub fn of_run(
     if lost > 0 {
         all.push(format!("{lost} changed map entries were lost in power cuts."));
     }
-    let failures = meter.events(Event::ProgramFailures) + meter.events(Event::EraseFailures);
+    let died = meter.events(Event::WornOutBlocks);
+    if died > 0 {
+        all.push(format!(
+            "{died} blocks died of age, by the erase that completed {} cycles.",
+            config.device.endurance_cycles
+        ));
+    }
+    let erases = meter.events(Event::EraseFailures).saturating_sub(died);
+    let failures = meter.events(Event::ProgramFailures) + erases;
     if failures > 0 {
         all.push(format!("{failures} programs and erases failed, as nand.* asks for."));
     }
