@@ -183,7 +183,7 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        let verdict = self.faults.on_read(|| self.state.is_unreadable(ppn));
+        let verdict = self.judge_read(ppn);
         if verdict == ReadVerdict::NoPower {
             return Err(Fault::PowerCut);
         }

@@ -10,6 +10,7 @@ use super::Nand;
 use super::fault::ReadVerdict;
 use super::record::Operation;
 use super::state::OobRead;
+use super::units::Source;
 use crate::board::when::When;
 use crate::meter::{Cause, Event, Meter};
 use crate::units::Ppn;
@@ -24,6 +25,24 @@ impl Nand {
         };
         meter.event(Event::ReadRetries, u64::from(retries));
         retries
+    }
+
+    /// What happens to a read. What comes from the controller or from a register does not fail; where
+    /// mapping units are smaller than flash pages, a unit is what is lost.
+    #[inline]
+    pub(super) fn judge_read(&mut self, ppn: Ppn) -> ReadVerdict {
+        let lost = || self.state.is_unreadable(ppn);
+        if !self.units.are_small() {
+            return self.faults.on_read(lost);
+        }
+        let block = self.geometry.block_of(ppn);
+        let plane = self.geometry.plane_of_block(block);
+        let top = self.state.block(block).top;
+        match self.units.source((plane, ppn), self.geometry.offset_of(ppn), top) {
+            Source::Cells => self.faults.on_read(lost),
+            _ if self.faults.has_power() => ReadVerdict::Works,
+            _ => ReadVerdict::NoPower,
+        }
     }
 
     /// A page read failed: retries, and what is left of the page when they were in vain.
