@@ -50,11 +50,9 @@ fn what_belongs_to_later_versions_is_unknown_rather_than_a_stub() {
     for line in ["sweep x.toml", "serve", "reproduce all", "calibrate", "list buffers"] {
         bench.ftlab(line).refused(2, &["error:"]);
     }
-    for option in ["--probe 1:2", "--buffer none"] {
-        bench
-            .ftlab(&format!("run --scheme dftl {DEVICE} {WORK} {option}"))
-            .refused(2, &["unexpected argument"]);
-    }
+    bench
+        .ftlab(&format!("run --scheme dftl {DEVICE} {WORK} --buffer none"))
+        .refused(2, &["unexpected argument"]);
     for mode in ["steady", "model", "snapshot:x", "wipc"] {
         bench
             .ftlab(&format!("run --scheme dftl {DEVICE} {WORK} --precondition {mode}"))
