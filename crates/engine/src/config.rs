@@ -17,9 +17,9 @@ mod timing;
 mod value;
 
 pub use groups::{
-    AllocSettings, DeviceSettings, EnergyModel, EnergySettings, GcMode, GcSettings, HostSettings,
-    IoSettings, NandSettings, PartialWrite, ProgramOrder, SearchModel, SearchSettings,
-    ThresholdBase, ThresholdMode, UnwrittenRead, WearSettings,
+    AllocSettings, DeviceSettings, EnergyModel, EnergySettings, GcMode, GcSettings, GcUnit,
+    HostSettings, IoSettings, NandSettings, PartialWrite, ProgramOrder, SearchModel,
+    SearchSettings, ThresholdBase, ThresholdMode, UnwrittenRead, WearSettings,
 };
 pub use timing::{Suspend, TimingProfile, TimingSettings};
 pub use value::{Bytes, Duration, Durations, Energy, Optional, Shown, Value};
@@ -334,6 +334,13 @@ impl Config {
         }
         self.check_factory_bad()?;
         self.check_free_order()?;
+        if self.gc.idle_pages > 0 && self.gc.mode == GcMode::Foreground {
+            return Err(SettingError::Conflict(format!(
+                "gc.idle_pages = {} needs gc.mode = idle or both; in the foreground nothing is \
+                 collected in gaps",
+                self.gc.idle_pages
+            )));
+        }
         if device.logical_pages() == 0 {
             return Err(SettingError::Conflict(
                 "the device exports no page: it has too few blocks".to_string(),

@@ -700,3 +700,89 @@ fn small_units_are_refused_where_pages_have_fixed_offsets_or_do_not_divide() {
     assert!(open("ideal_page", "4096").is_err_and(|text| text.contains("divided by")));
     assert!(open("ideal_page", "2048").is_ok());
 }
+
+/// A request that comes in the middle of idle collection waits for the step under way: a whole
+/// victim, or a page copy.
+#[test]
+fn collection_in_pieces_lets_requests_in_between_page_copies() {
+    let run = |idle_pages: &str| {
+        let mut pairs = LATENCIES.to_vec();
+        pairs.extend([
+            ("gc.mode", "both"),
+            ("gc.idle_factor", "8"),
+            ("gc.idle_pages", idle_pages),
+            ("device.pages_per_block", "32"),
+            ("device.over_provisioning", "1.5"),
+        ]);
+        let config = tiny("ideal_page", 64, &pairs);
+        let mut device = open("ideal_page", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        fill(device, &config);
+        let mut rng = Rng::new(4, Purpose::Workload);
+        let (mut longest, mut victims) = (0, 0);
+        for _ in 0..4000 {
+            let page = u64::from(rng.below(config.device.logical_pages() as u32));
+            // Gaps of less than a page copy.
+            let arrival = device.idle_from() + READ + PROGRAM;
+            let idle = |device: &dyn Device| device.board().meter().events(Event::IdleVictims);
+            let before = (idle(device), device.board().meter().total_erases());
+            let read = Request { arrival, ..pages(&config, Op::Read, page, 1) };
+            let done = device.submit(&read).expect("works");
+            // Erases cannot be interrupted.
+            if device.board().meter().total_erases() == before.1 {
+                longest = longest.max(done.system());
+            }
+            submit(device, &config, Op::Write, page);
+            victims = idle(device);
+        }
+        device.audit().expect("the audit passes");
+        (longest, victims)
+    };
+    let copy = READ + PROGRAM + 2 * TRANSFER;
+    let read = CONTROLLER + READ + TRANSFER;
+    let (piece, pieces) = run("1");
+    assert!(pieces > 50, "{pieces} victims in gaps");
+    assert!(piece <= copy + read, "{piece} ns for a read, a page copy is {copy} ns");
+    let (four, _) = run("4");
+    assert!(four > 2 * copy && four <= 4 * copy + read, "{four} ns");
+}
+
+/// Two planes of a die that run short together: with victims collected together and multi-plane
+/// commands the same work takes less time.
+#[test]
+fn collecting_a_die_at_a_time_lets_multi_plane_commands_serve_both_planes() {
+    let run = |unit: &str, together: &str| {
+        let pairs = [
+            ("gc.unit", unit),
+            ("device.planes", "2"),
+            ("alloc.order", "plane_die_channel"),
+            ("timing.profile", "parallel"),
+            ("timing.page_transfer", "1us"),
+            ("timing.multi_plane_read", together),
+            ("timing.multi_plane_program", together),
+            ("timing.multi_plane_erase", together),
+            ("timing.multi_plane_same_offset", "false"),
+            ("device.pages_per_block", "16"),
+        ];
+        let config = tiny("ideal_page", 64, &pairs);
+        let mut device = open("ideal_page", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        fill(device, &config);
+        let mut rng = Rng::new(4, Purpose::Workload);
+        for _ in 0..4000 {
+            let page = u64::from(rng.below(config.device.logical_pages() as u32));
+            submit(device, &config, Op::Write, page);
+        }
+        device.audit().expect("the audit passes");
+        let meter = device.board().meter();
+        assert!(meter.total_erases() > 400);
+        (device.idle_from(), meter.total_programs())
+    };
+    let (alone, by_die) = (run("plane", "true"), run("die", "true"));
+    assert!(by_die.1.abs_diff(alone.1) * 20 < alone.1, "about the same work: {alone:?} {by_die:?}");
+    assert!(by_die.0 * 100 < alone.0 * 95, "in less time: {alone:?} {by_die:?}");
+    let (apart, single) = (run("plane", "false"), run("die", "false"));
+    assert!(single.0.abs_diff(apart.0) * 10 < apart.0, "without commands for it, no gain");
+}

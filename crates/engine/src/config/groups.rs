@@ -227,6 +227,17 @@ choices! {
     }
 }
 
+choices! {
+    /// What collects at a time.
+    pub enum GcUnit {
+        /// The plane that is short of blocks.
+        Plane = "plane",
+        /// With it the planes of its die that are within a block of collecting, from the same
+        /// moment: multi-plane commands can serve them together.
+        Die = "die",
+    }
+}
+
 settings! {
     /// Garbage collection of page-mapped blocks.
     pub struct GcSettings in "gc" {
@@ -251,6 +262,11 @@ settings! {
         mode: GcMode = GcMode::Foreground, legal("", |_| true), source("spec 1.7");
         /// In idle gaps, collect while fewer than this many times the threshold are free.
         idle_factor: u32 = 2, legal("1..=1000", |v| (1..=1000).contains(v)), source("ftlab");
+        /// Pages that an idle step of collection moves before a request may come between; 0: a whole
+        /// victim, 1: preemption between page copies.
+        idle_pages: u32 = 0, legal("0..=65536", |v| *v <= 65536), source("ftlab");
+        /// Whether a plane collects alone, or all planes of its die that are about to.
+        unit: GcUnit = GcUnit::Plane, legal("", |_| true), source("HAT 2010, 4: per plane");
         /// Whether collected pages go to a write frontier of their own.
         separate_frontiers: bool = false, legal("", |_| true), source("spec 2.1: FlashSim shares");
         /// Candidates that d_choices draws.

@@ -10,6 +10,7 @@
 
 mod collect;
 mod companions;
+mod idle;
 mod level;
 mod recovery;
 mod threshold;
@@ -22,7 +23,7 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::PlacementOrder;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
-use crate::config::{Config, GcMode, ThresholdMode};
+use crate::config::{Config, GcMode, GcUnit, ThresholdMode};
 use crate::meter::{BlockRole, Event};
 use crate::parts::free_pool::FreePool;
 use crate::parts::victim::{VictimContext, Victims};
@@ -121,6 +122,12 @@ pub struct PageSpace {
     adaptive: bool,
     emergency: u32,
     idle_factor: u32,
+    /// Pages that an idle step moves.
+    idle_pages: u32,
+    /// The victim that idle steps have begun.
+    paused: Option<idle::Paused>,
+    /// Planes of a die collect together.
+    by_die: bool,
     idle_turn: u32,
     pages_per_block: u32,
     blocks_per_plane: u32,
@@ -176,6 +183,12 @@ impl PageSpace {
             adaptive: config.gc.threshold_mode == ThresholdMode::Adaptive,
             emergency: EMERGENCY_BLOCKS + Threshold::failure_reserve(config),
             idle_factor: config.gc.idle_factor,
+            idle_pages: match config.gc.idle_pages {
+                0 => u32::MAX,
+                pages => pages,
+            },
+            paused: None,
+            by_die: config.gc.unit == GcUnit::Die && geometry.planes_per_die > 1,
             idle_turn: 0,
             pages_per_block: geometry.pages_per_block,
             blocks_per_plane: geometry.blocks_per_plane,

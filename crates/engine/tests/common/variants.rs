@@ -50,6 +50,16 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[("gc.separate_frontiers", "true")]),
     durable("ideal_page", &[("gc.mode", "both"), ("io.partial_write", "rmw")]),
     durable("ideal_page", &[("gc.mode", "idle")]),
+    durable("ideal_page", &[("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable(
+        "ideal_page",
+        advanced!(("gc.unit", "die"), ("gc.mode", "both"), ("gc.idle_pages", "2")),
+    ),
+    durable("dftl", &[SMALL, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable(
+        "dftl",
+        advanced!(SMALL, ("gc.unit", "die"), ("gc.mode", "idle"), ("gc.idle_pages", "1")),
+    ),
     durable("ideal_page", &[("gc.threshold_mode", "adaptive"), ("gc.threshold_max", "5")]),
     durable("ideal_page", &[("gc.victim", "cost_benefit")]),
     durable("ideal_page", &[("gc.victim", "cost_benefit_age")]),

@@ -6,7 +6,6 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::state::OobRead;
 use crate::board::when::When;
 use crate::board::{Board, Search};
-use crate::config::GcMode;
 use crate::meter::{BlockRole, Cause, Event};
 use crate::units::{BlockId, PlaneId};
 
@@ -20,61 +19,67 @@ impl PageSpace {
         limit: u32,
         after: When,
     ) -> Result<When, Fault> {
-        let mut when = after;
+        let mut when = self.finish_paused(board, owner, plane, after)?;
         self.close_full(board.nand(), plane);
+        if self.by_die {
+            // After this plane's own victim in call order, from the same moment in time.
+            let own = self.collect_one(board, owner, plane, when)?;
+            self.collect_siblings(board, owner, plane, limit, when)?;
+            when = own.unwrap_or(when);
+        }
         // Every collection gains at least one page; this many gain a whole plane.
         let most = self.blocks_per_plane.saturating_mul(self.pages_per_block);
         for _ in 0..most {
             if self.planes[plane.index()].free.len() >= limit {
                 break;
             }
-            let (victim, found) = self.choose_that_fits(board, owner, plane, when);
-            let Some(victim) = victim else {
-                if self.planes[plane.index()].free.is_empty() {
+            match self.collect_one(board, owner, plane, when)? {
+                Some(collected) => when = collected,
+                None if self.planes[plane.index()].free.is_empty() => {
                     return Err(self.out_of_blocks(board, plane));
                 }
-                break;
-            };
-            when = self.collect(board, owner, victim, found)?;
-            when = self.level(board, owner, plane, when)?;
+                None => break,
+            }
         }
         Ok(when)
     }
 
-    /// Collects one victim while the device is idle; `None` when there is nothing worth doing.
-    pub fn collect_idle<O: PageOwner>(
+    /// Collects the best victim of a plane, and levels its wear; `None` when no victim fits.
+    fn collect_one<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
+        plane: PlaneId,
         after: When,
     ) -> Result<Option<When>, Fault> {
-        if self.mode == GcMode::Foreground {
-            return Ok(None);
-        }
-        for _ in 0..self.planes.len() {
-            let plane = PlaneId(self.idle_turn % self.planes.len() as u32);
-            self.idle_turn = (self.idle_turn + 1) % self.planes.len() as u32;
-            let known = &self.planes[plane.index()];
-            if known.free.len() >= known.threshold.saturating_mul(self.idle_factor)
-                || known.free.len() < 2
-            {
-                continue;
-            }
-            // Idle time is free, erase cycles are not: a victim must be at least half garbage.
-            let (victim, found) = self.choose(board, plane, after);
-            let victim = victim
-                .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block)
-                .filter(|&block| self.fits(board, owner, block));
-            if let Some(victim) = victim {
-                board.event(Event::IdleVictims, 1);
-                let collected = self.collect(board, owner, victim, found)?;
-                return self.level(board, owner, plane, collected).map(Some);
-            }
-        }
-        Ok(None)
+        let (victim, found) = self.choose_that_fits(board, owner, plane, after);
+        let Some(victim) = victim else { return Ok(None) };
+        let collected = self.collect(board, owner, victim, found)?;
+        self.level(board, owner, plane, collected).map(Some)
     }
 
-    fn choose(
+    /// Collects a victim in every other plane of the die that is within a block of its own
+    /// collection, so that multi-plane commands can serve them together. Nobody waits for these.
+    fn collect_siblings<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        limit: u32,
+        after: When,
+    ) -> Result<(), Fault> {
+        let planes = board.geometry().planes_per_die;
+        let first = plane.0 - plane.0 % planes;
+        for sibling in (first..first + planes).map(PlaneId).filter(|&other| other != plane) {
+            if self.planes[sibling.index()].free.len() <= limit {
+                self.close_full(board.nand(), sibling);
+                let _ = self.collect_one(board, owner, sibling, after)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn choose(
         &mut self,
         board: &mut Board,
         plane: PlaneId,
@@ -110,7 +115,7 @@ impl PageSpace {
     }
 
     /// Whether the free blocks hold all that collecting `victim` writes.
-    fn fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
+    pub(super) fn fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
         let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
         let valid = board.nand().valid_pages(victim);
         let blocks = |stream: Stream, pages: u32| {
@@ -128,6 +133,14 @@ impl PageSpace {
             || moved + blocks(Stream::Map, owner.map_writes(self, board, victim)) <= free
     }
 
+    /// Where the pages of a victim go, and why.
+    pub(super) fn destination(&self, victim: BlockId) -> (Stream, Cause) {
+        match self.is_map(victim) {
+            true => (Stream::Map, Cause::GcMapBlock),
+            false => (self.moved_data, Cause::Gc),
+        }
+    }
+
     /// Moves every valid page of a victim, lets the owner finish, and erases it.
     fn collect<O: PageOwner>(
         &mut self,
@@ -136,15 +149,28 @@ impl PageSpace {
         victim: BlockId,
         after: When,
     ) -> Result<When, Fault> {
-        let plane = board.geometry().plane_of_block(victim);
-        let is_map = self.is_map(victim);
-        let (stream, cause) =
-            if is_map { (Stream::Map, Cause::GcMapBlock) } else { (self.moved_data, Cause::Gc) };
+        let role = self.role(victim);
+        let (stream, cause) = self.destination(victim);
         let (copied, done) = self.empty(board, owner, (victim, stream), cause, after)?;
+        self.reclaimed(board, (victim, role), copied, done)
+    }
+
+    /// A block was emptied: counts the victim and erases it.
+    pub(super) fn reclaimed(
+        &mut self,
+        board: &mut Board,
+        (victim, role): (BlockId, BlockRole),
+        copied: u32,
+        after: When,
+    ) -> Result<When, Fault> {
         board.victim(copied);
-        self.adapt(plane, copied);
-        let role = if is_map { BlockRole::Map } else { BlockRole::Data };
-        self.release(board, victim, role, cause, done)
+        self.adapt(board.geometry().plane_of_block(victim), copied);
+        let cause = if role == BlockRole::Map { Cause::GcMapBlock } else { Cause::Gc };
+        self.release(board, victim, role, cause, after)
+    }
+
+    pub(super) fn role(&self, block: BlockId) -> BlockRole {
+        if self.is_map(block) { BlockRole::Map } else { BlockRole::Data }
     }
 
     /// Moves every valid page of a block to a stream and lets the owner finish; returns how many
@@ -158,8 +184,23 @@ impl PageSpace {
         after: When,
     ) -> Result<(u32, When), Fault> {
         self.is_candidate_no_more(board.nand(), victim);
+        let moved = self.move_some(board, owner, (victim, stream, u32::MAX), cause, after)?;
+        self.stream_of[victim.index()] = 0;
+        Ok(moved)
+    }
+
+    /// Moves up to `most` valid pages of a block and lets the owner update the map; returns how many
+    /// pages that were.
+    pub(super) fn move_some<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, most): (BlockId, Stream, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
         self.moving = true;
-        let moved = self.move_pages(board, owner, (victim, stream), cause, after);
+        let moved = self.move_pages(board, owner, (victim, stream, most), cause, after);
         self.moving = false;
         let (copied, mut done) = moved?;
         if !self.is_map(victim) && copied > 0 {
@@ -168,7 +209,6 @@ impl PageSpace {
             self.collecting = None;
             done = finished?;
         }
-        self.stream_of[victim.index()] = 0;
         Ok((copied, done))
     }
 
@@ -176,7 +216,7 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (victim, stream): (BlockId, Stream),
+        (victim, stream, most): (BlockId, Stream, u32),
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
@@ -184,7 +224,9 @@ impl PageSpace {
         let mut copied = 0;
         let mut done = after;
         let mut offset = 0;
-        while let Some(old) = board.nand().state().next_valid(victim, offset) {
+        while copied < most
+            && let Some(old) = board.nand().state().next_valid(victim, offset)
+        {
             offset = board.geometry().offset_of(old) + 1;
             let OobRead::Written(oob) = board.nand().state().oob(old) else {
                 unreachable!("a valid page is readable");
@@ -300,6 +342,7 @@ impl PageSpace {
             .blocks_of(plane)
             .map(BlockId)
             .filter(|&block| self.stream_of[block.index()] != 0 && Some(block) != self.collecting)
+            .filter(|&block| !self.is_paused(block))
             .filter(move |&block| !open(block))
             .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
     }

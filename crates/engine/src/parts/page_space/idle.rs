@@ -1,0 +1,107 @@
+//! Collection in the gaps between requests: a victim at a time, or in pieces that a request can come
+//! between (`gc.idle_pages`; 1 is preemption between page copies).
+//!
+//! After each piece the map knows where the moved pages are, so that requests in between find them:
+//! pieces trade the batching of map updates for shorter waits. A victim that is left half moved is
+//! nobody's candidate; the next gap, or a collection in its plane, goes on with it.
+
+use super::{PageOwner, PageSpace};
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::when::When;
+use crate::config::GcMode;
+use crate::meter::Event;
+use crate::units::{BlockId, PlaneId};
+
+/// A victim that was left half moved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paused {
+    victim: BlockId,
+    copied: u32,
+}
+
+impl PageSpace {
+    /// Does one step of collection while the device is idle; `None` when there is nothing worth
+    /// doing.
+    pub fn collect_idle<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        if self.mode == GcMode::Foreground {
+            return Ok(None);
+        }
+        if let Some(paused) = self.paused {
+            return self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
+        }
+        for _ in 0..self.planes.len() {
+            let plane = PlaneId(self.idle_turn % self.planes.len() as u32);
+            self.idle_turn = (self.idle_turn + 1) % self.planes.len() as u32;
+            let known = &self.planes[plane.index()];
+            if known.free.len() >= known.threshold.saturating_mul(self.idle_factor)
+                || known.free.len() < 2
+            {
+                continue;
+            }
+            // Idle time is free, erase cycles are not: a victim must be at least half garbage.
+            let (victim, found) = self.choose(board, plane, after);
+            let victim = victim
+                .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block)
+                .filter(|&block| self.fits(board, owner, block));
+            if let Some(victim) = victim {
+                board.event(Event::IdleVictims, 1);
+                self.is_candidate_no_more(board.nand(), victim);
+                let begun = Paused { victim, copied: 0 };
+                return self.go_on(board, owner, (begun, self.idle_pages), found).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn is_paused(&self, block: BlockId) -> bool {
+        self.paused.is_some_and(|paused| paused.victim == block)
+    }
+
+    /// Moves up to `most` pages of a victim, and erases it when none is left.
+    fn go_on<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (paused, most): (Paused, u32),
+        after: When,
+    ) -> Result<When, Fault> {
+        let Paused { victim, copied } = paused;
+        self.paused = Some(paused);
+        let (stream, cause) = self.destination(victim);
+        let (moved, done) = self.move_some(board, owner, (victim, stream, most), cause, after)?;
+        let copied = copied + moved;
+        if board.nand().valid_pages(victim) > 0 {
+            self.paused = Some(Paused { victim, copied });
+            return Ok(done);
+        }
+        self.paused = None;
+        let role = self.role(victim);
+        self.stream_of[victim.index()] = 0;
+        let erased = self.reclaimed(board, (victim, role), copied, done)?;
+        self.level(board, owner, board.geometry().plane_of_block(victim), erased)
+    }
+
+    /// Before a plane collects in the foreground: the rest of a victim that idle time began there,
+    /// if the free blocks hold it.
+    pub(super) fn finish_paused<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let Some(paused) = self.paused else { return Ok(after) };
+        if board.geometry().plane_of_block(paused.victim) != plane
+            || !self.fits(board, owner, paused.victim)
+        {
+            return Ok(after);
+        }
+        self.go_on(board, owner, (paused, u32::MAX), after)
+    }
+}
