@@ -17,8 +17,8 @@ pub struct FlashEnergy {
 /// What the operations that were counted cost.
 ///
 /// Under `current`, E = V * I * t over the cells' busy time, and over the transfers too when
-/// `energy.flash_during_transfer` says so; transfers are shared between reads and programs by
-/// their number.
+/// `energy.flash_during_transfer` says so: what goes into the flash counts as programs, what comes
+/// out as reads.
 pub fn flash_energy(
     settings: &EnergySettings,
     done: CellOperations,
@@ -36,13 +36,13 @@ pub fn flash_energy(
             let nanowatts =
                 u128::from(settings.millivolts) * u128::from(settings.flash_microamperes);
             let picojoules = |nanos: u128| nanowatts * nanos / 1_000_000;
-            let pages = u128::from(reads + programs).max(1);
-            let transfer =
-                if settings.flash_during_transfer { u128::from(busy.transfer) } else { 0 };
-            let share = |count: u64| transfer * u128::from(count) / pages;
+            let with = |cells: u64, transfer: u64| match settings.flash_during_transfer {
+                true => u128::from(cells) + u128::from(transfer),
+                false => u128::from(cells),
+            };
             FlashEnergy {
-                read: picojoules(u128::from(busy.read) + share(reads)),
-                program: picojoules(u128::from(busy.program) + share(programs)),
+                read: picojoules(with(busy.read, busy.transfer - busy.transfer_in)),
+                program: picojoules(with(busy.program, busy.transfer_in)),
                 erase: picojoules(u128::from(busy.erase)),
             }
         }

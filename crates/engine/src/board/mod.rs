@@ -188,6 +188,11 @@ impl Board {
         self.nand.erase(&mut self.meter, block, role, cause, after)
     }
 
+    /// A block takes no more pages: what still gathers to its last flash page is programmed.
+    pub fn finish_flash_page(&mut self, block: BlockId, cause: Cause, after: When) -> When {
+        self.nand.finish_flash_page(block, cause, after)
+    }
+
     /// Reads a page's out-of-band area.
     pub fn read_oob(&mut self, ppn: Ppn, after: When) -> Result<(When, OobRead), Fault> {
         self.nand.read_oob(&mut self.meter, ppn, after)

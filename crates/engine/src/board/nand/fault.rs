@@ -217,12 +217,14 @@ impl FaultPlan {
         self.reads.retries
     }
 
+    /// A page is programmed; `cells` is false where it only gathers with others of its flash page,
+    /// which cannot fail.
     #[inline]
-    pub(super) fn on_program(&mut self) -> Verdict {
+    pub(super) fn on_program(&mut self, cells: bool) -> Verdict {
         if !self.armed {
             return Verdict::Works;
         }
-        self.judge(true)
+        if cells { self.judge(true) } else { self.judge_power() }
     }
 
     #[inline]
@@ -234,7 +236,7 @@ impl FaultPlan {
     }
 
     #[cold]
-    fn judge(&mut self, program: bool) -> Verdict {
+    fn judge_power(&mut self) -> Verdict {
         if !self.power {
             return Verdict::NoPower;
         }
@@ -244,6 +246,15 @@ impl FaultPlan {
                 return Verdict::Cut(outcome);
             }
             self.cut_after = Some((left - 1, outcome));
+        }
+        Verdict::Works
+    }
+
+    #[cold]
+    fn judge(&mut self, program: bool) -> Verdict {
+        let power = self.judge_power();
+        if power != Verdict::Works {
+            return power;
         }
         let (countdown, limit) = if program {
             (&mut self.fail_program_after, self.program_limit)

@@ -201,20 +201,6 @@ impl Nand {
         }
     }
 
-    /// A unit that is smaller than a flash page, from wherever it is.
-    fn read_unit(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
-        let at = self.place(ppn);
-        let top = self.state.block(self.geometry.block_of(ppn)).top;
-        match self.units.source((at.plane, ppn), self.geometry.offset_of(ppn), top) {
-            Source::Gathered => after,
-            Source::Register => self.clock.transfer_unit(at, cause, after),
-            Source::Cells => {
-                self.units.sensed(at.plane, ppn);
-                self.clock.read_page(at, cause, after)
-            }
-        }
-    }
-
     /// A page read that finds nothing: time and count without a page.
     pub(super) fn read_nothing(
         &mut self,
@@ -242,6 +228,14 @@ impl Nand {
     ) -> Result<When, Fault> {
         if !self.faults.has_power() {
             return Err(Fault::PowerCut);
+        }
+        if let Some(ppn) = page
+            && self.units.are_small()
+            && self.source(ppn) != Source::Cells
+        {
+            // An entry of what is in the controller or a register costs nothing to speak of.
+            meter.read(cause);
+            return Ok(self.when_gathered(ppn, after));
         }
         self.units.used(plane);
         let at = page.map_or(Place::plane(plane), |ppn| self.place(ppn));
@@ -288,7 +282,7 @@ impl Nand {
         after: When,
     ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
-        let verdict = self.faults.on_program();
+        let verdict = self.faults.on_program(self.units.completes(ppn));
         if verdict == Verdict::Works || verdict == Verdict::Cut(CutOutcome::Done) {
             self.sequence += 1;
             let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
@@ -311,7 +305,7 @@ impl Nand {
         after: When,
     ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
-        let verdict = self.faults.on_program();
+        let verdict = self.faults.on_program(self.units.completes(ppn));
         let done = verdict == Verdict::Works;
         if done || verdict == Verdict::Cut(CutOutcome::Done) {
             let slot = self.fill_slot(payload, done);
@@ -342,11 +336,7 @@ impl Nand {
     ) -> Result<When, Fault> {
         match verdict {
             Verdict::Works => {
-                let done = match self.units.completes(ppn) {
-                    true => self.book_program(ppn, cause, after),
-                    // Gathered in the controller until its flash page is full.
-                    false => after,
-                };
+                let done = self.book_program(ppn, cause, after);
                 meter.program(cause);
                 self.record.add(Operation::Program(ppn, cause));
                 Ok(done)
@@ -427,16 +417,28 @@ impl Nand {
     fn book_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
         let block = self.geometry.block_of(ppn);
         let plane = self.geometry.plane_of_block(block);
-        self.units.used(plane);
-        self.clock.program_page((plane, block, ppn), self.load, cause, after)
+        let ready = match self.units.are_small() {
+            true => match self.gather(ppn, after) {
+                Some(ready) => ready,
+                None => return after,
+            },
+            false => after,
+        };
+        self.clock.program_page((plane, block, ppn), self.load, cause, ready)
     }
 
     /// Marks a page as superseded; returns how many valid pages its block keeps.
     #[inline]
     pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
+        if self.units.are_small() && self.source(ppn) == Source::Gathered {
+            // Nothing of it is on flash yet.
+            return self.discard(ppn);
+        }
         let block = self.geometry.block_of(ppn);
+        let plane = self.geometry.plane_of_block(block);
         self.oob_writes += 1;
-        self.clock.write_oob(self.geometry.plane_of_block(block), block);
+        self.units.used(plane);
+        self.clock.write_oob(plane, block);
         self.discard(ppn)
     }
 
@@ -469,6 +471,7 @@ impl Nand {
         self.faults.power_on();
         self.state.forget_validity();
         // Capacitors programmed the flash pages whose units were still gathering.
+        self.units.power_on();
         self.state.fill_flash_pages(self.geometry.units_per_flash_page);
         self.recovering = true;
     }

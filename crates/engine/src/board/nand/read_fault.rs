@@ -35,10 +35,7 @@ impl Nand {
         if !self.units.are_small() {
             return self.faults.on_read(lost);
         }
-        let block = self.geometry.block_of(ppn);
-        let plane = self.geometry.plane_of_block(block);
-        let top = self.state.block(block).top;
-        match self.units.source((plane, ppn), self.geometry.offset_of(ppn), top) {
+        match self.source(ppn) {
             Source::Cells => self.faults.on_read(lost),
             _ if self.faults.has_power() => ReadVerdict::Works,
             _ => ReadVerdict::NoPower,

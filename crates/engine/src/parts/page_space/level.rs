@@ -38,8 +38,12 @@ impl PageSpace {
         self.levelled = if is_map { Stream::Map } else { Stream::Data };
         let moved = self.empty(board, owner, (victim, Stream::Worn), Cause::Wear, after);
         // Whether it is full or not: what comes next is none of this block's business.
+        let target = self.planes[plane.index()].frontiers[Stream::Worn as usize].block;
         self.close(board.nand(), plane, Stream::Worn);
-        let (_, done) = moved?;
+        let (_, mut done) = moved?;
+        if let Some(target) = target {
+            done = board.finish_flash_page(target, Cause::Wear, done);
+        }
         board.event(Event::LevelledBlocks, 1);
         self.release(board, victim, role, Cause::Wear, done)
     }

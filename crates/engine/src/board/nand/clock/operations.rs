@@ -313,6 +313,7 @@ impl Clock {
         let transfer = if load == Load::Channel { self.transfer } else { 0 };
         self.busy.program += length;
         self.busy.transfer += transfer;
+        self.busy.transfer_in += transfer;
         self.done.programs += 1;
         if self.serial {
             return self.serve((plane, Work::Program), cause, length, transfer);

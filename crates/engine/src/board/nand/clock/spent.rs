@@ -14,6 +14,8 @@ pub struct ServiceTime {
     pub erase: Nanos,
     /// Channel transfers.
     pub transfer: Nanos,
+    /// Those of them that brought data to be programmed.
+    pub transfer_in: Nanos,
     /// Waiting for a channel; depends on what else is under way.
     pub bus_wait: Nanos,
     /// Controller time per host page.
