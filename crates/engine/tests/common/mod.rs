@@ -11,7 +11,7 @@ use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::{Lpn, Ppn};
+use ftlab_engine::units::{Lpn, Nanos, Ppn};
 
 /// A configuration from `key=value` pairs; a pair that is refused fails the test.
 pub fn config(pairs: &[(&str, &str)]) -> Config {
@@ -117,4 +117,24 @@ pub fn place(device: &dyn Device, page: u32) -> Ppn {
         Location::Flash(ppn) => ppn,
         other => panic!("page {page} is {other:?}"),
     }
+}
+
+/// Latencies without a common measure, so that no count can stand in for another.
+pub const READ: Nanos = 101;
+pub const PROGRAM: Nanos = 503;
+pub const ERASE: Nanos = 100_003;
+pub const TRANSFER: Nanos = 17;
+pub const CONTROLLER: Nanos = 7;
+
+pub const LATENCIES: [(&str, &str); 5] = [
+    ("timing.read", "101ns"),
+    ("timing.program", "503ns"),
+    ("timing.erase", "100003ns"),
+    ("timing.page_transfer", "17ns"),
+    ("timing.controller_page", "7ns"),
+];
+
+/// Writes every page once, in order.
+pub fn fill(device: &mut dyn Device, config: &Config) {
+    (0..config.device.logical_pages()).for_each(|page| submit(device, config, Op::Write, page));
 }
