@@ -1,6 +1,6 @@
 //! Sentences that a reader must see beside the numbers.
 
-use ftlab_engine::config::Config;
+use ftlab_engine::config::{Config, TimingProfile};
 use ftlab_engine::host::{Arbitration, SchedulerKind};
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::Op;
@@ -35,6 +35,8 @@ pub fn of_run(
         }
     }
     all.extend(nothing_waits(plan, config));
+    all.extend(one_server(config));
+    all.extend(empty_streams(device, config));
     let meter = device.board().meter();
     let lost = meter.events(Event::LostMapEntries);
     if lost > 0 {
@@ -75,6 +77,29 @@ fn nothing_waits(plan: &Plan, config: &Config) -> Option<String> {
              host.queue_depth leaves the others in the driver's queue.",
             host.scheduler.name(),
             host.arbitration.name()
+        )
+    })
+}
+
+/// A serial device has one server, which is idle for every request or for none.
+fn one_server(config: &Config) -> Option<String> {
+    let serial = config.timing.profile == TimingProfile::Serial;
+    (serial && config.host.scheduler == SchedulerKind::OutOfOrder).then(|| {
+        "host.scheduler = out_of_order is fcfs on a serial device: one server is idle for every \
+         request or for none."
+            .to_owned()
+    })
+}
+
+/// Streams that no request of the workload belongs to.
+fn empty_streams(device: &dyn Device, config: &Config) -> Option<String> {
+    let streams = config.host.streams as usize;
+    let counted = &device.board().meter().streams()[..streams];
+    let empty = counted.iter().filter(|stream| stream.reads + stream.writes == 0).count();
+    (streams > 1 && empty > 0).then(|| {
+        format!(
+            "{empty} of the {streams} streams got no read or write: the units (ASU, volume, disk) of the \
+             workload are dealt out over host.streams by number."
         )
     })
 }

@@ -74,7 +74,7 @@ impl<S: Scheme> Ssd<S> {
             survivor: None,
             seed,
             queue_depth: depth as usize,
-            link: Link::new(&config.host),
+            link: Link::new(&config.host, depth as usize),
             streams: config.host.streams,
             outstanding: BinaryHeap::with_capacity(depth as usize + 1),
             last_completion: 0,
@@ -370,7 +370,7 @@ impl<S: Scheme> Device for Ssd<S> {
     fn ready_from(&self, request: &Request) -> Nanos {
         let nand = self.board.nand();
         let free_from = |plane| nand.plane_free_from(plane);
-        let from = if request.op == Op::Read {
+        let from = if request.op == Op::Read && self.check_range(request).is_ok() {
             let lpn = Lpn(self.split.page_of(request.first_sector) as u32);
             match self.scheme().locate(&self.board, lpn) {
                 Location::Flash(ppn) => free_from(nand.geometry().plane_of(ppn)),

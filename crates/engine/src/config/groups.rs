@@ -150,6 +150,9 @@ settings! {
         /// Reads in a row that read_first sends while something else waits.
         reads_before_write: u32 = 32, legal("1..=65536", |v| (1..=65536).contains(v)),
             source("Linux mq-deadline, writes_starved 2 of fifo_batch 16");
+        /// Requests in a row that out_of_order sends before the oldest one.
+        passes_before_oldest: u32 = 64, legal("1..=65536", |v| (1..=65536).contains(v)),
+            source("ftlab");
         /// Streams of the host, each with a queue of its own; a request belongs to stream
         /// (ASU, volume or disk of its trace record) modulo streams.
         streams: u32 = 1, legal("1..=16", |v| (1..=STREAMS_MAX as u32).contains(v)),
@@ -182,6 +185,12 @@ impl HostSettings {
             return Err(SettingError::Conflict(format!(
                 "host.weights = {} has no meaning under host.arbitration = {}; set it to weighted",
                 self.weights,
+                self.arbitration.name()
+            )));
+        }
+        if self.arbitration != Arbitration::Fifo && self.streams == 1 {
+            return Err(SettingError::Conflict(format!(
+                "host.arbitration = {} has no meaning with one stream; set host.streams",
                 self.arbitration.name()
             )));
         }

@@ -34,6 +34,8 @@ pub(super) struct Arbiter {
     weights: [i64; STREAMS_MAX],
     /// What each stream is owed.
     credits: [i64; STREAMS_MAX],
+    /// Streams that were ready the last time.
+    ready: [bool; STREAMS_MAX],
     /// The stream that went last.
     last: usize,
 }
@@ -52,6 +54,7 @@ impl Arbiter {
             streams,
             weights,
             credits: [0; STREAMS_MAX],
+            ready: [false; STREAMS_MAX],
             last: streams - 1,
         }
     }
@@ -77,8 +80,17 @@ impl Arbiter {
     }
 
     /// Each ready stream is credited its weight, the richest pays for all: in any run of turns with
-    /// the same streams ready, shares differ from the weights by less than one request.
+    /// the same streams ready, shares differ from the weights by less than one request. What a
+    /// stream was owed beside other streams is worth no more than a turn of the present ones.
     fn by_weight(&mut self, ready: &[bool; STREAMS_MAX]) -> usize {
+        if *ready != self.ready {
+            self.ready = *ready;
+            let streams = || (0..self.streams).filter(|&stream| ready[stream]);
+            let present: i64 = streams().map(|stream| self.weights[stream]).sum();
+            for (credit, ready) in self.credits.iter_mut().zip(ready) {
+                *credit = if *ready { (*credit).clamp(1 - present, present - 1) } else { 0 };
+            }
+        }
         let (mut richest, mut total) = (None, 0);
         for stream in (0..self.streams).filter(|&stream| ready[stream]) {
             self.credits[stream] += self.weights[stream];

@@ -7,6 +7,7 @@
 
 use super::{Scheduler, View};
 use crate::config::HostSettings;
+use crate::request::Op;
 
 /// Where the last request ended.
 #[derive(Clone, Debug)]
@@ -25,7 +26,10 @@ impl Scheduler for Elevator {
             (request.first_sector < self.position, request.first_sector)
         });
         let (index, request) = next.expect("there is a candidate");
-        self.position = request.first_sector + u64::from(request.sectors);
+        // A flush is nowhere: it leaves the sweep where it is.
+        if request.op != Op::Flush {
+            self.position = request.first_sector.saturating_add(u64::from(request.sectors));
+        }
         index
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn keep_order(one: &Request, two: &Request) -> bool {
     if one.op == Op::Flush || two.op == Op::Flush {
         return true;
     }
-    let end = |request: &Request| request.first_sector + u64::from(request.sectors);
+    let end = |request: &Request| request.first_sector.saturating_add(u64::from(request.sectors));
     let overlap = one.first_sector < end(two) && two.first_sector < end(one);
     overlap && !(one.op == Op::Read && two.op == Op::Read)
 }

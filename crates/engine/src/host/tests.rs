@@ -158,7 +158,9 @@ fn weights_that_do_not_fit_are_refused() {
     };
     let weighted = ("host.arbitration", "weighted");
     let refused = |pairs: &[(&str, &str)]| check(pairs).unwrap_err();
-    assert!(refused(&[weighted, ("host.weights", "3,1")]).contains("host.streams is 1"));
+    assert!(refused(&[weighted, ("host.weights", "3,1")]).contains("set host.streams"));
+    let three = [weighted, ("host.streams", "3"), ("host.weights", "3,1")];
+    assert!(refused(&three).contains("host.streams is 3"));
     assert!(refused(&[("host.streams", "2"), ("host.weights", "3,1")]).contains("weighted"));
     for weights in ["", "3,", "0,1", "a", "1001", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"] {
         assert!(refused(&[("host.weights", weights)]).contains("1 to 1000"), "{weights}");

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod conform;
+pub mod driving;
 pub mod faults;
 pub mod variants;
 

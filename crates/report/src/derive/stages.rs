@@ -13,7 +13,7 @@ pub(super) fn streams(device: &dyn Device) -> Vec<Stream> {
     }
     let stream = |counts: &StreamCounts| {
         let requests = counts.reads + counts.writes;
-        let mean = |sum: u128| if requests == 0 { 0.0 } else { sum as f64 / requests as f64 };
+        let mean = |sum: u128| (requests > 0).then(|| sum as f64 / requests as f64);
         Stream {
             requests,
             read_requests: counts.reads,

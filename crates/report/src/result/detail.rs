@@ -226,10 +226,10 @@ pub struct Stream {
     pub read_requests: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Mean system response time, in nanoseconds; 0 without requests.
-    pub response_ns_mean: f64,
-    /// Mean time in the driver's queue, in nanoseconds; 0 without requests.
-    pub driver_queue_ns_mean: f64,
+    /// Mean system response time, in nanoseconds; null without requests.
+    pub response_ns_mean: Option<f64>,
+    /// Mean time in the driver's queue, in nanoseconds; null without requests.
+    pub driver_queue_ns_mean: Option<f64>,
 }
 
 /// Energy of the flash, in microjoules.

@@ -1,0 +1,241 @@
+//! Limits of the host path: what a link may cost, who waits how long, what goes wrong in order.
+
+mod common;
+
+use common::driving::{Load, drive};
+use common::{config, mixed, open, pages, size, tiny};
+use ftlab_engine::config::Config;
+use ftlab_engine::host::{Driver, SchedulerKind};
+use ftlab_engine::request::{Completion, Op, Request};
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::ssd::{Device, DeviceError};
+
+/// Thirty-two dies with reads of three lengths, like a TLC drive, 64 requests in flight.
+fn drive_like(pairs: &[(&str, &str)]) -> Config {
+    let common = [
+        ("timing.profile", "parallel"),
+        ("device.channels", "8"),
+        ("device.dies", "4"),
+        ("device.page_bytes", "4KiB"),
+        ("timing.read_pages", "56us,77us,106us"),
+        ("timing.program", "800us"),
+        ("timing.page_transfer", "5us"),
+        ("host.queue_depth", "64"),
+    ];
+    let mut config = config(&[&common[..], pairs].concat());
+    size("ideal_page", &mut config, 300);
+    config
+}
+
+/// Requests per second and mean response, ns, of random single pages with 64 in flight; and the
+/// share of the run that its end can take, when no more requests follow: the longest response.
+fn saturated(pairs: &[(&str, &str)], writes: u32) -> (f64, f64, f64) {
+    let config = drive_like(pairs);
+    let mut device = open("ideal_page", &config);
+    let count = 8_000;
+    let fill: Vec<Request> = (0..count).map(|page| pages(&config, Op::Write, page, 1)).collect();
+    drive(device.as_mut(), &fill, Load::Closed(64));
+    device.start_measuring();
+    let mut rng = Rng::new(3, Purpose::Workload);
+    let requests: Vec<Request> = (0..10_000)
+        .map(|_| {
+            let op = if rng.below(100) < writes { Op::Write } else { Op::Read };
+            pages(&config, op, u64::from(rng.below(count as u32)), 1)
+        })
+        .collect();
+    let done = drive(device.as_mut(), &requests, Load::Closed(64));
+    let span = done.iter().map(|(_, completion)| completion.completed).max().unwrap() as f64;
+    let system = &device.board().meter().latency().all()[0];
+    let mean = system.sum() as f64 / system.count() as f64;
+    let longest = done.iter().map(|(_, completion)| completion.system()).max().unwrap() as f64;
+    (done.len() as f64 / span * 1e9, mean, longest / span)
+}
+
+/// A link with room to spare costs next to nothing in throughput: 3.2 GB/s carry 700 thousand pages
+/// a second, the flash reads 390 thousand at most.
+#[test]
+fn an_unsaturated_link_does_not_hold_up_the_device() {
+    for writes in [0, 30] {
+        let (free, ..) = saturated(&[], writes);
+        for duplex in ["half", "full"] {
+            let link = [
+                ("host.link_bandwidth", "3200MB"),
+                ("host.command_overhead", "100ns"),
+                ("host.link_duplex", duplex),
+            ];
+            let (linked, ..) = saturated(&link, writes);
+            assert!(linked > 0.93 * free, "{duplex}, {writes} % writes: {linked} of {free}");
+        }
+    }
+}
+
+/// Little's law, from two things measured apart: 64 requests are always in flight, so throughput
+/// times mean response is 64, but for the end of the run.
+#[test]
+fn throughput_times_mean_response_is_the_number_in_flight() {
+    let link = [("host.link_bandwidth", "300MB"), ("host.command_overhead", "2us")];
+    for pairs in [&[][..], &link[..]] {
+        let (throughput, response, end) = saturated(pairs, 30);
+        let number = throughput * response / 1e9;
+        assert!(end < 0.05, "a long run");
+        assert!((64.0 * (1.0 - end)..=64.01).contains(&number), "{number} in flight, end {end}");
+    }
+}
+
+/// Stream 0 has a thousand turns to one of the others and ends; the other two then share alike.
+#[test]
+fn what_a_stream_was_owed_beside_others_is_forgotten() {
+    let pairs = [
+        ("host.streams", "3"),
+        ("host.arbitration", "weighted"),
+        ("host.weights", "1000,1,1"),
+        ("host.driver_queue_depth", "1000"),
+    ];
+    let config = tiny("ideal_page", 64, &pairs);
+    let mut device = open("ideal_page", &config);
+    let read = |unit, arrival| Request { unit, arrival, ..pages(&config, Op::Read, 3, 1) };
+    let service = config.timing.read.0;
+    let mut requests = vec![read(0, 0); 500];
+    requests.extend(vec![read(1, 0); 600]);
+    requests.extend(vec![read(2, 499 * service); 600]);
+    let done = drive(device.as_mut(), &requests, Load::Open);
+    let order: Vec<u32> = done.iter().map(|(request, _)| request.unit).collect();
+    let end = order.iter().rposition(|&unit| unit == 0).unwrap() + 1;
+    let of_two = order[end..end + 240].iter().filter(|&&unit| unit == 2).count();
+    assert!((110..=130).contains(&of_two), "{of_two} of 240 turns");
+}
+
+/// A read beyond the device is a named error under every scheduler.
+#[test]
+fn a_request_beyond_the_device_is_named_under_every_scheduler() {
+    for (_, scheduler) in SchedulerKind::ALL {
+        let pairs = [("host.scheduler", *scheduler), ("timing.profile", "parallel")];
+        let config = tiny("ideal_page", 24, &pairs);
+        let mut device = open("ideal_page", &config);
+        let mut driver = Driver::new(device.config(), None);
+        let mut served =
+            |_: &mut dyn Device, _: &Request, _: &Completion| Ok::<(), DeviceError>(());
+        let mut send = |request: Request| driver.submit(device.as_mut(), &request, &mut served);
+        let mut failed = None;
+        for first_sector in [0, 1 << 40, u64::MAX - 1, 8] {
+            let request = Request { first_sector, ..pages(&config, Op::Read, 0, 1) };
+            failed = failed.or(send(request).err());
+        }
+        let failed = failed.or(driver.finish(device.as_mut(), &mut served).err());
+        assert!(matches!(failed, Some(DeviceError::OutOfRange { .. })), "{scheduler}: {failed:?}");
+    }
+}
+
+/// One request in the device at a time; the rest of the sectors wait together.
+#[test]
+fn a_flush_leaves_the_elevator_where_it_is() {
+    let pairs = [("host.scheduler", "elevator"), ("host.queue_depth", "1")];
+    let config = tiny("ideal_page", 64, &pairs);
+    let mut device = open("ideal_page", &config);
+    let read = |page, arrival| Request { arrival, ..pages(&config, Op::Read, page, 1) };
+    let flush = Request { op: Op::Flush, first_sector: 0, sectors: 0, ..read(0, 1) };
+    let requests = [read(60, 0), flush, read(10, 2), read(70, 3)];
+    let done = drive(device.as_mut(), &requests, Load::Open);
+    let order: Vec<u64> = done.iter().map(|(request, _)| request.first_sector).collect();
+    assert_eq!(order, [60, 0, 70, 10], "the sweep goes on from 61");
+}
+
+/// Reads of one busy die against reads of idle ones: the oldest goes after as many as set.
+#[test]
+fn out_of_order_passes_the_oldest_request_no_more_often_than_set() {
+    let passes = |limit: &str| {
+        let pairs = [
+            ("host.scheduler", "out_of_order"),
+            ("host.passes_before_oldest", limit),
+            ("host.queue_depth", "2"),
+            ("host.driver_queue_depth", "1000"),
+            ("timing.profile", "parallel"),
+            ("device.channels", "4"),
+            ("timing.program", "1s"),
+        ];
+        let config = tiny("ideal_page", 64, &pairs);
+        let mut device = open("ideal_page", &config);
+        for page in 0..64 {
+            device.submit(&pages(&config, Op::Write, page, 1)).expect("works");
+        }
+        device.start_measuring();
+        // A second of programming keeps the first channel busy; the read of its page 4 waits.
+        let mut requests = vec![pages(&config, Op::Write, 0, 1), pages(&config, Op::Read, 4, 1)];
+        let others = (0..300).map(|number| pages(&config, Op::Read, 1 + number % 3, 1));
+        requests.extend(others);
+        let done = drive(device.as_mut(), &requests, Load::Open);
+        done.iter().position(|(request, _)| request.first_sector == 4).unwrap() - 1
+    };
+    for limit in [1, 5, 40] {
+        let passed = passes(&limit.to_string());
+        assert!(passed <= limit, "{passed} went before it, {limit} may");
+    }
+    assert!(passes("40") > 20, "it does wait for an idle die");
+}
+
+/// Requests in are requests done, right or with a named error, under every scheduler while blocks,
+/// programs, erases and reads fail.
+#[test]
+fn conservation_under_every_scheduler_and_kind_of_failure() {
+    for (_, scheduler) in SchedulerKind::ALL {
+        for scheme in ["ideal_page", "dftl", "fast"] {
+            let pairs = [
+                ("host.scheduler", *scheduler),
+                ("host.queue_depth", "3"),
+                ("timing.profile", "parallel"),
+                ("device.channels", "2"),
+                ("device.over_provisioning", "2"),
+                ("nand.factory_bad_rate", "0.02"),
+                ("nand.program_failure_rate", "0.002"),
+                ("nand.erase_failure_rate", "0.001"),
+                ("nand.read_error_rate", "0.01"),
+                ("nand.read_retry_rate", "0.05"),
+            ];
+            let config = tiny(scheme, 24, &pairs);
+            let mut device = open(scheme, &config);
+            device.verify_reads();
+            let requests: Vec<Request> = mixed(&config, 2000, 13)
+                .into_iter()
+                .enumerate()
+                .map(|(number, request)| Request { arrival: number as u64 * 100_000, ..request })
+                .collect();
+            let done = drive(device.as_mut(), &requests, Load::Open);
+            assert_eq!(done.len(), requests.len(), "{scheme} {scheduler}");
+            let host = device.board().meter().host();
+            assert_eq!(host.completed, 2000, "{scheme} {scheduler}");
+            assert!(host.failed > 0, "{scheme} {scheduler}: some pages could not be read");
+            device.audit().expect("the audit passes");
+        }
+    }
+}
+
+/// A device that dies of its faults ends the run by that name, with requests still waiting.
+#[test]
+fn a_device_worn_out_is_named_behind_a_driver_queue() {
+    for (_, scheduler) in SchedulerKind::ALL {
+        let pairs = [
+            ("host.scheduler", *scheduler),
+            ("host.queue_depth", "2"),
+            ("timing.profile", "parallel"),
+            ("nand.erase_failure_rate", "0.3"),
+        ];
+        let config = tiny("ideal_page", 24, &pairs);
+        let mut device = open("ideal_page", &config);
+        let mut driver = Driver::new(device.config(), None);
+        let mut done = 0;
+        let mut served = |_: &mut dyn Device, _: &Request, _: &Completion| {
+            done += 1;
+            Ok::<(), DeviceError>(())
+        };
+        let mut sent = 0;
+        let ended = (0..20_000u64).find_map(|number| {
+            sent += 1;
+            let write = pages(&config, Op::Write, number % 90, 1);
+            driver.submit(device.as_mut(), &write, &mut served).err()
+        });
+        let text = ended.expect("every block fails in the end").to_string();
+        assert!(text.contains("worn out"), "{scheduler}: {text}");
+        assert!(done < sent, "{scheduler}: some were still waiting");
+        device.audit().expect("what completed is there");
+    }
+}
