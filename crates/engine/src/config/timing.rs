@@ -87,7 +87,8 @@ settings! {
         /// Suspending and resuming once, together; passes before the read.
         suspend_cost: Duration = Duration(20_000), legal("", |_| true), source("datasheet");
         /// How often one operation may be suspended; reads that arrive while it is suspended are
-        /// served before it goes on and do not count again.
+        /// served before it goes on and do not count again. One that is held back before it begins,
+        /// for a read that waits, was suspended once, at no cost.
         suspend_limit: u32 = 4, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
             source("datasheet");
         /// Whether a read that a request waits for goes ahead of programs and erases that wait for its

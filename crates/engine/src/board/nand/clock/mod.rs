@@ -276,4 +276,6 @@ impl Clock {
 }
 
 #[cfg(test)]
+mod suspend_tests;
+#[cfg(test)]
 mod tests;

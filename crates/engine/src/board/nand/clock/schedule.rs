@@ -5,7 +5,8 @@
 //! was already handed out: those who hold it keep it, while everything booked on these cells from
 //! now on, and every later use of the pages and blocks concerned, sees the true times. So the cells
 //! are never used twice and no read precedes its page's program; what is lost is that the delay of a
-//! command that was moved is not felt by the request that waits for it.
+//! command that was moved is not felt by the request that waits for it. Reads that a request waits
+//! for are never moved: what would move one waits its turn instead.
 
 use std::collections::VecDeque;
 
@@ -71,7 +72,7 @@ impl Rules {
             Work::Program => self.suspend == Suspend::ProgramErase,
             _ => false,
         };
-        kind && command.suspensions < self.suspend_limit
+        kind && !command.has_rest && command.suspensions < self.suspend_limit
     }
 }
 
@@ -113,11 +114,45 @@ pub(super) struct Command {
     /// Whether other planes may still join.
     open: bool,
     offset: u32,
+    /// How often the program or erase was suspended up to here, or held back before it began.
     pub suspensions: u32,
+    /// Whether this is but the beginning of a program or erase that goes on later.
+    has_rest: bool,
+    /// Whether a request waits for this read: its end was handed out and stays true.
+    fixed: bool,
     /// By plane of the die: number of the job plus one.
     pub numbers: [u32; PLANES],
     /// Name in the timeline.
     span: u64,
+}
+
+impl Command {
+    /// A job's own command.
+    fn new(job: &Job, start: Nanos, timeline: &mut Timeline) -> Self {
+        let end = start + job.length;
+        let span = if timeline.is_on() {
+            let Job { unit, work, cause, .. } = *job;
+            timeline.add(Span { unit, start, end, work, cause, planes: 1 })
+        } else {
+            0
+        };
+        let mut numbers = [0; PLANES];
+        numbers[job.plane as usize] = job.number.map_or(0, |number| number + 1);
+        Command {
+            start,
+            end,
+            work: job.work,
+            die: job.die,
+            planes: 1 << job.plane,
+            open: job.number.is_some(),
+            offset: job.offset,
+            suspensions: 0,
+            has_rest: false,
+            fixed: job.is_urgent(),
+            numbers,
+            span,
+        }
+    }
 }
 
 /// The commands of one die that are known, in order of time.
@@ -166,36 +201,18 @@ impl Schedule {
         }
         // The command's own index, and that of the first that may be in its way.
         let (index, next) = match way {
-            Way::Before(index) => (index, index + 1),
+            Way::Before(index) => {
+                self.hold_back(rules, index, start + job.length);
+                (index, index + 1)
+            }
             Way::Inside(index) => {
                 self.suspend(index, job, rules.suspend_cost, ready, timeline);
                 (index + 1, index + 3)
             }
         };
-        let end = start + job.length;
-        let span = if timeline.is_on() {
-            let Job { unit, work, cause, .. } = *job;
-            timeline.add(Span { unit, start, end, work, cause, planes: 1 })
-        } else {
-            0
-        };
-        let mut numbers = [0; PLANES];
-        numbers[job.plane as usize] = job.number.map_or(0, |number| number + 1);
-        self.commands.insert(
-            index,
-            Command {
-                start,
-                end,
-                work: job.work,
-                die: job.die,
-                planes: 1 << job.plane,
-                open: job.number.is_some(),
-                offset: job.offset,
-                suspensions: 0,
-                numbers,
-                span,
-            },
-        );
+        let command = Command::new(job, start, timeline);
+        let end = command.end;
+        self.commands.insert(index, command);
         self.move_from(next, ready, timeline);
         while self.commands.len() > self.limit {
             self.forget_first();
@@ -216,12 +233,14 @@ impl Schedule {
         let mut index = first;
         while let Some(command) = self.commands.get(index) {
             let fits = start + job.length <= command.start;
-            // A read that is ready when a program or erase could begin, or earlier, goes first; one
-            // that was suspended for another read stays suspended.
+            // A read that is ready when a program or erase could begin, or earlier, goes first where
+            // reads have priority or where it could be suspended; one that was suspended for
+            // another read stays suspended.
             let overtakes = urgent
                 && command.work != Work::Read
                 && command.start >= job.from
-                && (rules.read_priority || command.suspensions > 0);
+                && (rules.read_priority || command.suspensions > 0 || rules.may_suspend(command))
+                && self.can_move(index, start + job.length);
             if fits || overtakes {
                 break;
             }
@@ -235,10 +254,36 @@ impl Schedule {
             && running.start <= job.from
             && job.from < running.end
             && rules.may_suspend(running)
+            && self.can_move(first + 1, running.end + rules.suspend_cost + job.length)
         {
             return (suspended, Way::Inside(first));
         }
         (start, Way::Before(index))
+    }
+
+    /// Whether the commands from `index` on can make room up to `end`: no read that a request waits
+    /// for is in the way.
+    fn can_move(&self, index: usize, mut end: Nanos) -> bool {
+        for command in self.commands.range(index..) {
+            if command.start >= end {
+                break;
+            }
+            if command.fixed {
+                return false;
+            }
+            end += command.end - command.start;
+        }
+        true
+    }
+
+    /// A program or erase that could begin before `end` is suspended before it does.
+    fn hold_back(&mut self, rules: &Rules, index: usize, end: Nanos) {
+        if let Some(command) = self.commands.get_mut(index)
+            && command.start < end
+            && !rules.read_priority
+        {
+            command.suspensions = command.suspensions.max(1);
+        }
     }
 
     /// A command that has not begun when the job is ready, that takes another plane, and that is
@@ -262,6 +307,7 @@ impl Schedule {
 
     fn join(&mut self, index: usize, job: &Job, timeline: &mut Timeline) -> Nanos {
         let command = &mut self.commands[index];
+        command.fixed |= job.is_urgent();
         command.planes |= 1 << job.plane;
         command.numbers[job.plane as usize] = job.number.map_or(0, |number| number + 1);
         if let Some(span) = timeline.find(command.span) {
@@ -285,7 +331,7 @@ impl Schedule {
         running.end = job.from + cost;
         // What is over concerns nobody any more: its pages and blocks are those of the rest.
         running.numbers = [0; PLANES];
-        running.open = false;
+        (running.open, running.has_rest) = (false, true);
         rest.start = job.from + cost + job.length;
         rest.end += cost + job.length;
         rest.suspensions += 1;
