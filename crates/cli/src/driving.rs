@@ -47,6 +47,7 @@ pub fn drive(
         measured: 0,
         bytes_written: 0,
         worn_out: plan.until_worn_out.then(WornOut::default),
+        dead_before: device.board().nand().retired_since(),
     };
     let in_flight = plan.timing.in_flight(device.config());
     let mut driver = Driver::new(device.config(), in_flight);
@@ -103,6 +104,8 @@ struct Drive<'a> {
     /// By requests that completed.
     bytes_written: u64,
     worn_out: Option<WornOut>,
+    /// Blocks that died while the device was prepared.
+    dead_before: u32,
 }
 
 impl Drive<'_> {
@@ -176,18 +179,19 @@ impl Drive<'_> {
     ) -> Outcome<()> {
         self.last_completion = self.last_completion.max(completion.completed);
         self.observer.served(device, request, completion)?;
+        self.note_deaths(device);
         if request.op == Op::Write {
             self.bytes_written += u64::from(request.sectors) * SECTOR_BYTES;
         }
-        self.note_deaths(device);
         self.bar.advance()
     }
 
-    /// What a block's death is told by: blocks retired since the device was built.
+    /// What a block's death is told by: blocks retired since measuring began. The first is dated by
+    /// what was written before the request in which it died.
     fn note_deaths(&mut self, device: &dyn Device) {
         let Some(worn_out) = &mut self.worn_out else { return };
         worn_out.bytes_to_end = self.bytes_written;
-        worn_out.dead_blocks = u64::from(device.board().nand().retired_since());
+        worn_out.dead_blocks = u64::from(device.board().nand().retired_since() - self.dead_before);
         if worn_out.dead_blocks > 0 && worn_out.bytes_to_first_death.is_none() {
             worn_out.bytes_to_first_death = Some(self.bytes_written);
         }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{open, pages, place, submit, tiny};
-use ftlab_engine::board::nand::fault::Fault;
+use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::SettingError;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::Op;
@@ -171,5 +171,67 @@ fn blocks_die_by_the_erase_that_completes_their_cycles() {
         assert_eq!(died, u64::from(retired_blocks), "{name}");
         // Every page is there, in the version written last.
         device.audit().unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+/// One page is rewritten for ever: in a log-block scheme its log blocks die without a merge, and
+/// nothing but levelling ever touches the data blocks.
+#[test]
+fn static_levelling_reaches_blocks_that_no_merge_touches() {
+    for row in schemes::TABLE {
+        let name = row.paper.name;
+        let pairs = [("wear.policy", "static"), ("wear.spread", "20")];
+        let config = tiny(name, LOGICAL_BLOCKS, &pairs);
+        let mut device = open(name, &config);
+        device.verify_reads();
+        for page in 0..config.device.logical_pages() {
+            submit(device.as_mut(), &config, Op::Write, page);
+        }
+        for _ in 0..40_000 {
+            submit(device.as_mut(), &config, Op::Write, 1);
+        }
+        device.audit().expect("the audit passes");
+        let (least, most) = spread(device.as_ref());
+        assert!(least > 40 && most - least <= 30, "{name}: {least} to {most} erases");
+    }
+}
+
+/// The erase that uses up a block's cycles may be cut when it is done: the block is dead all the
+/// same.
+#[test]
+fn a_block_whose_last_erase_was_cut_short_is_dead() {
+    for row in schemes::TABLE {
+        let name = row.paper.name;
+        let pairs = [
+            ("wear.blocks_die", "true"),
+            ("device.endurance_cycles", "30"),
+            ("device.over_provisioning", "2"),
+        ];
+        let config = tiny(name, 20, &pairs);
+        let mut device = open(name, &config);
+        let mut rng = Rng::new(3, Purpose::Workload);
+        let logical = config.device.logical_pages() as u32;
+        let mut ended = None;
+        while ended.is_none() {
+            let faults = device.board_mut().nand_mut().faults_mut();
+            faults.cut_power_after(u64::from(rng.below(12)), CutOutcome::Done);
+            let stopped = loop {
+                let page = u64::from(rng.below(logical));
+                if let Err(error) = device.submit(&pages(&config, Op::Write, page, 1)) {
+                    break error;
+                }
+            };
+            ended = match stopped {
+                DeviceError::Fault(Fault::PowerCut) => device.power_cycle().err(),
+                other => Some(other),
+            };
+        }
+        let worn = matches!(ended, Some(DeviceError::Fault(Fault::WornOut { .. })));
+        assert!(worn, "{name}: {ended:?}");
+        let state = device.board().nand().state();
+        for block in (0..device.board().geometry().blocks()).map(BlockId) {
+            let known = state.block(block);
+            assert!(known.erases <= 30, "{name}: block {block} was erased {} times", known.erases);
+        }
     }
 }

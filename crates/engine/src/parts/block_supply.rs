@@ -67,6 +67,11 @@ impl BlockSupply {
         self.free
     }
 
+    /// Blocks in the pools.
+    pub(super) fn listed_blocks(&self) -> u32 {
+        self.pools.iter().map(FreePool::len).sum()
+    }
+
     /// Shared blocks take the planes in turn.
     pub fn next_plane(&mut self) -> PlaneId {
         let plane = self.turn;

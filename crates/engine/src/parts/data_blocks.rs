@@ -88,6 +88,16 @@ impl DataBlocks {
         self.order
     }
 
+    /// Logical blocks that have a data block.
+    pub fn len(&self) -> u32 {
+        self.table.iter().filter(|&&entry| entry != 0).count() as u32
+    }
+
+    /// Whether none has.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The data block of a logical block.
     #[inline]
     pub fn block(&self, lbn: Lbn) -> Option<BlockId> {

@@ -379,7 +379,7 @@ impl MergeEngine {
     ) -> Result<When, Fault> {
         if board.nand().valid_pages(victim) == 0 {
             board.event(Event::DeadLogBlocks, 1);
-            return self.supply.release(board, victim, BlockRole::Log, Cause::Merge, after);
+            return self.release_log(board, victim, after);
         }
         let sources = if self.copies_invalid { Sources::NewestWithWaste } else { Sources::Newest };
         let mut done = after;
@@ -401,7 +401,34 @@ impl MergeEngine {
             );
         }
         board.merge_full(rebuilt);
-        self.supply.release(board, victim, BlockRole::Log, Cause::Merge, done)
+        self.release_log(board, victim, done)
+    }
+
+    /// Erases a log block that holds nothing valid, and levels wear: log blocks take turns with free
+    /// ones, so that data blocks stay behind however few merges there are.
+    pub fn release_log(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(block);
+        let erased = self.supply.release(board, block, BlockRole::Log, Cause::Merge, after)?;
+        self.level(board, plane, erased)
+    }
+
+    /// Every block is free, a data block, one of `others`, or retired.
+    pub fn self_check(&self, board: &Board, others: u32) -> Result<(), String> {
+        let blocks = board.geometry().blocks();
+        let (free, listed) = (self.supply.free_blocks(), self.supply.listed_blocks());
+        let (data, retired) = (self.data.len(), board.nand().retired_blocks());
+        if free == listed && free + data + others + retired == blocks {
+            return Ok(());
+        }
+        Err(format!(
+            "{free} blocks count as free ({listed} are listed), {data} hold data, {others} logs and \
+             records, {retired} are retired: of {blocks} blocks"
+        ))
     }
 
     /// Turns a log block that holds every page of one logical block, valid and in order, into its

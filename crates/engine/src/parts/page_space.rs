@@ -126,6 +126,8 @@ pub struct PageSpace {
     idle_pages: u32,
     /// The victim that idle steps have begun.
     paused: Option<idle::Paused>,
+    /// Where levelling is asked for after a victim that was collected in pieces.
+    level_due: Option<PlaneId>,
     /// Planes of a die collect together.
     by_die: bool,
     idle_turn: u32,
@@ -188,6 +190,7 @@ impl PageSpace {
                 pages => pages,
             },
             paused: None,
+            level_due: None,
             by_die: config.gc.unit == GcUnit::Die && geometry.planes_per_die > 1,
             idle_turn: 0,
             pages_per_block: geometry.pages_per_block,

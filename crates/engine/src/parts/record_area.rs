@@ -30,6 +30,16 @@ pub struct RecordArea {
 }
 
 impl RecordArea {
+    /// Blocks in use.
+    pub fn len(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    /// Whether no block is in use.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
     /// No block yet.
     pub fn new(geometry: &Geometry) -> Self {
         let limit = Self::blocks(geometry);

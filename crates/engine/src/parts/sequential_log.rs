@@ -11,7 +11,7 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
 use crate::config::ProgramOrder;
-use crate::meter::{BlockRole, Cause, Event};
+use crate::meter::Event;
 use crate::parts::block_supply::Need;
 use crate::parts::data_blocks::{Lbn, accepts};
 use crate::parts::merge_engine::{MergeEngine, Sources};
@@ -195,7 +195,7 @@ impl SequentialLog {
         };
         board.event(Event::DeadLogBlocks, 1);
         self.open = None;
-        engine.supply.release(board, open.block, BlockRole::Log, Cause::Merge, after).map(Some)
+        engine.release_log(board, open.block, after).map(Some)
     }
 
     /// Merges the open block and its data block into a fresh one, with the host page `insert` put
@@ -214,7 +214,7 @@ impl SequentialLog {
         self.open = None;
         board.merge_full(1);
         board.event(Event::SequentialFullMerges, 1);
-        engine.supply.release(board, open.block, BlockRole::Log, Cause::Merge, rebuilt)
+        engine.release_log(board, open.block, rebuilt)
     }
 
     /// A switch needs every page; a partial merge needs a block that takes the missing ones; either

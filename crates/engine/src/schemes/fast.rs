@@ -332,6 +332,11 @@ impl Scheme for Fast {
         Ok(None)
     }
 
+    fn self_check(&self, board: &Board) -> Result<(), String> {
+        let sequential = u32::from(self.sequential.open_log().is_some());
+        self.engine.self_check(board, sequential + self.random.len() + self.records.len())
+    }
+
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
         self.engine.newest(board.nand(), lpn).map_or(Location::Nowhere, Location::Flash)
     }

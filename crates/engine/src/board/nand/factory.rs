@@ -68,6 +68,19 @@ impl Nand {
         self.retired = self.factory_bad.len() as u32;
     }
 
+    /// After a power cut: a block whose last erase was cut short when it was done is known by its
+    /// number of erases.
+    pub(super) fn retire_aged(&mut self) {
+        let Some(cycles) = self.dies_at else { return };
+        for number in 0..self.geometry.blocks() {
+            let known = self.state.block_mut(BlockId(number));
+            if !known.retired && u64::from(known.erases) >= cycles && known.programmed == 0 {
+                known.retired = true;
+                self.retired += 1;
+            }
+        }
+    }
+
     /// Blocks that were bad from the start, in order.
     pub fn factory_bad(&self) -> &[BlockId] {
         &self.factory_bad

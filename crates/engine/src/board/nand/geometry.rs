@@ -161,6 +161,12 @@ impl Geometry {
         plane.0 / self.planes_per_die
     }
 
+    /// The other planes of a plane's die.
+    pub fn siblings(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
+        let first = plane.0 - plane.0 % self.planes_per_die;
+        (first..first + self.planes_per_die).map(PlaneId).filter(move |&other| other != plane)
+    }
+
     /// The plane at these places.
     fn plane_at(&self, channel: u32, die: u32, plane: u32) -> PlaneId {
         PlaneId((channel * self.dies_per_channel + die) * self.planes_per_die + plane)

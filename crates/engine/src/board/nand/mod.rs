@@ -472,6 +472,7 @@ impl Nand {
         self.state.forget_validity();
         // Capacitors programmed the flash pages whose units were still gathering.
         self.units.power_on();
+        self.retire_aged();
         self.state.fill_flash_pages(self.geometry.units_per_flash_page);
         self.recovering = true;
     }

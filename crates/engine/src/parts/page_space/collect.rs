@@ -21,7 +21,7 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let mut when = self.finish_paused(board, owner, plane, after)?;
         self.close_full(board.nand(), plane);
-        if self.by_die {
+        if self.by_die && self.planes[plane.index()].free.len() < limit {
             // After this plane's own victim in call order, from the same moment in time.
             let own = self.collect_one(board, owner, plane, when)?;
             self.collect_siblings(board, owner, plane, limit, when)?;
@@ -68,9 +68,7 @@ impl PageSpace {
         limit: u32,
         after: When,
     ) -> Result<(), Fault> {
-        let planes = board.geometry().planes_per_die;
-        let first = plane.0 - plane.0 % planes;
-        for sibling in (first..first + planes).map(PlaneId).filter(|&other| other != plane) {
+        for sibling in board.geometry().siblings(plane) {
             if self.planes[sibling.index()].free.len() <= limit {
                 self.close_full(board.nand(), sibling);
                 let _ = self.collect_one(board, owner, sibling, after)?;
