@@ -270,8 +270,10 @@ impl Scheme for Fast {
     }
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
+        let mut engine = MergeEngine::new(board, config);
+        engine.copies_invalid = config.scheme.fast.bug_compat;
         Ok(Fast {
-            engine: engine(board, config),
+            engine,
             sequential: SequentialLog::default(),
             random: random_log(board, config),
             trims: TrimRecords::new(board.geometry()),
@@ -376,12 +378,6 @@ impl Scheme for Fast {
         }
         Ok((fast, done))
     }
-}
-
-fn engine(board: &Board, config: &Config) -> MergeEngine {
-    let mut engine = MergeEngine::new(board, config);
-    engine.copies_invalid = config.scheme.fast.bug_compat;
-    engine
 }
 
 fn random_log(board: &Board, config: &Config) -> RandomLog {
