@@ -3,6 +3,8 @@
 mod arguments;
 mod compare;
 mod devices;
+#[cfg(test)]
+mod devices_theory;
 mod driving;
 mod execute;
 mod failure;
