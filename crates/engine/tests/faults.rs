@@ -269,3 +269,43 @@ fn every_scheme_wears_out_by_name_and_stays_readable() {
         }
     });
 }
+
+/// What a retry corrected is in the controller: it is loaded like any other page, and the copy is no
+/// copyback. One retry costs one transfer out, the program one in.
+#[test]
+fn a_copyback_whose_read_needs_a_retry_loads_the_corrected_page() {
+    let config = config(&[
+        ("timing.profile", "parallel"),
+        ("timing.page_transfer", "10us"),
+        ("timing.copyback", "true"),
+        ("device.pages_per_block", "64"),
+        ("nand.read_retry_rate", "0.5"),
+        ("nand.read_retries", "1"),
+    ]);
+    let mut board = Board::new(&config, 1, 0);
+    for page in 0..64 {
+        let request = RequestShape { first_lpn: Lpn(page), pages: 1, index: 0 };
+        let data = Tag(page + 1);
+        let io = PageIo { lpn: Lpn(page), sectors: 1, cause: Cause::Host, data, request };
+        let _ = board
+            .program_update(Ppn(page), None, &io, PageKind::Data, When::START)
+            .expect("a sound page");
+    }
+    let mut retried = 0;
+    for page in 0..64 {
+        let before = board.nand().clock().service_time().transfer;
+        let events = [Event::ReadRetries, Event::Copybacks];
+        let count = |board: &Board| events.map(|event| board.meter().events(event));
+        let known = count(&board);
+        let pages = (Ppn(page), Ppn(64 + page));
+        let _ = board
+            .copy(pages.0, pages.1, PageKind::Data, Cause::Gc, When::START)
+            .expect("a sound page");
+        let transfers = (board.nand().clock().service_time().transfer - before) / 10_000;
+        let now = count(&board);
+        let retries = now[0] - known[0];
+        assert_eq!((transfers, now[1] - known[1]), (2 * retries, 1 - retries), "page {page}");
+        retried += retries;
+    }
+    assert!(retried > 10 && retried < 54, "{retried} of 64 copies were retried");
+}

@@ -1,9 +1,10 @@
 //! Copies of pages, over the channel or within their plane.
 
 use super::clock::Load;
-use super::fault::Fault;
+use super::fault::{Fault, ReadVerdict};
+use super::record::Operation;
 use super::state::{OobRead, PageKind};
-use super::{Nand, PageWrite, Payload};
+use super::{Nand, PageWrite, Payload, law};
 use crate::board::when::When;
 use crate::meter::{Cause, Event, Meter};
 use crate::units::Ppn;
@@ -20,14 +21,37 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        if !self.clock.copies_back(&self.geometry, from, to) {
-            return self.copy_page(meter, (from, to), kind, cause, after);
+        let result = self.copy_page(meter, (from, to), kind, cause, after);
+        if self.load == Load::Register {
+            self.load = Load::Channel;
+            meter.event(Event::Copybacks, u64::from(result.is_ok()));
+        }
+        result
+    }
+
+    /// Reads a page into its plane's register for a program from there. If the read needs retries,
+    /// the controller corrects the page, which is then loaded over the channel like any other.
+    fn read_for_copyback(
+        &mut self,
+        meter: &mut Meter,
+        (from, to): (Ppn, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let verdict = self.judge_read(from);
+        if verdict == ReadVerdict::NoPower {
+            return Err(Fault::PowerCut);
+        }
+        law::read(&self.geometry, &self.state, from);
+        let (at, target) = (self.place(from), (to, self.geometry.block_of(to)));
+        meter.read(cause);
+        self.record.add(Operation::Read(from, cause));
+        if verdict != ReadVerdict::Works {
+            let done = self.clock.read_cells(at, cause, after);
+            return Ok(self.read_again(meter, from, verdict, cause, done));
         }
         self.load = Load::Register;
-        let result = self.copy_page(meter, (from, to), kind, cause, after);
-        self.load = Load::Channel;
-        meter.event(Event::Copybacks, u64::from(result.is_ok()));
-        result
+        Ok(self.clock.read_for_program(at, target, cause, after))
     }
 
     #[inline]
@@ -42,7 +66,10 @@ impl Nand {
         let OobRead::Written(oob) = self.state.oob(from) else {
             panic!("copy of page {from}: nothing readable there");
         };
-        let read = self.read(meter, from, cause, after)?;
+        let read = match self.clock.copies_back(&self.geometry, from, to) {
+            true => self.read_for_copyback(meter, (from, to), cause, after)?,
+            false => self.read(meter, from, cause, after)?,
+        };
         if !oob.kind.is_host_data() {
             let payload = Payload::Update { old: Some(from), edits: &[] };
             return self.program_payload(meter, to, (kind, oob.logical), payload, cause, read);

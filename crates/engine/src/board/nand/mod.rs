@@ -188,10 +188,9 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, ppn);
-        let done = match (self.units.are_small(), self.load) {
-            (true, _) => self.read_unit(ppn, cause, after),
-            (false, Load::Channel) => self.clock.read_page(self.place(ppn), cause, after),
-            (false, Load::Register) => self.clock.read_cells(self.place(ppn), cause, after),
+        let done = match self.units.are_small() {
+            true => self.read_unit(ppn, cause, after),
+            false => self.clock.read_page(self.place(ppn), cause, after),
         };
         meter.read(cause);
         self.record.add(Operation::Read(ppn, cause));

@@ -105,6 +105,8 @@ pub struct Clock {
     ready: Ready,
     /// When the page in each plane's register was sensed; empty where a read moves all of it.
     register_ready: Vec<Nanos>,
+    /// When the program of the copyback under way ends, where its cells are booked already.
+    booked_copy: Option<Nanos>,
     busy: ServiceTime,
     done: CellOperations,
     /// Serial profile: what was booked since the last admission.
@@ -183,6 +185,7 @@ impl Clock {
             sites,
             ready: Ready::new(pages, blocks, geometry),
             register_ready: vec![0; registers as usize],
+            booked_copy: None,
             busy: ServiceTime::default(),
             done: CellOperations::default(),
             spent: PathSplit::default(),

@@ -162,6 +162,40 @@ impl Clock {
         self.sense(at, cause, after, length)
     }
 
+    /// One page from the cells to the register, to be programmed into `target`, of the same plane,
+    /// from there; what follows must be this program. The cells are booked for both at once, so that
+    /// nothing comes between and overwrites the register; where commands can be joined, overtaken
+    /// or suspended, one by one.
+    pub fn read_for_program(
+        &mut self,
+        at: Place,
+        target: (Ppn, BlockId),
+        cause: Cause,
+        after: When,
+    ) -> When {
+        let (Some((ppn, block)), false) = (at.page, self.serial || !self.schedules.is_empty())
+        else {
+            return self.read_cells(at, cause, after);
+        };
+        let read = self.read_time(at);
+        let program = self.program.at(|| self.offset(target));
+        self.busy.read += read;
+        self.done.reads += 1;
+        let loaded = after.time().max(self.ready.to_read(ppn));
+        let from = loaded.max(self.ready.to_program(target.1).saturating_sub(read));
+        let Site { cells, unit, .. } = self.sites[at.plane.index()];
+        let start = self.cells[cells as usize].book(from, read + program);
+        let (sensed, end) = (start + read, start + read + program);
+        if self.timeline.is_on() {
+            let span = Span { unit, start, end: sensed, work: Work::Read, cause, planes: 1 };
+            self.timeline.add(span);
+            self.timeline.add(Span { start: sensed, end, work: Work::Program, ..span });
+        }
+        self.ready.uses(block, sensed);
+        self.booked_copy = Some(end);
+        passed(after, cause, sensed)
+    }
+
     /// Cells at work for a read, after the page was programmed.
     #[inline]
     fn sense(&mut self, at: Place, cause: Cause, after: When, length: Nanos) -> When {
@@ -325,9 +359,15 @@ impl Clock {
             }
             Load::Channel => self.over_channel((plane, self.transfer), cause, after),
         };
-        let from = loaded.time().max(self.ready.to_program(block));
-        let page = (Some(ppn.0), offset);
-        let done = self.book_cells(plane, (Work::Program, cause), page, from, length);
+        let booked = match load {
+            Load::Register => self.booked_copy.take(),
+            Load::Channel => None,
+        };
+        let done = booked.unwrap_or_else(|| {
+            let from = loaded.time().max(self.ready.to_program(block));
+            let page = (Some(ppn.0), offset);
+            self.book_cells(plane, (Work::Program, cause), page, from, length)
+        });
         self.ready.programs(ppn, block, done);
         self.newest_program = done;
         passed(loaded, cause, done)

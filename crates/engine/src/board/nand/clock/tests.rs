@@ -143,6 +143,40 @@ fn waiting_counts_where_it_happens() {
     assert_eq!(clock.split(0, first.join(second)), expected);
 }
 
+/// A read that was booked ahead, at 100 us, would come between a copyback's read and its program and
+/// overwrite the register.
+#[test]
+fn nothing_comes_between_the_read_and_the_program_of_a_copyback() {
+    let mut clock = clock(&[("timing.profile", "parallel"), ("timing.copyback", "true")]);
+    let start = clock.admit(0);
+    clock.timeline_mut().start(10);
+    let _ = clock.read_cells(Place::plane(PlaneId(0)), Cause::Host, When::at(100_000));
+    let source = Place { plane: PlaneId(0), page: Some((Ppn(0), BlockId(0))) };
+    let read = clock.read_for_program(source, (Ppn(64), BlockId(1)), Cause::Gc, start);
+    assert_eq!(clock.completion(read), 200_000);
+    let target = (PlaneId(0), BlockId(1), Ppn(64));
+    let copied = clock.program_page(target, Load::Register, Cause::Gc, read);
+    assert_eq!(clock.completion(copied), 500_000);
+    // The next program of the block comes behind, the gap in front is free.
+    let next = (PlaneId(0), BlockId(1), Ppn(65));
+    let next = clock.program_page(next, Load::Channel, Cause::Host, start);
+    assert_eq!(clock.completion(next), 800_000);
+    let early = clock.read_cells(Place::plane(PlaneId(0)), Cause::Host, start);
+    assert_eq!(clock.completion(early), 50_000);
+    let (spans, _) = clock.timeline_mut().take();
+    let cells = spans.iter().filter(|span| span.work != Work::Transfer);
+    let mut cells: Vec<_> = cells.map(|span| (span.start, span.end, span.work)).collect();
+    cells.sort_unstable_by_key(|span| span.0);
+    let expected = [
+        (0, 50_000, Work::Read),
+        (100_000, 150_000, Work::Read),
+        (150_000, 200_000, Work::Read),
+        (200_000, 500_000, Work::Program),
+        (500_000, 800_000, Work::Program),
+    ];
+    assert_eq!(cells, expected);
+}
+
 /// What was spent before the last admission is none of the present request's.
 #[test]
 fn the_serial_split_begins_at_the_admission() {
