@@ -39,8 +39,9 @@ fn booked(requests: &[[u32; 2]], depth: usize) -> f64 {
             let std::cmp::Reverse(done) = outstanding.pop().expect("a full queue");
             now = done;
         }
-        let map =
-            clock.read_page(Place::plane(PlaneId(request[0])), Cause::Translate, When::at(now));
+        // What is over is forgotten here, as in a run.
+        let start = clock.admit(now);
+        let map = clock.read_page(Place::plane(PlaneId(request[0])), Cause::Translate, start);
         let data = clock.read_page(Place::plane(PlaneId(request[1])), Cause::Host, map);
         outstanding.push(std::cmp::Reverse(data.time()));
         last = last.max(data.time());
