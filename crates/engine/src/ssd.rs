@@ -145,7 +145,7 @@ impl<S: Scheme> Ssd<S> {
         }
         let sectors = if request.op == Op::Write { request.sectors } else { 0 };
         let sent = self.link.send(admitted, sectors);
-        (sent, self.board.nand_mut().clock_mut().admit(sent))
+        (sent, self.board.nand_mut().clock_mut().begin(sent))
     }
 
     /// Lets the scheme work while nothing else is to do.

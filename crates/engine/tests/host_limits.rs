@@ -239,3 +239,79 @@ fn a_device_worn_out_is_named_behind_a_driver_queue() {
         device.audit().expect("what completed is there");
     }
 }
+
+/// Two writes of somebody else fill the device when the loop begins: its first requests wait for
+/// them, and no more are in flight than it keeps.
+#[test]
+fn a_closed_loop_can_begin_on_a_device_at_work() {
+    for (_, scheduler) in SchedulerKind::ALL {
+        for streams in ["1", "2"] {
+            let pairs = [
+                ("host.scheduler", *scheduler),
+                ("host.streams", streams),
+                ("host.queue_depth", "2"),
+                ("timing.profile", "parallel"),
+            ];
+            let config = tiny("ideal_page", 24, &pairs);
+            let mut device = open("ideal_page", &config);
+            for page in [1, 2] {
+                device.submit(&pages(&config, Op::Write, page, 1)).expect("works");
+            }
+            let busy_until = device.next_slot();
+            assert!(busy_until > 0, "full");
+            let requests: Vec<Request> =
+                (0..40).map(|page| pages(&config, Op::Read, page, 1)).collect();
+            let done = drive(device.as_mut(), &requests, Load::Closed(4));
+            assert_eq!(done.len(), 40, "{scheduler}");
+            assert!(done.iter().all(|(_, completion)| completion.admitted >= busy_until));
+            for (_, at) in &done {
+                let inside = |(_, other): &&(Request, Completion)| {
+                    other.arrival <= at.arrival && at.arrival < other.completed
+                };
+                assert!(done.iter().filter(inside).count() <= 4, "{scheduler}");
+            }
+        }
+    }
+}
+
+/// On a half-duplex link a read's command can pass a long write's in a gap before data that are
+/// booked. It then works at once: that the write is still crossing is nothing to idle dies.
+#[test]
+fn a_command_that_crosses_earlier_begins_earlier() {
+    let config = linked_dies();
+    let mut device = open("ideal_page", &config);
+    for page in 0..16 {
+        device.submit(&pages(&config, Op::Write, page, 1)).expect("works");
+    }
+    device.start_measuring();
+    let mut serve =
+        |op, page, count| device.submit(&pages(&config, op, page, count)).expect("works").stages;
+    // Its data are on the link from 21 us on; no write fits before them.
+    serve(Op::Read, 0, 1);
+    // Crosses until 150 us and programs one of the dies until 360; the next crosses until 407.
+    serve(Op::Write, 4, 1);
+    serve(Op::Write, 8, 4);
+    for page in [1, 2, 3] {
+        let stages = serve(Op::Read, page, 1);
+        assert_eq!((stages.flash, stages.channel), (10_000, 10_000), "page {page}: {stages:?}");
+    }
+}
+
+/// Four dies on channels of their own whose reads may overtake, behind a link of 64 us per page.
+fn linked_dies() -> Config {
+    let mut config = config(&[
+        ("timing.profile", "parallel"),
+        ("timing.read_priority", "true"),
+        ("timing.read", "10us"),
+        ("timing.program", "200us"),
+        ("timing.page_transfer", "10us"),
+        ("timing.controller_page", "0us"),
+        ("device.channels", "4"),
+        ("device.page_bytes", "4KiB"),
+        ("host.queue_depth", "8"),
+        ("host.link_bandwidth", "64MB"),
+        ("host.command_overhead", "1us"),
+    ]);
+    size("ideal_page", &mut config, 64);
+    config
+}

@@ -1,5 +1,13 @@
 //! Which stream goes next. Every rule passes over streams that have nothing to send, and counts
 //! requests, whatever their size.
+//!
+//! By weight the turns are those of start-time fair queueing (Goyal, Vin, Cheng: "Start-time Fair
+//! Queueing", SIGCOMM 1996), with a request as the unit: each has a virtual start, the later of
+//! the start of the request that went last and the end of its stream's own last one, and the
+//! earliest start goes, of equals the earliest end. So in any run of turns in which two streams
+//! both have something to send, their turns, each divided by its stream's weight, differ by at most
+//! one turn of each, whatever other streams come and go meanwhile (their Theorem 1). A stream that
+//! had nothing to send is owed nothing for that time.
 
 use super::{STREAMS_MAX, Waiting};
 use crate::config::HostSettings;
@@ -26,16 +34,21 @@ pub(crate) fn parse_weights(text: &str) -> Option<Vec<u32>> {
     (weights.len() <= STREAMS_MAX).then_some(weights)
 }
 
+/// Virtual time that a request takes at weight 1: shares are exact to 1000 in 2^64, and 2^64 turns
+/// fit.
+const TURN: u128 = 1 << 64;
+
 /// The turns of the streams.
 #[derive(Clone, Debug)]
 pub(super) struct Arbiter {
     rule: Arbitration,
     streams: usize,
-    weights: [i64; STREAMS_MAX],
-    /// What each stream is owed.
-    credits: [i64; STREAMS_MAX],
-    /// Streams that were ready the last time.
-    ready: [bool; STREAMS_MAX],
+    /// Virtual time that a request of each stream takes.
+    lengths: [u128; STREAMS_MAX],
+    /// Virtual end of each stream's last request.
+    ends: [u128; STREAMS_MAX],
+    /// Virtual start of the request that went last.
+    start: u128,
     /// The stream that went last.
     last: usize,
 }
@@ -44,17 +57,17 @@ impl Arbiter {
     /// Nobody has gone yet.
     pub fn new(settings: &HostSettings) -> Self {
         let streams = settings.streams as usize;
-        let mut weights = [1; STREAMS_MAX];
+        let mut lengths = [TURN; STREAMS_MAX];
         let given = parse_weights(&settings.weights).expect("weights are checked when set");
-        for (weight, given) in weights.iter_mut().zip(given) {
-            *weight = i64::from(given);
+        for (length, weight) in lengths.iter_mut().zip(given) {
+            *length = TURN / u128::from(weight);
         }
         Arbiter {
             rule: settings.arbitration,
             streams,
-            weights,
-            credits: [0; STREAMS_MAX],
-            ready: [false; STREAMS_MAX],
+            lengths,
+            ends: [0; STREAMS_MAX],
+            start: 0,
             last: streams - 1,
         }
     }
@@ -79,28 +92,17 @@ impl Arbiter {
         self.last as u32
     }
 
-    /// Each ready stream is credited its weight, the richest pays for all: in any run of turns with
-    /// the same streams ready, shares differ from the weights by less than one request. What a
-    /// stream was owed beside other streams is worth no more than a turn of the present ones.
+    /// The ready stream whose request starts first in virtual time; of those the one whose request
+    /// ends first, so that a heavy stream with few requests does not wait for the light ones.
     fn by_weight(&mut self, ready: &[bool; STREAMS_MAX]) -> usize {
-        if *ready != self.ready {
-            self.ready = *ready;
-            let streams = || (0..self.streams).filter(|&stream| ready[stream]);
-            let present: i64 = streams().map(|stream| self.weights[stream]).sum();
-            for (credit, ready) in self.credits.iter_mut().zip(ready) {
-                *credit = if *ready { (*credit).clamp(1 - present, present - 1) } else { 0 };
-            }
-        }
-        let (mut richest, mut total) = (None, 0);
-        for stream in (0..self.streams).filter(|&stream| ready[stream]) {
-            self.credits[stream] += self.weights[stream];
-            total += self.weights[stream];
-            if richest.is_none_or(|best: usize| self.credits[stream] > self.credits[best]) {
-                richest = Some(stream);
-            }
-        }
-        let richest = richest.expect("the oldest is ready");
-        self.credits[richest] -= total;
-        richest
+        let streams = (0..self.streams).filter(|&stream| ready[stream]);
+        let next = streams.min_by_key(|&stream| {
+            let start = self.ends[stream].max(self.start);
+            (start, start + self.lengths[stream])
+        });
+        let next = next.expect("the oldest is ready");
+        self.start = self.ends[next].max(self.start);
+        self.ends[next] = self.start + self.lengths[next];
+        next
     }
 }

@@ -46,7 +46,11 @@ struct ClosedLoop {
 impl Driver {
     /// A driver at time 0 with nothing waiting. `in_flight` is how many requests a closed loop
     /// keeps in driver and device together; none when requests arrive by themselves.
+    ///
+    /// # Panics
+    /// When a closed loop keeps no request in flight.
     pub fn new(config: &Config, in_flight: Option<u32>) -> Self {
+        assert!(in_flight != Some(0), "a closed loop keeps at least one request in flight");
         let host = &config.host;
         let in_order = host.scheduler == SchedulerKind::Fcfs && host.streams == 1;
         let direct = in_order && in_flight.is_none_or(|depth| depth == config.queue_depth());
@@ -114,19 +118,27 @@ impl Driver {
         if self.in_flight() < depth {
             return Ok(now);
         }
-        // Nobody arrives any more until something completes.
-        while let Some(at) = self.next_decision(device).filter(|&at| at <= now) {
+        // Nobody arrives any more until something completes. Where the device is still at work for
+        // somebody else, decisions can fall before that.
+        while let Some(at) = self.next_decision(device) {
+            if at > now && self.first_completion().is_some_and(|first| first <= at) {
+                break;
+            }
             self.dispatch(device, at, served)?;
         }
+        let first = self.first_completion().expect("all that was in flight went to the device");
         let closed = self.closed.as_mut().expect("the driver of a closed loop");
-        let Some(&Reverse(first)) = closed.completions.peek() else {
-            unreachable!("{depth} requests are in flight and the device has taken none");
-        };
         closed.now = now.max(first);
         while closed.completions.peek().is_some_and(|&Reverse(done)| done <= closed.now) {
             closed.completions.pop();
         }
         Ok(closed.now)
+    }
+
+    /// Of the requests of a closed loop that the device has taken.
+    fn first_completion(&self) -> Option<Nanos> {
+        let closed = self.closed.as_ref()?;
+        closed.completions.peek().map(|&Reverse(done)| done)
     }
 
     fn in_flight(&self) -> usize {

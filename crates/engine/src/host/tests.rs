@@ -137,14 +137,87 @@ fn streams_take_turns_as_the_rule_says() {
     assert_eq!(turns(&[streams], 4), [0, 0, 0, 0], "the oldest first");
     assert_eq!(turns(&[streams, ("host.arbitration", "round_robin")], 6), [0, 1, 2, 0, 1, 2]);
     let weighted = [streams, ("host.arbitration", "weighted"), ("host.weights", "3,1,1")];
-    // Whole rounds have exact shares; within one, the heavy stream is spread out.
+    // Whole rounds have exact shares; nobody waits for the heavy stream's whole turn.
     let seen = turns(&weighted, 20);
     let share = |stream| seen.iter().filter(|&&seen| seen == stream).count();
     assert_eq!([share(0), share(1), share(2)], [12, 4, 4], "{seen:?}");
-    assert_eq!(seen[..5], [0, 1, 0, 2, 0]);
+    assert_eq!(seen[..5], [0, 1, 2, 0, 0]);
     // A stream that has run out is passed over: nobody waits for it.
     let seen = turns(&weighted, 60);
     assert_eq!(seen.iter().filter(|&&stream| stream == 0).count(), 20);
+}
+
+/// The streams that go by weight when the ready ones, bit by bit, are as given turn by turn.
+fn turns_of_ready(weights: &[u32], ready: impl Iterator<Item = u32>) -> Vec<u32> {
+    let text: Vec<String> = weights.iter().map(u32::to_string).collect();
+    let (streams, text) = (weights.len().to_string(), text.join(","));
+    let settings = settings(&[
+        ("host.streams", &streams),
+        ("host.arbitration", "weighted"),
+        ("host.weights", &text),
+    ]);
+    let mut arbiter = Arbiter::new(&settings);
+    let mut turn = |ready: u32| {
+        let mut queue = Queue::new(settings.streams, 1);
+        for stream in (0..settings.streams).filter(|stream| ready >> stream & 1 == 1) {
+            queue.push(request(Op::Read, 0), stream, 0);
+        }
+        arbiter.choose(queue.arrived(0))
+    };
+    ready.map(&mut turn).collect()
+}
+
+/// A heavy stream that is there every second turn took what the others were owed: with credits
+/// clamped whenever the ready streams changed, stream 1 never went.
+#[test]
+fn a_stream_that_comes_and_goes_does_not_starve_the_others() {
+    let ready = (0..3000).map(|turn| if turn % 2 == 0 { 0b111 } else { 0b011 });
+    let seen = turns_of_ready(&[1, 1, 1000], ready);
+    let share = |stream| seen.iter().filter(|&&seen| seen == stream).count();
+    assert!(share(0).abs_diff(share(1)) <= 1, "{} and {}", share(0), share(1));
+    assert!(share(2) > 1490, "{}", share(2));
+}
+
+/// In every run of turns in which both of two streams have something to send, whoever else comes
+/// and goes, their turns by weight differ by at most one of each.
+#[test]
+fn shares_follow_the_weights_whenever_both_streams_are_ready() {
+    let mut rng = crate::rng::Rng::new(11, crate::rng::Purpose::Workload);
+    for _ in 0..40 {
+        let streams = 2 + rng.below(5);
+        let weights: Vec<u32> = (0..streams).map(|_| 1 + rng.below(12)).collect();
+        let mut now = 1;
+        let mut change = || {
+            // One stream comes or goes now and then; somebody is always there.
+            if rng.below(4) == 0 {
+                now ^= 1 << rng.below(streams);
+            }
+            now = if now == 0 { 1 } else { now };
+            now
+        };
+        let ready: Vec<u32> = (0..400).map(|_| change()).collect();
+        let seen = turns_of_ready(&weights, ready.iter().copied());
+        for one in 0..streams {
+            for two in 0..one {
+                let [weight_one, weight_two] = [one, two].map(|s| i64::from(weights[s as usize]));
+                // Turns times the other's weight, since both are there: how far apart by now, and
+                // the extremes so far.
+                let (mut apart, mut least, mut most) = (0, 0, 0);
+                for (&ready, &seen) in ready.iter().zip(&seen) {
+                    let both = 1 << one | 1 << two;
+                    if ready & both != both {
+                        (apart, least, most) = (0, 0, 0);
+                        continue;
+                    }
+                    apart +=
+                        i64::from(seen == one) * weight_two - i64::from(seen == two) * weight_one;
+                    (least, most) = (apart.min(least), apart.max(most));
+                    let bound = weight_one + weight_two;
+                    assert!(most - least <= bound, "{weights:?}: {one}, {two}: {least} to {most}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

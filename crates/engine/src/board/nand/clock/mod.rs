@@ -227,6 +227,13 @@ impl Clock {
         When::at(time)
     }
 
+    /// An admitted request has crossed the link at `time`. The one server waits for it; parallel
+    /// resources do not, because another request may be across earlier.
+    #[inline]
+    pub fn begin(&mut self, time: Nanos) -> When {
+        if self.serial { self.admit(time) } else { When::at(time) }
+    }
+
     /// When a request is done whose last token is `when`.
     #[inline]
     pub fn completion(&self, when: When) -> Nanos {
