@@ -8,6 +8,7 @@ use common::{
     CONTROLLER, LATENCIES, PROGRAM, READ, TRANSFER, fill, open, pages, record, submit, tiny,
 };
 use ftlab_engine::board::nand::record::Operation;
+use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
@@ -149,6 +150,15 @@ fn separate_frontiers_keep_moved_pages_out_of_the_hosts_blocks() {
     }
 }
 
+/// A page map with every page written once, its reads verified, and what to draw pages from.
+fn filled(pairs: &[(&str, &str)]) -> (Box<dyn Device>, Config, Rng) {
+    let config = tiny("ideal_page", 64, pairs);
+    let mut device = open("ideal_page", &config);
+    device.verify_reads();
+    fill(device.as_mut(), &config);
+    (device, config, Rng::new(4, Purpose::Workload))
+}
+
 /// A request that comes in the middle of idle collection waits for the step under way: a whole
 /// victim, or a page copy.
 #[test]
@@ -162,12 +172,8 @@ fn collection_in_pieces_lets_requests_in_between_page_copies() {
             ("device.pages_per_block", "32"),
             ("device.over_provisioning", "1.5"),
         ]);
-        let config = tiny("ideal_page", 64, &pairs);
-        let mut device = open("ideal_page", &config);
+        let (mut device, config, mut rng) = filled(&pairs);
         let device = device.as_mut();
-        device.verify_reads();
-        fill(device, &config);
-        let mut rng = Rng::new(4, Purpose::Workload);
         let (mut longest, mut victims) = (0, 0);
         for _ in 0..4000 {
             let page = u64::from(rng.below(config.device.logical_pages() as u32));
@@ -213,12 +219,8 @@ fn collecting_a_die_at_a_time_lets_multi_plane_commands_serve_both_planes() {
             ("timing.multi_plane_same_offset", "false"),
             ("device.pages_per_block", "16"),
         ];
-        let config = tiny("ideal_page", 64, &pairs);
-        let mut device = open("ideal_page", &config);
+        let (mut device, config, mut rng) = filled(&pairs);
         let device = device.as_mut();
-        device.verify_reads();
-        fill(device, &config);
-        let mut rng = Rng::new(4, Purpose::Workload);
         device.start_measuring();
         for _ in 0..4000 {
             let page = u64::from(rng.below(config.device.logical_pages() as u32));
