@@ -1,129 +1,22 @@
 //! The parallel board against times derived by hand: planes, dies, channels, copyback, interleaving,
-//! multi-plane commands, suspend, read priority, page types.
+//! multi-plane commands, page types.
 //!
 //! In every formula R is a page read, P a program, E an erase, T a transfer, all in ns.
 
 mod common;
 
-use common::{config, open, pages, size};
+use common::clock_bench::{
+    Bench, COST, E, P, Pairs, R, SUSPEND, T, TWO_DIES, TWO_PLANES, parallel,
+};
+use common::{open, pages, size};
 use ftlab_engine::board::energy::flash_energy;
+use ftlab_engine::board::nand::clock::CellOperations;
 use ftlab_engine::board::nand::clock::timeline::{Span, Unit, Work};
-use ftlab_engine::board::nand::clock::{CellOperations, Clock, Load, Place};
-use ftlab_engine::board::nand::geometry::Geometry;
-use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
-use ftlab_engine::units::{BlockId, Nanos, PlaneId};
-
-const R: Nanos = 50_000;
-const P: Nanos = 300_000;
-const E: Nanos = 2_000_000;
-const T: Nanos = 10_000;
-
-type Pairs<'a> = &'a [(&'a str, &'a str)];
-
-const TIMES: Pairs<'static> = &[
-    ("timing.profile", "parallel"),
-    ("timing.read", "50us"),
-    ("timing.program", "300us"),
-    ("timing.erase", "2ms"),
-    ("timing.page_transfer", "10us"),
-    ("device.blocks_per_plane", "16"),
-    ("device.pages_per_block", "8"),
-];
-
-const TWO_PLANES: (&str, &str) = ("device.planes", "2");
-const TWO_DIES: (&str, &str) = ("device.dies", "2");
-
-fn parallel(pairs: Pairs<'_>) -> Config {
-    let all: Vec<_> = TIMES.iter().chain(pairs).copied().collect();
-    let config = config(&all);
-    config.check().unwrap_or_else(|error| panic!("{error}"));
-    config
-}
-
-/// A clock alone, with the operations of the flash by plane, block of the plane and page.
-struct Bench {
-    clock: Clock,
-    geometry: Geometry,
-}
-
-impl Bench {
-    fn new(pairs: Pairs<'_>) -> Self {
-        let config = parallel(pairs);
-        let geometry = Geometry::new(&config.device);
-        Bench { clock: Clock::new(&config.timing, &geometry), geometry }
-    }
-
-    fn block(&self, plane: u32, block: u32) -> BlockId {
-        BlockId(self.geometry.blocks_of(PlaneId(plane)).start + block)
-    }
-
-    fn at(&mut self, time: Nanos) -> When {
-        self.clock.admit(time)
-    }
-
-    fn read(&mut self, (plane, block, page): (u32, u32, u32), after: When) -> When {
-        let block = self.block(plane, block);
-        let at =
-            Place { plane: PlaneId(plane), page: Some((self.geometry.page(block, page), block)) };
-        self.clock.read_page(at, Cause::Host, after)
-    }
-
-    fn program(&mut self, (plane, block, page): (u32, u32, u32), after: When) -> When {
-        let block = self.block(plane, block);
-        let target = (PlaneId(plane), block, self.geometry.page(block, page));
-        self.clock.program_page(target, Load::Channel, Cause::Host, after)
-    }
-
-    fn erase(&mut self, (plane, block): (u32, u32), after: When) -> When {
-        let block = self.block(plane, block);
-        self.clock.erase_block(PlaneId(plane), block, Cause::Gc, after)
-    }
-
-    /// A copy within the plane that never uses the channel.
-    fn copy_back(&mut self, plane: u32, from: (u32, u32), to: (u32, u32), after: When) -> When {
-        let [source, target] = [from, to].map(|(block, _)| self.block(plane, block));
-        let page = self.geometry.page(source, from.1);
-        let at = Place { plane: PlaneId(plane), page: Some((page, source)) };
-        let read = self.clock.read_cells(at, Cause::Gc, after);
-        let target = (PlaneId(plane), target, self.geometry.page(target, to.1));
-        self.clock.program_page(target, Load::Register, Cause::Gc, read)
-    }
-
-    fn end(&self, when: When) -> Nanos {
-        self.clock.completion(when)
-    }
-
-    /// Two programs at once in planes `0` and `other`, their ends.
-    fn two_programs(&mut self, other: u32) -> [Nanos; 2] {
-        let start = self.at(0);
-        [0, other].map(|plane| {
-            let done = self.program((plane, 0, 0), start);
-            self.end(done)
-        })
-    }
-
-    /// Two reads at once in planes `0` and `other`, their ends.
-    fn two_reads(&mut self, other: u32) -> [Nanos; 2] {
-        let start = self.at(0);
-        [0, other].map(|plane| {
-            let done = self.read((plane, 0, 0), start);
-            self.end(done)
-        })
-    }
-
-    /// Two erases at once in planes `0` and `other`, their ends.
-    fn two_erases(&mut self, other: u32) -> [Nanos; 2] {
-        let start = self.at(0);
-        [0, other].map(|plane| {
-            let done = self.erase((plane, 0), start);
-            self.end(done)
-        })
-    }
-}
+use ftlab_engine::units::{Nanos, PlaneId};
 
 #[test]
 fn two_planes_of_one_die_take_turns_unless_they_are_independent() {
@@ -322,124 +215,6 @@ fn a_collection_leaves_the_channel_to_other_dies_between_its_transfers() {
     // The first copy's two transfers are in the way, the other 126 are not.
     let read = bench.read((1, 0, 0), start);
     assert_eq!(bench.end(read), R + 3 * T);
-}
-
-/// Copies of a collection do not push back the programs that requests wait for.
-#[test]
-fn only_reads_that_a_request_waits_for_overtake_and_suspend() {
-    let mut bench = Bench::new(&[
-        ("timing.read_priority", "true"),
-        ("timing.suspend", "program_erase"),
-        ("timing.suspend_cost", "20us"),
-    ]);
-    let start = bench.at(0);
-    for page in 0..2 {
-        let _ = bench.program((0, 0, page), start);
-    }
-    let start = bench.at(50_000);
-    let copied = bench.copy_back(0, (1, 0), (2, 0), start);
-    assert_eq!(bench.end(copied), T + 2 * P + R + P);
-    let read = bench.read((0, 3, 0), start);
-    assert_eq!(bench.end(read), 50_000 + COST + R + T);
-}
-
-const SUSPEND: [(&str, &str); 2] = [("timing.suspend", "erase"), ("timing.suspend_cost", "20us")];
-const COST: Nanos = 20_000;
-
-#[test]
-fn a_read_waits_for_an_erase_or_suspends_it() {
-    let run = |pairs: Pairs<'_>| {
-        let mut bench = Bench::new(pairs);
-        let start = bench.at(0);
-        let erased = bench.erase((0, 0), start);
-        assert_eq!(bench.end(erased), E, "its completion is handed out at once");
-        let start = bench.at(100_000);
-        let read = bench.read((0, 1, 0), start);
-        let behind = bench.erase((0, 2), start);
-        [bench.end(read), bench.end(behind)]
-    };
-    assert_eq!(run(&[]), [E + R + T, 2 * E + R]);
-    // The read's time and the cost are felt by what comes behind.
-    assert_eq!(run(&SUSPEND), [100_000 + COST + R + T, 2 * E + COST + R]);
-}
-
-/// While an erase is suspended, further reads are served before it goes on, at no further cost;
-/// later ones suspend it again, until the limit.
-#[test]
-fn an_erase_is_suspended_as_often_as_the_limit_allows() {
-    let limit = [SUSPEND.as_slice(), &[("timing.suspend_limit", "2")]].concat();
-    let mut bench = Bench::new(&limit);
-    let start = bench.at(0);
-    let _ = bench.erase((0, 0), start);
-    let mut read_at = |time, page| {
-        let start = bench.at(time);
-        let read = bench.read((0, 1, page), start);
-        bench.end(read)
-    };
-    // Suspended at 100 us; the cells read until 170 us, then for the second read until 220 us.
-    assert_eq!(read_at(100_000, 0), 100_000 + COST + R + T);
-    assert_eq!(read_at(150_000, 1), 100_000 + COST + 2 * R + T);
-    // Going on since 220 us, suspended again at 300 us until 370 us.
-    assert_eq!(read_at(300_000, 2), 300_000 + COST + R + T);
-    // Twice is the limit: the rest of the erase comes first.
-    let erased = E + 2 * COST + 3 * R;
-    assert_eq!(read_at(500_000, 3), erased + R + T);
-}
-
-#[test]
-fn programs_are_suspended_only_where_the_part_can() {
-    let run = |what: &str| {
-        let mut bench = Bench::new(&[("timing.suspend", what), ("timing.suspend_cost", "20us")]);
-        let start = bench.at(0);
-        let _ = bench.program((0, 0, 0), start);
-        let start = bench.at(50_000);
-        let other = bench.read((0, 1, 0), start);
-        let start = bench.at(60_000);
-        let same = bench.read((0, 0, 0), start);
-        [bench.end(other), bench.end(same)]
-    };
-    assert_eq!(run("erase"), [T + P + R + T, T + P + 2 * R + T]);
-    // The page under program cannot be read before its program ends, which is later now.
-    assert_eq!(run("program_erase"), [50_000 + COST + R + T, T + P + COST + R + R + T]);
-}
-
-/// Suspending pays only if it is quicker than waiting.
-#[test]
-fn an_operation_that_is_nearly_done_is_not_suspended() {
-    let mut bench = Bench::new(&SUSPEND);
-    let start = bench.at(0);
-    let _ = bench.erase((0, 0), start);
-    let start = bench.at(E - COST);
-    let read = bench.read((0, 1, 0), start);
-    assert_eq!(bench.end(read), E + R + T);
-}
-
-#[test]
-fn a_read_with_priority_goes_before_what_has_not_begun() {
-    let run = |pairs: Pairs<'_>| {
-        let mut bench = Bench::new(pairs);
-        let start = bench.at(0);
-        // One program runs from T, two wait.
-        for page in 0..3 {
-            let _ = bench.program((0, 0, page), start);
-        }
-        let start = bench.at(50_000);
-        let read = bench.read((0, 1, 0), start);
-        let second = bench.read((0, 1, 1), start);
-        let start = bench.at(60_000);
-        let behind = bench.erase((0, 2), start);
-        // The last page's program was put off by both reads.
-        let page = bench.read((0, 0, 2), start);
-        [read, second, behind, page].map(|when| bench.end(when))
-    };
-    let programs = T + 3 * P;
-    let plain = [programs + R + T, programs + 2 * R + T];
-    let last = programs + 2 * R + E;
-    assert_eq!(run(&[]), [plain[0], plain[1], last, last + R + T]);
-    let first = T + P + R + T;
-    // The erase has not begun when the page is there, so its reader goes before it too.
-    let page = programs + 2 * R + R + T;
-    assert_eq!(run(&[("timing.read_priority", "true")]), [first, first + R, last, page]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What the tests share: tiny devices, requests, and random workloads.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod clock_bench;
 pub mod conform;
 pub mod driving;
 pub mod faults;
