@@ -2,31 +2,13 @@
 
 mod common;
 
-use common::driving::{Load, drive};
-use common::{config, mixed, open, pages, size, tiny};
+use common::driving::{Load, arriving, drive, number, ordered};
+use common::{config, open, pages, size, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::host::SchedulerKind;
 use ftlab_engine::request::{Completion, Op, Request};
-use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
-
-/// Random requests that arrive `gap` ns apart on average, of eight units. The unit's upper part is
-/// the request's number, so that tests tell requests apart.
-fn arriving(config: &Config, count: usize, gap: u32, seed: u64) -> Vec<Request> {
-    let mut rng = Rng::new(seed, Purpose::Workload);
-    let mut arrival = 0;
-    let numbered = mixed(config, count, seed).into_iter().enumerate();
-    let timed = numbered.map(|(number, request)| {
-        arrival += u64::from(rng.below(2 * gap));
-        Request { arrival, unit: number as u32 * 8 + rng.below(8), ..request }
-    });
-    timed.collect()
-}
-
-fn number(request: &Request) -> usize {
-    request.unit as usize / 8
-}
 
 const PARALLEL: [(&str, &str); 5] = [
     ("timing.profile", "parallel"),
@@ -53,17 +35,6 @@ fn hosts() -> Vec<Vec<(&'static str, &'static str)>> {
         }
     }
     all
-}
-
-/// Requests that must not pass each other: sectors in common and not both reads, or a flush.
-fn ordered(one: &Request, two: &Request) -> bool {
-    let touches = |request: &Request, sector: u64| {
-        (request.first_sector..request.first_sector + u64::from(request.sectors)).contains(&sector)
-    };
-    let shared = (one.first_sector..one.first_sector + u64::from(one.sectors))
-        .any(|sector| touches(two, sector));
-    let flush = one.op == Op::Flush || two.op == Op::Flush;
-    flush || (shared && !(one.op == Op::Read && two.op == Op::Read))
 }
 
 #[test]

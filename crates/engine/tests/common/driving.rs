@@ -1,7 +1,10 @@
 //! Driving requests through a host and a device.
 
+use super::mixed;
+use ftlab_engine::config::Config;
 use ftlab_engine::host::Driver;
-use ftlab_engine::request::{Completion, Request};
+use ftlab_engine::request::{Completion, Op, Request};
+use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::{Device, DeviceError};
 
 /// When requests reach the driver.
@@ -39,4 +42,33 @@ pub fn drive(
     }
     driver.finish(device, &mut served).expect("it works");
     done
+}
+
+/// Random requests that arrive `gap` ns apart on average, of eight units. The unit's upper part is
+/// the request's number, so that tests tell requests apart.
+pub fn arriving(config: &Config, count: usize, gap: u32, seed: u64) -> Vec<Request> {
+    let mut rng = Rng::new(seed, Purpose::Workload);
+    let mut arrival = 0;
+    let numbered = mixed(config, count, seed).into_iter().enumerate();
+    let timed = numbered.map(|(number, request)| {
+        arrival += u64::from(rng.below(2 * gap));
+        Request { arrival, unit: number as u32 * 8 + rng.below(8), ..request }
+    });
+    timed.collect()
+}
+
+/// The number of a request among those that [`arriving`] made.
+pub fn number(request: &Request) -> usize {
+    request.unit as usize / 8
+}
+
+/// Requests that must not pass each other: sectors in common and not both reads, or a flush.
+pub fn ordered(one: &Request, two: &Request) -> bool {
+    let touches = |request: &Request, sector: u64| {
+        (request.first_sector..request.first_sector + u64::from(request.sectors)).contains(&sector)
+    };
+    let shared = (one.first_sector..one.first_sector + u64::from(one.sectors))
+        .any(|sector| touches(two, sector));
+    let flush = one.op == Op::Flush || two.op == Op::Flush;
+    flush || (shared && !(one.op == Op::Read && two.op == Op::Read))
 }
