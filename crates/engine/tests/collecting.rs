@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{
-    CONTROLLER, LATENCIES, PROGRAM, READ, TRANSFER, fill, open, pages, record, submit, tiny,
+    CONTROLLER, ERASE, LATENCIES, PROGRAM, READ, TRANSFER, fill, open, pages, record, submit, tiny,
 };
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
@@ -163,18 +163,20 @@ fn filled(pairs: &[(&str, &str)]) -> (Box<dyn Device>, Config, Rng) {
 /// victim, or a page copy.
 #[test]
 fn collection_in_pieces_lets_requests_in_between_page_copies() {
-    let run = |idle_pages: &str| {
+    let run = |idle_pages: &str, unit: &str| {
         let mut pairs = LATENCIES.to_vec();
         pairs.extend([
             ("gc.mode", "both"),
             ("gc.idle_factor", "8"),
             ("gc.idle_pages", idle_pages),
+            ("gc.unit", unit),
+            ("device.planes", "2"),
             ("device.pages_per_block", "32"),
             ("device.over_provisioning", "1.5"),
         ]);
         let (mut device, config, mut rng) = filled(&pairs);
         let device = device.as_mut();
-        let (mut longest, mut victims) = (0, 0);
+        let (mut longest, mut with_erase, mut victims) = (0, 0, 0);
         for _ in 0..4000 {
             let page = u64::from(rng.below(config.device.logical_pages() as u32));
             // Gaps of less than a page copy.
@@ -187,18 +189,22 @@ fn collection_in_pieces_lets_requests_in_between_page_copies() {
             if device.board().meter().total_erases() == before.1 {
                 longest = longest.max(done.system());
             }
+            with_erase = with_erase.max(done.system());
             submit(device, &config, Op::Write, page);
             victims = idle(device);
         }
         device.audit().expect("the audit passes");
-        (longest, victims)
+        (longest, with_erase, victims)
     };
     let copy = READ + PROGRAM + 2 * TRANSFER;
     let read = CONTROLLER + READ + TRANSFER;
-    let (piece, pieces) = run("1");
-    assert!(pieces > 50, "{pieces} victims in gaps");
-    assert!(piece <= copy + read, "{piece} ns for a read, a page copy is {copy} ns");
-    let (four, _) = run("4");
+    for unit in ["plane", "die"] {
+        let (piece, erase, pieces) = run("1", unit);
+        assert!(pieces > 50, "{unit}: {pieces} victims in gaps");
+        assert!(piece <= copy + read, "{unit}: {piece} ns for a read, a page copy is {copy} ns");
+        assert!(erase <= ERASE + copy + read, "{unit}: {erase} ns, an erase is {ERASE} ns");
+    }
+    let (four, ..) = run("4", "plane");
     assert!(four > 2 * copy && four <= 4 * copy + read, "{four} ns");
 }
 

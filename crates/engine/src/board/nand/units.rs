@@ -73,6 +73,7 @@ impl Units {
             self.register[plane.index()] = 0;
         }
     }
+
     /// After a power cut registers are empty, and nothing is gathering.
     pub(super) fn power_on(&mut self) {
         self.register.fill(0);

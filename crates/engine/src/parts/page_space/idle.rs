@@ -49,7 +49,7 @@ impl PageSpace {
             };
             let begun = Paused { victim, copied: 0 };
             let done = self.go_on(board, owner, (begun, self.idle_pages), found)?;
-            if self.by_die && self.paused.is_none() {
+            if self.by_die && self.idle_pages == u32::MAX {
                 return self.idle_siblings(board, owner, (plane, after), done).map(Some);
             }
             return Ok(Some(done));
