@@ -9,7 +9,7 @@ pub mod nand;
 pub mod when;
 
 use crate::config::{Config, PartialWrite, SearchModel, SearchSettings, UnwrittenRead};
-use crate::meter::{BlockRole, Cause, Event, Meter};
+use crate::meter::{BlockRole, Cause, Event, Level, Meter};
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, Ppn, Tag};
 use nand::fault::Fault;
@@ -224,6 +224,13 @@ impl Board {
     #[inline]
     pub fn event(&mut self, event: Event, count: u64) {
         self.meter.event(event, count);
+    }
+
+    /// Tells where one of the scheme's areas or thresholds stands from now on; a new device knows
+    /// none of them.
+    #[inline]
+    pub fn level(&mut self, level: Level, value: u64) {
+        self.meter.level(level, value);
     }
 
     /// A page-mapped victim was reclaimed after `copied` pages were moved.

@@ -128,6 +128,62 @@ named! {
         InPlaceWrites = "in_place_writes",
         /// Log blocks reclaimed without a merge, every page being superseded.
         DeadLogBlocks = "dead_log_blocks",
+        /// Pages used of log blocks that were merged: with the number of merges, how full they were.
+        LogPagesAtMerge = "log_pages_at_merge",
+        /// Data blocks rewritten because a page of theirs was.
+        BlockRewrites = "block_rewrites",
+        /// Chains of replacement blocks merged into their last block.
+        FoldsInPlace = "folds_in_place",
+        /// Chains of replacement blocks merged into a fresh block.
+        FoldsOutOfPlace = "folds_out_of_place",
+        /// Replacement blocks that those chains had.
+        FoldedReplacements = "folded_replacements",
+        /// Write requests taken for sequential.
+        SequentialRequests = "sequential_requests",
+        /// Write requests taken for random.
+        RandomRequests = "random_requests",
+        /// Log writes of pages taken for hot.
+        HotLogWrites = "hot_log_writes",
+        /// Log writes of pages taken for cold.
+        ColdLogWrites = "cold_log_writes",
+        /// Pages taken for hot that were moved to where the cold ones are.
+        DemotedPages = "demoted_pages",
+        /// Valid log pages copied to the end of the log instead of being merged.
+        SecondChanceCopies = "second_chance_copies",
+        /// Copied like that, and rewritten by the host before they were merged.
+        SecondChancesRewritten = "second_chances_rewritten",
+        /// Full log blocks put back to the end of the log untouched.
+        AggregatedMoves = "aggregated_moves",
+        /// Log pages moved to the isolation area.
+        IsolationMoves = "isolation_moves",
+        /// Data blocks merged a little at a time, before anything was exhausted.
+        ProgressiveMerges = "progressive_merges",
+        /// Data blocks merged because an area was exhausted.
+        ForcedMerges = "forced_merges",
+        /// Log blocks reused as soon as nothing in them was valid.
+        EarlyReuses = "early_reuses",
+        /// Questions to the historical access table.
+        HistoryQueries = "history_queries",
+        /// Questions that it answered with yes.
+        HistoryHits = "history_hits",
+        /// Answers that the next write of the page, or its merge, proved right.
+        HistoryRight = "history_right",
+        /// Answers that were proved wrong.
+        HistoryWrong = "history_wrong",
+        /// Log blocks that went from one area to the other.
+        AreaTransfers = "area_transfers",
+        /// Changes of the threshold between sequential and random.
+        ThresholdFlips = "threshold_flips",
+        /// Times that a buffer zone was emptied.
+        ZoneMigrations = "zone_migrations",
+        /// Pages moved by migrations.
+        MigratedPages = "migrated_pages",
+        /// Logical blocks, groups or log blocks that changed the way in which they are mapped.
+        Conversions = "conversions",
+        /// Look-ups of maps kept in spare areas.
+        SpareMapLookups = "spare_map_lookups",
+        /// Look-ups that memory answered.
+        SpareMapHits = "spare_map_hits",
         /// Steps of searches for blocks to collect or merge (`search.model`).
         VictimSearchSteps = "victim_search_steps",
         /// Steps of searches for entries that leave a cache.
@@ -150,6 +206,47 @@ named! {
         Copybacks = "copybacks",
     }
 }
+
+named! {
+    /// What a scheme's areas and thresholds stand at: the last value told, kept over simulated time.
+    pub enum Level {
+        /// Sequential log blocks in use.
+        SequentialLogBlocks = "sequential_log_blocks",
+        /// Most sequential log blocks that may be in use.
+        SequentialLogLimit = "sequential_log_limit",
+        /// Random log blocks in use.
+        RandomLogBlocks = "random_log_blocks",
+        /// Most random log blocks that may be in use.
+        RandomLogLimit = "random_log_limit",
+        /// Log blocks with pages that are rewritten often.
+        HotLogBlocks = "hot_log_blocks",
+        /// Log blocks with pages that are not.
+        ColdLogBlocks = "cold_log_blocks",
+        /// Log blocks with pages that outlived their chances (FASTer).
+        IsolationBlocks = "isolation_blocks",
+        /// Blocks of a zone that takes all writes first.
+        BufferZoneBlocks = "buffer_zone_blocks",
+        /// Logical pages that are mapped by pages.
+        PageMappedPages = "page_mapped_pages",
+        /// Logical pages that are mapped by blocks.
+        BlockMappedPages = "block_mapped_pages",
+        /// ADAPT's delta of the last interval, thousandths.
+        DeltaPermille = "delta_permille",
+        /// ADAPT's phi of the last interval, pages per full merge.
+        PhiPages = "phi_pages",
+        /// ADAPT's theta: pages of a request above which it is sequential.
+        ThetaPages = "theta_pages",
+        /// ADAPT's historical access table, bytes.
+        HistoryBytes = "history_bytes",
+        /// Longest chain of replacement blocks.
+        LongestChain = "longest_chain",
+        /// Associativity allowed, thousandths of a log block per group, mean over the groups (N-K).
+        GroupLogsPermille = "group_logs_permille",
+    }
+}
+
+/// Values of all levels, each plus one; 0 where nothing was told.
+pub type Levels = [u64; Level::COUNT];
 
 /// Counts of merges, and of page-mapped victims under the same names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -367,6 +464,16 @@ impl Meter {
             self.host.pages[kind] += pages;
             self.host.sectors[kind] += sectors;
         }
+    }
+
+    /// A level now stands at `value`.
+    pub(crate) fn level(&mut self, level: Level, value: u64) {
+        self.windows.level(level, value);
+    }
+
+    /// What a level was last told to stand at.
+    pub fn level_now(&self, level: Level) -> Option<u64> {
+        self.windows.level_now(level)
     }
 
     /// Counts a completed request of one of several streams.

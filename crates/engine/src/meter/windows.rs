@@ -1,5 +1,6 @@
 //! What happened over simulated time, in a fixed number of windows that widen as the run goes on.
 
+use super::{Level, Levels};
 use crate::request::Completion;
 use crate::units::Nanos;
 
@@ -27,9 +28,16 @@ pub struct Window {
     /// Fewest free blocks of the plane with fewest, where a request completed; sampled at the first
     /// request of a window before windows were joined.
     pub free_blocks_min: Option<u32>,
+    /// Where the scheme's levels stood last: [`Window::level`].
+    levels: Levels,
 }
 
 impl Window {
+    /// Where a level stood at the end of the window; none if the scheme has no such level.
+    pub fn level(&self, level: Level) -> Option<u64> {
+        self.levels[level as usize].checked_sub(1)
+    }
+
     fn join(&self, other: &Window) -> Window {
         Window {
             requests: self.requests + other.requests,
@@ -42,6 +50,8 @@ impl Window {
                 (Some(one), Some(two)) => Some(one.min(two)),
                 (one, two) => one.or(two),
             },
+            // The later one, unless nothing completed in it.
+            levels: if other.requests == 0 { self.levels } else { other.levels },
         }
     }
 }
@@ -57,6 +67,8 @@ pub struct Windows {
     present_start: Nanos,
     /// Totals at the last completion: host pages, overhead programs, erases.
     seen: (u64, u64, u64),
+    /// Where the levels stand now.
+    levels: Levels,
 }
 
 impl Windows {
@@ -68,6 +80,7 @@ impl Windows {
             present: 0,
             present_start: Nanos::MAX,
             seen: (0, 0, 0),
+            levels: [0; Level::COUNT],
         }
     }
 
@@ -83,6 +96,7 @@ impl Windows {
         // Completions come nearly in order: most fall into the window of the one before.
         if completion.completed.wrapping_sub(self.present_start) >= self.width {
             self.find_window(completion.completed);
+            self.windows[self.present].levels = self.levels;
         }
         let window = &mut self.windows[self.present];
         let system = completion.system();
@@ -95,6 +109,18 @@ impl Windows {
         window.erases += totals.2 - self.seen.2;
         self.seen = totals;
         first
+    }
+
+    /// A level stands at another value from now on.
+    pub(super) fn level(&mut self, level: Level, value: u64) {
+        self.levels[level as usize] = value + 1;
+        if self.present_start != Nanos::MAX {
+            self.windows[self.present].levels = self.levels;
+        }
+    }
+
+    pub(super) fn level_now(&self, level: Level) -> Option<u64> {
+        self.levels[level as usize].checked_sub(1)
     }
 
     /// Notes the free blocks at the request recorded last.

@@ -8,6 +8,8 @@
 //! Whatever is chosen is right, because the newest copy of every page is known by its sequence
 //! number: the choice only decides how much is left to tidy up.
 
+use std::ops::Range;
+
 use crate::board::Board;
 use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
@@ -20,14 +22,16 @@ use crate::parts::trim_records::TrimRecords;
 use crate::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
 
 /// A block that holds the newest copy of something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survivor {
     /// The block.
     pub block: BlockId,
     /// The logical block whose pages lie at their own places here, if there are no others.
     pub home: Option<Lbn>,
-    /// Pages from offset 0 without a gap, if there are no others.
-    pub prefix: Option<u32>,
+    /// The one logical block whose pages lie here, wherever, if there are no others.
+    pub owner: Option<Lbn>,
+    /// The offsets that hold pages, if there is no gap between them.
+    pub run: Option<Range<u32>>,
     /// Sequence number of the newest page that was written as part of a data block; 0: none.
     pub newest_data: u64,
     /// Sequence number of the newest page.
@@ -184,19 +188,25 @@ fn oobs(board: &Board, block: BlockId) -> impl Iterator<Item = (u32, Oob)> + '_ 
 
 fn survivor(board: &Board, block: BlockId) -> Survivor {
     let geometry = board.geometry();
-    let mut found = Survivor { block, home: None, prefix: Some(0), newest_data: 0, newest: 0 };
-    let mut at_home = true;
+    let mut found =
+        Survivor { block, home: None, owner: None, run: None, newest_data: 0, newest: 0 };
+    let (mut at_home, mut alone, mut without_gap) = (true, true, true);
     for (offset, oob) in oobs(board, block) {
         let (lbn, own) = Lbn::of(geometry, Lpn(oob.logical));
-        at_home &= own == offset && found.home.is_none_or(|home| home == lbn);
-        found.home = Some(lbn);
-        found.prefix = found.prefix.filter(|&pages| pages == offset).map(|n| n + 1);
+        alone &= found.owner.is_none_or(|owner| owner == lbn);
+        at_home &= own == offset;
+        found.owner = Some(lbn);
+        let run = found.run.clone().unwrap_or(offset..offset);
+        without_gap &= run.end == offset;
+        found.run = Some(run.start..offset + 1);
         found.newest = found.newest.max(oob.sequence);
         if oob.kind == PageKind::Data {
             found.newest_data = found.newest_data.max(oob.sequence);
         }
     }
-    found.home = found.home.filter(|_| at_home);
+    found.owner = found.owner.filter(|_| alone);
+    found.home = found.owner.filter(|_| at_home);
+    found.run = found.run.filter(|_| without_gap);
     found
 }
 
@@ -243,7 +253,7 @@ mod tests {
         let roles = survey(&[&OLD[..], &[(1, 0, 4, Log), (1, 1, 5, Log)]].concat());
         assert_eq!(roles.data, [(Lbn(1), BlockId(0))]);
         assert_eq!(logs(&roles), [1]);
-        assert_eq!((roles.logs[0].home, roles.logs[0].prefix), (Some(Lbn(1)), Some(2)));
+        assert_eq!((roles.logs[0].home, roles.logs[0].run.clone()), (Some(Lbn(1)), Some(0..2)));
     }
 
     #[test]

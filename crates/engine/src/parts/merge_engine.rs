@@ -11,6 +11,8 @@
 //!
 //! What this is not: a judge of when to merge what. That is the scheme's.
 
+use std::ops::Range;
+
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::{OobRead, PageKind};
@@ -23,6 +25,9 @@ use crate::parts::data_blocks::{DataBlocks, Lbn};
 use crate::parts::log_index::LogIndex;
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn};
+
+/// The pages that a fresh block holds.
+const NOTHING: Range<u32> = 0..0;
 
 /// Which copies go into a rebuilt data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +52,19 @@ pub trait Absorb {
         lbn: Lbn,
         after: When,
     ) -> Result<(bool, When), Fault>;
+}
+
+/// Schemes without sequential log blocks.
+impl Absorb for () {
+    fn absorb(
+        &mut self,
+        _: &mut MergeEngine,
+        _: &mut Board,
+        _: Lbn,
+        after: When,
+    ) -> Result<(bool, When), Fault> {
+        Ok((false, after))
+    }
 }
 
 /// Maps and blocks of a log-block scheme.
@@ -171,11 +189,11 @@ impl MergeEngine {
         let mut when = after;
         loop {
             let (target, ready) = self.supply.take(board, plane, need, when)?;
-            match self.gather(board, (lbn, target, 0), insert, (sources, cause), ready) {
+            match self.gather(board, (lbn, target, &NOTHING), insert, (sources, cause), ready) {
                 Ok(done) => return self.replace_by(board, lbn, target, cause, done),
                 Err(Fault::ProgramFailed { known, .. }) => {
                     board.event(Event::ProgramFailures, 1);
-                    self.undo(board, target, 0);
+                    self.undo(board, target, &NOTHING);
                     let role = BlockRole::Data;
                     when = self.supply.release(board, target, role, cause, known)?;
                 }
@@ -184,41 +202,41 @@ impl MergeEngine {
         }
     }
 
-    /// Completes a log block that holds the first `from` pages of a logical block in order with
+    /// Completes a log block that holds the pages `held` of a logical block at their places with
     /// the newest copies of the rest (and the host page `insert`), makes it the data block and
     /// erases the old one: a partial merge. A failed program leaves the log block as it was, but
     /// read-only.
     pub fn complete(
         &mut self,
         board: &mut Board,
-        (lbn, target, from): (Lbn, BlockId, u32),
+        (lbn, target, held): (Lbn, BlockId, Range<u32>),
         insert: Option<&PageIo>,
         after: When,
     ) -> Result<When, Fault> {
         let how = (Sources::Newest, Cause::Merge);
-        let gathered = self.gather(board, (lbn, target, from), insert, how, after);
+        let gathered = self.gather(board, (lbn, target, &held), insert, how, after);
         match gathered {
             Ok(done) => self.adopt(board, lbn, target, done),
             Err(failed @ Fault::ProgramFailed { .. }) => {
                 board.event(Event::ProgramFailures, 1);
-                self.undo(board, target, from);
+                self.undo(board, target, &held);
                 Err(failed)
             }
             Err(fault) => Err(fault),
         }
     }
 
-    /// Copies into `target`, upwards from offset `from`; sources stay valid.
+    /// Copies into `target`, upwards, all but the pages that it holds; sources stay valid.
     fn gather(
         &mut self,
         board: &mut Board,
-        (lbn, target, from): (Lbn, BlockId, u32),
+        (lbn, target, held): (Lbn, BlockId, &Range<u32>),
         insert: Option<&PageIo>,
         (sources, cause): (Sources, Cause),
         after: When,
     ) -> Result<When, Fault> {
         let mut done = after;
-        for offset in from..board.geometry().pages_per_block {
+        for offset in missing(board, held) {
             let lpn = lbn.page(board.geometry(), offset);
             let slot = board.geometry().page(target, offset);
             let copied = match insert {
@@ -296,9 +314,9 @@ impl MergeEngine {
         Ok(done)
     }
 
-    /// Copies at or above offset `from` do not count: their sources are still valid.
-    fn undo(&mut self, board: &mut Board, target: BlockId, from: u32) {
-        for offset in from..board.geometry().pages_per_block {
+    /// Copies beside the pages `held` do not count: their sources are still valid.
+    fn undo(&mut self, board: &mut Board, target: BlockId, held: &Range<u32>) {
+        for offset in missing(board, held) {
             let slot = board.geometry().page(target, offset);
             if board.nand().state().is_valid(slot) {
                 board.nand_mut().discard(slot);
@@ -456,8 +474,14 @@ impl MergeEngine {
     }
 }
 
+/// Offsets of a block outside `held`, upwards.
+fn missing(board: &Board, held: &Range<u32>) -> impl Iterator<Item = u32> + use<> {
+    let held = held.clone();
+    (0..board.geometry().pages_per_block).filter(move |offset| !held.contains(offset))
+}
+
 /// The logical block of a page of host data.
-fn lbn_of_page(board: &Board, ppn: Ppn) -> Lbn {
+pub fn lbn_of_page(board: &Board, ppn: Ppn) -> Lbn {
     match board.nand().state().oob(ppn) {
         OobRead::Written(oob) => Lbn::of(board.geometry(), Lpn(oob.logical)).0,
         other => unreachable!("page {ppn} is valid but holds {other:?}"),

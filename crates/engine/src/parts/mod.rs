@@ -1,5 +1,6 @@
 //! Bricks that schemes are built from, by composition. No part asks which scheme uses it.
 
+pub mod block_mapped;
 pub mod block_supply;
 pub mod block_survey;
 pub mod cached_map;
@@ -15,6 +16,7 @@ pub mod oob_scan;
 pub mod page_space;
 pub mod random_log;
 pub mod record_area;
+pub mod sequential_area;
 pub mod sequential_log;
 pub mod translation;
 pub mod trim_records;

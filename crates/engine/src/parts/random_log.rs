@@ -110,9 +110,50 @@ impl RandomLog {
         self.blocks[place]
     }
 
-    /// The block at a place was reclaimed.
+    /// The block at a place was reclaimed, or handed to somebody else.
     pub fn remove(&mut self, place: usize) {
+        if place + 1 == self.blocks.len() {
+            self.close();
+        }
         self.blocks.remove(place);
+    }
+
+    /// All blocks, the oldest first.
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = BlockId> + '_ {
+        self.blocks.iter().copied()
+    }
+
+    /// Where a block is, if it is one of these.
+    pub fn position(&self, block: BlockId) -> Option<usize> {
+        self.blocks.iter().position(|&known| known == block)
+    }
+
+    /// The block that takes the next page, if one has room.
+    pub fn open_block(&self) -> Option<BlockId> {
+        if self.next == self.pages_per_block { None } else { self.blocks.back().copied() }
+    }
+
+    /// Most blocks in use.
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Sets how many blocks may be in use, at most as many as there was room for at the start.
+    pub fn set_limit(&mut self, limit: u32) {
+        assert!(
+            limit as usize + SURPLUS <= self.blocks.capacity(),
+            "a log made for {} blocks cannot have {limit}",
+            self.blocks.capacity() - SURPLUS
+        );
+        self.limit = limit;
+    }
+
+    /// Moves a closed block behind the other closed ones: it is the last to be reclaimed. The block
+    /// being written stays the newest.
+    pub fn requeue(&mut self, place: usize) {
+        let block = self.blocks.remove(place).expect("a block of the log");
+        let newest = usize::from(self.next < self.pages_per_block);
+        self.blocks.insert(self.blocks.len() - newest, block);
     }
 
     /// Adds a block found after a power cut, oldest first; the last one goes on being written.
@@ -170,8 +211,7 @@ impl RandomLog {
         }
     }
 
-    /// Appends a copy of a page that has no other place (recovery); goes beyond the limit if need
-    /// be.
+    /// Appends a copy of a page whose newest version is at `from`; goes beyond the limit if need be.
     pub fn append_copy(
         &mut self,
         board: &mut Board,

@@ -1,8 +1,8 @@
 //! A sequential log block: which writes belong to it, and how it is merged.
 //!
-//! It takes the pages of one logical block, its owner, in order from offset 0. The rules are rows 2
-//! to 7 of FAST's decision table (Lee et al. 2007; spec 2.5); what a scheme does by each rule may
-//! differ, the rules and the merges do not.
+//! It takes the pages of one logical block, its owner, in order from the offset at which it was
+//! begun (0 in FAST). The rules are rows 2 to 7 of FAST's decision table (Lee et al. 2007; spec 2.5);
+//! what a scheme does by each rule may differ, the rules and the merges do not.
 
 use std::cmp::Ordering;
 
@@ -13,8 +13,9 @@ use crate::board::when::When;
 use crate::config::ProgramOrder;
 use crate::meter::Event;
 use crate::parts::block_supply::Need;
+use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::{Lbn, accepts};
-use crate::parts::merge_engine::{MergeEngine, Sources};
+use crate::parts::merge_engine::{Absorb, MergeEngine, Sources};
 use crate::request::PageIo;
 use crate::units::BlockId;
 
@@ -28,17 +29,20 @@ pub enum SequentialRule {
     MergeThenOpen,
     /// Row 5: the owner's next page.
     Append,
-    /// Row 6: a page that the block holds already.
+    /// Row 6: a page that the block holds already, or that lies before its first.
     Rewrite,
     /// Row 7: the owner's page, but beyond the next.
     Gap,
 }
 
-/// How a sequential log block can be merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Merge {
+/// How a sequential log block can be merged, the cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Merge {
+    /// It holds every page: it becomes the data block.
     Switch,
+    /// The missing pages are copied into it.
     Partial,
+    /// Both blocks are copied into a third.
     Full,
 }
 
@@ -49,6 +53,8 @@ pub struct OpenLog {
     pub block: BlockId,
     /// Whose pages it takes.
     pub owner: Lbn,
+    /// The offset at which it was begun.
+    pub first: u32,
     /// The next offset.
     pub next: u32,
 }
@@ -59,6 +65,25 @@ pub struct SequentialLog {
     open: Option<OpenLog>,
 }
 
+impl Absorb for SequentialLog {
+    fn absorb(
+        &mut self,
+        engine: &mut MergeEngine,
+        board: &mut Board,
+        lbn: Lbn,
+        after: When,
+    ) -> Result<(bool, When), Fault> {
+        if self.open.is_none_or(|open| open.owner != lbn) {
+            return Ok((false, after));
+        }
+        // Nothing valid in it: erased, and the data block is rebuilt from the rest.
+        if let Some(done) = self.release_dead(board, engine, after)? {
+            return Ok((false, done));
+        }
+        Ok((true, self.merge(board, engine, None, after)?))
+    }
+}
+
 impl SequentialLog {
     /// RAM: block, owner and next offset.
     pub const RAM_BYTES: u64 = 12;
@@ -66,6 +91,13 @@ impl SequentialLog {
     /// Goes on with a block found after a power cut.
     pub fn resumed(open: Option<OpenLog>) -> Self {
         SequentialLog { open }
+    }
+
+    /// What a block found after a power cut was, if it held a run of pages of one logical block at
+    /// their own places.
+    pub fn found(log: &Survivor) -> Option<OpenLog> {
+        let (owner, run) = log.home.zip(log.run.clone())?;
+        Some(OpenLog { block: log.block, owner, first: run.start, next: run.end })
     }
 
     /// The open block.
@@ -94,7 +126,7 @@ impl SequentialLog {
         })
     }
 
-    /// Opens a block for the logical block of `io` and writes its page 0.
+    /// Opens a block for the logical block of `io`, beginning with that page.
     pub fn open(
         &mut self,
         board: &mut Board,
@@ -103,10 +135,10 @@ impl SequentialLog {
         after: When,
     ) -> Result<When, Fault> {
         assert!(self.open.is_none(), "a sequential log block is open already");
-        let (owner, _) = Lbn::of(board.geometry(), io.lpn);
+        let (owner, first) = Lbn::of(board.geometry(), io.lpn);
         let plane = owner.plane(board.geometry());
         let (block, ready) = engine.supply.take(board, plane, Need::Growth, after)?;
-        self.open = Some(OpenLog { block, owner, next: 0 });
+        self.open = Some(OpenLog { block, owner, first, next: first });
         board.event(Event::SequentialLogOpens, 1);
         self.append(board, engine, io, ready)
     }
@@ -166,7 +198,7 @@ impl SequentialLog {
                 Ok(done)
             }
             Merge::Partial => {
-                let target = (open.owner, open.block, open.next);
+                let target = (open.owner, open.block, open.first..open.next);
                 match engine.complete(board, target, insert, after) {
                     Ok(done) => {
                         board.merge_partial();
@@ -217,23 +249,30 @@ impl SequentialLog {
         engine.release_log(board, open.block, rebuilt)
     }
 
+    /// What [`SequentialLog::merge`] would do with the open block, short of a failed program.
+    pub fn outlook(&self, board: &Board, engine: &MergeEngine) -> Option<Merge> {
+        self.open.map(|open| Self::kind(board, engine, open, None))
+    }
+
     /// A switch needs every page; a partial merge needs a block that takes the missing ones; either
-    /// needs the pages below `next` to have no newer copy elsewhere.
+    /// needs the pages that were written to have no newer copy elsewhere.
     fn kind(board: &Board, engine: &MergeEngine, open: OpenLog, insert: Option<&PageIo>) -> Merge {
         let geometry = board.geometry();
-        let newer_elsewhere = (0..open.next).any(|offset| {
+        let held = open.first..open.next;
+        let newer_elsewhere = held.clone().any(|offset| {
             let newest = engine.newest(board.nand(), open.owner.page(geometry, offset));
             newest.is_some_and(|ppn| geometry.block_of(ppn) != open.block)
         });
         if newer_elsewhere {
             return Merge::Full;
         }
-        if open.next == geometry.pages_per_block {
+        if held.len() == geometry.pages_per_block as usize {
             return Merge::Switch;
         }
         let known = board.nand().state().block(open.block);
         let ordered = engine.data.order() != ProgramOrder::Off;
-        let blocked = (open.next..geometry.pages_per_block).any(|offset| {
+        let mut missing = (0..geometry.pages_per_block).filter(|offset| !held.contains(offset));
+        let blocked = missing.any(|offset| {
             let lpn = open.owner.page(geometry, offset);
             let wanted = insert.is_some_and(|io| io.lpn == lpn)
                 || engine.newest(board.nand(), lpn).is_some();
@@ -257,7 +296,7 @@ mod tests {
         assert_eq!(empty.judge((Lbn(1), 0), false), None, "no stream begins here");
         assert_eq!(empty.judge((Lbn(1), 2), true), None);
         for next in 1..=4 {
-            let open = OpenLog { block: BlockId(9), owner: Lbn(1), next };
+            let open = OpenLog { block: BlockId(9), owner: Lbn(1), first: 0, next };
             let log = SequentialLog::resumed(Some(open));
             for lbn in [Lbn(1), Lbn(2)] {
                 let start = log.judge((lbn, 0), true);

@@ -48,21 +48,15 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, Optional, SettingError};
-use crate::meter::Event;
-use crate::parts::block_supply::BlockSupply;
-use crate::parts::block_survey::{Roles, Survey, Survivor};
-use crate::parts::data_blocks::{DataBlocks, Lbn};
+use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_survey::Survivor;
+use crate::parts::data_blocks::Lbn;
 use crate::parts::log_index::LogIndex;
 use crate::parts::log_recovery;
-use crate::parts::merge_engine::{Absorb, MergeEngine};
 use crate::parts::random_log::{LogVictim, RandomLog};
-use crate::parts::record_area::RecordArea;
-use crate::parts::sequential_log::{OpenLog, SequentialLog, SequentialRule};
-use crate::parts::trim_records::TrimRecords;
+use crate::parts::sequential_log::{SequentialLog, SequentialRule};
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
-};
+use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
 use crate::settings;
 use crate::units::{Lpn, Tag};
 
@@ -144,13 +138,6 @@ settings! {
     }
 }
 
-/// Free blocks beyond data, log and records. A merge needs one; power cuts can leave a second one
-/// with a record area that was being emptied, a third with pages that a torn place kept from home,
-/// a fourth when cuts in recovery have torn the rest of that log block (`tests/faults_fast.rs`
-/// needs all four). This is no bound: a third merge cut like that, its recovery cut once for every
-/// page of another log block, ends with `DeviceFull` on a device without a spare block.
-const RESERVE: u64 = 4;
-
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Fast;
 
@@ -167,42 +154,16 @@ enum Row {
 
 /// FAST.
 pub struct Fast {
-    engine: MergeEngine,
+    base: BlockMapped,
     sequential: SequentialLog,
     random: RandomLog,
-    trims: TrimRecords,
-    records: RecordArea,
     settings: FastSettings,
-}
-
-impl Absorb for SequentialLog {
-    fn absorb(
-        &mut self,
-        engine: &mut MergeEngine,
-        board: &mut Board,
-        lbn: Lbn,
-        after: When,
-    ) -> Result<(bool, When), Fault> {
-        if self.open_log().is_none_or(|open| open.owner != lbn) {
-            return Ok((false, after));
-        }
-        // Nothing valid in it: erased, and the data block is rebuilt from the rest.
-        if let Some(done) = self.release_dead(board, engine, after)? {
-            return Ok((false, done));
-        }
-        Ok((true, self.merge(board, engine, None, after)?))
-    }
 }
 
 /// Nlog: log blocks, the sequential one among them.
 fn log_blocks(config: &Config) -> u64 {
-    let settings = &config.scheme.fast;
-    let pages = u64::from(config.device.units_per_block());
-    let logical = config.device.logical_pages().div_ceil(pages);
-    match settings.log_blocks.0 {
-        Some(blocks) => u64::from(blocks),
-        None => ((logical as f64 * settings.log_pct / 100.0).ceil() as u64).max(2),
-    }
+    let FastSettings { log_pct, log_blocks, .. } = &config.scheme.fast;
+    block_mapped::log_blocks(&config.device, *log_pct, log_blocks.0, 2)
 }
 
 impl Scheme for Fast {
@@ -240,59 +201,36 @@ impl Scheme for Fast {
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
-        let geometry = Geometry::new(&config.device);
-        let planes = u64::from(geometry.planes());
-        let used = u64::from(geometry.logical_blocks()) + log_blocks(config);
-        // Planes are filled in turn: each holds its share, rounded up.
-        used.div_ceil(planes) * planes + u64::from(RecordArea::blocks(&geometry)) + RESERVE
+        BlockMapped::minimum_blocks(config, log_blocks(config))
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        // A record and the one that replaces it, per segment.
-        2 * u64::from(TrimRecords::segments(&Geometry::new(&config.device)))
+        BlockMapped::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
         let logs = log_blocks(config);
-        let entry = |structure, bytes, memory| RamUse { structure, bytes, memory };
-        vec![
-            entry("block_table", DataBlocks::ram_bytes(&geometry), Memory::Sram),
-            entry("log_page_table", LogIndex::ram_bytes(&geometry, logs), Memory::Sram),
-            entry("random_log_list", (logs - 1) * 4, Memory::Sram),
-            entry("sequential_block", SequentialLog::RAM_BYTES, Memory::Sram),
-            entry(
-                "trim_records",
-                TrimRecords::ram_bytes(&geometry) + RecordArea::ram_bytes(&geometry),
-                Memory::Dram,
-            ),
-        ]
+        let own = [
+            ("log_page_table", LogIndex::ram_bytes(&geometry, logs)),
+            ("random_log_list", (logs - 1) * 4),
+            ("sequential_block", SequentialLog::RAM_BYTES),
+        ];
+        BlockMapped::ram_use(config, &own)
     }
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
-        let mut engine = MergeEngine::new(board, config);
-        engine.copies_invalid = config.scheme.fast.bug_compat;
-        Ok(Fast {
-            engine,
-            sequential: SequentialLog::default(),
-            random: random_log(board, config),
-            trims: TrimRecords::new(board.geometry()),
-            records: RecordArea::new(board.geometry()),
-            settings: config.scheme.fast.clone(),
-        })
+        Ok(Fast::on(BlockMapped::new(board, config), board, config))
     }
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        match self.engine.newest(board.nand(), io.lpn) {
-            Some(ppn) => board.read(ppn, io.cause, after),
-            None => board.read_unwritten(io.lpn, after),
-        }
+        self.base.read(board, io, after)
     }
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let mut when = after;
+        let mut when = self.base.merge_strays(board, &mut self.sequential, after)?;
         while self.random.is_over_limit() {
             when = self.reclaim(board, when)?;
         }
@@ -306,7 +244,7 @@ impl Scheme for Fast {
             if row == Row::Sequential(SequentialRule::MergeThenOpen) {
                 // Row 3, SW full and in order: switch merge. Row 4, SW partly full: partial merge
                 // (full, if RW holds newer copies of SW's pages). Then row 2, as SW is empty.
-                when = self.sequential.merge(board, &mut self.engine, None, when)?;
+                when = self.sequential.merge(board, &mut self.base.engine, None, when)?;
                 continue;
             }
             match self.perform(board, row, io, when) {
@@ -315,19 +253,17 @@ impl Scheme for Fast {
                 other => break other?,
             }
         };
-        self.trims.written(io.lpn);
+        self.base.written(io.lpn);
         Ok(done)
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        if self.engine.forget(board, io.lpn) {
-            self.trims.trim(io.lpn);
-        }
+        self.base.trim(board, io);
         Ok(after)
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.records.flush(board, &mut self.engine.supply, &mut self.trims, after)
+        self.base.flush(board, after)
     }
 
     fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
@@ -336,11 +272,11 @@ impl Scheme for Fast {
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
         let sequential = u32::from(self.sequential.open_log().is_some());
-        self.engine.self_check(board, sequential + self.random.len() + self.records.len())
+        self.base.self_check(board, sequential + self.random.len())
     }
 
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.engine.newest(board.nand(), lpn).map_or(Location::Nowhere, Location::Flash)
+        self.base.locate(board, lpn)
     }
 
     fn unsettled(&self, _: &Board) -> Unsettled {
@@ -360,39 +296,35 @@ impl Scheme for Fast {
         (): (),
         after: When,
     ) -> Result<(Self, When), Fault> {
-        // Step 1: the newest copies, by sequence number and flushed trims.
-        let (survey, trims, scanned) = Survey::take(board, after)?;
-        // Step 2: what holds none of them is erased; the rest gets roles.
-        let (supply, erased) = BlockSupply::recover(board, config, Survey::role, scanned)?;
-        let roles = Survey::roles(board);
-        let mut fast = Fast::format(board, config, 0)?;
-        fast.trims = trims;
-        fast.engine.supply = supply;
-        log_recovery::fill(board, &mut fast.engine, &survey, &roles);
-        let leftovers = fast.resume(board, roles);
-        // Step 3: interrupted merges are finished.
+        let (base, found, erased) = BlockMapped::recover(board, config, after)?;
+        let mut fast = Fast::on(base, board, config);
+        fast.resume(board, found.logs);
+        // Interrupted merges are finished.
         let mut done = erased;
-        for block in &leftovers {
-            let (engine, log) = (&mut fast.engine, &mut fast.random);
+        for block in &found.leftovers {
+            let (engine, log) = (&mut fast.base.engine, &mut fast.random);
             done = log_recovery::evacuate(board, engine, log, block, done)?;
         }
         Ok((fast, done))
     }
 }
 
-fn random_log(board: &Board, config: &Config) -> RandomLog {
-    let blocks = log_blocks(config) as u32 - 1;
-    RandomLog::new(board.nand(), blocks, config.scheme.fast.victim)
-}
-
 impl Fast {
+    /// Without a log block yet.
+    fn on(mut base: BlockMapped, board: &Board, config: &Config) -> Self {
+        let settings = config.scheme.fast.clone();
+        base.engine.copies_invalid = settings.bug_compat;
+        let random = RandomLog::new(board.nand(), log_blocks(config) as u32 - 1, settings.victim);
+        Fast { base, sequential: SequentialLog::default(), random, settings }
+    }
+
     /// Asks the decision table.
     #[inline]
     fn row(&self, board: &Board, io: &PageIo) -> Row {
         // Row 0, no data block, and row 1, the data page is erased. Before anything sequential:
         // spec 5.4, point 32.
         if self.settings.first_write == FirstWrite::DataBlock
-            && self.engine.data.takes_in_place(board.nand(), io.lpn)
+            && self.base.takes_in_place(board, io.lpn)
         {
             return Row::InPlace;
         }
@@ -419,13 +351,10 @@ impl Fast {
         io: &PageIo,
         after: When,
     ) -> Result<When, Fault> {
-        let engine = &mut self.engine;
+        let engine = &mut self.base.engine;
         match row {
             // Rows 0 and 1: a data block if there is none; the page goes to its place, no log.
-            Row::InPlace => {
-                board.event(Event::InPlaceWrites, 1);
-                engine.write_in_place(board, io, after)
-            }
+            Row::InPlace => self.base.write_in_place(board, io, after),
             // Row 2: SW is empty; it is opened for this logical block with this page.
             Row::Sequential(SequentialRule::Open) => self.sequential.open(board, engine, io, after),
             Row::Sequential(SequentialRule::MergeThenOpen) => {
@@ -455,46 +384,31 @@ impl Fast {
         let (place, after) = self.random.choose(board, after);
         let victim = self.random.block(place);
         if self.settings.rw_switch_check
-            && let Some(done) = self.engine.try_switch(board, victim, after)?
+            && let Some(done) = self.base.engine.try_switch(board, victim, after)?
         {
             self.random.remove(place);
             return Ok(done);
         }
-        let done = self.engine.reclaim(board, victim, &mut self.sequential, after)?;
+        let done = self.base.engine.reclaim(board, victim, &mut self.sequential, after)?;
         self.random.remove(place);
         Ok(done)
     }
 
-    /// Takes over the log and record blocks found after a power cut; returns those that hold the
-    /// rest of a data block whose successor is there, or are too many for the log.
-    fn resume(&mut self, board: &Board, roles: Roles) -> Vec<Survivor> {
-        for block in roles.records {
-            self.records.resume(board.nand(), block);
+    /// Takes over the log blocks found after a power cut.
+    fn resume(&mut self, board: &Board, mut logs: Vec<Survivor>) {
+        // The youngest one that is the beginning of a logical block goes on as SW.
+        let sequential = |log: &Survivor| SequentialLog::found(log).filter(|open| open.first == 0);
+        if let Some(place) = logs.iter().rposition(|log| sequential(log).is_some()) {
+            self.sequential = SequentialLog::resumed(sequential(&logs.remove(place)));
         }
-        let succeeded = |log: &Survivor| log_recovery::is_succeeded(board, &self.engine, log);
-        let (mut leftovers, mut logs): (Vec<_>, Vec<_>) =
-            roles.logs.into_iter().partition(succeeded);
-        // The youngest log block that is the beginning of a logical block goes on as SW.
-        let sequential = |log: &Survivor| log.home.is_some() && log.prefix.is_some();
-        if let Some(place) = logs.iter().rposition(sequential) {
-            let log = logs.remove(place);
-            let open = log.home.zip(log.prefix).map(|(owner, next)| OpenLog {
-                block: log.block,
-                owner,
-                next,
-            });
-            self.sequential = SequentialLog::resumed(open);
+        let free = self.random.free_blocks() as usize;
+        let surplus = logs.len().saturating_sub(free);
+        for (number, log) in logs.iter().enumerate() {
+            // Too many for the log, after a merge that was cut: the oldest are merged first.
+            match number < surplus {
+                true => self.base.stray(board, log),
+                false => self.random.resume(board.nand(), log.block),
+            }
         }
-        let limit = self.random.free_blocks() as usize;
-        while logs.len() > limit {
-            let Some(place) = logs.iter().position(|log| log.home.is_some()) else {
-                break;
-            };
-            leftovers.push(logs.remove(place));
-        }
-        for log in logs {
-            self.random.resume(board.nand(), log.block);
-        }
-        leftovers
     }
 }

@@ -24,6 +24,18 @@ pub fn config(pairs: &[(&str, &str)]) -> Config {
     config
 }
 
+/// Whether a scheme (`name` or `name:preset`) is to be tested: all are, unless the environment names
+/// one in `FTLAB_ONLY`, for whoever works on it. Says so.
+#[allow(clippy::print_stderr, reason = "a test that is left out says so")]
+pub fn chosen(scheme: &str) -> bool {
+    let Ok(only) = std::env::var("FTLAB_ONLY") else { return true };
+    let base = scheme.split(':').next().unwrap_or(scheme);
+    if base != only {
+        eprintln!("{scheme} is left out: FTLAB_ONLY={only}");
+    }
+    base == only
+}
+
 /// A tiny device: 4-page blocks of 512-byte pages, `logical_blocks` exported, sized for `scheme`.
 pub fn tiny(scheme: &str, logical_blocks: u64, pairs: &[(&str, &str)]) -> Config {
     let mut config = config(&[

@@ -7,7 +7,7 @@ pub(crate) mod indexed_heap;
 mod lfu;
 mod lru;
 mod psu_real_ghost;
-mod slot_list;
+pub mod slot_list;
 mod slru;
 
 use crate::board::when::When;
@@ -16,6 +16,14 @@ use crate::units::{Lpn, Ppn, pack, unpack, zeroed};
 /// Place of an entry in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(pub u32);
+
+impl Slot {
+    /// The number as an array index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// One cached map entry.
 #[derive(Clone, Copy, Debug, Default)]

@@ -40,6 +40,14 @@ impl<const LISTS: usize> SlotLists<LISTS> {
         self.head[list].checked_sub(1).map(Slot)
     }
 
+    /// The slots of a list, the one used longest ago first.
+    pub fn from_oldest(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
+        let slot = |node: u32| node.checked_sub(1).map(Slot);
+        std::iter::successors(slot(self.head[list]), move |last| {
+            slot(self.next[last.0 as usize + 1])
+        })
+    }
+
     /// The list that a slot is in.
     #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
