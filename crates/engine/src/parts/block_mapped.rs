@@ -13,6 +13,7 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
+use crate::choices;
 use crate::config::{Config, DeviceSettings};
 use crate::meter::Event;
 use crate::parts::block_supply::BlockSupply;
@@ -33,6 +34,16 @@ use crate::units::{Lpn, Tag};
 /// needs all four). This is no bound: a third merge cut like that, its recovery cut once for every
 /// page of another log block, ends with `DeviceFull` on a device without a spare block.
 const RESERVE: u64 = 4;
+
+choices! {
+    /// Where the first write of a page goes, in schemes with log blocks.
+    pub enum FirstWrite {
+        /// To its place in the data block.
+        DataBlock = "data_block",
+        /// To the log like any other.
+        Log = "log",
+    }
+}
 
 /// What every block-mapped scheme has.
 #[derive(Clone, Debug)]

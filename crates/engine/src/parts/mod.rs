@@ -16,6 +16,7 @@ pub mod oob_scan;
 pub mod page_space;
 pub mod random_log;
 pub mod record_area;
+pub mod request_size;
 pub mod sequential_area;
 pub mod sequential_log;
 pub mod translation;

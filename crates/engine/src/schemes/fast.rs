@@ -48,12 +48,13 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, Optional, SettingError};
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_mapped::{self, BlockMapped, FirstWrite};
 use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::log_index::LogIndex;
 use crate::parts::log_recovery;
 use crate::parts::random_log::{LogVictim, RandomLog};
+use crate::parts::request_size::{RequestSize, SizeRule};
 use crate::parts::sequential_log::{SequentialLog, SequentialRule};
 use crate::request::PageIo;
 use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
@@ -79,16 +80,6 @@ choices! {
         FullMerge = "full_merge",
         /// The page goes to the random log; the block must be merged in full later.
         ToRandom = "to_rw",
-    }
-}
-
-choices! {
-    /// Where the first write of a page goes.
-    pub enum FirstWrite {
-        /// To its place in the data block.
-        DataBlock = "data_block",
-        /// To the log like any other.
-        Log = "log",
     }
 }
 
@@ -157,6 +148,7 @@ pub struct Fast {
     base: BlockMapped,
     sequential: SequentialLog,
     random: RandomLog,
+    long: RequestSize,
     settings: FastSettings,
 }
 
@@ -315,7 +307,8 @@ impl Fast {
         let settings = config.scheme.fast.clone();
         base.engine.copies_invalid = settings.bug_compat;
         let random = RandomLog::new(board.nand(), log_blocks(config) as u32 - 1, settings.victim);
-        Fast { base, sequential: SequentialLog::default(), random, settings }
+        let long = RequestSize::new(settings.detector_pages, SizeRule::AtLeast, false);
+        Fast { base, sequential: SequentialLog::default(), random, long, settings }
     }
 
     /// Asks the decision table.
@@ -330,7 +323,7 @@ impl Fast {
         }
         let may_open = match self.settings.detector {
             Detector::OffsetZero => true,
-            Detector::RequestSize => io.request.pages >= self.settings.detector_pages,
+            Detector::RequestSize => self.long.is_long(io.request.pages),
         };
         let place = Lbn::of(board.geometry(), io.lpn);
         match self.sequential.judge(place, may_open) {
