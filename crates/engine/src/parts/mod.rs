@@ -13,6 +13,7 @@ pub mod log_recovery;
 pub mod map_recovery;
 pub mod merge_engine;
 pub mod oob_scan;
+pub mod owned_logs;
 pub mod page_space;
 pub mod random_log;
 pub mod record_area;

@@ -256,7 +256,12 @@ impl SequentialLog {
 
     /// A switch needs every page; a partial merge needs a block that takes the missing ones; either
     /// needs the pages that were written to have no newer copy elsewhere.
-    fn kind(board: &Board, engine: &MergeEngine, open: OpenLog, insert: Option<&PageIo>) -> Merge {
+    pub fn kind(
+        board: &Board,
+        engine: &MergeEngine,
+        open: OpenLog,
+        insert: Option<&PageIo>,
+    ) -> Merge {
         let geometry = board.geometry();
         let held = open.first..open.next;
         let newer_elsewhere = held.clone().any(|offset| {
