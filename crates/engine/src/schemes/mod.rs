@@ -3,6 +3,7 @@
 //! A new scheme is one file beside this one, its `mod` line and its row in the table. Names on the
 //! command line, in results and in tests come from the table.
 
+pub mod bast;
 pub mod dftl;
 pub mod fast;
 pub mod ideal_page;
@@ -276,6 +277,7 @@ fn open_device<S: Scheme>(config: &Config, seed: u64) -> Result<Box<dyn Device>,
 scheme_table! {
     ideal_page => ideal_page::IdealPage, ideal_page::IdealPageSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
+    bast => bast::Bast, bast::BastSettings;
     fast => fast::Fast, fast::FastSettings;
 }
 

@@ -44,6 +44,9 @@ const PAGE: (&str, &str) = ("device.page_bytes", "2048");
 const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
+/// Log blocks of their own for a few logical blocks.
+const BAST_LOGS: (&str, &str) = ("bast.log_blocks", "3");
+
 /// The variants. Schemes without one are tested with their defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[]),
@@ -132,4 +135,28 @@ pub const VARIANTS: &[Variant] = &[
     durable("fast", &[("fast.log_blocks", "3"), ("device.pages_per_block", "8")]),
     durable("fast", &[("fast.bug_compat", "true"), ("timing.oob_write", "3us")]),
     durable("fast", &[("fast.bug_compat", "true"), ("nand.enforce_order", "strict")]),
+    durable("bast", &[]),
+    durable("bast", &[BAST_LOGS, ("bast.victim", "fifo"), ("wear.policy", "dynamic")]),
+    durable("bast", &[BAST_LOGS, ("bast.victim", "random"), ("bast.partial", "off")]),
+    durable("bast", &[BAST_LOGS, ("bast.victim", "round_robin"), ("bast.seq_check", "none")]),
+    durable("bast", &[BAST_LOGS, ("bast.victim", "cheapest"), ("io.partial_write", "rmw")]),
+    durable("bast", &[BAST_LOGS, ("bast.seq_check", "valid_pages"), ("timing.oob_write", "3us")]),
+    durable("bast", &[BAST_LOGS, ("nand.enforce_order", "ascending_gaps_ok")]),
+    durable("bast", &[BAST_LOGS, ("nand.enforce_order", "strict")]),
+    durable(
+        "bast",
+        &[
+            BAST_LOGS,
+            ("wear.policy", "static"),
+            ("nand.enforce_order", "strict"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable("bast", &[("wear.policy", "static"), ("wear.spread", "2")]),
+    durable(
+        "bast",
+        &[("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
+    ),
+    durable("bast", advanced!(("bast.log_blocks", "6"))),
+    durable("bast", &[("bast.log_blocks", "4"), ("device.pages_per_block", "8")]),
 ];

@@ -1,4 +1,4 @@
-//! A small FAST device whose flash operations are recorded, for worked examples.
+//! A small device of a log-block scheme, FAST unless another is named, whose flash operations are recorded, for worked examples.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod model;
@@ -25,8 +25,13 @@ pub struct Bench {
 impl Bench {
     /// Ten logical blocks, `filled` of them (from block 1 on) written once, in place.
     pub fn new(filled: u64, pairs: &[(&str, &str)]) -> Bench {
-        let config = tiny("fast", 10, pairs);
-        let device = open("fast", &config);
+        Bench::of("fast", filled, pairs)
+    }
+
+    /// The same of another scheme.
+    pub fn of(scheme: &str, filled: u64, pairs: &[(&str, &str)]) -> Bench {
+        let config = tiny(scheme, 10, pairs);
+        let device = open(scheme, &config);
         let mut bench = Bench { config, device };
         for block in 1..=filled {
             bench.submit(Op::Write, 4 * block, 4);
