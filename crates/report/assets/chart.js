@@ -36,14 +36,14 @@ function lineLook(index) {
   };
 }
 
-function lineTrace(index, x, y, hover, shape = "linear") {
+function lineTrace(index, x, y, hover, shape = "linear", name = labels[index]) {
   const look = lineLook(index);
   return {
-    type: "scatter", mode: "lines+markers", name: labels[index], x, y,
+    type: "scatter", mode: "lines+markers", name, x, y,
     line: { color: look.colour, dash: DASHES[look.dash], width: 2, shape },
     marker: { symbol: look.symbol, size: 7, color: look.colour, maxdisplayed: 10 },
-    customdata: hover, hovertemplate: `<b>${labels[index]}</b><br>%{customdata}<extra></extra>`,
-    legendKey: labels[index],
+    customdata: hover, hovertemplate: `<b>${name}</b><br>%{customdata}<extra></extra>`,
+    legendKey: name,
   };
 }
 

@@ -205,8 +205,12 @@ charts.set("cache", {
 
 // A chart over simulated time: one value per window, null where a window has none.
 function seriesChart({ field, value, axis, describe, logarithmic }) {
-  const drawn = runs.flatMap((run, index) => (run.series.length > 0 ? [index] : []));
-  if (drawn.length === 0) return { empty: "The run was too short to be cut into windows." };
+  if (runs.every((run) => run.series.length === 0)) {
+    return { empty: "The run was too short to be cut into windows." };
+  }
+  // A run without a single value has no curve, and no place in the legend.
+  const drawn = runs.flatMap((run, index) => (
+    run.series.some((w) => value(w) !== null) ? [index] : []));
   const all = drawn.flatMap((index) => runs[index].series.map(value)).filter((v) => v !== null);
   if (!all.some((v) => v > 0)) return { empty: `${axis}: zero in every window.` };
   const end = drawn.reduce((last, index) => Math.max(last, runs[index].series.at(-1).t_end_s), 0);

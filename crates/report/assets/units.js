@@ -60,9 +60,10 @@ function durationAxis(title, values, most) {
   };
 }
 
-// A linear axis of counts from zero: whole ticks for few, 12k for many.
+// A linear axis of counts from zero: whole ticks for few, 12k for many. Ratios keep their fractions.
 function countAxis(title, largest) {
   const axis = { title: { text: title }, rangemode: "tozero" };
+  if (largest < 2 && largest % 1 !== 0) return axis;
   if (largest < 8) return { ...axis, dtick: 1, tickformat: "d" };
   return { ...axis, tickformat: largest < 1000 ? "d" : "~s" };
 }

@@ -14,7 +14,9 @@ use std::collections::BTreeMap;
 
 use ftlab_engine::board::nand::Nand;
 use ftlab_engine::config::{Described, Shown};
-use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Meter, Window as Counted};
+use ftlab_engine::meter::{
+    BlockRole, Cause, Event, LatencyStatistics, Level, Meter, Window as Counted,
+};
 use ftlab_engine::schemes::{Memory, RamUse as StructureUse, Row};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
@@ -308,6 +310,11 @@ fn wall(seconds: f64, host: &Host, flash: &Flash) -> Wall {
     }
 }
 
+fn levels(counted: &Counted) -> BTreeMap<String, u64> {
+    let told = |&level: &Level| Some((level.name().to_owned(), counted.level(level)?));
+    Level::ALL.iter().filter_map(told).collect()
+}
+
 fn series(meter: &Meter) -> Vec<Window> {
     let windows = meter.windows();
     let width = windows.width();
@@ -324,6 +331,7 @@ fn series(meter: &Meter) -> Vec<Window> {
         gc_page_copies: counted.overhead_programs,
         erases: counted.erases,
         free_blocks_min: counted.free_blocks_min.map(u64::from),
+        levels: levels(counted),
     };
     windows.all().iter().take(WINDOWS_MAX).enumerate().map(window).collect()
 }

@@ -78,7 +78,7 @@ impl Windows {
             width: FIRST_WIDTH,
             used: 0,
             present: 0,
-            present_start: Nanos::MAX,
+            present_start: 0,
             seen: (0, 0, 0),
             levels: [0; Level::COUNT],
         }
@@ -87,14 +87,15 @@ impl Windows {
     pub(super) fn reset(&mut self) {
         self.windows.fill(Window::default());
         (self.width, self.used, self.seen) = (FIRST_WIDTH, 0, (0, 0, 0));
-        self.present_start = Nanos::MAX;
+        self.present_start = 0;
     }
 
     /// Adds a completion; true when it is the first of its window.
     #[inline]
     pub(super) fn record(&mut self, completion: &Completion, totals: (u64, u64, u64)) -> bool {
         // Completions come nearly in order: most fall into the window of the one before.
-        if completion.completed.wrapping_sub(self.present_start) >= self.width {
+        let elapsed = completion.completed.wrapping_sub(self.present_start);
+        if elapsed >= self.width || self.used == 0 {
             self.find_window(completion.completed);
             self.windows[self.present].levels = self.levels;
         }
@@ -114,7 +115,7 @@ impl Windows {
     /// A level stands at another value from now on.
     pub(super) fn level(&mut self, level: Level, value: u64) {
         self.levels[level as usize] = value + 1;
-        if self.present_start != Nanos::MAX {
+        if self.used > 0 {
             self.windows[self.present].levels = self.levels;
         }
     }
@@ -156,5 +157,37 @@ impl Windows {
     /// The windows from time 0 on.
     pub fn all(&self) -> &[Window] {
         &self.windows[..self.used]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Stages;
+
+    fn completed_at(completed: Nanos) -> Completion {
+        let stages = Stages::default();
+        Completion { arrival: completed, admitted: completed, completed, stages, unreadable: None }
+    }
+
+    /// The level is 5, then 7 within the first window; nothing completes in the second; a later
+    /// level counts from the window in which it was told; joined windows show where they ended.
+    #[test]
+    fn a_window_shows_where_a_level_stood_at_its_end() {
+        let mut windows = Windows::new();
+        windows.level(Level::ThetaPages, 5);
+        windows.record(&completed_at(0), (0, 0, 0));
+        windows.level(Level::ThetaPages, 7);
+        windows.record(&completed_at(2 * FIRST_WIDTH), (0, 0, 0));
+        windows.level(Level::ThetaPages, 9);
+        let theta = |windows: &Windows| -> Vec<Option<u64>> {
+            windows.all().iter().map(|window| window.level(Level::ThetaPages)).collect()
+        };
+        assert_eq!(theta(&windows), [Some(7), None, Some(9)]);
+        assert_eq!(windows.all()[0].level(Level::PhiPages), None, "never told");
+        windows.record(&completed_at(WINDOWS as Nanos * FIRST_WIDTH), (0, 0, 0));
+        assert_eq!(theta(&windows)[..2], [Some(7), Some(9)], "pairs of windows were joined");
+        windows.reset();
+        assert_eq!(windows.level_now(Level::ThetaPages), Some(9), "measuring moves no area");
     }
 }

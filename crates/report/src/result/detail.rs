@@ -382,7 +382,7 @@ pub struct Wall {
 }
 
 /// What happened in one window of simulated time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Window {
     /// Beginning, in simulated seconds.
@@ -403,4 +403,8 @@ pub struct Window {
     pub erases: u64,
     /// Fewest free blocks seen (log schemes: free log blocks); none in a window without requests.
     pub free_blocks_min: Option<u64>,
+    /// Where the scheme's areas and thresholds stood at the end of the window, by name; absent where
+    /// a scheme has none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub levels: BTreeMap<String, u64>,
 }

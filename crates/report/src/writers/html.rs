@@ -19,10 +19,11 @@ const STYLE: &str = include_str!("../../assets/report.css");
 const PLOTLY: &str = include_str!("../../assets/plotly/plotly-basic.min.js");
 const PLOTLY_LICENCE: &str = include_str!("../../assets/plotly/LICENSE");
 /// In the order in which they depend on each other.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("../../assets/units.js"),
     include_str!("../../assets/chart.js"),
     include_str!("../../assets/charts.js"),
+    include_str!("../../assets/levels.js"),
     include_str!("../../assets/probe.js"),
     include_str!("../../assets/page.js"),
 ];
@@ -48,6 +49,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         facts: facts(runs),
         warnings: warnings(runs),
         has_stages: runs.iter().any(|run| run.stages_ns != Stages::default()),
+        has_levels: runs.iter().flat_map(|run| &run.series).any(|one| !one.levels.is_empty()),
         probe: probe(runs),
         sections: sections(runs, &flats),
         events: events(runs),
@@ -75,6 +77,8 @@ struct Page<'a> {
     warnings: Vec<(String, String)>,
     /// Whether any run has time by stage; results of versions before that have none.
     has_stages: bool,
+    /// Whether any run's scheme told where its areas or thresholds stood.
+    has_levels: bool,
     /// The requests that were probed, in words; none where `--probe` was not used.
     probe: Option<String>,
     sections: Vec<SummarySection>,
