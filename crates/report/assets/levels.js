@@ -8,12 +8,12 @@ const areaLevels = {
 };
 const shareLevels = { page_mapped_pages: "mapped by pages", block_mapped_pages: "mapped by blocks" };
 const controlLevels = {
-  delta_permille: ["Delta", "Delta (switch and partial merges per allocation)", 1000],
+  delta_permille: ["Delta", "Delta (share of allocations)", 1000],
   phi_pages: ["Phi", "Phi (pages per full merge)", 1],
-  theta_pages: ["Theta", "Theta (pages of a random request)", 1],
-  history_bytes: ["History", "Historical access table (bytes)", 1],
-  group_logs_permille: ["Group logs", "Log blocks allowed (mean per group)", 1000],
-  longest_chain: ["Chain", "Longest chain (replacement blocks)", 1],
+  theta_pages: ["Theta", "Theta (pages per request)", 1],
+  history_bytes: ["History", "History table (bytes)", 1],
+  group_logs_permille: ["Group logs", "Log blocks per group (mean)", 1000],
+  longest_chain: ["Chain", "Longest chain (blocks)", 1],
 };
 
 const levelIn = (window, name) => window.levels?.[name] ?? null;
