@@ -176,7 +176,8 @@ impl MergeEngine {
         self.level(board, lbn.plane(board.geometry()), rebuilt)
     }
 
-    fn rebuild_for(
+    /// The same for any purpose, the copies and the erase counted under its cause; levels nothing.
+    pub fn rebuild_for(
         &mut self,
         board: &mut Board,
         lbn: Lbn,
@@ -482,8 +483,13 @@ fn missing(board: &Board, held: &Range<u32>) -> impl Iterator<Item = u32> + use<
 
 /// The logical block of a page of host data.
 pub fn lbn_of_page(board: &Board, ppn: Ppn) -> Lbn {
+    Lbn::of(board.geometry(), lpn_of_page(board, ppn)).0
+}
+
+/// The logical page that a page of host data holds.
+pub fn lpn_of_page(board: &Board, ppn: Ppn) -> Lpn {
     match board.nand().state().oob(ppn) {
-        OobRead::Written(oob) => Lbn::of(board.geometry(), Lpn(oob.logical)).0,
+        OobRead::Written(oob) => Lpn(oob.logical),
         other => unreachable!("page {ppn} is valid but holds {other:?}"),
     }
 }

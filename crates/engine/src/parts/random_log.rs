@@ -40,6 +40,8 @@ pub struct RandomLog {
     limit: u32,
     pages_per_block: u32,
     victim: LogVictim,
+    /// What copies are programmed as: recovery tells blocks of data from log blocks by it.
+    copies_as: PageKind,
 }
 
 impl RandomLog {
@@ -52,7 +54,13 @@ impl RandomLog {
             limit,
             pages_per_block,
             victim,
+            copies_as: PageKind::Log,
         }
+    }
+
+    /// The same for copies that are there to stay: page-mapped data blocks.
+    pub fn of_data(nand: &Nand, limit: u32, victim: LogVictim) -> Self {
+        RandomLog { copies_as: PageKind::Data, ..RandomLog::new(nand, limit, victim) }
     }
 
     /// Blocks that may be opened without a merge.
@@ -223,7 +231,7 @@ impl RandomLog {
         let mut after = after;
         loop {
             let (ppn, ready) = self.next_page(board, engine, Need::Merge, after)?;
-            match board.copy(from, ppn, PageKind::Log, cause, ready) {
+            match board.copy(from, ppn, self.copies_as, cause, ready) {
                 Ok(done) => {
                     self.next += 1;
                     board.nand_mut().discard(from);

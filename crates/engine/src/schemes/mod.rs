@@ -7,6 +7,7 @@ pub mod bast;
 pub mod dftl;
 pub mod fast;
 pub mod ideal_page;
+pub mod waftl;
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -279,6 +280,7 @@ scheme_table! {
     dftl => dftl::Dftl, dftl::DftlSettings;
     bast => bast::Bast, bast::BastSettings;
     fast => fast::Fast, fast::FastSettings;
+    waftl => waftl::Waftl, waftl::WaftlSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.
