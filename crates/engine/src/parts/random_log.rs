@@ -13,6 +13,7 @@ use crate::board::{Board, Search};
 use crate::choices;
 use crate::meter::{Cause, Event};
 use crate::parts::block_supply::Need;
+use crate::parts::merge_cost::MergeCost;
 use crate::parts::merge_engine::MergeEngine;
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, Ppn};
@@ -25,6 +26,9 @@ choices! {
         Fifo = "fifo",
         /// The one with fewest valid pages, the oldest among equals.
         Greedy = "greedy",
+        /// The one that is merged most cheaply: fewest logical blocks with valid pages in it, then
+        /// fewest valid pages, the oldest among equals.
+        FewestDataBlocks = "fewest_data_blocks",
     }
 }
 
@@ -40,6 +44,8 @@ pub struct RandomLog {
     limit: u32,
     pages_per_block: u32,
     victim: LogVictim,
+    /// Only under [`LogVictim::FewestDataBlocks`].
+    cost: Option<MergeCost>,
     /// What copies are programmed as: recovery tells blocks of data from log blocks by it.
     copies_as: PageKind,
 }
@@ -54,6 +60,7 @@ impl RandomLog {
             limit,
             pages_per_block,
             victim,
+            cost: (victim == LogVictim::FewestDataBlocks).then(|| MergeCost::new(nand.geometry())),
             copies_as: PageKind::Log,
         }
     }
@@ -95,13 +102,17 @@ impl RandomLog {
         self.next = self.pages_per_block;
     }
 
+    /// Closed blocks: those that can be reclaimed.
+    fn candidates(&self) -> usize {
+        let open = usize::from(self.next < self.pages_per_block);
+        let candidates = self.blocks.len() - open;
+        assert!(candidates > 0, "the log is exhausted, so it holds a closed block");
+        candidates
+    }
+
     /// The block to reclaim, by its place, and when it is found.
     pub fn choose(&mut self, board: &mut Board, after: When) -> (usize, When) {
-        let candidates = match self.next < self.pages_per_block {
-            true => self.blocks.len() - 1,
-            false => self.blocks.len(),
-        };
-        assert!(candidates > 0, "the log is exhausted, so it holds a closed block");
+        let candidates = self.candidates();
         let (place, steps) = match self.victim {
             LogVictim::Fifo => (0, 1),
             LogVictim::Greedy => {
@@ -109,8 +120,34 @@ impl RandomLog {
                 let least = (0..candidates).min_by_key(valid);
                 (least.unwrap_or(0), candidates)
             }
+            LogVictim::FewestDataBlocks => (self.cheapest(board, candidates), candidates),
         };
         (place, board.search(Search::Block, steps as u32, after))
+    }
+
+    /// The block to reclaim: the oldest in which nothing is valid, or else as the policy says.
+    pub fn choose_dead_first(&mut self, board: &mut Board, after: When) -> (usize, When) {
+        if self.victim != LogVictim::Fifo {
+            // Nothing is cheaper, so the policy finds it.
+            return self.choose(board, after);
+        }
+        let candidates = self.candidates();
+        let dead = |&place: &usize| board.nand().valid_pages(self.blocks[place]) == 0;
+        let found = (0..candidates).find(dead);
+        let steps = found.map_or(candidates, |place| place + 1);
+        (found.unwrap_or(0), board.search(Search::Block, steps as u32, after))
+    }
+
+    fn cheapest(&mut self, board: &Board, candidates: usize) -> usize {
+        let cost = self.cost.as_mut().expect("made for this policy");
+        let mut best = (0, (u32::MAX, u32::MAX));
+        for place in 0..candidates {
+            let known = cost.of(board, self.blocks[place], best.1.0);
+            if known < best.1 {
+                best = (place, known);
+            }
+        }
+        best.0
     }
 
     /// The block at a place.

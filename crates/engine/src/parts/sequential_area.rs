@@ -109,7 +109,8 @@ impl SequentialArea {
         self.lists.oldest(OPEN)
     }
 
-    /// Opens a block for the logical block of `io`, beginning with that page.
+    /// Opens a block for the logical block of `io`, which has none, beginning with that page; the
+    /// area is not exhausted.
     pub fn open(
         &mut self,
         board: &mut Board,
@@ -119,6 +120,7 @@ impl SequentialArea {
     ) -> Result<When, Fault> {
         let (owner, _) = Lbn::of(board.geometry(), io.lpn);
         assert!(self.of(owner).is_none(), "logical block {} has a log block", owner.0);
+        assert!(!self.is_exhausted(), "{} of {} blocks are in use", self.len(), self.limit);
         let place = self.lists.oldest(FREE).expect("the limit leaves places");
         self.use_place(place, owner);
         self.act((place, owner), |log| log.open(board, engine, io, after))
@@ -215,5 +217,176 @@ impl Absorb for SequentialArea {
             Some(place) => self.act((place, lbn), |log| log.absorb(engine, board, lbn, after)),
             None => Ok((false, after)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::meter::{Cause, Event};
+    use crate::request::RequestShape;
+    use crate::rng::{Purpose, Rng};
+    use crate::units::{BlockId, Lpn, Tag};
+
+    const MOST: u32 = 4;
+    const OWNERS: u32 = 7;
+
+    struct Bench {
+        board: Board,
+        engine: MergeEngine,
+        area: SequentialArea,
+        /// The naive model: owner, first and next offset, the one written longest ago first.
+        model: Vec<(u32, u32, u32)>,
+    }
+
+    fn bench(limit: u32) -> Bench {
+        let mut config = Config::default();
+        for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "64")] {
+            config.set(key, value).expect("legal");
+        }
+        let board = Board::new(&config, 1, 64);
+        let engine = MergeEngine::new(&board, &config);
+        let area = SequentialArea::new(board.geometry(), limit, MOST);
+        Bench { board, engine, area, model: Vec::new() }
+    }
+
+    fn io(owner: u32, offset: u32) -> PageIo {
+        let lpn = Lpn(4 * owner + offset);
+        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0 };
+        PageIo { lpn, sectors: u64::MAX, cause: Cause::Host, data: Tag(1), request }
+    }
+
+    impl Bench {
+        fn place(&self, owner: u32) -> Slot {
+            self.area.of(Lbn(owner)).expect("the model has this owner")
+        }
+
+        /// Opens, or writes the next page, or merges what stands in the way.
+        fn write(&mut self, owner: u32, first: u32) {
+            let known = self.model.iter().position(|log| log.0 == owner);
+            let (board, engine) = (&mut self.board, &mut self.engine);
+            match known.map(|at| self.model[at]) {
+                Some((_, _, 4)) => self.merge(owner, false),
+                Some((_, begun, next)) => {
+                    let place = self.area.of(Lbn(owner)).expect("the model has this owner");
+                    let page = io(owner, next);
+                    let written = self.area.append(place, board, engine, &page, When::START);
+                    assert!(written.is_ok());
+                    self.model.retain(|log| log.0 != owner);
+                    self.model.push((owner, begun, next + 1));
+                }
+                None if self.model.len() < self.area.limit() as usize => {
+                    let page = io(owner, first);
+                    let opened = self.area.open(board, engine, &page, When::START);
+                    assert!(opened.is_ok());
+                    self.model.push((owner, first, first + 1));
+                }
+                None => {
+                    assert!(self.area.is_exhausted());
+                    self.merge(self.model[0].0, false);
+                }
+            }
+        }
+
+        fn merge(&mut self, owner: u32, in_full: bool) {
+            let place = self.place(owner);
+            let (board, engine) = (&mut self.board, &mut self.engine);
+            let merged = match in_full {
+                true => self.area.merge_in_full(place, board, engine, None, When::START),
+                false => self.area.merge(place, board, engine, None, When::START),
+            };
+            assert!(merged.is_ok());
+            self.model.retain(|log| log.0 != owner);
+        }
+
+        fn absorb(&mut self, owner: u32) {
+            let (board, engine) = (&mut self.board, &mut self.engine);
+            let (absorbed, _) =
+                self.area.absorb(engine, board, Lbn(owner), When::START).expect("no fault");
+            assert_eq!(absorbed, self.model.iter().any(|log| log.0 == owner));
+            self.model.retain(|log| log.0 != owner);
+        }
+
+        fn check(&self) {
+            let open = |(_, log): (Slot, &SequentialLog)| {
+                let open = log.open_log().expect("a place in use has a block");
+                (open.owner.0, open.first, open.next)
+            };
+            assert_eq!(self.area.open_logs().map(open).collect::<Vec<_>>(), self.model);
+            assert_eq!(self.area.len() as usize, self.model.len());
+            assert_eq!(self.area.is_empty(), self.model.is_empty());
+            assert_eq!(self.area.is_over_limit(), self.area.len() > self.area.limit());
+            assert_eq!(self.area.oldest(), self.model.first().map(|log| self.place(log.0)));
+            for owner in 0..OWNERS {
+                let known = self.model.iter().any(|log| log.0 == owner);
+                assert_eq!(self.area.of(Lbn(owner)).is_some(), known, "owner {owner}");
+            }
+            self.engine.self_check(&self.board, self.area.len()).expect("no block is lost");
+        }
+    }
+
+    #[test]
+    fn an_area_is_a_plain_list_of_logs_by_last_write_whatever_happens() {
+        let mut bench = bench(2);
+        let mut rng = Rng::new(4, Purpose::Workload);
+        for _ in 0..4000 {
+            let (owner, first) = (rng.below(OWNERS), rng.below(2));
+            let any = bench.model.get(rng.below(MOST) as usize).map(|log| log.0);
+            match (rng.below(20), any) {
+                (0, Some(open)) => bench.merge(open, false),
+                (1, Some(open)) => bench.merge(open, true),
+                (2, _) => bench.absorb(owner),
+                (3, _) => bench.area.set_limit(1 + rng.below(MOST)),
+                _ => bench.write(owner, first),
+            }
+            bench.check();
+        }
+        let merges = bench.board.meter().merges();
+        assert!(merges.switch > 40 && merges.partial > 100 && merges.full > 50, "{merges:?}");
+        assert!(bench.board.meter().events(Event::SequentialLogOpens) > 500);
+    }
+
+    #[test]
+    fn a_smaller_limit_counts_at_once_and_blocks_stay_until_they_are_merged() {
+        let mut bench = bench(3);
+        (0..3).for_each(|owner| bench.write(owner, 0));
+        assert!(bench.area.is_exhausted() && !bench.area.is_over_limit());
+        bench.area.set_limit(1);
+        assert_eq!((bench.area.len(), bench.area.is_over_limit()), (3, true));
+        bench.merge(0, false);
+        bench.merge(1, false);
+        assert!(bench.area.is_exhausted() && !bench.area.is_over_limit());
+        bench.check();
+    }
+
+    #[test]
+    fn a_block_whose_pages_are_all_superseded_is_erased_and_absorbs_nothing() {
+        let mut bench = bench(1);
+        bench.write(3, 0);
+        assert!(bench.engine.forget(&mut bench.board, Lpn(12)));
+        let (board, engine) = (&mut bench.board, &mut bench.engine);
+        let (absorbed, _) =
+            bench.area.absorb(engine, board, Lbn(3), When::START).expect("no fault");
+        assert!(!absorbed, "others hold the newest copies");
+        bench.model.clear();
+        bench.check();
+        assert_eq!(bench.board.meter().events(Event::DeadLogBlocks), 1);
+    }
+
+    #[test]
+    fn recovery_takes_one_block_per_owner_and_no_more_than_the_limit() {
+        let mut bench = bench(2);
+        let found = |block, owner, next| OpenLog {
+            block: BlockId(block),
+            owner: Lbn(owner),
+            first: 0,
+            next,
+        };
+        let logs = [found(9, 5, 1), found(8, 5, 2), found(7, 1, 3), found(6, 2, 1)];
+        assert_eq!(logs.map(|log| bench.area.resume(log)), [true, false, true, false]);
+        let resumed = bench.area.open_logs().filter_map(|(_, log)| log.open_log());
+        assert_eq!(resumed.collect::<Vec<_>>(), [logs[0], logs[2]]);
+        assert!(bench.area.is_exhausted());
     }
 }

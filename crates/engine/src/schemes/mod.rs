@@ -7,6 +7,7 @@ pub mod bast;
 pub mod dftl;
 pub mod fast;
 pub mod ideal_page;
+pub mod last;
 pub mod waftl;
 
 use crate::board::Board;
@@ -280,6 +281,7 @@ scheme_table! {
     dftl => dftl::Dftl, dftl::DftlSettings;
     bast => bast::Bast, bast::BastSettings;
     fast => fast::Fast, fast::FastSettings;
+    last => last::Last, last::LastSettings;
     waftl => waftl::Waftl, waftl::WaftlSettings;
 }
 

@@ -17,6 +17,9 @@ const fn durable(scheme: &'static str, pairs: &'static [(&'static str, &'static 
 /// Four cached entries: everything that a cache can do happens all the time.
 const SMALL: (&str, &str) = ("dftl.cmt_entries", "4");
 
+/// A log that has room for every rule of LAST.
+const LAST: (&str, &str) = ("last.log_blocks", "8");
+
 /// Two dies of two planes, and every advanced command that they can have together.
 macro_rules! advanced {
     ($($more:expr),*) => {
@@ -137,6 +140,28 @@ pub const VARIANTS: &[Variant] = &[
     durable("fast", &[("fast.log_blocks", "3"), ("device.pages_per_block", "8")]),
     durable("fast", &[("fast.bug_compat", "true"), ("timing.oob_write", "3us")]),
     durable("fast", &[("fast.bug_compat", "true"), ("nand.enforce_order", "strict")]),
+    durable("fast", &[("fast.log_blocks", "4"), ("fast.victim", "fewest_data_blocks")]),
+    durable("last", &[]),
+    durable("last", &[LAST, ("last.hot_window", "4"), ("last.seq_share", "0.25")]),
+    durable("last", &[LAST, ("last.seq_cmp", "ge"), ("last.sw_miss", "to_random")]),
+    durable("last", &[LAST, ("last.sw_unaligned", "to_random"), ("last.seq_share", "0.5")]),
+    durable("last", &[LAST, ("last.seq_pages", "4"), ("last.seq_continuation", "true")]),
+    durable("last", &[LAST, ("last.adapt", "true"), ("last.cold_victim", "fifo")]),
+    durable("last", &[LAST, ("last.adapt", "true"), ("last.hot_window", "6")]),
+    durable("last", &[LAST, ("last.hot_share", "0"), ("last.cold_victim", "greedy")]),
+    durable("last", &[LAST, ("last.hot_share", "1"), ("io.partial_write", "rmw")]),
+    durable("last", &[LAST, ("last.first_write", "log"), ("timing.oob_write", "3us")]),
+    durable("last", &[LAST, ("nand.enforce_order", "ascending_gaps_ok")]),
+    durable("last", &[LAST, ("nand.enforce_order", "strict"), ("last.seq_share", "0.25")]),
+    durable("last", &[LAST, ("last.first_write", "log"), ("nand.enforce_order", "strict")]),
+    durable("last", &[LAST, ("wear.policy", "dynamic")]),
+    durable("last", &[LAST, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("last", &[("last.log_blocks", "3"), ("device.pages_per_block", "8")]),
+    durable(
+        "last",
+        &[LAST, ("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
+    ),
+    durable("last", advanced!(LAST, ("timing.copyback_same_parity", "true"))),
     durable("bast", &[]),
     durable("bast", &[BAST_LOGS, ("bast.victim", "fifo"), ("wear.policy", "dynamic")]),
     durable("bast", &[BAST_LOGS, ("bast.victim", "random"), ("bast.partial", "off")]),

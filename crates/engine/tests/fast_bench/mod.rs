@@ -1,4 +1,4 @@
-//! A small device of a log-block scheme, FAST unless another is named, whose flash operations are recorded, for worked examples.
+//! A small device of a log-block scheme whose flash operations are recorded, for worked examples.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub mod model;
@@ -23,18 +23,19 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Ten logical blocks, `filled` of them (from block 1 on) written once, in place.
+    /// FAST with ten logical blocks, `filled` of them (from block 1 on) written once, in place.
     pub fn new(filled: u64, pairs: &[(&str, &str)]) -> Bench {
         Bench::of("fast", filled, pairs)
     }
 
-    /// The same of another scheme.
+    /// The same of any scheme of the table.
     pub fn of(scheme: &str, filled: u64, pairs: &[(&str, &str)]) -> Bench {
         let config = tiny(scheme, 10, pairs);
         let device = open(scheme, &config);
+        let pages = u64::from(config.device.pages_per_block);
         let mut bench = Bench { config, device };
         for block in 1..=filled {
-            bench.submit(Op::Write, 4 * block, 4);
+            bench.submit(Op::Write, pages * block, pages);
         }
         bench.device.start_measuring();
         bench
