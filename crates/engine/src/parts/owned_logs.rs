@@ -27,7 +27,7 @@ use crate::parts::merge_engine::{Absorb, MergeEngine, lbn_of_page};
 use crate::parts::sequential_log::{Merge, OpenLog, SequentialLog};
 use crate::request::PageIo;
 use crate::rng::{Purpose, Rng};
-use crate::units::{BlockId, Lpn, pack, unpack, zeroed};
+use crate::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
 
 choices! {
     /// When the pages of a log block count as in order, so that no full merge is needed.
@@ -178,6 +178,13 @@ impl OwnedLogs {
         std::iter::successors(self.of(owner), |place| unpack(self.older[place.index()]).map(Slot))
     }
 
+    /// A log block of an owner that takes no more pages and holds nothing valid.
+    pub fn emptied(&self, owner: Owner, board: &Board) -> Option<Slot> {
+        let nand = board.nand();
+        self.blocks_of(owner)
+            .find(|&it| nand.valid_pages(self.block(it)) == 0 && !self.has_room(nand, it))
+    }
+
     /// All log blocks: by last write or by opening, as the choice of victims needs it.
     pub fn places(&self) -> impl Iterator<Item = Slot> + '_ {
         self.lists.from_oldest(OPEN)
@@ -307,6 +314,18 @@ impl OwnedLogs {
             Merge::Partial if !self.rules.partial => Merge::Full,
             kind => kind,
         }
+    }
+
+    /// Logical blocks with a valid page in the block at a place: what a full merge rebuilds.
+    pub fn data_blocks(&self, place: Slot, board: &Board) -> u32 {
+        let valid = |from: u32| board.nand().state().next_valid(self.block(place), from);
+        let next = |ppn: &Ppn| valid(board.geometry().offset_of(*ppn) + 1);
+        let pages = || std::iter::successors(valid(0), next);
+        let known = |ppn: &Ppn| {
+            let lbn = lbn_of_page(board, *ppn);
+            pages().take_while(|other| other < ppn).any(|other| lbn_of_page(board, other) == lbn)
+        };
+        pages().filter(|ppn| !known(ppn)).count() as u32
     }
 
     fn in_order(&self, place: Slot, board: &Board) -> Option<OpenLog> {

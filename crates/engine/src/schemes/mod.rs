@@ -8,6 +8,7 @@ pub mod dftl;
 pub mod fast;
 pub mod ideal_page;
 pub mod last;
+pub mod nk;
 pub mod waftl;
 
 use crate::board::Board;
@@ -282,6 +283,7 @@ scheme_table! {
     bast => bast::Bast, bast::BastSettings;
     fast => fast::Fast, fast::FastSettings;
     last => last::Last, last::LastSettings;
+    nk => nk::Nk, nk::NkSettings;
     waftl => waftl::Waftl, waftl::WaftlSettings;
 }
 

@@ -52,6 +52,8 @@ const PULL_NOTHING: (&str, &str) = ("waftl.pull_pmb", "false");
 /// Log blocks of their own for a few logical blocks.
 const BAST_LOGS: (&str, &str) = ("bast.log_blocks", "3");
 
+const NK_LOGS: (&str, &str) = ("nk.log_blocks", "4");
+
 /// The variants. Schemes without one are tested with their defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[]),
@@ -186,6 +188,50 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("bast", advanced!(("bast.log_blocks", "6"))),
     durable("bast", &[("bast.log_blocks", "4"), ("device.pages_per_block", "8")]),
+    durable("nk", &[]),
+    durable("nk", &[NK_LOGS, ("nk.k", "2"), ("wear.policy", "dynamic")]),
+    durable("nk", &[NK_LOGS, ("nk.n", "64"), ("nk.k", "4"), ("nk.victim", "fifo")]),
+    durable("nk", &[NK_LOGS, ("nk.n", "1"), ("nk.k", "1"), ("nk.victim", "lru")]),
+    durable("nk", &[NK_LOGS, ("nk.n", "1"), ("nk.k", "2"), ("nk.victim", "random")]),
+    durable(
+        "nk",
+        &[NK_LOGS, ("nk.k", "3"), ("nk.victim", "round_robin"), ("nk.erase_emptied", "off")],
+    ),
+    durable("nk", &[NK_LOGS, ("nk.k", "3"), ("nk.start_pct", "80"), ("nk.stop_pct", "50")]),
+    durable("nk", &[NK_LOGS, ("nk.k", "2"), ("nk.partial", "off"), ("io.partial_write", "rmw")]),
+    durable("nk", &[NK_LOGS, ("nk.k", "2"), ("nk.seq_check", "none"), ("timing.oob_write", "3us")]),
+    durable("nk", &[NK_LOGS, ("nk.seq_check", "valid_pages"), ("nk.n", "2")]),
+    durable("nk", &[NK_LOGS, ("nk.k", "2"), ("nand.enforce_order", "ascending_gaps_ok")]),
+    durable("nk", &[NK_LOGS, ("nk.k", "2"), ("nand.enforce_order", "strict")]),
+    durable(
+        "nk",
+        &[
+            NK_LOGS,
+            ("nk.k", "2"),
+            ("wear.policy", "static"),
+            ("nand.enforce_order", "strict"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable(
+        "nk",
+        &[("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
+    ),
+    durable("nk", advanced!(NK_LOGS, ("nk.k", "2"))),
+    durable("nk", &[NK_LOGS, ("nk.k", "2"), ("device.pages_per_block", "8")]),
+    durable("nk:adaptive", &[NK_LOGS, ("nk.window", "2")]),
+    durable(
+        "nk:adaptive",
+        &[
+            NK_LOGS,
+            ("nk.window", "1"),
+            ("nk.k", "2"),
+            ("nk.k_min", "2"),
+            ("nk.k_max", "3"),
+            ("nk.grow_below_pct", "60"),
+            ("nk.shrink_from_pct", "60"),
+        ],
+    ),
     durable("waftl", &[]),
     durable("waftl", &[("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "4")]),
     durable("waftl", &[("nand.enforce_order", "ascending_gaps_ok"), ("waftl.buffer_pct", "20")]),
