@@ -11,7 +11,7 @@ pub mod when;
 use crate::config::{Config, PartialWrite, SearchModel, SearchSettings, UnwrittenRead};
 use crate::meter::{BlockRole, Cause, Event, Level, Meter};
 use crate::request::PageIo;
-use crate::units::{BlockId, Lpn, Ppn, Tag};
+use crate::units::{BlockId, Lpn, Nanos, Ppn, Tag};
 use nand::fault::Fault;
 use nand::geometry::Geometry;
 use nand::state::{OobRead, PageKind};
@@ -196,6 +196,17 @@ impl Board {
     /// Reads a page's out-of-band area.
     pub fn read_oob(&mut self, ppn: Ppn, after: When) -> Result<(When, OobRead), Fault> {
         self.nand.read_oob(&mut self.meter, ppn, after)
+    }
+
+    /// Reads the part of a map that lies in a page's spare area: counted as a page read under
+    /// `Cause::Translate` and as a spare area read. It takes `length`, or as long as a page read.
+    pub fn read_spare(
+        &mut self,
+        ppn: Ppn,
+        length: Option<Nanos>,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand.read_spare(&mut self.meter, ppn, length, after)
     }
 
     /// A victim was searched among `candidates` that a scan would compare: counts the steps, and

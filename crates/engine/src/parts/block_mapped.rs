@@ -18,6 +18,7 @@ use crate::config::{Config, DeviceSettings};
 use crate::meter::Event;
 use crate::parts::block_supply::BlockSupply;
 use crate::parts::block_survey::{Survey, Survivor};
+use crate::parts::block_trims::BlockTrims;
 use crate::parts::data_blocks::DataBlocks;
 use crate::parts::log_recovery;
 use crate::parts::merge_engine::{Absorb, MergeEngine};
@@ -50,8 +51,7 @@ choices! {
 pub struct BlockMapped {
     /// Block map, newest log copies, free blocks, and the merges.
     pub engine: MergeEngine,
-    trims: TrimRecords,
-    records: RecordArea,
+    trims: BlockTrims,
     strays: RandomLog,
 }
 
@@ -81,8 +81,7 @@ impl BlockMapped {
     pub fn new(board: &Board, config: &Config) -> Self {
         BlockMapped {
             engine: MergeEngine::new(board, config),
-            trims: TrimRecords::new(board.geometry()),
-            records: RecordArea::new(board.geometry()),
+            trims: BlockTrims::new(board.geometry()),
             strays: RandomLog::new(board.nand(), 0, LogVictim::Fifo),
         }
     }
@@ -105,7 +104,7 @@ impl BlockMapped {
     pub fn ram_use(config: &Config, own: &[(&'static str, u64)]) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
         let entry = |(structure, bytes)| RamUse { structure, bytes, memory: Memory::Sram };
-        let trims = TrimRecords::ram_bytes(&geometry) + RecordArea::ram_bytes(&geometry);
+        let trims = BlockTrims::ram_bytes(&geometry);
         let mut structures = vec![entry(("block_table", DataBlocks::ram_bytes(&geometry)))];
         structures.extend(own.iter().copied().map(entry));
         structures.push(RamUse { structure: "trim_records", bytes: trims, memory: Memory::Dram });
@@ -159,13 +158,13 @@ impl BlockMapped {
 
     /// Records trims.
     pub fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.records.flush(board, &mut self.engine.supply, &mut self.trims, after)
+        self.trims.flush(board, &mut self.engine.supply, after)
     }
 
     /// Every block is free, a data block, one of the scheme's `logs`, a stray, a record block or
     /// retired.
     pub fn self_check(&self, board: &Board, logs: u32) -> Result<(), String> {
-        self.engine.self_check(board, logs + self.records.len() + self.strays.len())
+        self.engine.self_check(board, logs + self.trims.blocks() + self.strays.len())
     }
 
     /// Where the newest copy of a page is.
@@ -203,12 +202,9 @@ impl BlockMapped {
         let (supply, erased) = BlockSupply::recover(board, config, Survey::role, scanned)?;
         let roles = Survey::roles(board);
         let mut base = BlockMapped::new(board, config);
-        base.trims = trims;
+        base.trims = BlockTrims::recovered(board.nand(), trims, &roles.records);
         base.engine.supply = supply;
         log_recovery::fill(board, &mut base.engine, &survey, &roles);
-        for block in roles.records {
-            base.records.resume(board.nand(), block);
-        }
         let succeeded = |log: &Survivor| log_recovery::is_succeeded(board, &base.engine, log);
         let (leftovers, logs) = roles.logs.into_iter().partition(succeeded);
         Ok((base, Found { logs, leftovers }, erased))

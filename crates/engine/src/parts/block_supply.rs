@@ -6,6 +6,7 @@
 //! Schemes declare how many blocks they hold at most.
 
 use crate::board::Board;
+use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
 use crate::config::Config;
@@ -68,7 +69,7 @@ impl BlockSupply {
     }
 
     /// Blocks in the pools.
-    pub(super) fn listed_blocks(&self) -> u32 {
+    fn listed_blocks(&self) -> u32 {
         self.pools.iter().map(FreePool::len).sum()
     }
 
@@ -114,8 +115,56 @@ impl BlockSupply {
         if self.free > 1 { levelling.due(plane, worn) } else { None }
     }
 
+    /// From now on levelling knows data by the block that it lies in, not by its logical block.
+    pub fn level_by_block(&mut self, board: &Board, config: &Config) {
+        let nand = board.nand();
+        self.levelling = Levelling::new(config, nand, board.geometry().blocks_per_plane);
+        if let Some(levelling) = &mut self.levelling {
+            levelling.recover(nand);
+        }
+    }
+
+    /// A block was put to use, for data that levelling may move.
+    pub fn placed(&mut self, nand: &Nand, block: BlockId) {
+        if let Some(levelling) = &mut self.levelling {
+            let plane = nand.geometry().plane_of_block(block);
+            let node = block.0 - nand.geometry().blocks_of(plane).start;
+            levelling.placed(plane, node, nand.state().block(block).erases);
+        }
+    }
+
+    /// A block is about to be released.
+    pub fn removed(&mut self, nand: &Nand, block: BlockId) {
+        if let Some(levelling) = &mut self.levelling {
+            let plane = nand.geometry().plane_of_block(block);
+            levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);
+        }
+    }
+
+    /// The block whose data levelling should move to the most worn free block of its plane, where
+    /// levelling knows blocks.
+    pub fn due_block(&mut self, nand: &Nand, plane: PlaneId) -> Option<BlockId> {
+        let node = self.due(plane)?;
+        Some(BlockId(nand.geometry().blocks_of(plane).start + node))
+    }
+
+    /// Every block is free, in use (`used` of them, by whatever), or retired.
+    pub fn self_check(&self, board: &Board, used: u32, what: &str) -> Result<(), String> {
+        let blocks = board.geometry().blocks();
+        let (free, listed, retired) =
+            (self.free, self.listed_blocks(), board.nand().retired_blocks());
+        if free == listed && free + used + retired == blocks {
+            return Ok(());
+        }
+        Err(format!(
+            "{free} blocks count as free ({listed} are listed), {what}, {retired} are retired: of \
+             {blocks} blocks"
+        ))
+    }
+
+    /// The error of a device without a free block.
     #[cold]
-    fn exhausted(&self, board: &Board) -> Fault {
+    pub fn exhausted(&self, board: &Board) -> Fault {
         let retired_blocks = board.nand().retired_blocks();
         match board.nand().retired_since() {
             0 => Fault::DeviceFull {

@@ -143,20 +143,24 @@ impl Survey {
         }
     }
 
+    /// The blocks that hold valid host data, by number, and those with trim records.
+    pub fn survivors(board: &Board) -> (Vec<Survivor>, Vec<BlockId>) {
+        let blocks = (0..board.geometry().blocks()).map(BlockId);
+        let living = blocks.filter(|&block| board.nand().valid_pages(block) > 0);
+        let (records, data): (Vec<_>, Vec<_>) =
+            living.partition(|&block| Self::role(board, block) == BlockRole::Map);
+        (data.into_iter().map(|block| survivor(board, block)).collect(), records)
+    }
+
     /// Sorts the blocks that hold something valid.
     pub fn roles(board: &Board) -> Roles {
-        let mut roles = Roles::default();
         let mut at_home: Vec<(Lbn, Survivor)> = Vec::new();
-        for number in 0..board.geometry().blocks() {
-            let block = BlockId(number);
-            if board.nand().valid_pages(block) == 0 {
-                continue;
-            }
-            let found = survivor(board, block);
-            match (Self::role(board, block), found.home) {
-                (BlockRole::Map, _) => roles.records.push(block),
-                (_, Some(lbn)) => at_home.push((lbn, found)),
-                _ => roles.logs.push(found),
+        let (found, records) = Self::survivors(board);
+        let mut roles = Roles { records, ..Roles::default() };
+        for found in found {
+            match found.home {
+                Some(lbn) => at_home.push((lbn, found)),
+                None => roles.logs.push(found),
             }
         }
         // The best candidate for each logical block comes first.

@@ -3,6 +3,7 @@
 pub mod block_mapped;
 pub mod block_supply;
 pub mod block_survey;
+pub mod block_trims;
 pub mod cached_map;
 pub mod checkpoint;
 pub mod cmt;
@@ -22,6 +23,8 @@ pub mod record_area;
 pub mod request_size;
 pub mod sequential_area;
 pub mod sequential_log;
+pub mod spare_map;
+pub mod superblocks;
 pub mod translation;
 pub mod trim_records;
 pub mod victim;

@@ -9,6 +9,7 @@ pub mod fast;
 pub mod ideal_page;
 pub mod last;
 pub mod nk;
+pub mod superblock;
 pub mod waftl;
 
 use crate::board::Board;
@@ -282,6 +283,7 @@ scheme_table! {
     dftl => dftl::Dftl, dftl::DftlSettings;
     bast => bast::Bast, bast::BastSettings;
     fast => fast::Fast, fast::FastSettings;
+    superblock => superblock::Superblock, superblock::SuperblockSettings;
     last => last::Last, last::LastSettings;
     nk => nk::Nk, nk::NkSettings;
     waftl => waftl::Waftl, waftl::WaftlSettings;

@@ -271,6 +271,36 @@ impl Nand {
         Ok((done, self.state.oob(ppn)))
     }
 
+    /// A spare area read for the part of a map that it holds: the cells are sensed as for any page,
+    /// in `length`, or as long as a page read takes, transfer and all.
+    pub(super) fn read_spare(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        length: Option<Nanos>,
+        after: When,
+    ) -> Result<When, Fault> {
+        if !self.faults.has_power() {
+            return Err(Fault::PowerCut);
+        }
+        law::read(&self.geometry, &self.state, ppn);
+        let at = self.place(ppn);
+        self.units.used(at.plane);
+        // Its code is stronger than that of data: it may need retries, and is read in the end.
+        let verdict = self.faults.on_read(|| false);
+        let mut done = after;
+        for _ in 0..=self.retries(meter, verdict) {
+            done = match length {
+                Some(length) => self.clock.read_spare(at, Cause::Translate, length, done),
+                None => self.clock.read_page(at, Cause::Translate, done),
+            };
+            meter.read(Cause::Translate);
+            meter.oob_read();
+            self.record.add(Operation::Read(ppn, Cause::Translate));
+        }
+        Ok(done)
+    }
+
     #[inline]
     pub(super) fn program(
         &mut self,

@@ -406,6 +406,15 @@ impl Clock {
         self.sense(at, cause, after, self.oob_read)
     }
 
+    /// One spare area read that holds a part of the map: `length` without a transfer to speak of.
+    pub fn read_spare(&mut self, at: Place, cause: Cause, length: Nanos, after: When) -> When {
+        self.busy.read += length;
+        if self.serial {
+            return self.serve((at.plane, Work::Read), cause, length, 0);
+        }
+        self.sense(at, cause, after, length)
+    }
+
     /// One page marked as superseded in its out-of-band area. Nothing waits for the mark, but the
     /// cells are busy with it, and the block is not erased before.
     #[inline]
