@@ -27,7 +27,7 @@ pub(crate) use bundled;
 
 /// Every bundled device: one file in `config/devices`, one name here.
 pub const DEVICES: &[Bundled] = bundled!(
-    "devices": "dftl2014", "dftl2014_code", "asplos09", "ssdsim2010", "slc_small", "tlc_nvme",
+    "devices": "dftl2014", "dftl2014_code", "asplos09", "adapt2012", "ssdsim2010", "slc_small", "tlc_nvme",
     "qlc_nvme"
 );
 
