@@ -228,6 +228,49 @@ fn a_changing_k_that_is_free_to_move_is_another_scheme() {
 }
 
 #[test]
+fn kast_of_one_owner_without_sequential_blocks_is_bast() {
+    for (logs, check) in [("1", "all_pages"), ("5", "all_pages"), ("5", "valid_pages")] {
+        // The other settings of kast are about sequential update blocks.
+        let kast = [
+            ("kast.K", "1"),
+            ("kast.log_blocks", logs),
+            ("kast.sub_max_pct", "0"),
+            ("kast.victim", "lru"),
+            ("kast.seq_check", check),
+        ];
+        let bast = [
+            ("bast.log_blocks", logs),
+            ("bast.victim", "lru"),
+            ("bast.partial", "on"),
+            ("bast.seq_check", check),
+        ];
+        same(("kast", &kast), ("bast", &bast), &[]);
+    }
+}
+
+/// With more update blocks than one they differ: KAST keeps the pages of a logical block in one of
+/// them, FAST fills one after the other.
+#[test]
+fn kast_of_one_block_for_all_is_fast_that_never_opens_its_sequential_block() {
+    let kast = [
+        ("kast.K", "16777216"),
+        ("kast.log_blocks", "1"),
+        ("kast.sub_max_pct", "0"),
+        ("kast.seq_check", "valid_pages"),
+    ];
+    let fast = [
+        // One random log block, and the sequential one, which no request is long enough for.
+        ("fast.log_blocks", "2"),
+        ("fast.detector", "request_size"),
+        ("fast.detector_pages", "4096"),
+        ("fast.rw_switch_check", "true"),
+    ];
+    // FAST does not say how full its victims are, and KAST need not search for the block of a page.
+    let left_out = [Event::LogPagesAtMerge, Event::VictimSearchSteps];
+    same(("kast", &kast), ("fast", &fast), &left_out);
+}
+
+#[test]
 fn the_comparison_sees_one_log_block_more() {
     let like = tiny("bast", BLOCKS, &[("bast.log_blocks", "6")]);
     let [one, other] =

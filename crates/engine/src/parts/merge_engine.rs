@@ -295,7 +295,7 @@ impl MergeEngine {
     }
 
     /// Fills the block up to `offset` where the flash demands it.
-    fn pad_to(
+    pub(super) fn pad_to(
         &self,
         board: &mut Board,
         block: BlockId,

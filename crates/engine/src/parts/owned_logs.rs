@@ -265,6 +265,14 @@ impl OwnedLogs {
         Ok((place, ready))
     }
 
+    /// Goes on with a block that somebody else wrote until now.
+    pub fn take_over(&mut self, nand: &Nand, block: BlockId, owner: Owner) -> Slot {
+        let next = nand.state().block(block).top.min(self.pages_per_block);
+        let place = self.use_place(block, next);
+        self.join(place, owner);
+        place
+    }
+
     fn use_place(&mut self, block: BlockId, next: u32) -> Slot {
         let place = self.lists.oldest(FREE).expect("the scheme asked for free blocks");
         self.lists.remove(place);

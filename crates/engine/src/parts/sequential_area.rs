@@ -140,6 +140,31 @@ impl SequentialArea {
         self.act((place, self.owner(place)), |log| log.append(board, engine, io, after))
     }
 
+    /// Writes a page beyond the next one of a block's stream, the gap filled with copies.
+    pub fn append_padded(
+        &mut self,
+        place: Slot,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.lists.remove(place);
+        self.lists.push(OPEN, place);
+        self.act((place, self.owner(place)), |log| log.append_padded(board, engine, io, after))
+    }
+
+    /// Hands a block over to somebody who goes on writing it.
+    pub fn give_up(&mut self, place: Slot) -> OpenLog {
+        let given = self.act((place, self.owner(place)), |log| Ok(log.give_up()));
+        given.ok().flatten().expect("a place in use has a block")
+    }
+
+    /// Places there are, in use or not: every [`Slot`] of this area is below this.
+    pub fn places(&self) -> u32 {
+        self.most + SURPLUS
+    }
+
     /// Merges a block as cheaply as is right, with the host page `insert` put at its own place on
     /// the way.
     pub fn merge(

@@ -11,7 +11,7 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
 use crate::config::ProgramOrder;
-use crate::meter::Event;
+use crate::meter::{Cause, Event};
 use crate::parts::block_supply::Need;
 use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::{Lbn, accepts};
@@ -171,6 +171,63 @@ impl SequentialLog {
             }
             Err(fault) => Err(fault),
         }
+    }
+
+    /// Writes a page beyond the owner's next one: the newest copies of the pages in between are
+    /// copied into the block first, so that its stream goes on. A page that was never written, or
+    /// was trimmed, leaves a hole.
+    pub fn append_padded(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
+        let open = self.open.expect("judged against an open block");
+        let (_, offset) = Lbn::of(board.geometry(), io.lpn);
+        assert!(offset > open.next, "page {offset} leaves no gap behind {}", open.next);
+        if board.nand().state().block(open.block).read_only {
+            return self.merge_in_full(board, engine, Some(io), after);
+        }
+        match Self::pad(board, engine, open, offset, after) {
+            Ok(padded) => {
+                self.open = Some(OpenLog { next: offset, ..open });
+                self.append(board, engine, io, padded)
+            }
+            Err(Fault::ProgramFailed { known, .. }) => {
+                board.event(Event::ProgramFailures, 1);
+                self.merge_in_full(board, engine, Some(io), known)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn pad(
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        open: OpenLog,
+        end: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut done = after;
+        for offset in open.next..end {
+            let lpn = open.owner.page(board.geometry(), offset);
+            let Some(source) = engine.newest(board.nand(), lpn) else { continue };
+            let slot = board.geometry().page(open.block, offset);
+            if !board.nand().state().is_free(slot) {
+                // Torn by a cut: the page stays where it is, and the later merge is a full one.
+                continue;
+            }
+            let start = engine.pad_to(board, open.block, offset, done)?;
+            done = board.copy(source, slot, PageKind::Log, Cause::Pad, start)?;
+            engine.logged(board, lpn, slot);
+        }
+        engine.pad_to(board, open.block, end, done)
+    }
+
+    /// Hands the open block over to somebody who goes on writing it.
+    pub fn give_up(&mut self) -> Option<OpenLog> {
+        self.open.take()
     }
 
     /// Merges the open block by the cheapest merge that is right, with the host page `insert` put

@@ -7,6 +7,7 @@ pub mod bast;
 pub mod dftl;
 pub mod fast;
 pub mod ideal_page;
+pub mod kast;
 pub mod last;
 pub mod nk;
 pub mod superblock;
@@ -285,6 +286,7 @@ scheme_table! {
     fast => fast::Fast, fast::FastSettings;
     superblock => superblock::Superblock, superblock::SuperblockSettings;
     last => last::Last, last::LastSettings;
+    kast => kast::Kast, kast::KastSettings;
     nk => nk::Nk, nk::NkSettings;
     waftl => waftl::Waftl, waftl::WaftlSettings;
 }

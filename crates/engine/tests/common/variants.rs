@@ -42,6 +42,8 @@ macro_rules! advanced {
         ]
     };
 }
+/// Update blocks enough for several of each kind.
+const UPDATES: (&str, &str) = ("kast.log_blocks", "5");
 /// Four mapping units to a flash page.
 const PAGE: (&str, &str) = ("device.page_bytes", "2048");
 const UNIT: (&str, &str) = ("device.mapping_unit", "512");
@@ -164,6 +166,55 @@ pub const VARIANTS: &[Variant] = &[
         &[LAST, ("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
     ),
     durable("last", advanced!(LAST, ("timing.copyback_same_parity", "true"))),
+    durable("kast", &[]),
+    durable("kast", &[UPDATES]),
+    durable("kast", &[UPDATES, ("nand.enforce_order", "ascending_gaps_ok")]),
+    durable("kast", &[UPDATES, ("nand.enforce_order", "strict"), ("kast.pad_sub_pct", "50")]),
+    durable("kast", &[UPDATES, ("wear.policy", "dynamic"), ("kast.victim", "lru")]),
+    durable("kast", &[UPDATES, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable(
+        "kast",
+        &[
+            UPDATES,
+            ("wear.policy", "static"),
+            ("nand.enforce_order", "strict"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable("kast:k1", &[UPDATES, ("kast.sub_max_pct", "0"), ("kast.victim", "lru")]),
+    durable("kast:k4", &[UPDATES, ("kast.sub_max_pct", "60"), ("io.partial_write", "rmw")]),
+    durable("kast", &[UPDATES, ("kast.merge_rub_start_sub_pct", "0"), ("kast.reserve", "0")]),
+    durable("kast", &[UPDATES, ("kast.sub_max_pct", "100"), ("kast.convert_sub_pct", "100")]),
+    durable(
+        "kast",
+        &[
+            UPDATES,
+            ("kast.sub_max_pct", "60"),
+            ("kast.convert_sub_pct", "0"),
+            ("kast.sub_min_idle", "0"),
+            ("kast.seq_check", "valid_pages"),
+        ],
+    ),
+    durable(
+        "kast",
+        &[
+            UPDATES,
+            ("kast.pad_sub_pct", "99"),
+            ("kast.merge_sub_pct", "100"),
+            ("kast.sub_max_pct", "80"),
+            ("device.pages_per_block", "8"),
+        ],
+    ),
+    durable(
+        "kast",
+        &[
+            UPDATES,
+            ("device.channels", "2"),
+            ("device.planes", "2"),
+            ("timing.profile", "parallel"),
+        ],
+    ),
+    durable("kast", advanced!(UPDATES, ("timing.copyback_same_parity", "true"))),
     durable("bast", &[]),
     durable("bast", &[BAST_LOGS, ("bast.victim", "fifo"), ("wear.policy", "dynamic")]),
     durable("bast", &[BAST_LOGS, ("bast.victim", "random"), ("bast.partial", "off")]),
