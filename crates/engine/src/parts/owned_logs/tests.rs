@@ -1,5 +1,8 @@
 use super::*;
 use crate::config::Config;
+use crate::meter::Cause;
+use crate::request::RequestShape;
+use crate::units::Tag;
 
 /// An engine, and three log blocks shared as `group` and `sharers` say.
 fn logs(group: u32, sharers: u32) -> (Board, MergeEngine, OwnedLogs) {
@@ -66,4 +69,25 @@ fn nobody_joins_a_block_that_is_shared_by_as_many_as_may() {
     let mut bench = logs(1, 1);
     let place = open(&mut bench, 5);
     bench.2.join(place, Owner(6));
+}
+
+#[test]
+fn an_owner_goes_on_with_no_more_blocks_than_it_may_have() {
+    let mut bench = logs(4, 1);
+    let places = [open(&mut bench, 1), open(&mut bench, 1)];
+    let (board, engine, known) = &mut bench;
+    for (place, lpn) in places.into_iter().zip([17, 22]) {
+        let request = RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0 };
+        let (cause, data) = (Cause::Host, Tag(1));
+        let io = PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause, data, request };
+        known.append(place, board, engine, &io, When::START).expect("nothing fails here");
+    }
+    let blocks = places.map(|place| known.block(place));
+    let mut found = logs(4, 1).2;
+    assert_eq!(blocks.map(|block| found.resume(board, block, |_| 1)), [true, false]);
+    assert_eq!((found.len(), found.count(Owner(1)), found.free_blocks()), (1, 1, 2));
+    let mut found = logs(4, 1).2;
+    assert_eq!(blocks.map(|block| found.resume(board, block, |_| 2)), [true, true]);
+    let newest = found.of(Owner(1)).map(|place| (found.block(place), found.pages_used(place)));
+    assert_eq!(newest, Some((blocks[1], 1)), "the younger one takes the next page");
 }
