@@ -103,10 +103,29 @@ fn mix(config: &Config) -> Vec<Request> {
     mixed(config, 3000, 3)
 }
 
+/// Requests of up to two blocks, half of them where the last one ended, some from the beginning of
+/// a block.
+fn streams(config: &Config) -> Vec<Request> {
+    let logical = config.device.logical_pages();
+    let mut rng = Rng::new(6, Purpose::Workload);
+    let mut cursor = 0;
+    let mut request = |_| {
+        let first = match rng.below(8) {
+            0..4 => cursor,
+            4 => u64::from(rng.below((logical / 4) as u32)) * 4,
+            _ => u64::from(rng.below(logical as u32)),
+        };
+        let run = (1 + u64::from(rng.below(8))).min(logical - first);
+        cursor = (first + run) % logical;
+        pages(config, Op::Write, first, run)
+    };
+    (0..1200).map(&mut request).collect()
+}
+
 type Workload = fn(&Config) -> Vec<Request>;
 
-const WORKLOADS: [(&str, Workload); 3] =
-    [("random", random), ("sequential", sequential), ("mixed", mix)];
+const WORKLOADS: [(&str, Workload); 4] =
+    [("random", random), ("sequential", sequential), ("streams", streams), ("mixed", mix)];
 
 /// Compares two schemes on every device and workload; both have as many blocks as the first asks
 /// for. Events in `left_out` are not compared.
@@ -277,4 +296,85 @@ fn the_comparison_sees_one_log_block_more() {
         ["5", "6"].map(|blocks| run(("bast", &[("bast.log_blocks", blocks)]), &like, random));
     assert_ne!(one.operations, other.operations);
     assert_ne!(one.places, other.places);
+}
+
+/// ADAPT with everything that makes it ADAPT switched off, but for what a page does that its
+/// block's stream does not continue with.
+const ADAPT_AS_FAST: [(&str, &str); 9] = [
+    // One sequential block: nothing to move, whatever delta and phi.
+    ("adapt.seq_max", "1"),
+    ("adapt.seq_begin", "offset_zero"),
+    ("adapt.seq_complete", "wait"),
+    ("adapt.theta_adaptive", "false"),
+    ("adapt.theta0", "2"),
+    ("adapt.seq_cmp", "ge"),
+    // A page more than a block has.
+    ("adapt.tau", "5"),
+    // An empty table, which is asked in vain.
+    ("adapt.history_bytes", "0"),
+    ("adapt.early_reuse", "false"),
+];
+
+const FAST_BY_SIZE: [(&str, &str); 2] =
+    [("fast.detector", "request_size"), ("fast.detector_pages", "2")];
+
+#[test]
+fn adapt_without_its_inventions_is_fast_with_a_size_detector() {
+    // FAST's rows 7 and 6. `fast.sw_gap = full_merge` and mixtures have no counterpart.
+    for (gap, rewrite, miss, small) in [
+        ("partial_with_request", "full_merge", "with_request", "as_large"),
+        ("to_rw", "to_rw", "to_random", "append"),
+    ] {
+        for logs in ["2", "5"] {
+            let rows = [("fast.sw_gap", gap), ("fast.sw_rewrite", rewrite)];
+            let fast = [&FAST_BY_SIZE[..], &rows, &[("fast.log_blocks", logs)]].concat();
+            let rules = [("adapt.seq_miss", miss), ("adapt.seq_small", small)];
+            let adapt = [&ADAPT_AS_FAST[..], &rules, &[("adapt.log_blocks", logs)]].concat();
+            let left_out = [
+                // FAST does not count requests, and has no table to ask.
+                Event::SequentialRequests,
+                Event::RandomRequests,
+                Event::HistoryQueries,
+                Event::HistoryRight,
+                Event::HistoryWrong,
+            ];
+            same(("adapt", &adapt), ("fast", &fast), &left_out);
+        }
+    }
+}
+
+#[test]
+fn each_of_adapts_inventions_makes_it_another_scheme_than_fast() {
+    let with = |different: Pairs<'_>| {
+        let rules = [
+            ("adapt.seq_miss", "with_request"),
+            ("adapt.seq_small", "as_large"),
+            ("adapt.log_blocks", "5"),
+        ];
+        let pairs = [&ADAPT_AS_FAST[..], &rules, different].concat();
+        let workload = |config: &Config| [streams(config), mix(config)].concat();
+        run(("adapt", &pairs), &tiny("adapt", BLOCKS, &rules), workload).operations
+    };
+    let fast = with(&[]);
+    for different in [
+        &[("adapt.seq_max", "3"), ("adapt.seq_init", "3")][..],
+        &[
+            ("adapt.theta_adaptive", "true"),
+            ("adapt.interval", "50"),
+            ("adapt.delta_low", "1"),
+            ("adapt.delta_high", "1"),
+        ],
+        &[("adapt.theta0", "3")],
+        &[("adapt.seq_cmp", "gt")],
+        &[("adapt.seq_begin", "any")],
+        &[("adapt.seq_miss", "begin_anew")],
+        &[("adapt.seq_small", "to_random")],
+        &[("adapt.seq_small", "append")],
+        &[("adapt.seq_complete", "at_once")],
+        &[("adapt.tau", "4")],
+        &[("adapt.history_bytes", "120")],
+        &[("adapt.early_reuse", "true")],
+    ] {
+        assert!(with(different) != fast, "{different:?}");
+    }
 }

@@ -12,6 +12,7 @@ const controlLevels = {
   phi_pages: ["Phi", "Phi (pages per full merge)", 1],
   theta_pages: ["Theta", "Theta (pages per request)", 1],
   history_bytes: ["History", "History table (bytes)", 1],
+  history_hit_permille: ["History hits", "Prediction hit rate (share)", 1000],
   group_logs_permille: ["Group logs", "Log blocks per group (mean)", 1000],
   longest_chain: ["Chain", "Longest chain (blocks)", 1],
 };

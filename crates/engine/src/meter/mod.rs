@@ -238,6 +238,8 @@ named! {
         ThetaPages = "theta_pages",
         /// ADAPT's historical access table, bytes.
         HistoryBytes = "history_bytes",
+        /// ADAPT's prediction hit rate of the last interval, thousandths (`adapt.hit_rate_def`).
+        HistoryHitPermille = "history_hit_permille",
         /// Longest chain of replacement blocks.
         LongestChain = "longest_chain",
         /// Associativity allowed, thousandths of a log block per group, mean over the groups (N-K).

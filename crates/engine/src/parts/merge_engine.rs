@@ -20,9 +20,11 @@ use crate::board::nand::{Nand, Payload};
 use crate::board::when::When;
 use crate::config::{Config, ProgramOrder};
 use crate::meter::{BlockRole, Cause, Event};
+pub use crate::parts::absorb::Absorb;
 use crate::parts::block_supply::{BlockSupply, Need};
 use crate::parts::data_blocks::{DataBlocks, Lbn};
 use crate::parts::log_index::LogIndex;
+use crate::parts::merge_journal::MergeJournal;
 use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
@@ -40,33 +42,6 @@ pub enum Sources {
     DataBlock,
 }
 
-/// Who may take the pages of a logical block before a full merge rebuilds it.
-pub trait Absorb {
-    /// Merges the sequential log block of `lbn`, if it has one with something valid: then no other
-    /// log block holds a valid page of `lbn`. Returns whether that was so, and the moment from
-    /// which the reclaim may go on.
-    fn absorb(
-        &mut self,
-        engine: &mut MergeEngine,
-        board: &mut Board,
-        lbn: Lbn,
-        after: When,
-    ) -> Result<(bool, When), Fault>;
-}
-
-/// Schemes without sequential log blocks.
-impl Absorb for () {
-    fn absorb(
-        &mut self,
-        _: &mut MergeEngine,
-        _: &mut Board,
-        _: Lbn,
-        after: When,
-    ) -> Result<(bool, When), Fault> {
-        Ok((false, after))
-    }
-}
-
 /// Maps and blocks of a log-block scheme.
 #[derive(Clone, Debug)]
 pub struct MergeEngine {
@@ -78,6 +53,8 @@ pub struct MergeEngine {
     pub supply: BlockSupply,
     /// Whether merges of shared log blocks also program invalid data pages without a newer copy.
     pub copies_invalid: bool,
+    /// What happened, for schemes that asked.
+    pub journal: MergeJournal,
 }
 
 impl MergeEngine {
@@ -88,6 +65,7 @@ impl MergeEngine {
             logs: LogIndex::new(board.geometry()),
             supply: BlockSupply::new(board, config),
             copies_invalid: false,
+            journal: MergeJournal::default(),
         }
     }
 
@@ -114,7 +92,9 @@ impl MergeEngine {
             return false;
         };
         board.nand_mut().invalidate(old);
-        self.logs.take(lpn);
+        if self.logs.take(lpn).is_some() {
+            self.journal.superseded(board.nand(), old);
+        }
         true
     }
 
@@ -148,8 +128,8 @@ impl MergeEngine {
         match board.program_update(slot, old, io, PageKind::Data, ready) {
             Ok(done) => {
                 // The slot was erased, so an older copy can only be in a log block.
-                if let Some(old) = self.logs.take(io.lpn) {
-                    board.nand_mut().invalidate(old);
+                if self.logs.get(io.lpn).is_some() {
+                    self.forget(board, io.lpn);
                 }
                 Ok(done)
             }
@@ -357,6 +337,7 @@ impl MergeEngine {
                 Some(logged) if logged == slot => {}
                 Some(logged) => {
                     board.nand_mut().invalidate(logged);
+                    self.journal.superseded(board.nand(), logged);
                 }
                 None => {
                     // The old data block is erased below: no mark.
@@ -366,6 +347,7 @@ impl MergeEngine {
                 }
             }
         }
+        self.journal.rebuilt(lbn);
         match self.map_block(board.nand(), lbn, target) {
             Some(old) => self.supply.release(board, old, BlockRole::Data, cause, after),
             None => Ok(after),
@@ -400,27 +382,41 @@ impl MergeEngine {
             board.event(Event::DeadLogBlocks, 1);
             return self.release_log(board, victim, after);
         }
-        let sources = if self.copies_invalid { Sources::NewestWithWaste } else { Sources::Newest };
         let mut done = after;
         let mut rebuilt = 0;
         let mut offset = 0;
         while let Some(page) = board.nand().state().next_valid(victim, offset) {
             offset = board.geometry().offset_of(page);
-            let lbn = lbn_of_page(board, page);
-            let (absorbed, mut merged) = absorb.absorb(self, board, lbn, after)?;
-            if !absorbed {
-                rebuilt += 1;
-                merged = self.rebuild(board, lbn, None, sources, merged)?;
-            }
+            let (blocks, merged) = self.merge_page(board, page, absorb, after)?;
+            rebuilt += blocks;
             done = done.join(merged);
-            assert!(
-                !board.nand().state().is_valid(page),
-                "page {page} is still valid after the merge of its logical block {}",
-                lbn.0
-            );
         }
         board.merge_full(rebuilt);
         self.release_log(board, victim, done)
+    }
+
+    /// Merges the logical block of one valid log page; returns how many data blocks were rebuilt:
+    /// one, or none if its sequential log block took the page.
+    pub fn merge_page(
+        &mut self,
+        board: &mut Board,
+        page: Ppn,
+        absorb: &mut impl Absorb,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        let lbn = lbn_of_page(board, page);
+        let (absorbed, mut merged) = absorb.absorb(self, board, lbn, after)?;
+        if !absorbed {
+            let sources =
+                if self.copies_invalid { Sources::NewestWithWaste } else { Sources::Newest };
+            merged = self.rebuild(board, lbn, None, sources, merged)?;
+        }
+        assert!(
+            !board.nand().state().is_valid(page),
+            "page {page} is still valid after the merge of its logical block {}",
+            lbn.0
+        );
+        Ok((u32::from(!absorbed), merged))
     }
 
     /// Erases a log block that holds nothing valid, and levels wear: log blocks take turns with free

@@ -1,5 +1,6 @@
 //! Bricks that schemes are built from, by composition. No part asks which scheme uses it.
 
+pub mod absorb;
 pub mod block_mapped;
 pub mod block_supply;
 pub mod block_survey;
@@ -9,14 +10,17 @@ pub mod checkpoint;
 pub mod cmt;
 pub mod data_blocks;
 pub mod free_pool;
+pub mod history_table;
 pub mod log_index;
 pub mod log_recovery;
 pub mod map_recovery;
 pub mod merge_cost;
 pub mod merge_engine;
+pub mod merge_journal;
 pub mod oob_scan;
 pub mod owned_logs;
 pub mod page_space;
+pub mod prediction_record;
 pub mod random_log;
 pub mod recent_pages;
 pub mod record_area;

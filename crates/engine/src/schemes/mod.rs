@@ -3,6 +3,7 @@
 //! A new scheme is one file beside this one, its `mod` line and its row in the table. Names on the
 //! command line, in results and in tests come from the table.
 
+pub mod adapt;
 pub mod bast;
 pub mod dftl;
 pub mod fast;
@@ -289,6 +290,7 @@ scheme_table! {
     kast => kast::Kast, kast::KastSettings;
     nk => nk::Nk, nk::NkSettings;
     waftl => waftl::Waftl, waftl::WaftlSettings;
+    adapt => adapt::Adapt, adapt::settings::AdaptSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.

@@ -19,6 +19,10 @@ const SMALL: (&str, &str) = ("dftl.cmt_entries", "4");
 
 /// A log that has room for every rule of LAST.
 const LAST: (&str, &str) = ("last.log_blocks", "8");
+/// A log with room for several sequential blocks, and intervals that are soon over.
+const ADAPT_LOGS: (&str, &str) = ("adapt.log_blocks", "6");
+const ADAPT_SOON: (&str, &str) = ("adapt.interval", "16");
+const ADAPT_AREA: (&str, &str) = ("adapt.seq_max", "4");
 
 /// Two dies of two planes, and every advanced command that they can have together.
 macro_rules! advanced {
@@ -394,4 +398,101 @@ pub const VARIANTS: &[Variant] = &[
             ("superblock.oob_read", "60us")
         ),
     ),
+    durable("adapt", &[]),
+    durable("adapt", &[ADAPT_LOGS, ADAPT_AREA, ADAPT_SOON]),
+    durable(
+        "adapt",
+        &[ADAPT_LOGS, ADAPT_AREA, ADAPT_SOON, ("nand.enforce_order", "ascending_gaps_ok")],
+    ),
+    durable("adapt", &[ADAPT_LOGS, ADAPT_AREA, ADAPT_SOON, ("nand.enforce_order", "strict")]),
+    durable(
+        "adapt",
+        &[ADAPT_LOGS, ADAPT_AREA, ("wear.policy", "dynamic"), ("adapt.seq_init", "2")],
+    ),
+    durable(
+        "adapt",
+        &[ADAPT_LOGS, ADAPT_AREA, ADAPT_SOON, ("wear.policy", "static"), ("wear.spread", "2")],
+    ),
+    durable(
+        "adapt",
+        &[
+            ADAPT_LOGS,
+            ADAPT_AREA,
+            ADAPT_SOON,
+            ("adapt.tau", "2"),
+            ("adapt.agmov_merge", "per_page"),
+        ],
+    ),
+    durable(
+        "adapt",
+        &[
+            ADAPT_LOGS,
+            ("adapt.history_bytes", "600"),
+            ("adapt.hat_lookup", "same_logical_block"),
+            ("adapt.min_gain_pages", "2"),
+            ("adapt.erl_skip_open", "false"),
+        ],
+    ),
+    durable(
+        "adapt",
+        &[
+            ADAPT_LOGS,
+            ADAPT_AREA,
+            ADAPT_SOON,
+            ("adapt.seq_begin", "offset_zero"),
+            ("adapt.seq_miss", "with_request"),
+            ("adapt.seq_small", "as_large"),
+            ("adapt.seq_complete", "at_once"),
+            ("adapt.seq_victim", "cheapest"),
+        ],
+    ),
+    durable(
+        "adapt",
+        &[
+            ADAPT_LOGS,
+            ADAPT_AREA,
+            ADAPT_SOON,
+            ("adapt.seq_miss", "to_random"),
+            ("adapt.seq_small", "append"),
+            ("adapt.hat_lookup", "exact_base"),
+            ("adapt.delta_if_no_alloc", "zero"),
+            ("adapt.phi_round", "ceil"),
+            ("adapt.phi_limit", "1"),
+            ("io.partial_write", "rmw"),
+        ],
+    ),
+    durable("adapt:sw", &[("adapt.seq_cmp", "ge"), ("device.pages_per_block", "8")]),
+    durable("adapt:t32", &[ADAPT_LOGS, ("adapt.delta_if_no_alloc", "last")]),
+    durable("adapt:nd", &[ADAPT_LOGS, ("adapt.predictive_transfer", "false")]),
+    durable(
+        "adapt:auto",
+        &[
+            ADAPT_LOGS,
+            ADAPT_AREA,
+            ADAPT_SOON,
+            ("adapt.history_verdicts", "2"),
+            ("adapt.history_min", "6"),
+        ],
+    ),
+    durable(
+        "adapt:auto",
+        &[
+            ADAPT_LOGS,
+            ADAPT_AREA,
+            ADAPT_SOON,
+            ("adapt.history_rule", "hill_climb"),
+            ("adapt.hit_rate_def", "table_hits"),
+            ("adapt.history_verdicts", "2"),
+        ],
+    ),
+    durable(
+        "adapt",
+        &[
+            ADAPT_LOGS,
+            ("device.channels", "2"),
+            ("device.planes", "2"),
+            ("timing.profile", "parallel"),
+        ],
+    ),
+    durable("adapt", advanced!(ADAPT_LOGS, ADAPT_AREA, ADAPT_SOON)),
 ];
