@@ -4,6 +4,11 @@
 //! A block is wanted in a plane; when that plane has none left, the plane with the most free
 //! blocks lends one, so that a device runs dry only as a whole. What this is not: the budget.
 //! Schemes declare how many blocks they hold at most.
+//!
+//! Blocks that were given back are erased at once, or marked for a later erase where a scheme asks
+//! for that.
+
+use std::collections::VecDeque;
 
 use crate::board::Board;
 use crate::board::nand::Nand;
@@ -40,6 +45,8 @@ pub struct BlockSupply {
     pub(super) levelling: Option<Levelling>,
     /// Merged data takes worn blocks.
     dynamic: bool,
+    /// Blocks to be erased, the oldest first, with what they were; `None`: they are at once.
+    marked: Option<VecDeque<(BlockId, BlockRole)>>,
 }
 
 impl BlockSupply {
@@ -60,7 +67,43 @@ impl BlockSupply {
                 geometry.logical_blocks().div_ceil(geometry.planes()),
             ),
             dynamic: config.wear.policy == WearPolicy::Dynamic,
+            marked: None,
         }
+    }
+
+    /// From now on blocks given back are only marked, and erased by [`BlockSupply::erase_marked`].
+    pub fn mark_only(&mut self, board: &Board) {
+        self.marked = Some(VecDeque::with_capacity(board.geometry().blocks() as usize));
+    }
+
+    /// Blocks that are marked, to be erased.
+    pub fn marked(&self) -> u32 {
+        self.marked.as_ref().map_or(0, |marked| marked.len() as u32)
+    }
+
+    /// A block that holds nothing valid is no longer needed: erased, or marked.
+    pub fn give_back(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        (role, cause): (BlockRole, Cause),
+        after: When,
+    ) -> Result<When, Fault> {
+        match &mut self.marked {
+            Some(marked) => {
+                marked.push_back((block, role));
+                Ok(after)
+            }
+            None => self.release(board, block, role, cause, after),
+        }
+    }
+
+    /// Erases the block marked first; `None` if none is.
+    pub fn erase_marked(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        let Some((block, role)) = self.marked.as_mut().and_then(VecDeque::pop_front) else {
+            return Ok(None);
+        };
+        self.release(board, block, role, Cause::Merge, after).map(Some)
     }
 
     /// Free blocks of the device.

@@ -36,6 +36,8 @@ pub struct Survivor {
     pub newest_data: u64,
     /// Sequence number of the newest page.
     pub newest: u64,
+    /// Sequence number of the oldest page.
+    pub oldest: u64,
 }
 
 /// Blocks with the newest copies, by role.
@@ -192,8 +194,9 @@ fn oobs(board: &Board, block: BlockId) -> impl Iterator<Item = (u32, Oob)> + '_ 
 
 fn survivor(board: &Board, block: BlockId) -> Survivor {
     let geometry = board.geometry();
+    let (newest_data, newest, oldest) = (0, 0, u64::MAX);
     let mut found =
-        Survivor { block, home: None, owner: None, run: None, newest_data: 0, newest: 0 };
+        Survivor { block, home: None, owner: None, run: None, newest_data, newest, oldest };
     let (mut at_home, mut alone, mut without_gap) = (true, true, true);
     for (offset, oob) in oobs(board, block) {
         let (lbn, own) = Lbn::of(geometry, Lpn(oob.logical));
@@ -204,6 +207,7 @@ fn survivor(board: &Board, block: BlockId) -> Survivor {
         without_gap &= run.end == offset;
         found.run = Some(run.start..offset + 1);
         found.newest = found.newest.max(oob.sequence);
+        found.oldest = found.oldest.min(oob.sequence);
         if oob.kind == PageKind::Data {
             found.newest_data = found.newest_data.max(oob.sequence);
         }

@@ -60,6 +60,15 @@ pub fn in_order(order: ProgramOrder, offset: u32, top: u32) -> bool {
     }
 }
 
+/// The order that is left to keep where gaps are filled with pads.
+#[inline]
+pub fn padded(order: ProgramOrder) -> ProgramOrder {
+    match order {
+        ProgramOrder::Strict => ProgramOrder::AscendingGapsOk,
+        other => other,
+    }
+}
+
 /// The block map.
 #[derive(Clone, Debug)]
 pub struct DataBlocks {

@@ -125,7 +125,10 @@ impl MergeEngine {
         };
         let slot = board.geometry().page(block, offset);
         let old = self.newest(board.nand(), io.lpn);
-        match board.program_update(slot, old, io, PageKind::Data, ready) {
+        let padded = self.pad_to(board, block, offset, ready);
+        let written =
+            padded.and_then(|start| board.program_update(slot, old, io, PageKind::Data, start));
+        match written {
             Ok(done) => {
                 // The slot was erased, so an older copy can only be in a log block.
                 if self.logs.get(io.lpn).is_some() {
@@ -174,7 +177,7 @@ impl MergeEngine {
                 Ok(done) => return self.replace_by(board, lbn, target, cause, done),
                 Err(Fault::ProgramFailed { known, .. }) => {
                     board.event(Event::ProgramFailures, 1);
-                    self.undo(board, target, &NOTHING);
+                    self.undo(board, lbn, target);
                     let role = BlockRole::Data;
                     when = self.supply.release(board, target, role, cause, known)?;
                 }
@@ -200,7 +203,7 @@ impl MergeEngine {
             Ok(done) => self.adopt(board, lbn, target, done),
             Err(failed @ Fault::ProgramFailed { .. }) => {
                 board.event(Event::ProgramFailures, 1);
-                self.undo(board, target, &held);
+                self.undo(board, lbn, target);
                 Err(failed)
             }
             Err(fault) => Err(fault),
@@ -208,7 +211,7 @@ impl MergeEngine {
     }
 
     /// Copies into `target`, upwards, all but the pages that it holds; sources stay valid.
-    fn gather(
+    pub(super) fn gather(
         &mut self,
         board: &mut Board,
         (lbn, target, held): (Lbn, BlockId, &Range<u32>),
@@ -233,7 +236,7 @@ impl MergeEngine {
                         }
                         Sources::DataBlock => self.data.newest(board.nand(), lpn),
                     };
-                    let Some(source) = source else {
+                    let Some(source) = source.filter(|&source| source != slot) else {
                         if sources == Sources::NewestWithWaste {
                             let wasted = self.copy_nothing(board, lpn, slot, after)?;
                             done = done.join(wasted);
@@ -275,7 +278,7 @@ impl MergeEngine {
     }
 
     /// Fills the block up to `offset` where the flash demands it.
-    pub(super) fn pad_to(
+    pub fn pad_to(
         &self,
         board: &mut Board,
         block: BlockId,
@@ -295,11 +298,12 @@ impl MergeEngine {
         Ok(done)
     }
 
-    /// Copies beside the pages `held` do not count: their sources are still valid.
-    fn undo(&mut self, board: &mut Board, target: BlockId, held: &Range<u32>) {
-        for offset in missing(board, held) {
+    /// Copies do not count: their sources are still valid.
+    pub(super) fn undo(&mut self, board: &mut Board, lbn: Lbn, target: BlockId) {
+        for offset in 0..board.geometry().pages_per_block {
             let slot = board.geometry().page(target, offset);
-            if board.nand().state().is_valid(slot) {
+            let newest = self.newest(board.nand(), lbn.page(board.geometry(), offset));
+            if board.nand().state().is_valid(slot) && newest != Some(slot) {
                 board.nand_mut().discard(slot);
             }
         }
@@ -349,7 +353,7 @@ impl MergeEngine {
         }
         self.journal.rebuilt(lbn);
         match self.map_block(board.nand(), lbn, target) {
-            Some(old) => self.supply.release(board, old, BlockRole::Data, cause, after),
+            Some(old) => self.supply.give_back(board, old, (BlockRole::Data, cause), after),
             None => Ok(after),
         }
     }

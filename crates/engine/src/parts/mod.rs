@@ -2,6 +2,7 @@
 
 pub mod absorb;
 pub mod block_mapped;
+pub mod block_rewrite;
 pub mod block_supply;
 pub mod block_survey;
 pub mod block_trims;
@@ -24,6 +25,7 @@ pub mod prediction_record;
 pub mod random_log;
 pub mod recent_pages;
 pub mod record_area;
+pub mod replacement_chains;
 pub mod request_size;
 pub mod sequential_area;
 pub mod sequential_log;

@@ -5,12 +5,14 @@
 
 pub mod adapt;
 pub mod bast;
+pub mod block;
 pub mod dftl;
 pub mod fast;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;
 pub mod nk;
+pub mod replacement_block;
 pub mod superblock;
 pub mod waftl;
 
@@ -282,6 +284,9 @@ fn open_device<S: Scheme>(config: &Config, seed: u64) -> Result<Box<dyn Device>,
 
 scheme_table! {
     ideal_page => ideal_page::IdealPage, ideal_page::IdealPageSettings;
+    block => block::Block, block::BlockSettings;
+    replacement_block =>
+        replacement_block::ReplacementBlock, replacement_block::ReplacementBlockSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
     bast => bast::Bast, bast::BastSettings;
     fast => fast::Fast, fast::FastSettings;

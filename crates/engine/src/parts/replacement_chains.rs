@@ -1,0 +1,189 @@
+//! Chains of replacement blocks behind data blocks: which blocks belong to a logical block, in what
+//! order, how many there are in all, and which chain was written longest ago.
+//!
+//! What this is not: the data block itself (the block map's), or a judge of what goes where.
+
+use crate::board::nand::geometry::Geometry;
+use crate::choices;
+use crate::parts::cmt::Slot;
+use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::data_blocks::Lbn;
+use crate::units::{BlockId, pack, unpack, zeroed};
+
+choices! {
+    /// Which chain is folded when blocks are needed.
+    pub enum ChainVictim {
+        /// The longest; among equals the one written longest ago.
+        Longest = "longest",
+        /// The one written longest ago.
+        Lru = "lru",
+    }
+}
+
+/// The lists that a place can be in.
+const USED: usize = 0;
+const FREE: usize = 1;
+
+/// The replacement blocks of one logical block.
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    owner: Lbn,
+    first: BlockId,
+    last: BlockId,
+    blocks: u32,
+}
+
+const NO_CHAIN: Chain = Chain { owner: Lbn(0), first: BlockId(0), last: BlockId(0), blocks: 0 };
+
+/// Every chain that has a replacement block.
+#[derive(Clone, Debug)]
+pub struct ReplacementChains {
+    chains: Vec<Chain>,
+    /// Used places by last write, and free ones.
+    lists: SlotLists<2>,
+    /// Place of each logical block's chain, plus one.
+    place_of: Vec<u32>,
+    /// The next and the previous block of each replacement block's chain, plus one.
+    next: Vec<u32>,
+    previous: Vec<u32>,
+    blocks: u32,
+    limit: u32,
+}
+
+impl ReplacementChains {
+    /// Room for `limit` replacement blocks.
+    pub fn new(geometry: &Geometry, limit: u32) -> Self {
+        let mut lists = SlotLists::new(limit);
+        (0..limit).for_each(|place| lists.push(FREE, Slot(place)));
+        ReplacementChains {
+            chains: vec![NO_CHAIN; limit as usize],
+            lists,
+            place_of: zeroed(geometry.logical_blocks() as usize),
+            next: zeroed(geometry.blocks() as usize),
+            previous: zeroed(geometry.blocks() as usize),
+            blocks: 0,
+            limit,
+        }
+    }
+
+    /// RAM of the links: 4 bytes per physical block (one way, as in the original).
+    pub fn ram_bytes(geometry: &Geometry) -> u64 {
+        u64::from(geometry.blocks()) * 4
+    }
+
+    /// Replacement blocks in use.
+    pub fn len(&self) -> u32 {
+        self.blocks
+    }
+
+    /// Whether none is in use.
+    pub fn is_empty(&self) -> bool {
+        self.blocks == 0
+    }
+
+    /// Replacement blocks that may still be taken.
+    pub fn free_blocks(&self) -> u32 {
+        self.limit - self.blocks
+    }
+
+    /// Chains with a replacement block.
+    pub fn chains(&self) -> u32 {
+        self.lists.len(USED)
+    }
+
+    fn chain(&self, lbn: Lbn) -> Option<&Chain> {
+        unpack(self.place_of[lbn.index()]).map(|place| &self.chains[place as usize])
+    }
+
+    /// Replacement blocks of a logical block.
+    pub fn length(&self, lbn: Lbn) -> u32 {
+        self.chain(lbn).map_or(0, |chain| chain.blocks)
+    }
+
+    /// The longest chain.
+    pub fn longest(&self) -> u32 {
+        let used = self.lists.from_oldest(USED);
+        used.map(|place| self.chains[place.index()].blocks).max().unwrap_or(0)
+    }
+
+    /// The first replacement block of a logical block.
+    #[inline]
+    pub fn first(&self, lbn: Lbn) -> Option<BlockId> {
+        self.chain(lbn).map(|chain| chain.first)
+    }
+
+    /// The last replacement block of a logical block.
+    #[inline]
+    pub fn last(&self, lbn: Lbn) -> Option<BlockId> {
+        self.chain(lbn).map(|chain| chain.last)
+    }
+
+    /// The replacement block behind this one.
+    #[inline]
+    pub fn behind(&self, block: BlockId) -> Option<BlockId> {
+        unpack(self.next[block.index()]).map(BlockId)
+    }
+
+    /// The replacement block before this one.
+    #[inline]
+    pub fn before(&self, block: BlockId) -> Option<BlockId> {
+        unpack(self.previous[block.index()]).map(BlockId)
+    }
+
+    /// A logical block was written: its chain is the last to go by age.
+    #[inline]
+    pub fn touch(&mut self, lbn: Lbn) {
+        if let Some(place) = unpack(self.place_of[lbn.index()]) {
+            self.lists.remove(Slot(place));
+            self.lists.push(USED, Slot(place));
+        }
+    }
+
+    /// Puts a block at the end of a logical block's chain.
+    pub fn append(&mut self, lbn: Lbn, block: BlockId) {
+        assert!(self.blocks < self.limit, "{} replacement blocks are the limit", self.limit);
+        self.blocks += 1;
+        self.next[block.index()] = 0;
+        self.previous[block.index()] = 0;
+        if let Some(place) = unpack(self.place_of[lbn.index()]) {
+            let chain = &mut self.chains[place as usize];
+            self.next[chain.last.index()] = pack(Some(block.0));
+            self.previous[block.index()] = pack(Some(chain.last.0));
+            chain.last = block;
+            chain.blocks += 1;
+        } else {
+            let place = self.lists.oldest(FREE).expect("no more chains than blocks");
+            self.lists.remove(place);
+            self.lists.push(USED, place);
+            self.place_of[lbn.index()] = pack(Some(place.0));
+            self.chains[place.index()] = Chain { owner: lbn, first: block, last: block, blocks: 1 };
+        }
+    }
+
+    /// The chain to fold; `None` if there is none.
+    pub fn victim(&self, rule: ChainVictim) -> Option<Lbn> {
+        let oldest = self.lists.oldest(USED)?;
+        let chosen = match rule {
+            ChainVictim::Lru => oldest,
+            ChainVictim::Longest => {
+                let longer = |best: Slot, place: Slot| {
+                    let blocks = |place: Slot| self.chains[place.index()].blocks;
+                    if blocks(place) > blocks(best) { place } else { best }
+                };
+                self.lists.from_oldest(USED).fold(oldest, longer)
+            }
+        };
+        Some(self.chains[chosen.index()].owner)
+    }
+
+    /// Forgets a chain; returns its first block. The links behind it hold until the blocks are used
+    /// anew.
+    pub fn dissolve(&mut self, lbn: Lbn) -> Option<BlockId> {
+        let place = unpack(std::mem::take(&mut self.place_of[lbn.index()])).map(Slot)?;
+        self.lists.remove(place);
+        self.lists.push(FREE, place);
+        let chain = self.chains[place.index()];
+        self.blocks -= chain.blocks;
+        Some(chain.first)
+    }
+}
