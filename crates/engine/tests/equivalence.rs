@@ -378,3 +378,34 @@ fn each_of_adapts_inventions_makes_it_another_scheme_than_fast() {
         assert!(with(different) != fast, "{different:?}");
     }
 }
+
+#[test]
+fn faster_without_a_second_chance_is_fast() {
+    let settings: [[Pairs<'_>; 2]; 4] = [
+        [&[("faster.log_blocks", "2")], &[("fast.log_blocks", "2")]],
+        [&[("faster.log_blocks", "5")], &[("fast.log_blocks", "5")]],
+        [
+            &[("faster.sw_gap", "to_rw"), ("faster.sw_rewrite", "to_rw")],
+            &[("fast.sw_gap", "to_rw"), ("fast.sw_rewrite", "to_rw")],
+        ],
+        [
+            &[("faster.first_write", "log"), ("faster.sw_gap", "full_merge")],
+            &[("fast.first_write", "log"), ("fast.sw_gap", "full_merge")],
+        ],
+    ];
+    for [faster, fast] in settings {
+        // No page is kept, and none is isolated.
+        let none = [
+            ("faster.max_chances", "0"),
+            ("faster.mode", "seed1_simple"),
+            ("faster.seq", "fast_rule"),
+        ];
+        let fifo = [
+            ("fast.victim", "fifo"),
+            ("fast.detector", "offset_zero"),
+            ("fast.rw_switch_check", "false"),
+            ("fast.bug_compat", "false"),
+        ];
+        same(("faster", &[&none, faster].concat()), ("fast", &[&fifo, fast].concat()), &[]);
+    }
+}

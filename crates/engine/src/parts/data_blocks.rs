@@ -4,8 +4,10 @@
 //! A page of a data block holds the newest version exactly while it is marked valid; every newer
 //! copy elsewhere invalidates it.
 
+use crate::board::Board;
 use crate::board::nand::Nand;
 use crate::board::nand::geometry::Geometry;
+use crate::board::nand::state::OobRead;
 use crate::config::{Config, ProgramOrder};
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, pack, unpack, zeroed};
 
@@ -66,6 +68,19 @@ pub fn padded(order: ProgramOrder) -> ProgramOrder {
     match order {
         ProgramOrder::Strict => ProgramOrder::AscendingGapsOk,
         other => other,
+    }
+}
+
+/// The logical block of a page of host data.
+pub fn lbn_of_page(board: &Board, ppn: Ppn) -> Lbn {
+    Lbn::of(board.geometry(), lpn_of_page(board, ppn)).0
+}
+
+/// The logical page that a page of host data holds.
+pub fn lpn_of_page(board: &Board, ppn: Ppn) -> Lpn {
+    match board.nand().state().oob(ppn) {
+        OobRead::Written(oob) => Lpn(oob.logical),
+        other => unreachable!("page {ppn} is valid but holds {other:?}"),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::meter::{BlockRole, Cause, Event};
 pub use crate::parts::absorb::Absorb;
 use crate::parts::block_supply::{BlockSupply, Need};
 use crate::parts::data_blocks::{DataBlocks, Lbn};
+pub use crate::parts::data_blocks::{lbn_of_page, lpn_of_page};
 use crate::parts::log_index::LogIndex;
 use crate::parts::merge_journal::MergeJournal;
 use crate::request::PageIo;
@@ -472,17 +473,4 @@ impl MergeEngine {
 fn missing(board: &Board, held: &Range<u32>) -> impl Iterator<Item = u32> + use<> {
     let held = held.clone();
     (0..board.geometry().pages_per_block).filter(move |offset| !held.contains(offset))
-}
-
-/// The logical block of a page of host data.
-pub fn lbn_of_page(board: &Board, ppn: Ppn) -> Lbn {
-    Lbn::of(board.geometry(), lpn_of_page(board, ppn)).0
-}
-
-/// The logical page that a page of host data holds.
-pub fn lpn_of_page(board: &Board, ppn: Ppn) -> Lpn {
-    match board.nand().state().oob(ppn) {
-        OobRead::Written(oob) => Lpn(oob.logical),
-        other => unreachable!("page {ppn} is valid but holds {other:?}"),
-    }
 }

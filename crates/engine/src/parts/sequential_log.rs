@@ -126,6 +126,24 @@ impl SequentialLog {
         })
     }
 
+    /// The same where runs of consecutive pages decide: a long run opens a block wherever it is, and
+    /// of the owner's other pages only the next one belongs here, until the block is full.
+    #[inline]
+    pub fn judge_run(
+        &self,
+        (lbn, offset): (Lbn, u32),
+        long: bool,
+        pages_per_block: u32,
+    ) -> Option<SequentialRule> {
+        let Some(open) = self.open else {
+            return long.then_some(SequentialRule::Open);
+        };
+        if open.owner == lbn && open.next < pages_per_block {
+            return (offset == open.next).then_some(SequentialRule::Append);
+        }
+        long.then_some(SequentialRule::MergeThenOpen)
+    }
+
     /// Opens a block for the logical block of `io`, beginning with that page.
     pub fn open(
         &mut self,
@@ -141,6 +159,57 @@ impl SequentialLog {
         self.open = Some(OpenLog { block, owner, first, next: first });
         board.event(Event::SequentialLogOpens, 1);
         self.append(board, engine, io, ready)
+    }
+
+    /// Opens a block for the logical block of `io` at offset 0: copies of the pages before that page,
+    /// then the page. A place of which there is no page stays erased, or is padded where it must be.
+    pub fn open_filled(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (owner, first) = Lbn::of(board.geometry(), io.lpn);
+        if first == 0 {
+            return self.open(board, engine, io, after);
+        }
+        assert!(self.open.is_none(), "a sequential log block is open already");
+        let plane = owner.plane(board.geometry());
+        let (block, ready) = engine.supply.take(board, plane, Need::Growth, after)?;
+        self.open = Some(OpenLog { block, owner, first: 0, next: 0 });
+        board.event(Event::SequentialLogOpens, 1);
+        match self.fill(board, engine, first, ready) {
+            Ok(filled) => self.append(board, engine, io, filled),
+            Err(Fault::ProgramFailed { known, .. }) => {
+                board.event(Event::ProgramFailures, 1);
+                self.merge_in_full(board, engine, Some(io), known)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Copies the owner's pages from the next offset up to `end`; each is the newest copy at once.
+    fn fill(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        end: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let open = self.open.as_mut().expect("opened by the caller");
+        let mut done = after;
+        for offset in open.next..end {
+            let lpn = open.owner.page(board.geometry(), offset);
+            if let Some(from) = engine.newest(board.nand(), lpn) {
+                let slot = board.geometry().page(open.block, offset);
+                let start = engine.pad_to(board, open.block, offset, after)?;
+                done = done.join(board.copy(from, slot, PageKind::Log, Cause::Merge, start)?);
+                engine.logged(board, lpn, slot);
+            }
+            open.next = offset + 1;
+        }
+        Ok(done.join(engine.pad_to(board, open.block, end, after)?))
     }
 
     /// Writes the owner's next page. If that page of the block cannot be programmed, the block is

@@ -17,7 +17,7 @@
 //! page is valid (page states come from the spare area, as in the public code), else nothing.
 //!
 //! # Write
-//! The decision table, from row 0: see [`Fast::row`] and [`Fast::perform`].
+//! The decision table, from row 0: `parts::fast_rules`, which FASTer shares.
 //!
 //! # Reclaim
 //! When a random write finds the RW log full: the victim's valid pages in page order; for each, its
@@ -49,39 +49,15 @@ use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, Optional, SettingError};
 use crate::parts::block_mapped::{self, BlockMapped, FirstWrite};
-use crate::parts::block_survey::Survivor;
-use crate::parts::data_blocks::Lbn;
+use crate::parts::fast_rules::{FastLog, FastRules, GapRule, RewriteRule, Stream};
 use crate::parts::log_index::LogIndex;
-use crate::parts::log_recovery;
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::request_size::{RequestSize, SizeRule};
-use crate::parts::sequential_log::{SequentialLog, SequentialRule};
+use crate::parts::sequential_log::SequentialLog;
 use crate::request::PageIo;
 use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
 use crate::settings;
 use crate::units::{Lpn, Tag};
-
-choices! {
-    /// Row 7: what a gap in the sequential block's stream does.
-    pub enum GapRule {
-        /// Partial merge, with the page put at its own place on the way.
-        PartialWithRequest = "partial_with_request",
-        /// Full merge, with the page inside.
-        FullMerge = "full_merge",
-        /// The page goes to the random log; the block stays open.
-        ToRandom = "to_rw",
-    }
-}
-
-choices! {
-    /// Row 6: what a rewrite of a page of the sequential block does.
-    pub enum RewriteRule {
-        /// Full merge, with the page inside.
-        FullMerge = "full_merge",
-        /// The page goes to the random log; the block must be merged in full later.
-        ToRandom = "to_rw",
-    }
-}
 
 choices! {
     /// What is taken for the beginning of a sequential stream.
@@ -132,22 +108,9 @@ settings! {
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Fast;
 
-/// What the decision table says about one write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Row {
-    /// Rows 0 and 1: straight to its place in the data block.
-    InPlace,
-    /// Rows 2 to 7.
-    Sequential(SequentialRule),
-    /// Row 8.
-    Random,
-}
-
 /// FAST.
 pub struct Fast {
-    base: BlockMapped,
-    sequential: SequentialLog,
-    random: RandomLog,
+    log: FastLog,
     long: RequestSize,
     settings: FastSettings,
 }
@@ -217,45 +180,29 @@ impl Scheme for Fast {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
+        self.log.base.read(board, io, after)
     }
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let mut when = self.base.merge_strays(board, &mut self.sequential, after)?;
-        while self.random.is_over_limit() {
-            when = self.reclaim(board, when)?;
-        }
-        let done = loop {
-            let row = self.row(board, io);
-            if row == Row::Random && self.random.is_exhausted() {
-                // The merge may give the page a free place: the table is asked again.
-                when = self.reclaim(board, when)?;
-                continue;
-            }
-            if row == Row::Sequential(SequentialRule::MergeThenOpen) {
-                // Row 3, SW full and in order: switch merge. Row 4, SW partly full: partial merge
-                // (full, if RW holds newer copies of SW's pages). Then row 2, as SW is empty.
-                when = self.sequential.merge(board, &mut self.base.engine, None, when)?;
-                continue;
-            }
-            match self.perform(board, row, io, when) {
-                // The RW block is closed; another may need a merge first.
-                Err(Fault::ProgramFailed { known, .. }) if row == Row::Random => when = known,
-                other => break other?,
-            }
-        };
-        self.base.written(io.lpn);
+        let stream = Stream::AtOffsetZero(match self.settings.detector {
+            Detector::OffsetZero => true,
+            Detector::RequestSize => self.long.is_long(io.request.pages),
+        });
+        let switch = self.settings.rw_switch_check;
+        let reclaim =
+            |log: &mut FastLog, board: &mut Board, when| reclaim(log, board, switch, when);
+        let (_, done) = self.log.write(board, io, stream, reclaim, after)?;
         Ok(done)
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.base.trim(board, io);
+        self.log.base.trim(board, io);
         Ok(after)
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
+        self.log.base.flush(board, after)
     }
 
     fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
@@ -263,12 +210,11 @@ impl Scheme for Fast {
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        let sequential = u32::from(self.sequential.open_log().is_some());
-        self.base.self_check(board, sequential + self.random.len())
+        self.log.self_check(board, 0)
     }
 
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
+        self.log.base.locate(board, lpn)
     }
 
     fn unsettled(&self, _: &Board) -> Unsettled {
@@ -276,7 +222,7 @@ impl Scheme for Fast {
     }
 
     fn room(&self) -> Room {
-        Room { free_blocks: self.random.free_blocks(), threshold: 1 }
+        Room { free_blocks: self.log.random.free_blocks(), threshold: 1 }
     }
 
     fn power_off(self) -> Self::Survivor {}
@@ -290,13 +236,7 @@ impl Scheme for Fast {
     ) -> Result<(Self, When), Fault> {
         let (base, found, erased) = BlockMapped::recover(board, config, after)?;
         let mut fast = Fast::on(base, board, config);
-        fast.resume(board, found.logs);
-        // Interrupted merges are finished.
-        let mut done = erased;
-        for block in &found.leftovers {
-            let (engine, log) = (&mut fast.base.engine, &mut fast.random);
-            done = log_recovery::evacuate(board, engine, log, block, done)?;
-        }
+        let done = fast.log.resume(board, found, |_, _| false, erased)?;
         Ok((fast, done))
     }
 }
@@ -308,100 +248,30 @@ impl Fast {
         base.engine.copies_invalid = settings.bug_compat;
         let random = RandomLog::new(board.nand(), log_blocks(config) as u32 - 1, settings.victim);
         let long = RequestSize::new(settings.detector_pages, SizeRule::AtLeast, false);
-        Fast { base, sequential: SequentialLog::default(), random, long, settings }
-    }
-
-    /// Asks the decision table.
-    #[inline]
-    fn row(&self, board: &Board, io: &PageIo) -> Row {
-        // Row 0, no data block, and row 1, the data page is erased. Before anything sequential:
-        // spec 5.4, point 32.
-        if self.settings.first_write == FirstWrite::DataBlock
-            && self.base.takes_in_place(board, io.lpn)
-        {
-            return Row::InPlace;
-        }
-        let may_open = match self.settings.detector {
-            Detector::OffsetZero => true,
-            Detector::RequestSize => self.long.is_long(io.request.pages),
+        let rules = FastRules {
+            first_write: settings.first_write,
+            rewrite: settings.sw_rewrite,
+            gap: settings.sw_gap,
         };
-        let place = Lbn::of(board.geometry(), io.lpn);
-        match self.sequential.judge(place, may_open) {
-            Some(SequentialRule::Rewrite) if self.settings.sw_rewrite == RewriteRule::ToRandom => {
-                Row::Random
-            }
-            Some(SequentialRule::Gap) if self.settings.sw_gap == GapRule::ToRandom => Row::Random,
-            Some(rule) => Row::Sequential(rule),
-            // Row 8, anything else.
-            None => Row::Random,
-        }
+        Fast { log: FastLog::new(base, random, rules), long, settings }
     }
+}
 
-    fn perform(
-        &mut self,
-        board: &mut Board,
-        row: Row,
-        io: &PageIo,
-        after: When,
-    ) -> Result<When, Fault> {
-        let engine = &mut self.base.engine;
-        match row {
-            // Rows 0 and 1: a data block if there is none; the page goes to its place, no log.
-            Row::InPlace => self.base.write_in_place(board, io, after),
-            // Row 2: SW is empty; it is opened for this logical block with this page.
-            Row::Sequential(SequentialRule::Open) => self.sequential.open(board, engine, io, after),
-            Row::Sequential(SequentialRule::MergeThenOpen) => {
-                unreachable!("rows 3 and 4 end in row 2, which is asked for anew")
-            }
-            // Row 5: the owner's next page; the older copy becomes invalid.
-            Row::Sequential(SequentialRule::Append) => {
-                self.sequential.append(board, engine, io, after)
-            }
-            // Row 6: SW and data block are merged into a new block, the page inside.
-            Row::Sequential(SequentialRule::Rewrite) => {
-                self.sequential.merge_in_full(board, engine, Some(io), after)
-            }
-            // Row 7: SW is completed, the page put at its own place on the way.
-            Row::Sequential(SequentialRule::Gap) => match self.settings.sw_gap {
-                GapRule::FullMerge => self.sequential.merge_in_full(board, engine, Some(io), after),
-                _ => self.sequential.merge(board, engine, Some(io), after),
-            },
-            // Row 8: the next page of the current RW block; the older copy becomes invalid.
-            Row::Random => self.random.append(board, engine, io, after),
-        }
+/// Merges one RW block and erases it.
+#[cold]
+fn reclaim(
+    log: &mut FastLog,
+    board: &mut Board,
+    switch_check: bool,
+    after: When,
+) -> Result<When, Fault> {
+    let (place, after) = log.random.choose(board, after);
+    let victim = log.random.block(place);
+    if switch_check && let Some(done) = log.base.engine.try_switch(board, victim, after)? {
+        log.random.remove(place);
+        return Ok(done);
     }
-
-    /// Merges one RW block and erases it.
-    #[cold]
-    fn reclaim(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let (place, after) = self.random.choose(board, after);
-        let victim = self.random.block(place);
-        if self.settings.rw_switch_check
-            && let Some(done) = self.base.engine.try_switch(board, victim, after)?
-        {
-            self.random.remove(place);
-            return Ok(done);
-        }
-        let done = self.base.engine.reclaim(board, victim, &mut self.sequential, after)?;
-        self.random.remove(place);
-        Ok(done)
-    }
-
-    /// Takes over the log blocks found after a power cut.
-    fn resume(&mut self, board: &Board, mut logs: Vec<Survivor>) {
-        // The youngest one that is the beginning of a logical block goes on as SW.
-        let sequential = |log: &Survivor| SequentialLog::found(log).filter(|open| open.first == 0);
-        if let Some(place) = logs.iter().rposition(|log| sequential(log).is_some()) {
-            self.sequential = SequentialLog::resumed(sequential(&logs.remove(place)));
-        }
-        let free = self.random.free_blocks() as usize;
-        let surplus = logs.len().saturating_sub(free);
-        for (number, log) in logs.iter().enumerate() {
-            // Too many for the log, after a merge that was cut: the oldest are merged first.
-            match number < surplus {
-                true => self.base.stray(board, log),
-                false => self.random.resume(board.nand(), log.block),
-            }
-        }
-    }
+    let done = log.base.engine.reclaim(board, victim, &mut log.sequential, after)?;
+    log.random.remove(place);
+    Ok(done)
 }

@@ -8,6 +8,7 @@ pub mod bast;
 pub mod block;
 pub mod dftl;
 pub mod fast;
+pub mod faster;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;
@@ -290,6 +291,7 @@ scheme_table! {
     dftl => dftl::Dftl, dftl::DftlSettings;
     bast => bast::Bast, bast::BastSettings;
     fast => fast::Fast, fast::FastSettings;
+    faster => faster::Faster, faster::FasterSettings;
     superblock => superblock::Superblock, superblock::SuperblockSettings;
     last => last::Last, last::LastSettings;
     kast => kast::Kast, kast::KastSettings;

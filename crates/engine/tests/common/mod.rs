@@ -53,7 +53,10 @@ pub fn tiny(scheme: &str, logical_blocks: u64, pairs: &[(&str, &str)]) -> Config
 /// Sets the capacity and as many physical blocks as over-provisioning and the scheme ask for, bad
 /// ones not counted.
 pub fn size(scheme: &str, config: &mut Config, logical_blocks: u64) {
-    let (row, _) = schemes::find(scheme).expect("a scheme of the table");
+    let (row, preset) = schemes::find(scheme).expect("a scheme of the table");
+    for (key, value) in preset {
+        config.set(key, value).expect("presets are legal");
+    }
     let bytes =
         logical_blocks * u64::from(config.device.units_per_block()) * config.device.unit_bytes();
     config.device.set_capacity(bytes, 0);

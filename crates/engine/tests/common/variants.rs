@@ -55,6 +55,15 @@ const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 /// BMB rewrites leave page-mapped pages where they are.
 const PULL_NOTHING: (&str, &str) = ("waftl.pull_pmb", "false");
 
+/// Every page of a FASTer victim is copied, unless it is full.
+const COPY_ALL: (&str, &str) = ("faster.copy_all_below", "4");
+/// The smallest isolation area, so that merges are forced.
+const TIGHT: &[(&str, &str)] = &[
+    ("faster.log_blocks", "4"),
+    ("faster.isolation_min", "2"),
+    ("faster.isolation_reserve", "1"),
+    ("faster.progressive_interval", "1000"),
+];
 /// Log blocks of their own for a few logical blocks.
 const BAST_LOGS: (&str, &str) = ("bast.log_blocks", "3");
 
@@ -148,6 +157,65 @@ pub const VARIANTS: &[Variant] = &[
     durable("fast", &[("fast.log_blocks", "3"), ("device.pages_per_block", "8")]),
     durable("fast", &[("fast.bug_compat", "true"), ("timing.oob_write", "3us")]),
     durable("fast", &[("fast.bug_compat", "true"), ("nand.enforce_order", "strict")]),
+    durable("faster", &[("faster.log_blocks", "4")]),
+    durable("faster", &[("faster.log_blocks", "4"), ("faster.max_chances", "0")]),
+    durable("faster", &[("faster.log_blocks", "4"), ("faster.max_chances", "3"), COPY_ALL]),
+    durable("faster", &[("faster.log_blocks", "4"), ("faster.skip_full", "true")]),
+    durable(
+        "faster",
+        &[("faster.log_blocks", "4"), ("faster.sw_gap", "to_rw"), ("faster.sw_rewrite", "to_rw")],
+    ),
+    durable("faster", &[("faster.seq", "corref4"), ("faster.log_blocks", "3")]),
+    durable(
+        "faster",
+        &[
+            ("faster.seq", "corref4"),
+            ("faster.seq_threshold", "2"),
+            ("nand.enforce_order", "strict"),
+        ],
+    ),
+    durable(
+        "faster",
+        &[
+            ("faster.seq", "corref4"),
+            ("faster.seq_threshold", "1"),
+            ("nand.enforce_order", "ascending_gaps_ok"),
+            ("faster.first_write", "log"),
+        ],
+    ),
+    durable("faster:isolation", &[]),
+    durable("faster:isolation", TIGHT),
+    durable(
+        "faster:isolation",
+        &[
+            ("faster.log_blocks", "6"),
+            ("faster.isolation_pct", "50"),
+            ("faster.isolation_min", "2"),
+            ("faster.isolation_reserve", "1"),
+            ("faster.progressive_interval", "7"),
+            ("faster.copy_all_below", "0"),
+            ("nand.enforce_order", "strict"),
+        ],
+    ),
+    durable(
+        "faster:isolation",
+        &[
+            ("faster.isolation", "false"),
+            ("faster.log_blocks", "3"),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable("faster:isolation", &[("faster.isolation_min", "3"), ("wear.policy", "dynamic")]),
+    durable(
+        "faster:isolation",
+        &[("device.channels", "2"), ("device.planes", "2"), ("timing.profile", "parallel")],
+    ),
+    durable(
+        "faster:isolation",
+        advanced!(("faster.log_blocks", "4"), ("faster.isolation_min", "3")),
+    ),
+    durable("faster", &[("faster.log_blocks", "3"), ("device.pages_per_block", "8")]),
     durable("fast", &[("fast.log_blocks", "4"), ("fast.victim", "fewest_data_blocks")]),
     durable("last", &[]),
     durable("last", &[LAST, ("last.hot_window", "4"), ("last.seq_share", "0.25")]),
