@@ -409,3 +409,23 @@ fn faster_without_a_second_chance_is_fast() {
         same(("faster", &[&none, faster].concat()), ("fast", &[&fifo, fast].concat()), &[]);
     }
 }
+
+#[test]
+fn mast_that_merges_everything_is_fast_that_never_opens_its_sequential_block() {
+    let settings: [[Pairs<'_>; 2]; 3] = [
+        // FAST counts the sequential block that it does not use.
+        [&[("mast.log_blocks", "1")], &[("fast.log_blocks", "2")]],
+        [&[("mast.log_blocks", "4")], &[("fast.log_blocks", "5")]],
+        [
+            &[("mast.log_blocks", "4"), ("mast.victim", "greedy"), ("mast.first_write", "log")],
+            &[("fast.log_blocks", "5"), ("fast.victim", "greedy"), ("fast.first_write", "log")],
+        ],
+    ];
+    for [mast, fast] in settings {
+        // Every logical block is cold, and one log page is enough; one log block is open at a time.
+        let always =
+            [("mast.cold_window", "0"), ("mast.merge_min_pages", "0"), ("mast.stripe", "1")];
+        let never = [("fast.detector", "request_size"), ("fast.detector_pages", "4096")];
+        same(("mast", &[&always, mast].concat()), ("fast", &[&never, fast].concat()), &[]);
+    }
+}

@@ -1,4 +1,4 @@
-//! FASTer's rules 1 to 4, its isolation area and its bounds (spec 2.6), as flash operations in order.
+//! FASTer's rules 1 to 4, its isolation area and bounds (spec 2.6), as flash operations in order.
 //! Blocks have 4 pages; `log_blocks = 3` are SW and two random blocks.
 
 mod common;

@@ -1,8 +1,8 @@
 //! FAST's log: one sequential log block, shared random ones, and the decision table that says which
 //! of them, or the data block, a write goes to (Lee et al. 2007; spec 2.5, rows 0 to 8).
 //!
-//! What this is not: a judge of what becomes of the oldest random log block when the log is full, or
-//! of what is taken for the beginning of a sequential stream. Those are the scheme's.
+//! What this is not: a judge of what becomes of the oldest random log block when the log is full,
+//! or of what is taken for the beginning of a sequential stream. Those are the scheme's.
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;

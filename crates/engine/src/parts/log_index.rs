@@ -5,19 +5,43 @@
 //! entry per log page instead; what a scheme reports as RAM is that table.
 
 use crate::board::nand::geometry::Geometry;
+use crate::parts::data_blocks::Lbn;
 use crate::units::{Lpn, Ppn, pack, unpack, zeroed};
 
 /// Newest log copies.
 #[derive(Clone, Debug)]
 pub struct LogIndex {
     entries: Vec<u32>,
+    /// Entries in use by logical block, if somebody wants to know; else empty.
+    live: Vec<u32>,
+    pages_per_block: u32,
 }
 
 impl LogIndex {
     /// No log page yet. The last logical block is covered to its end, used or not.
     pub fn new(geometry: &Geometry) -> Self {
         let pages = geometry.logical_blocks() as usize * geometry.pages_per_block as usize;
-        LogIndex { entries: zeroed(pages) }
+        let pages_per_block = geometry.pages_per_block;
+        LogIndex { entries: zeroed(pages), live: Vec::new(), pages_per_block }
+    }
+
+    /// From now on [`LogIndex::live`] is known.
+    pub fn count_live(&mut self) {
+        let blocks = self.entries.chunks(self.pages_per_block as usize);
+        let used = |block: &[u32]| block.iter().filter(|&&entry| entry != 0).count() as u32;
+        self.live = blocks.map(used).collect();
+    }
+
+    /// Log pages that hold newest copies of a logical block's pages; needs
+    /// [`LogIndex::count_live`].
+    #[inline]
+    pub fn live(&self, lbn: Lbn) -> u32 {
+        self.live[lbn.index()]
+    }
+
+    /// RAM of those counts: 4 bytes per logical block.
+    pub fn live_ram_bytes(geometry: &Geometry) -> u64 {
+        u64::from(geometry.logical_blocks()) * 4
     }
 
     /// RAM of the papers' table over `log_blocks`: 4 bytes and a valid bit per log page.
@@ -35,12 +59,19 @@ impl LogIndex {
     /// The newest copy is now in a log block.
     #[inline]
     pub fn set(&mut self, lpn: Lpn, ppn: Ppn) {
-        self.entries[lpn.index()] = pack(Some(ppn.0));
+        let old = std::mem::replace(&mut self.entries[lpn.index()], pack(Some(ppn.0)));
+        if old == 0 && !self.live.is_empty() {
+            self.live[(lpn.0 / self.pages_per_block) as usize] += 1;
+        }
     }
 
     /// The newest copy is no longer in a log block; returns where it was.
     #[inline]
     pub fn take(&mut self, lpn: Lpn) -> Option<Ppn> {
-        unpack(std::mem::take(&mut self.entries[lpn.index()])).map(Ppn)
+        let old = std::mem::take(&mut self.entries[lpn.index()]);
+        if old != 0 && !self.live.is_empty() {
+            self.live[(lpn.0 / self.pages_per_block) as usize] -= 1;
+        }
+        unpack(old).map(Ppn)
     }
 }

@@ -32,6 +32,7 @@ pub mod second_chance;
 pub mod sequential_area;
 pub mod sequential_log;
 pub mod spare_map;
+pub mod striped_log;
 pub mod superblocks;
 pub mod translation;
 pub mod trim_records;

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
+use crate::board::nand::geometry::{Geometry, PlacementOrder};
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
 use crate::board::{Board, Search};
@@ -16,7 +17,7 @@ use crate::parts::block_supply::Need;
 use crate::parts::merge_cost::MergeCost;
 use crate::parts::merge_engine::MergeEngine;
 use crate::request::PageIo;
-use crate::units::{BlockId, Lpn, Ppn};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
 choices! {
     /// Which shared log block is reclaimed.
@@ -48,6 +49,15 @@ pub struct RandomLog {
     cost: Option<MergeCost>,
     /// What copies are programmed as: recovery tells blocks of data from log blocks by it.
     copies_as: PageKind,
+    /// The stripe that its blocks are of, if it is one of several logs side by side.
+    stripe: Option<Stripe>,
+}
+
+/// Every so many planes, in the order of channels, then dies, then planes.
+#[derive(Clone, Copy, Debug)]
+struct Stripe {
+    turn: u32,
+    stripes: u32,
 }
 
 impl RandomLog {
@@ -62,12 +72,32 @@ impl RandomLog {
             victim,
             cost: (victim == LogVictim::FewestDataBlocks).then(|| MergeCost::new(nand.geometry())),
             copies_as: PageKind::Log,
+            stripe: None,
         }
     }
 
     /// The same for copies that are there to stay: page-mapped data blocks.
     pub fn of_data(nand: &Nand, limit: u32, victim: LogVictim) -> Self {
         RandomLog { copies_as: PageKind::Data, ..RandomLog::new(nand, limit, victim) }
+    }
+
+    /// The same, its blocks taken from the planes of stripe `number` of `stripes`, in turn.
+    pub fn striped(
+        nand: &Nand,
+        limit: u32,
+        victim: LogVictim,
+        (number, stripes): (u32, u32),
+    ) -> Self {
+        let stripe = Some(Stripe { turn: number % nand.geometry().planes(), stripes });
+        RandomLog { stripe, ..RandomLog::new(nand, limit, victim) }
+    }
+
+    /// Whether a plane is of this log's stripe.
+    pub fn lives_in(&self, nand: &Nand, plane: PlaneId) -> bool {
+        let geometry = nand.geometry();
+        self.stripe.is_none_or(|mut stripe| {
+            (0..geometry.planes()).any(|_| stripe.next_plane(geometry) == plane)
+        })
     }
 
     /// Blocks that may be opened without a merge.
@@ -218,7 +248,10 @@ impl RandomLog {
     ) -> Result<(Ppn, When), Fault> {
         let mut ready = after;
         if self.next == self.pages_per_block {
-            let plane = engine.supply.next_plane();
+            let plane = match &mut self.stripe {
+                None => engine.supply.next_plane(),
+                Some(stripe) => stripe.next_plane(board.geometry()),
+            };
             let (block, erased) = engine.supply.take(board, plane, need, after)?;
             self.blocks.push_back(block);
             self.next = 0;
@@ -283,5 +316,13 @@ impl RandomLog {
                 Err(fault) => return Err(fault),
             }
         }
+    }
+}
+
+impl Stripe {
+    fn next_plane(&mut self, geometry: &Geometry) -> PlaneId {
+        let plane = geometry.static_plane(PlacementOrder::ChannelDiePlane, self.turn);
+        self.turn = (self.turn + self.stripes) % geometry.planes();
+        plane
     }
 }

@@ -17,8 +17,8 @@
 //!
 //! # Write
 //! As FAST (`parts::fast_rules`). With `faster.seq = corref4` a run of more than four consecutive
-//! pages opens SW wherever it is, the pages before it copied in first; the owner's next page goes to
-//! SW, its other pages to RW, until another run closes SW.
+//! pages opens SW wherever it is, the pages before it copied in first; the owner's next page goes
+//! to SW, its other pages to RW, until another run closes SW.
 //!
 //! # Reclaim
 //! When a random write finds the RW log full, round robin; v: valid pages of the victim.
@@ -36,9 +36,9 @@
 //! reclaim ends with more free pages than it began with.
 //!
 //! # Recovery
-//! As FAST. The SC bits are lost and begin at zero: at worst a page is copied once more. A log block
-//! does not say whether it was isolated: where there are more log blocks than the log may hold, the
-//! oldest ones make up the isolation area, as far as that takes them.
+//! As FAST. The SC bits are lost and begin at zero: at worst a page is copied once more. A log
+//! block does not say whether it was isolated: where there are more log blocks than the log may hold,
+//! the oldest ones make up the isolation area, as far as that takes them.
 //!
 //! # Deviations
 //! Those of FAST. The isolation area comes on top of Nlog. In rule 4 data blocks are merged before

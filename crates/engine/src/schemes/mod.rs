@@ -12,6 +12,7 @@ pub mod faster;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;
+pub mod mast;
 pub mod nk;
 pub mod replacement_block;
 pub mod superblock;
@@ -295,6 +296,7 @@ scheme_table! {
     superblock => superblock::Superblock, superblock::SuperblockSettings;
     last => last::Last, last::LastSettings;
     kast => kast::Kast, kast::KastSettings;
+    mast => mast::Mast, mast::MastSettings;
     nk => nk::Nk, nk::NkSettings;
     waftl => waftl::Waftl, waftl::WaftlSettings;
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
