@@ -162,8 +162,8 @@ fn n_k_with_one_block_and_one_log_block_is_bast() {
                 ("bast.seq_check", check),
             ];
             let nk = [
-                ("nk.n", "1"),
-                ("nk.k", "1"),
+                ("nk.N", "1"),
+                ("nk.K", "1"),
                 ("nk.log_blocks", "5"),
                 ("nk.victim", victim),
                 ("nk.partial", partial),
@@ -191,8 +191,8 @@ fn n_k_with_one_group_is_fast_that_never_opens_its_sequential_block() {
         ("fast.first_write", "data_block"),
     ];
     let nk = [
-        ("nk.n", "16777216"),
-        ("nk.k", "5"),
+        ("nk.N", "16777216"),
+        ("nk.K", "5"),
         ("nk.log_blocks", "5"),
         ("nk.victim", "fifo"),
         // FAST merges random log blocks in full only, and leaves emptied ones where they are.
@@ -210,26 +210,26 @@ fn n_k_with_one_group_is_fast_that_never_opens_its_sequential_block() {
 fn more_log_blocks_for_the_group_than_there_are_change_nothing() {
     // K = all: the group's own limit or the number of log blocks, whichever is asked first.
     let common: [(&str, &str); 5] = [
-        ("nk.n", "16777216"),
+        ("nk.N", "16777216"),
         ("nk.log_blocks", "5"),
         ("nk.victim", "fifo"),
         ("nk.seq_check", "none"),
         ("nk.erase_emptied", "off"),
     ];
     for k in ["6", "16777216"] {
-        let all = [&common[..], &[("nk.k", "5")]].concat();
-        let more = [&common[..], &[("nk.k", k)]].concat();
+        let all = [&common[..], &[("nk.K", "5")]].concat();
+        let more = [&common[..], &[("nk.K", k)]].concat();
         same(("nk", &all), ("nk", &more), &[]);
     }
 }
 
 #[test]
 fn a_changing_k_within_bounds_that_leave_no_choice_is_that_k() {
-    // K = 1 and K = all, the bounds of the adaptive scheme; nk.k is brought within them.
+    // K = 1 and K = all, the bounds of the adaptive scheme; nk.K is brought within them.
     for (k, n) in [("1", "4"), ("5", "4"), ("5", "16777216"), ("1", "1")] {
-        let common: [(&str, &str); 2] = [("nk.log_blocks", "5"), ("nk.n", n)];
-        let fixed = [&common[..], &[("nk.k", k), ("nk.dynamic", "off")]].concat();
-        let bounds = [("nk.dynamic", "on"), ("nk.k", "3"), ("nk.k_min", k), ("nk.k_max", k)];
+        let common: [(&str, &str); 2] = [("nk.log_blocks", "5"), ("nk.N", n)];
+        let fixed = [&common[..], &[("nk.K", k), ("nk.dynamic", "off")]].concat();
+        let bounds = [("nk.dynamic", "on"), ("nk.K", "3"), ("nk.k_min", k), ("nk.k_max", k)];
         let changing = [&common[..], &bounds, &[("nk.window", "1")]].concat();
         same(("nk", &fixed), ("nk", &changing), &[]);
     }

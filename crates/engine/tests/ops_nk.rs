@@ -17,7 +17,7 @@ use ftlab_engine::units::{Lpn, Ppn};
 
 /// Groups of two, five logical blocks of ten written, three log blocks.
 fn bench(k: &str, pairs: &[(&str, &str)]) -> Bench {
-    let common = [("nk.n", "2"), ("nk.k", k), ("nk.log_blocks", "3")];
+    let common = [("nk.N", "2"), ("nk.K", k), ("nk.log_blocks", "3")];
     Bench::of("nk", 5, &[&common, pairs].concat())
 }
 
@@ -135,7 +135,7 @@ fn the_beginning_of_a_logical_block_is_completed_when_another_group_needs_the_lo
     assert_eq!(operations, expected);
     assert_eq!(bench.merges(), (0, 1, 0));
     let mut bench =
-        Bench::of("nk", 5, &[("nk.n", "2"), ("nk.log_blocks", "1"), ("nk.partial", "off")]);
+        Bench::of("nk", 5, &[("nk.N", "2"), ("nk.log_blocks", "1"), ("nk.partial", "off")]);
     bench.write(&[8, 9, 5]);
     assert_eq!(bench.merges(), (0, 0, 1));
 }
@@ -144,7 +144,7 @@ fn the_beginning_of_a_logical_block_is_completed_when_another_group_needs_the_lo
 fn the_cheapest_log_block_is_merged_first() {
     // Groups 0, 1 and 2: pages out of order, the beginning of a block, a whole block.
     let evict = |first: &[u64]| {
-        let pairs = [("nk.n", "2"), ("nk.log_blocks", "3")];
+        let pairs = [("nk.N", "2"), ("nk.log_blocks", "3")];
         let mut bench = Bench::of("nk", 7, &pairs);
         bench.write(first);
         bench.write(&[25]);
@@ -159,7 +159,7 @@ fn the_cheapest_log_block_is_merged_first() {
 fn merging_begins_and_stops_at_shares_of_the_log_blocks() {
     let open_five = |start: &str, stop: &str| {
         let pairs = [
-            ("nk.n", "1"),
+            ("nk.N", "1"),
             ("nk.log_blocks", "4"),
             ("nk.victim", "fifo"),
             ("nk.start_pct", start),
@@ -180,7 +180,7 @@ fn merging_begins_and_stops_at_shares_of_the_log_blocks() {
 
 #[test]
 fn the_last_group_may_be_smaller() {
-    let mut bench = Bench::of("nk", 9, &[("nk.n", "4"), ("nk.log_blocks", "3")]);
+    let mut bench = Bench::of("nk", 9, &[("nk.N", "4"), ("nk.log_blocks", "3")]);
     bench.write(&[33, 37, 29]);
     assert_eq!(bench.block(33), bench.block(37), "logical blocks 8 and 9 are the third group");
     assert_ne!(bench.block(33), bench.block(29), "7 is of the second");
@@ -189,7 +189,7 @@ fn the_last_group_may_be_smaller() {
 #[test]
 fn shared_log_blocks_take_the_planes_in_turn() {
     let pairs = [("device.planes", "2"), ("timing.profile", "parallel"), ("nk.log_blocks", "4")];
-    let mut bench = Bench::of("nk", 9, &[&[("nk.n", "2")], &pairs[..]].concat());
+    let mut bench = Bench::of("nk", 9, &[&[("nk.N", "2")], &pairs[..]].concat());
     bench.write(&[5, 9, 17, 25]);
     let planes =
         bench.all_at([5, 9, 17, 25]).map(|ppn| bench.device.board().geometry().plane_of(ppn).0);
@@ -200,7 +200,7 @@ fn shared_log_blocks_take_the_planes_in_turn() {
 fn a_group_never_lies_in_more_than_n_and_k_blocks() {
     for (n, k) in [(1, 1), (2, 1), (2, 3), (4, 2), (3, 5)] {
         let (n_text, k_text) = (n.to_string(), k.to_string());
-        let pairs = [("nk.n", &*n_text), ("nk.k", &*k_text), ("nk.log_blocks", "6")];
+        let pairs = [("nk.N", &*n_text), ("nk.K", &*k_text), ("nk.log_blocks", "6")];
         let config = tiny("nk", 10, &pairs);
         let mut device = open("nk", &config);
         let mut most = 0;
@@ -225,8 +225,8 @@ fn a_group_never_lies_in_more_than_n_and_k_blocks() {
 #[test]
 fn the_smallest_legal_device_never_runs_dry() {
     for pairs in [
-        [("nk.n", "4"), ("nk.k", "1"), ("nk.log_blocks", "1")],
-        [("nk.n", "64"), ("nk.k", "2"), ("nk.log_blocks", "2")],
+        [("nk.N", "4"), ("nk.K", "1"), ("nk.log_blocks", "1")],
+        [("nk.N", "64"), ("nk.K", "2"), ("nk.log_blocks", "2")],
     ] {
         let config = tiny("nk", 10, &pairs);
         let (row, _) = schemes::find("nk").expect("in the table");
@@ -263,7 +263,7 @@ fn the_log_blocks_of_a_group_go_on_after_a_power_cut() {
 
 /// Where the mean K stands, in thousandths, after random writes to some pages of one group.
 fn k_after(written: &[u64], pairs: &[(&str, &str)]) -> (u64, u64) {
-    let common = [("nk.n", "4"), ("nk.log_blocks", "6"), ("nk.window", "2")];
+    let common = [("nk.N", "4"), ("nk.log_blocks", "6"), ("nk.window", "2")];
     let config = tiny("nk", 4, &[&common, pairs].concat());
     let mut device = open("nk:adaptive", &config);
     for page in 0..config.device.logical_pages() {
@@ -283,7 +283,7 @@ fn k_of_a_group_with_scattered_updates_grows_and_of_one_with_few_hot_pages_shrin
     let scattered: Vec<u64> = (0..16).collect();
     let (level, changes) = k_after(&scattered, &[("nk.k_max", "4")]);
     assert!(level > 1000 && changes > 0, "grew to {level} thousandths by {changes} changes");
-    let (level, changes) = k_after(&[5], &[("nk.k", "3"), ("nk.k_max", "4")]);
+    let (level, changes) = k_after(&[5], &[("nk.K", "3"), ("nk.k_max", "4")]);
     assert_eq!((level, changes), (1000, 2), "one hot page: down to k_min");
     let (level, _) = k_after(&scattered, &[("nk.k_max", "4"), ("nk.grow_below_pct", "0")]);
     assert_eq!(level, 1000, "nothing is below 0");

@@ -148,7 +148,7 @@ impl Scheme for Nk {
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
         let (settings, logs) = (&config.scheme.nk, log_blocks(config));
-        let groups = u64::from(geometry.logical_blocks().div_ceil(settings.n));
+        let groups = u64::from(geometry.logical_blocks().div_ceil(settings.N));
         let own = [
             ("log_page_table", LogIndex::ram_bytes(&geometry, logs)),
             ("log_blocks", logs * 8),
@@ -251,7 +251,7 @@ impl Nk {
     fn on(base: BlockMapped, board: &mut Board, config: &Config, seed: u64) -> Self {
         let settings = &config.scheme.nk;
         let limit = log_blocks(config) as u32;
-        let shape = Shape { limit, group: settings.n, sharers: 1 };
+        let shape = Shape { limit, group: settings.N, sharers: 1 };
         let rules = MergeRules { check: settings.seq_check, partial: settings.partial };
         let logs = OwnedLogs::new(board.nand(), shape, rules, settings.victim, seed);
         let share = |percent: u32| (u64::from(limit) * u64::from(percent) / 100).max(1) as u32;

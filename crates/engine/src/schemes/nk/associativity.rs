@@ -54,10 +54,10 @@ impl Associativity {
     pub fn new(board: &mut Board, settings: &NkSettings, count: u32, log_blocks: u32) -> Self {
         let (least, most) = match settings.dynamic {
             true => range(settings, log_blocks),
-            false => (settings.k, settings.k),
+            false => (settings.K, settings.K),
         };
         let known = Associativity {
-            first: settings.k.clamp(least, most),
+            first: settings.K.clamp(least, most),
             least,
             most,
             window: settings.window,
@@ -134,7 +134,8 @@ mod tests {
         config.set("device.pages_per_block", "4").expect("legal");
         let mut board = Board::new(&config, 1, 64);
         let k_max = Optional(Some(most));
-        let settings = NkSettings { dynamic: true, k, k_max, window: 2, ..NkSettings::default() };
+        let settings =
+            NkSettings { dynamic: true, K: k, k_max, window: 2, ..NkSettings::default() };
         let known = Associativity::new(&mut board, &settings, 2, 9);
         (board, known)
     }

@@ -6,13 +6,14 @@ use crate::settings;
 
 settings! {
     /// Settings of `nk`.
+    #[expect(non_snake_case, reason = "N and K are the names of the scheme")]
     pub struct NkSettings in "nk" {
         /// N: logical blocks to a group; at least as many as there are: one group.
-        n: u32 = 4, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
+        N: u32 = 4, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
             source("spec 2.11: wiscsee");
         /// K: log blocks that a group may have; at least as many as there are: all. Where
         /// nk.dynamic is on, what each group begins with, within nk.k_min and nk.k_max.
-        k: u32 = 1, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
+        K: u32 = 1, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
             source("spec 2.11: wiscsee");
         /// Log blocks in percent of the logical capacity, rounded up; a plain number, 3 for 3 %.
         log_pct: f64 = 3.0, legal("1..=100", |v| (1.0..=100.0).contains(v)),
