@@ -311,6 +311,22 @@ fn chains_go_on_in_their_order_after_a_power_cut() {
     assert_eq!(bench.events(Event::FoldsInPlace), 0);
 }
 
+/// The head moves because a program in it failed: the place of 5 is free there again, but units behind
+/// it hold newer copies than units before. The next copy goes behind the newest all the same.
+#[test]
+fn a_free_place_before_the_newest_copy_is_passed_over() {
+    let mut bench = bench(0, "30", &[("device.over_provisioning", "1")]);
+    bench.write(&[4, 5, 5]);
+    let unit = bench.block(5);
+    bench.device.board_mut().nand_mut().faults_mut().fail_program_after(0);
+    bench.write(&[7]);
+    let head = bench.block(4);
+    assert_eq!((bench.events(Event::ProgramFailures), bench.place(7)), (1, (head, 3)));
+    bench.write(&[5]);
+    assert!(bench.block(5) != head && bench.block(5) != unit, "a second replacement block");
+    assert_eq!(longest(&bench), Some(2));
+}
+
 /// Every page is valid and nothing can be folded without copies: each write still comes through, on
 /// the smallest legal device, with a single replacement block.
 #[test]
@@ -389,7 +405,8 @@ fn chains_become_fewer_before_lost_blocks_end_the_device() {
     let Some(DeviceError::Fault(Fault::WornOut { retired_blocks })) = end else {
         panic!("every tenth erase failed, but the device ended with {end:?}");
     };
-    assert!(retired_blocks >= 8, "{retired_blocks} blocks were lost");
+    // 8, if chains held their blocks to the end.
+    assert!(retired_blocks >= 11, "{retired_blocks} blocks were lost");
     for page in 0..logical {
         device.submit(&pages(&config, Op::Read, page, 1)).expect("what was written is there");
     }
