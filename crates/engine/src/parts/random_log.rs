@@ -172,9 +172,8 @@ impl RandomLog {
         let cost = self.cost.as_mut().expect("made for this policy");
         let mut best = (0, (u32::MAX, u32::MAX));
         for place in 0..candidates {
-            let known = cost.of(board, self.blocks[place], best.1.0);
-            if known < best.1 {
-                best = (place, known);
+            if let Some(less) = cost.below(board, self.blocks[place], best.1) {
+                best = (place, less);
             }
         }
         best.0
@@ -190,7 +189,10 @@ impl RandomLog {
         if place + 1 == self.blocks.len() {
             self.close();
         }
-        self.blocks.remove(place);
+        let block = self.blocks.remove(place).expect("a block of the log");
+        if let Some(cost) = &mut self.cost {
+            cost.forget(block);
+        }
     }
 
     /// All blocks, the oldest first.
@@ -324,5 +326,70 @@ impl Stripe {
         let plane = geometry.static_plane(PlacementOrder::ChannelDiePlane, self.turn);
         self.turn = (self.turn + self.stripes) % geometry.planes();
         plane
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::parts::merge_engine::lbn_of_page;
+    use crate::request::RequestShape;
+    use crate::rng::{Purpose, Rng};
+    use crate::units::Tag;
+    use std::collections::BTreeSet;
+
+    fn io(lpn: u32) -> PageIo {
+        let lpn = Lpn(lpn);
+        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0 };
+        PageIo { lpn, sectors: u64::MAX, cause: Cause::Host, data: Tag(1), request }
+    }
+
+    /// Logical blocks and valid pages of a block, counted page by page.
+    fn cost(board: &Board, block: BlockId) -> (usize, u32) {
+        let pages = (0..4).map(|offset| board.geometry().page(block, offset));
+        let valid: Vec<_> = pages.filter(|&ppn| board.nand().state().is_valid(ppn)).collect();
+        let blocks: BTreeSet<_> = valid.iter().map(|&ppn| lbn_of_page(board, ppn)).collect();
+        (blocks.len(), valid.len() as u32)
+    }
+
+    #[test]
+    fn the_cheapest_victim_is_the_one_that_counting_every_closed_block_finds() {
+        let mut config = Config::default();
+        for (key, value) in [("device.pages_per_block", "4"), ("device.blocks_per_plane", "64")] {
+            config.set(key, value).expect("legal");
+        }
+        let mut board = Board::new(&config, 1, 64);
+        let mut engine = MergeEngine::new(&board, &config);
+        let mut log = RandomLog::new(board.nand(), 5, LogVictim::FewestDataBlocks);
+        let mut rng = Rng::new(7, Purpose::Workload);
+        let mut found = BTreeSet::new();
+        for _ in 0..6000 {
+            // Half of the writes go to three logical blocks; some pages are superseded elsewhere.
+            let lpn = if rng.below(2) == 0 { rng.below(12) } else { rng.below(200) };
+            if rng.below(8) == 0 {
+                engine.forget(&mut board, Lpn(lpn));
+                continue;
+            }
+            if log.is_exhausted() {
+                let (place, _) = log.choose(&mut board, When::START);
+                let victims = 0..log.candidates();
+                let costs: Vec<_> = victims.map(|place| cost(&board, log.block(place))).collect();
+                let cheapest = costs.iter().min().expect("a closed block");
+                assert_eq!(
+                    Some(place),
+                    costs.iter().position(|cost| cost == cheapest),
+                    "{costs:?}"
+                );
+                found.insert(*cheapest);
+                let victim = log.block(place);
+                let merged = engine.reclaim(&mut board, victim, &mut (), When::START);
+                assert!(merged.is_ok());
+                log.remove(place);
+            }
+            let written = log.append(&mut board, &mut engine, &io(lpn), When::START);
+            assert!(written.is_ok());
+        }
+        assert!(found.len() > 4, "victims of many costs: {found:?}");
     }
 }
