@@ -128,6 +128,8 @@ named! {
         InPlaceWrites = "in_place_writes",
         /// Log blocks reclaimed without a merge, every page being superseded.
         DeadLogBlocks = "dead_log_blocks",
+        /// Those of them that were in a hot partition.
+        DeadHotBlocks = "dead_hot_blocks",
         /// Pages used of log blocks that were merged: with the number of merges, how full they were.
         LogPagesAtMerge = "log_pages_at_merge",
         /// Data blocks rewritten because a page of theirs was.
@@ -148,6 +150,8 @@ named! {
         ColdLogWrites = "cold_log_writes",
         /// Pages taken for hot that were moved to where the cold ones are.
         DemotedPages = "demoted_pages",
+        /// Log blocks that were erased after that: reclaims of a hot partition that were no merges.
+        DemotedBlocks = "demoted_blocks",
         /// Valid log pages copied to the end of the log instead of being merged.
         SecondChanceCopies = "second_chance_copies",
         /// Copied like that, and rewritten by the host before they were merged.

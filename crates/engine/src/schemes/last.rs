@@ -368,9 +368,13 @@ impl Last {
         let done = match dead {
             true => {
                 board.event(Event::DeadLogBlocks, 1);
+                board.event(Event::DeadHotBlocks, 1);
                 after
             }
-            false => self.demote(board, place, after)?,
+            false => {
+                board.event(Event::DemotedBlocks, 1);
+                self.demote(board, place, after)?
+            }
         };
         let done = self.base.engine.release_log(board, victim, done)?;
         self.hot.remove(place);
@@ -387,7 +391,8 @@ impl Last {
         let mut done = after;
         let mut offset = 0;
         while let Some(page) = board.nand().state().next_valid(victim, offset) {
-            if self.cold.is_exhausted() {
+            // Beyond the limit: a copy failed and opened another block.
+            if self.cold.is_exhausted() || self.cold.is_over_limit() {
                 // This may merge pages of the hot block away: the next valid one is sought anew.
                 start = self.reclaim_cold(board, done)?;
                 done = start;
