@@ -260,6 +260,12 @@ impl Scheme for Waftl {
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.self_check(board, self.zone.len() + self.by_page.len())?;
+        // More only from a recovery to the next write.
+        for (log, what) in [(&self.zone, "buffer zone"), (&self.by_page, "page-mapped")] {
+            if log.is_over_limit() && !self.recount {
+                return Err(format!("{} {what} blocks, {} at most", log.len(), log.limit()));
+            }
+        }
         let (counted, found) = (self.areas.pages(), self.count_pages(board));
         if counted != found {
             return Err(format!(

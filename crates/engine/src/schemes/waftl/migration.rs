@@ -124,15 +124,21 @@ impl Waftl {
                 start = done;
             }
             // A conversion may have taken the page in.
-            let Some(from) = self.areas.buffered(board, &self.base.engine, lpn) else { continue };
-            let engine = &mut self.base.engine;
-            let copied =
-                self.by_page.append_copy(board, engine, (lpn, from), Cause::Migrate, start)?;
-            self.areas.moved(Some(Area::Zone), Some(Area::ByPage));
-            self.areas.joins_by_page(self.block_of_copy(board, lpn));
-            board.event(Event::MigratedPages, 1);
-            self.appended += 1;
-            done = done.join(copied);
+            if let Some(from) = self.areas.buffered(board, &self.base.engine, lpn) {
+                let engine = &mut self.base.engine;
+                let copied =
+                    self.by_page.append_copy(board, engine, (lpn, from), Cause::Migrate, start)?;
+                self.areas.moved(Some(Area::Zone), Some(Area::ByPage));
+                self.areas.joins_by_page(self.block_of_copy(board, lpn));
+                board.event(Event::MigratedPages, 1);
+                self.appended += 1;
+                done = done.join(copied);
+            }
+            // A failed program closed a block early, and the next was opened beyond the limit.
+            while self.by_page.is_over_limit() {
+                done = self.reclaim(board, done)?;
+                start = done;
+            }
         }
         self.updates[lbn.index()] = 0;
         Ok(done)
