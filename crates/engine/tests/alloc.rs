@@ -4,7 +4,7 @@
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
 
 use common::variants::VARIANTS;
 use common::{chosen, mixed, open, tiny};
@@ -15,12 +15,24 @@ use ftlab_engine::ssd::{Device, DeviceError};
 
 struct Counting;
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// Of this thread: the test harness allocates in its own, at any moment.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn allocations() -> u64 {
+    ALLOCATIONS.get()
+}
+
+fn count() {
+    // A thread that ends has no counter any more; none that is tested ends before it is asked.
+    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+}
 
 // SAFETY: every call is passed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count();
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -31,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count();
         // SAFETY: the caller keeps the contract of `realloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
@@ -49,11 +61,11 @@ fn nothing_is_allocated_after_format() {
         let config = tiny(scheme, 24, pairs);
         let mut device = open(scheme, &config);
         let requests = mixed(&config, 4000, 1);
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let before = allocations();
         assert!(before > 0, "the allocator is counted");
         for (number, request) in requests.iter().enumerate() {
             let result = device.submit(request);
-            let now = ALLOCATIONS.load(Ordering::Relaxed);
+            let now = allocations();
             assert!(now == before, "{scheme} {pairs:?} allocated at request {number}: {request:?}");
             assert!(result.is_ok(), "{scheme} {pairs:?}: {result:?}");
         }
@@ -82,12 +94,12 @@ fn the_driver_allocates_nothing(scheduler: &str) {
         count += 1;
         Ok::<(), DeviceError>(())
     };
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations();
     for (number, request) in requests.iter().enumerate() {
         let arrival = driver.next_arrival(device.as_mut(), &mut served).expect("the device works");
         let request = Request { arrival, unit: number as u32, ..*request };
         driver.submit(device.as_mut(), &request, &mut served).expect("the device works");
-        let now = ALLOCATIONS.load(Ordering::Relaxed);
+        let now = allocations();
         assert!(now == before, "{scheduler} allocated at request {number}: {request:?}");
     }
     assert!(count > 3000, "{scheduler}: {count} requests served");
