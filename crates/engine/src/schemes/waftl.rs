@@ -37,7 +37,8 @@
 //! PMB takes one (the + 1) and gives the victim back. Neither needs the other's, nor a zone block.
 //! Each collection makes at least one page free, or, with nothing to gain, a conversion frees P
 //! pages: at most Np * P collections in a row, and a conversion needs rewrites only. So each
-//! buffered page finds its place, and every migration ends with an empty zone.
+//! buffered page finds its place, and every migration ends with an empty zone. A failed program
+//! opens a PMB beyond Np; collections follow until Np are left.
 //!
 //! # Recovery
 //! As for all log-block schemes (`parts::log_recovery`). Pages of PMBs are programmed as data, so
@@ -54,15 +55,14 @@
 mod areas;
 mod migration;
 mod settings;
+mod sizes;
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
-use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, GcMode, SettingError};
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_mapped::BlockMapped;
 use crate::parts::data_blocks::Lbn;
-use crate::parts::log_index::LogIndex;
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::request::PageIo;
 use crate::schemes::{
@@ -71,6 +71,7 @@ use crate::schemes::{
 use crate::units::{BlockId, Lpn, Ppn, Tag, zeroed};
 use areas::{Area, Areas, Census};
 pub use settings::{Criterion, Migrate, Threshold, WaftlSettings};
+use sizes::{page_mapped_blocks, zone_blocks};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Waftl;
@@ -99,18 +100,6 @@ pub struct Waftl {
     settings: WaftlSettings,
 }
 
-/// Nz.
-fn zone_blocks(config: &Config) -> u64 {
-    let WaftlSettings { buffer_pct, buffer_blocks, .. } = &config.scheme.waftl;
-    block_mapped::log_blocks(&config.device, *buffer_pct, buffer_blocks.0, 1)
-}
-
-/// Np.
-fn page_mapped_blocks(config: &Config) -> u64 {
-    let WaftlSettings { pmb_pct, pmb_blocks, .. } = &config.scheme.waftl;
-    block_mapped::log_blocks(&config.device, *pmb_pct, pmb_blocks.0, 1)
-}
-
 impl Scheme for Waftl {
     const PAPER: Paper = Paper {
         name: "waftl",
@@ -124,9 +113,9 @@ impl Scheme for Waftl {
             "the paper itself could not be read: thresholds, the size of the page-mapped area and \
              its collection are settings of ours",
             "the whole page-mapped area's map is in memory and reported; the paper caches a \
-             part of it",
-            "page-mapped blocks are bounded by waftl.pmb_pct; beyond that, page-mapped logical \
-             blocks become block-mapped again",
+             part of it: device.ram_bytes (--ram) bounds the area instead",
+            "page-mapped blocks are bounded by waftl.pmb_pct, by the device's spare blocks and by \
+             device.ram_bytes; beyond that, page-mapped logical blocks become block-mapped again",
             "a block-mapped block without a valid page is erased when it is next rewritten",
             "trims and their record pages are added",
         ],
@@ -166,7 +155,7 @@ impl Scheme for Waftl {
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
-        BlockMapped::minimum_blocks(config, zone_blocks(config) + page_mapped_blocks(config) + 1)
+        sizes::minimum_blocks(config)
     }
 
     fn payload_pages(config: &Config) -> u64 {
@@ -174,19 +163,7 @@ impl Scheme for Waftl {
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
-        let geometry = Geometry::new(&config.device);
-        let (zone, by_page) = (zone_blocks(config), page_mapped_blocks(config));
-        let counts = match config.scheme.waftl.thr_kind {
-            Criterion::PagesInBuffer => 0,
-            Criterion::AccessCount | Criterion::Both => u64::from(geometry.logical_blocks()),
-        };
-        let own = [
-            ("buffer_zone_map", LogIndex::ram_bytes(&geometry, zone)),
-            ("page_mapped_map", LogIndex::ram_bytes(&geometry, by_page)),
-            ("block_lists", (zone + by_page) * 4),
-            ("access_counts", counts),
-        ];
-        BlockMapped::ram_use(config, &own)
+        sizes::ram_use(config)
     }
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {

@@ -49,9 +49,12 @@ settings! {
             legal("auto, or 1..=16777216", |v| v.0.is_none_or(|n| (1..=1 << 24).contains(&n))),
             source("ftlab");
         /// Most page-mapped blocks in percent of the logical capacity, rounded up; a plain number.
+        /// Fewer, yet one at least, where device.ram_bytes does not hold the map of so many, or a
+        /// device with device.logical_bytes = auto has no room for them.
         pmb_pct: f64 = 3.0, legal("0.01..=100", |v| (0.01..=100.0).contains(v)),
             source("open; ftlab: as many as the zone has");
-        /// Most page-mapped blocks as a number; auto: by waftl.pmb_pct.
+        /// Most page-mapped blocks as a number, whatever memory and device can hold; auto: by
+        /// waftl.pmb_pct.
         pmb_blocks: Optional<u32> = Optional(None),
             legal("auto, or 1..=16777216", |v| v.0.is_none_or(|n| (1..=1 << 24).contains(&n))),
             source("ftlab");
