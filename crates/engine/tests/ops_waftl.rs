@@ -22,6 +22,7 @@ type Pairs<'a> = &'a [(&'a str, &'a str)];
 const ZONE_OF_THREE: (&str, &str) = ("waftl.buffer_blocks", "3");
 const ONE_PMB: (&str, &str) = ("waftl.pmb_blocks", "1");
 const TWO_PMBS: (&str, &str) = ("waftl.pmb_blocks", "2");
+const WHILE_IT_GAINS: (&str, &str) = ("waftl.pmb_convert_pct", "100");
 
 /// Copies of pages under a cause.
 fn copies<const N: usize>(from: [Ppn; N], to: [Ppn; N], cause: Cause) -> Vec<Operation> {
@@ -30,7 +31,7 @@ fn copies<const N: usize>(from: [Ppn; N], to: [Ppn; N], cause: Cause) -> Vec<Ope
 
 /// A zone of three blocks that holds page 20 alone; logical blocks 1 to 3 are block-mapped.
 fn settled(pairs: Pairs<'_>) -> Bench {
-    let mut bench = Bench::of("waftl", 3, &[&[ZONE_OF_THREE], pairs].concat());
+    let mut bench = Bench::of("waftl", 3, &[&[ZONE_OF_THREE, WHILE_IT_GAINS], pairs].concat());
     bench.write(&[20]);
     bench.device.start_measuring();
     bench
@@ -376,7 +377,7 @@ fn settings_that_would_do_nothing_are_refused() {
 /// zone and page-mapped area as small as can be, pages scattered so that nothing is ever gained.
 #[test]
 fn the_smallest_legal_device_never_runs_dry() {
-    const SMALL: [(&str, &str); 2] = [("waftl.buffer_blocks", "1"), ONE_PMB];
+    const SMALL: [(&str, &str); 3] = [("waftl.buffer_blocks", "1"), ONE_PMB, WHILE_IT_GAINS];
     let cases: &[Pairs<'_>] = &[
         &[],
         &[("waftl.pull_pmb", "false")],

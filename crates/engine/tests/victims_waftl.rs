@@ -15,7 +15,8 @@ use ftlab_engine::schemes::{self, Memory};
 /// page-mapped with page 9; page 10 follows without a conversion.
 #[test]
 fn the_emptiest_page_mapped_block_is_collected_and_a_block_is_converted_once() {
-    let pairs = [("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "2")];
+    let pairs =
+        [("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "2"), ("waftl.pmb_convert_pct", "100")];
     let mut bench = Bench::of("waftl", 3, &pairs);
     bench.write(&[20, 4, 9, 12, 5, 13, 12, 13, 6, 20, 20, 20]);
     bench.device.start_measuring();
@@ -38,7 +39,8 @@ fn the_emptiest_page_mapped_block_is_collected_and_a_block_is_converted_once() {
 /// so that each such failure took two blocks from the device: the bad one and the one in its place.
 #[test]
 fn a_failed_program_leaves_no_page_mapped_block_beyond_the_limit() {
-    let pairs = [("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "1")];
+    let pairs =
+        [("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "1"), ("waftl.pmb_convert_pct", "100")];
     for failing in 0..4 {
         let mut bench = Bench::of("waftl", 3, &pairs);
         bench.write(&[20, 4, 9, 12, 5, 13, 12, 13, 6, 20, 20, 20]);
@@ -106,4 +108,20 @@ fn as_many_blocks_are_page_mapped_as_a_given_device_has_room_for() {
     let share = (logical * 3).div_ceil(100);
     assert_eq!(minimum, logical + 2 * share + 8446 - 8192 - 246);
     assert!(usable > minimum);
+}
+
+/// Two pages of four are valid in the only page-mapped block. By default they are not moved on, to
+/// gain two: a full area would otherwise copy nearly whole blocks for a page each.
+#[test]
+fn a_block_half_of_which_is_valid_is_converted_by_default() {
+    for (pairs, converts) in [(&[][..], true), (&[("waftl.pmb_convert_pct", "51")][..], false)] {
+        let sizes = [("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "1")];
+        let mut bench = Bench::of("waftl", 3, &[&sizes, pairs].concat());
+        bench.write(&[20, 4, 9, 12, 5, 13, 12, 13, 6, 20, 20, 20]);
+        bench.write(&[36, 12, 13, 14, 15, 28, 28, 28, 28, 28, 28, 28]);
+        bench.device.start_measuring();
+        bench.write(&[0]);
+        let meter = bench.meter();
+        assert_eq!((meter.programs(Gc) > 0, meter.programs(Convert) > 0), (!converts, converts));
+    }
 }

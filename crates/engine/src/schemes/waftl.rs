@@ -28,14 +28,14 @@
 //! erased as they become empty. A sequential write of a block costs two programs a page, once in
 //! the zone and once in the BMB, and an erase for each of the two.
 //! PMB: when all Np are full, the one with fewest valid pages is emptied into a new frontier
-//! (`Cause::Gc`). If every page of it is valid that gains nothing: its logical blocks become
-//! block-mapped (`Cause::Convert`).
+//! (`Cause::Gc`). If half of its pages or more are valid (`pmb_convert_pct`) that gains too little:
+//! its logical blocks become block-mapped (`Cause::Convert`).
 //!
 //! No deadlock, whatever the workload. The device has Nl + Nz + Np + 1 blocks beside trim records
 //! and the reserve of all block-mapped schemes. A rewrite of a BMB takes one free block (of the
 //! reserve) and gives the old one back; the first BMB of a logical block is one of Nl. Collecting a
 //! PMB takes one (the + 1) and gives the victim back. Neither needs the other's, nor a zone block.
-//! Each collection makes at least one page free, or, with nothing to gain, a conversion frees P
+//! Each collection makes at least one page free, or, with little to gain, a conversion frees P
 //! pages: at most Np * P collections in a row, and a conversion needs rewrites only. So each
 //! buffered page finds its place, and every migration ends with an empty zone. A failed program
 //! opens a PMB beyond Np; collections follow until Np are left.

@@ -395,7 +395,14 @@ pub const VARIANTS: &[Variant] = &[
         ],
     ),
     durable("waftl", &[]),
-    durable("waftl", &[("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "4")]),
+    durable(
+        "waftl",
+        &[
+            ("waftl.buffer_blocks", "3"),
+            ("waftl.pmb_blocks", "4"),
+            ("waftl.pmb_convert_pct", "100"),
+        ],
+    ),
     durable("waftl", &[("nand.enforce_order", "ascending_gaps_ok"), ("waftl.buffer_pct", "20")]),
     durable("waftl", &[("nand.enforce_order", "strict"), ("waftl.pmb_pct", "20")]),
     durable("waftl", &[("wear.policy", "dynamic"), ("waftl.buffer_blocks", "4")]),
