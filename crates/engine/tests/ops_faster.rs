@@ -272,6 +272,24 @@ fn corref4_switches_a_block_that_a_run_filled_from_its_beginning() {
     assert_eq!(bench.merges(), (1, 0, 0));
 }
 
+/// Bits go with the block: pages written where pages with bits lay before begin without one.
+#[test]
+fn second_chance_bits_do_not_outlive_the_erase_of_their_block() {
+    for preset in ["faster:simple", "faster:isolation"] {
+        let mut bench = Bench::of(preset, 8, &[LOGS, ("faster.isolation_min", "3")]);
+        // Every page outlives its chance, until all blocks of the device have been log blocks.
+        for turn in 0..400u64 {
+            bench.write(&[5 + turn % 8 * 4 + turn / 8 % 3]);
+        }
+        let before = bench.events(Event::SecondChancesRewritten);
+        (0..200).for_each(|_| drop(bench.write(&[5])));
+        let rewritten = bench.events(Event::SecondChancesRewritten) - before;
+        // Only where a reclaim copied page 5 in between.
+        let reclaims = bench.erases().1;
+        assert!(rewritten <= 50 && reclaims > 50, "{preset}: {rewritten} of 200 had a bit");
+    }
+}
+
 /// Every page of the log valid, whatever may be kept and how often: each write still ends.
 #[test]
 fn a_log_full_of_valid_pages_never_loops_for_ever() {
