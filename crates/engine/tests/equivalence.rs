@@ -1,5 +1,6 @@
-//! Schemes that are the same under certain settings: every flash operation, every count and the
-//! place of every page agree. Each test writes down the settings on both sides that make it true.
+//! Schemes that are the same under certain settings: every flash operation, every count, the
+//! place of every page and the time of every request agree. Each test writes down the settings on
+//! both sides that make it true.
 
 mod common;
 
@@ -11,7 +12,7 @@ use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::Lpn;
+use ftlab_engine::units::{Lpn, Nanos};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -39,6 +40,8 @@ struct Outcome {
     merges: Merges,
     events: Vec<u64>,
     places: Vec<Location>,
+    /// How long the device took over each request.
+    times: Vec<Nanos>,
 }
 
 /// Runs requests on a device as large as `like`.
@@ -51,14 +54,13 @@ fn run(
     config.device = like.device.clone();
     let mut device = open(scheme, &config);
     device.board_mut().nand_mut().record_mut().start();
-    for request in requests(&config) {
-        device.submit(&request).expect("the device works");
-    }
+    let submit = |request| device.submit(&request).expect("the device works").device();
+    let times = requests(&config).into_iter().map(submit).collect();
     device.audit().expect("the device is sound");
-    outcome(device.as_mut(), &config)
+    outcome(device.as_mut(), &config, times)
 }
 
-fn outcome(device: &mut dyn Device, config: &Config) -> Outcome {
+fn outcome(device: &mut dyn Device, config: &Config, times: Vec<Nanos>) -> Outcome {
     let operations = device.board_mut().nand_mut().record_mut().take();
     let meter = device.board().meter();
     let causes = || Cause::ALL.iter().copied();
@@ -73,6 +75,7 @@ fn outcome(device: &mut dyn Device, config: &Config) -> Outcome {
         places: (0..config.device.logical_pages() as u32)
             .map(|page| device.locate(Lpn(page)))
             .collect(),
+        times,
     }
 }
 

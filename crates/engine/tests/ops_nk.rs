@@ -156,6 +156,25 @@ fn the_cheapest_log_block_is_merged_first() {
 }
 
 #[test]
+fn no_more_than_256_log_blocks_are_compared_for_a_merge() {
+    // However large the log is: the oldest 256 are, and of these the cheapest is taken.
+    let config = tiny("nk", 400, &[("nk.N", "1"), ("nk.log_blocks", "300")]);
+    let mut device = open("nk", &config);
+    common::fill(device.as_mut(), &config);
+    let mut write = |page: u64| {
+        device.submit(&pages(&config, Op::Write, page, 1)).expect("the device works");
+        let meter = device.board().meter();
+        (meter.merges().partial, meter.events(Event::VictimSearchSteps))
+    };
+    // The beginning of a logical block in the 256th log block, and in the last one.
+    for lbn in 0..300 {
+        write(4 * lbn + u64::from(lbn != 255 && lbn != 299));
+    }
+    let merged = [300, 301].map(|lbn| write(4 * lbn + 1));
+    assert_eq!(merged, [(1, 256), (1, 512)], "the 256th is completed, then the oldest merged");
+}
+
+#[test]
 fn merging_begins_and_stops_at_shares_of_the_log_blocks() {
     let open_five = |start: &str, stop: &str| {
         let pairs = [

@@ -190,6 +190,11 @@ impl OwnedLogs {
         self.lists.from_oldest(OPEN)
     }
 
+    /// Whether there is a block at a place.
+    pub fn is_used(&self, place: Slot) -> bool {
+        self.lists.list_of(place) == Some(OPEN)
+    }
+
     /// The block at a place.
     pub fn block(&self, place: Slot) -> BlockId {
         BlockId(self.blocks[place.index()])

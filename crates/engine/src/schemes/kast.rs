@@ -44,9 +44,11 @@
 //! # Settings
 //! Group `kast`.
 
+mod ranks;
 mod settings;
 mod steps;
 
+use ranks::{Ranks, Written};
 pub use settings::{KastSettings, MergePriority};
 use steps::Step;
 
@@ -80,9 +82,12 @@ pub struct Kast {
     random: OwnedLogs,
     /// Write requests so far.
     requests: u64,
-    /// What `requests` was when each SUB, and each RUB, was last written.
-    sub_written: Vec<u64>,
-    rub_written: Vec<u64>,
+    /// Pages written to update blocks so far, and update blocks taken over.
+    turn: u64,
+    /// When each SUB, and each RUB, was last written.
+    sub_written: Vec<Written>,
+    rub_written: Vec<Written>,
+    ranks: Ranks,
     /// Nlog.
     limit: u32,
     pages_per_block: u32,
@@ -166,7 +171,11 @@ impl Scheme for Kast {
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let subs = self.sequential.len();
         let mut when = self.base.merge_strays(board, &mut self.sequential, after)?;
+        if self.sequential.len() != subs {
+            self.rank_all(board);
+        }
         self.requests += u64::from(io.request.index == 0);
         let mut settled = false;
         let done = loop {
@@ -212,6 +221,7 @@ impl Scheme for Kast {
                 return Err(format!("logical block {} has two update blocks", lbn.0));
             }
         }
+        self.check_ranks(board)?;
         self.random.self_check(board)?;
         self.base.self_check(board, self.in_use())
     }
@@ -259,9 +269,11 @@ impl Kast {
             base,
             sub_written: zeroed(sequential.places() as usize),
             rub_written: zeroed(limit as usize),
+            ranks: Ranks::new(sequential.places(), limit),
             sequential,
             random,
             requests: 0,
+            turn: 0,
             limit,
             pages_per_block: board.geometry().pages_per_block,
             settings,
@@ -284,20 +296,26 @@ impl Kast {
         let engine = &mut self.base.engine;
         let (lbn, _) = Lbn::of(board.geometry(), io.lpn);
         let owner = Owner(lbn.0);
+        self.turn += 1;
+        let written = Written { request: self.requests, turn: self.turn };
         let (place, ready) = match step {
             Step::InPlace => return self.base.write_in_place(board, io, after),
-            Step::AppendSub(place) => {
-                self.sub_written[place.index()] = self.requests;
-                return self.sequential.append(place, board, engine, io, after);
-            }
-            Step::PadSub(place) => {
-                self.sub_written[place.index()] = self.requests;
-                return self.sequential.append_padded(place, board, engine, io, after);
+            Step::AppendSub(place) | Step::PadSub(place) => {
+                self.sub_written[place.index()] = written;
+                let done = match step {
+                    Step::PadSub(_) => {
+                        self.sequential.append_padded(place, board, engine, io, after)?
+                    }
+                    _ => self.sequential.append(place, board, engine, io, after)?,
+                };
+                self.rank_sub(place);
+                return Ok(done);
             }
             Step::OpenSub => {
                 let done = self.sequential.open(board, engine, io, after)?;
                 if let Some(place) = self.sequential.of(lbn) {
-                    self.sub_written[place.index()] = self.requests;
+                    self.sub_written[place.index()] = written;
+                    self.rank_sub(place);
                 }
                 self.tell(board);
                 return Ok(done);
@@ -314,8 +332,10 @@ impl Kast {
             }
             _ => unreachable!("{step:?} writes nothing"),
         };
-        self.rub_written[place.index()] = self.requests;
-        self.random.append(place, board, &mut self.base.engine, io, ready)
+        self.rub_written[place.index()] = written;
+        let done = self.random.append(place, board, &mut self.base.engine, io, ready);
+        self.rank_rub(board, place);
+        done
     }
 
     /// Merges what the step says.
@@ -329,17 +349,22 @@ impl Kast {
     ) -> Result<When, Fault> {
         let engine = &mut self.base.engine;
         let done = match step {
-            Step::MergeSub(place) => self.sequential.merge(place, board, engine, None, after)?,
-            Step::MergeRub(place) => self.random.merge(place, board, engine, &mut (), after)?,
+            Step::MergeSub(place) => {
+                let done = self.sequential.merge(place, board, engine, None, after)?;
+                self.rank_sub(place);
+                done
+            }
+            Step::MergeRub(place) => self.merge_rub(board, place, after)?,
             Step::MergeSomeRub => {
                 let (place, found) = match self.settings.victim {
                     MergePriority::Lru => self.random.choose(board, engine, None, after),
                     MergePriority::FullThenIdle => {
-                        let (place, compared) = self.rub_to_merge(board);
-                        (place, board.search(Search::Block, compared, after))
+                        let place = self.ranks.to_merge.min();
+                        let found = board.search(Search::Block, self.random.len(), after);
+                        (place.expect("no SUB was to be merged, so there is a RUB"), found)
                     }
                 };
-                self.random.merge(place, board, &mut self.base.engine, &mut (), found)?
+                self.merge_rub(board, place, found)?
             }
             Step::LeaveRub(place) => {
                 let (lbn, _) = Lbn::of(board.geometry(), io.lpn);
@@ -348,6 +373,12 @@ impl Kast {
             _ => unreachable!("{step:?} merges nothing"),
         };
         self.tell(board);
+        Ok(done)
+    }
+
+    fn merge_rub(&mut self, board: &mut Board, place: Slot, after: When) -> Result<When, Fault> {
+        let done = self.random.merge(place, board, &mut self.base.engine, &mut (), after)?;
+        self.rank_rub(board, place);
         Ok(done)
     }
 
@@ -360,7 +391,7 @@ impl Kast {
         after: When,
     ) -> Result<When, Fault> {
         if self.random.sharers(place).count() == 1 {
-            return self.random.merge(place, board, &mut self.base.engine, &mut (), after);
+            return self.merge_rub(board, place, after);
         }
         let mut pages = (0..self.pages_per_block).map(|offset| lbn.page(board.geometry(), offset));
         let mut done = after;
@@ -370,6 +401,7 @@ impl Kast {
             board.merge_full(1);
         }
         self.random.leave(place, Owner(lbn.0));
+        self.rank_rub(board, place);
         Ok(done)
     }
 
@@ -377,7 +409,11 @@ impl Kast {
     fn convert(&mut self, board: &mut Board, place: Slot) {
         let OpenLog { block, owner, .. } = self.sequential.give_up(place);
         let taken = self.random.take_over(board.nand(), block, Owner(owner.0));
-        self.rub_written[taken.index()] = self.sub_written[place.index()];
+        self.turn += 1;
+        let written = Written { turn: self.turn, ..self.sub_written[place.index()] };
+        self.rub_written[taken.index()] = written;
+        self.rank_sub(place);
+        self.rank_rub(board, taken);
         board.event(Event::Conversions, 1);
         self.tell(board);
     }
@@ -402,5 +438,6 @@ impl Kast {
                 self.base.stray(board, log);
             }
         }
+        self.rank_all(board);
     }
 }

@@ -19,10 +19,15 @@ choices! {
         /// The places of the log in turn.
         RoundRobin = "round_robin",
         /// One without a valid page, else one to switch, else one to complete, else one to merge in
-        /// full; among equals the one written longest ago.
+        /// full; among equals the one written longest ago. Of many, the 256 written longest ago are
+        /// looked at.
         Cheapest = "cheapest",
     }
 }
+
+/// Blocks that `cheapest` looks at: of a large log, one that is cheap now still is when it is among
+/// the oldest, or has become cheaper.
+pub(super) const LOOKED_AT: usize = 256;
 
 impl OwnedLogs {
     /// The block to merge, and when it is found: of all, or of one owner's.
@@ -42,6 +47,8 @@ impl OwnedLogs {
                 let draw = self.rng.below(candidates) as usize;
                 let drawn = match among {
                     Some(owner) => self.blocks_of(owner).nth(draw),
+                    // Without a walk where every place is in use.
+                    None if self.free_blocks() == 0 => Some(Slot(draw as u32)),
                     None => self.places().nth(draw),
                 };
                 (drawn, 1)
@@ -58,9 +65,10 @@ impl OwnedLogs {
                 let cheapest = match among {
                     // The newest come first here, and the last of equals is the oldest.
                     Some(owner) => self.blocks_of(owner).max_by(|a, b| cost(b).cmp(&cost(a))),
-                    None => self.places().min_by_key(cost),
+                    None => self.places().take(LOOKED_AT).min_by_key(cost),
                 };
-                (cheapest, candidates)
+                let looked_at = among.map_or(candidates.min(LOOKED_AT as u32), |_| candidates);
+                (cheapest, looked_at)
             }
         };
         (place.expect("there are candidates"), board.search(Search::Block, steps, after))

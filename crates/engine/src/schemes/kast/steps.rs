@@ -1,8 +1,6 @@
 //! KAST's choice of update blocks: which of them takes a page, and what makes room (spec 2.9; the
 //! letters are those of uC/FS's flow chart). Nothing is done here, and nothing changed.
 
-use std::cmp::Reverse;
-
 use super::Kast;
 use crate::board::Board;
 use crate::parts::cmt::Slot;
@@ -61,7 +59,7 @@ impl Kast {
         }
         match self.random.of(Owner(lbn.0)) {
             Some(place) => self.step_with_rub(board, place, io, settled),
-            None => self.step_without(board, offset == 0, settled),
+            None => self.step_without(offset == 0, settled),
         }
     }
 
@@ -103,7 +101,7 @@ impl Kast {
     }
 
     /// The logical block has no update block: it gets one, a SUB if the page is its first.
-    fn step_without(&self, board: &Board, first: bool, settled: bool) -> Step {
+    fn step_without(&self, first: bool, settled: bool) -> Step {
         if settled {
             // What was merged left a place.
             return if first && !self.sequential.is_exhausted() {
@@ -113,7 +111,7 @@ impl Kast {
             };
         }
         // (A) A full SUB costs an erase.
-        if let Some(full) = self.subs().find(|&place| self.free_pages(place) == 0) {
+        if let Some(full) = self.fullest_sub().filter(|&place| self.free_pages(place) == 0) {
             return Step::MergeSub(full);
         }
         let mut sub = first;
@@ -128,12 +126,12 @@ impl Kast {
         }
         if !sub {
             // (B) The RUB with fewest owners, and most room among these.
-            if let Some(place) = self.joinable(board) {
+            if let Some(place) = self.ranks.joinable.min() {
                 return Step::JoinRub(place);
             }
             // (C) An idle SUB that is roomy; the next turn joins it.
             if self.shares()
-                && let Some(place) = self.idle_subs().find(|&place| self.is_roomy(place))
+                && let Some(place) = self.ranks.roomy.min().filter(|&place| self.is_idle(place))
             {
                 return Step::ConvertSub(place);
             }
@@ -153,7 +151,7 @@ impl Kast {
         if let Some(place) = self.fullest_sub().filter(|&place| self.is_nearly_full(place)) {
             return Some(Step::MergeSub(place));
         }
-        let idle = self.idle_subs().next()?;
+        let idle = self.sequential.oldest().filter(|&place| self.is_idle(place))?;
         Some(if self.is_roomy(idle) { Step::ConvertSub(idle) } else { Step::MergeSub(idle) })
     }
 
@@ -167,31 +165,16 @@ impl Kast {
         self.settings.K.min(self.pages_per_block) > 1
     }
 
-    /// The RUB with room for another page and another owner that has fewest owners; most room among
-    /// these, written longest ago among these.
-    fn joinable(&self, board: &Board) -> Option<Slot> {
-        if !self.shares() {
-            return None;
-        }
-        let most = self.settings.K.min(self.pages_per_block) as usize;
-        let open = self.random.places().filter_map(|place| {
-            let owners = self.random.sharers(place).count();
-            let takes = owners < most && self.random.has_room(board.nand(), place);
-            takes.then_some((place, (owners, self.random.pages_used(place))))
-        });
-        open.min_by_key(|&(_, rank)| rank).map(|(place, _)| place)
-    }
-
     /// The stream of a SUB.
     pub(super) fn stream(&self, place: Slot) -> OpenLog {
         self.sequential.log(place).open_log().expect("a place in use has a block")
     }
 
-    fn free_pages(&self, place: Slot) -> u32 {
+    pub(super) fn free_pages(&self, place: Slot) -> u32 {
         self.pages_per_block - self.stream(place).next
     }
 
-    fn is_roomy(&self, place: Slot) -> bool {
+    pub(super) fn is_roomy(&self, place: Slot) -> bool {
         self.exceeds(self.free_pages(place), self.settings.convert_sub_pct)
     }
 
@@ -199,33 +182,13 @@ impl Kast {
         !self.exceeds(self.free_pages(place), self.settings.merge_sub_pct)
     }
 
-    /// SUBs, the one written longest ago first.
-    fn subs(&self) -> impl Iterator<Item = Slot> + '_ {
-        self.sequential.open_logs().map(|(place, _)| place)
-    }
-
     /// The SUB with fewest free pages.
     fn fullest_sub(&self) -> Option<Slot> {
-        self.subs().min_by_key(|&place| self.free_pages(place))
+        self.ranks.by_room.min()
     }
 
-    /// The idle SUBs.
-    fn idle_subs(&self) -> impl Iterator<Item = Slot> + '_ {
+    fn is_idle(&self, place: Slot) -> bool {
         let least = u64::from(self.settings.sub_min_idle);
-        self.subs().filter(move |place| self.requests - self.sub_written[place.index()] >= least)
-    }
-
-    /// The RUB with the highest priority, and how many were compared.
-    pub(super) fn rub_to_merge(&self, board: &Board) -> (Slot, u32) {
-        let priority = |place: &Slot| {
-            let used = u64::from(self.random.pages_used(*place));
-            let idle = self.requests - self.rub_written[place.index()];
-            match self.random.has_room(board.nand(), *place) {
-                true => used + idle / u64::from(self.limit),
-                false => u64::MAX,
-            }
-        };
-        let place = self.random.places().min_by_key(|place| Reverse(priority(place)));
-        (place.expect("no SUB was to be merged, so there is a RUB"), self.random.len())
+        self.requests - self.sub_written[place.index()].request >= least
     }
 }
