@@ -18,8 +18,8 @@ use ftlab_engine::units::{BlockId, Ppn};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
-const TWO: (&str, &str) = ("superblock.s", "2");
-const ONE_UPDATE: (&str, &str) = ("superblock.k_max", "1");
+const TWO: (&str, &str) = ("superblock.S", "2");
+const ONE_UPDATE: (&str, &str) = ("superblock.K_max", "1");
 /// Of 8 logical blocks.
 const POOL_OF_FOUR: (&str, &str) = ("superblock.pool_pct", "50");
 const POOL_OF_TWO: (&str, &str) = ("superblock.pool_pct", "25");
@@ -148,7 +148,7 @@ fn a_full_sequential_overwrite_of_a_logical_block_costs_one_erase_and_no_copy() 
 
 #[test]
 fn overwriting_the_device_in_order_costs_one_erase_per_block_and_no_copy() {
-    for pairs in [&[TWO][..], &[], &[("superblock.s", "3"), POOL_OF_FOUR]] {
+    for pairs in [&[TWO][..], &[], &[("superblock.S", "3"), POOL_OF_FOUR]] {
         let mut bench = bench("superblock", 8, pairs);
         for _ in 0..5 {
             (0..8).for_each(|block| drop(bench.submit(Op::Write, 4 * block, 4)));
@@ -164,7 +164,7 @@ fn overwriting_the_device_in_order_costs_one_erase_per_block_and_no_copy() {
 /// Case (a): a U-block without valid page.
 #[test]
 fn a_dead_update_block_is_erased_without_a_merge() {
-    let pairs = [TWO, ("superblock.k_max", "2"), POOL_OF_FOUR];
+    let pairs = [TWO, ("superblock.K_max", "2"), POOL_OF_FOUR];
     let mut bench = bench("superblock", 2, &pairs);
     bench.write(&[0]);
     let first = bench.block(0);
@@ -212,7 +212,7 @@ fn anything_else_is_gathered() {
 /// Superblock 0 with its two U-blocks: U1 holds page 0, U2 pages 4, 1 and 5, all of them rewritten;
 /// D-blocks hold 2 and 3, 6 and 7, which were not.
 fn hot_and_cold(scheme: &str) -> (Bench, [BlockId; 4]) {
-    let pairs = [TWO, ("superblock.k_max", "2"), POOL_OF_FOUR];
+    let pairs = [TWO, ("superblock.K_max", "2"), POOL_OF_FOUR];
     let mut bench = bench(scheme, 2, &pairs);
     bench.write(&[0, 0, 0, 1, 1, 4, 1, 5]);
     let blocks = [bench.block(0), bench.block(2), bench.block(6), bench.block(5)];
@@ -299,7 +299,7 @@ fn the_victim_is_the_one_written_longest_ago_or_the_one_with_fewest_valid_pages(
 /// Of 8 logical blocks in threes the last superblock has two: it has two D-blocks, not three.
 #[test]
 fn the_last_superblock_may_have_fewer_blocks() {
-    let pairs = [("superblock.s", "3"), ONE_UPDATE, POOL_OF_FOUR];
+    let pairs = [("superblock.S", "3"), ONE_UPDATE, POOL_OF_FOUR];
     let mut bench = bench("superblock", 8, &pairs);
     bench.submit(Op::Write, 24, 4);
     assert_eq!(used_blocks(&bench), 9);
@@ -316,8 +316,8 @@ fn no_more_blocks_are_held_than_declared_and_collections_always_end() {
         (&[], 1),
         (&[TWO, ONE_UPDATE], 1),
         (&[TWO, POOL_OF_FOUR], 4),
-        (&[("superblock.s", "3"), POOL_OF_TWO, ("superblock.victim", "fewest_valid")], 2),
-        (&[("superblock.s", "8"), ("superblock.pool_pct", "100")], 8),
+        (&[("superblock.S", "3"), POOL_OF_TWO, ("superblock.victim", "fewest_valid")], 2),
+        (&[("superblock.S", "8"), ("superblock.pool_pct", "100")], 8),
     ];
     for ((pairs, pool), scheme) in
         settings.into_iter().flat_map(|s| ["superblock", "superblock:mixed"].map(|n| (s, n)))
@@ -342,11 +342,11 @@ fn the_spare_area_bounds_the_superblock() {
     let row = schemes::find("superblock").expect("a scheme").0;
     let check = |pairs: Pairs<'_>| (row.check)(&common::config(pairs));
     assert!(check(&[]).is_ok(), "8 blocks of 64 pages need 53 of 64 bytes");
-    let Err(SettingError::Conflict(text)) = check(&[("superblock.s", "16")]) else {
+    let Err(SettingError::Conflict(text)) = check(&[("superblock.S", "16")]) else {
         panic!("16 blocks do not fit");
     };
     assert!(text.contains("needs spare areas of 67 bytes"), "{text}");
-    assert!(check(&[("superblock.s", "16"), ("device.oob_bytes", "128")]).is_ok());
+    assert!(check(&[("superblock.S", "16"), ("device.oob_bytes", "128")]).is_ok());
     assert!(check(&[("device.oob_bytes", "52")]).is_err());
 }
 

@@ -459,32 +459,32 @@ pub const VARIANTS: &[Variant] = &[
     durable("waftl", &[("waftl.buffer_blocks", "3"), ("device.pages_per_block", "8")]),
     durable("superblock", &[]),
     durable("superblock", &[("nand.enforce_order", "ascending_gaps_ok")]),
-    durable("superblock", &[("nand.enforce_order", "strict"), ("superblock.s", "2")]),
+    durable("superblock", &[("nand.enforce_order", "strict"), ("superblock.S", "2")]),
     durable(
         "superblock",
-        &[("superblock.s", "4"), ("superblock.k_max", "1"), ("superblock.pool_pct", "20")],
+        &[("superblock.S", "4"), ("superblock.K_max", "1"), ("superblock.pool_pct", "20")],
     ),
     durable(
         "superblock",
-        &[("superblock.s", "1"), ("superblock.k_max", "2"), ("superblock.pool_pct", "30")],
+        &[("superblock.S", "1"), ("superblock.K_max", "2"), ("superblock.pool_pct", "30")],
     ),
     durable(
         "superblock",
         &[
             ("superblock.victim", "fewest_valid"),
-            ("superblock.s", "3"),
+            ("superblock.S", "3"),
             ("superblock.pool_pct", "25"),
             ("superblock.map_cache_superblocks", "1"),
         ],
     ),
     durable(
         "superblock:mixed",
-        &[("superblock.s", "4"), ("superblock.pool_pct", "30"), ("io.partial_write", "rmw")],
+        &[("superblock.S", "4"), ("superblock.pool_pct", "30"), ("io.partial_write", "rmw")],
     ),
     durable(
         "superblock",
         &[
-            ("superblock.s", "2"),
+            ("superblock.S", "2"),
             ("superblock.map_cache_superblocks", "1"),
             ("superblock.oob_read", "20us"),
         ],
@@ -500,14 +500,14 @@ pub const VARIANTS: &[Variant] = &[
             ("device.channels", "2"),
             ("device.planes", "2"),
             ("timing.profile", "parallel"),
-            ("superblock.s", "2"),
+            ("superblock.S", "2"),
             ("superblock.pool_pct", "20"),
         ],
     ),
     durable(
         "superblock",
         advanced!(
-            ("superblock.s", "2"),
+            ("superblock.S", "2"),
             ("superblock.map_cache_superblocks", "2"),
             ("superblock.oob_read", "60us")
         ),

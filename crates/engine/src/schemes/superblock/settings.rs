@@ -30,14 +30,15 @@ choices! {
 
 settings! {
     /// Settings of `superblock`.
+    #[expect(non_snake_case, reason = "S and K are the names of the spec")]
     pub struct SuperblockSettings in "superblock" {
         /// S: adjacent logical blocks of a superblock. What fits is bounded by the spare area, which
         /// must hold a piece of each level of the map (device.oob_bytes): 8 with 64 bytes, pages of
         /// 2 KiB and 64 pages to a block.
-        s: u32 = 8, legal("1..=1024", |v| (1..=1024).contains(v)),
+        S: u32 = 8, legal("1..=1024", |v| (1..=1024).contains(v)),
             source("spec 2.7; DFTL 2014, 5: fixed, and to be tuned");
         /// K: update blocks that one superblock may have beyond its S data blocks; auto: S.
-        k_max: Optional<u32> = Optional(None),
+        K_max: Optional<u32> = Optional(None),
             legal("auto, or 1..=1024", |v| v.0.is_none_or(|k| (1..=1024).contains(&k))),
             source("spec 2.7");
         /// Update blocks of all superblocks together, in percent of the logical blocks, rounded up to
@@ -65,9 +66,9 @@ const LEAST_POOL: u64 = 1;
 
 /// The sizes that the settings ask for.
 pub fn limits(config: &Config) -> Limits {
-    let SuperblockSettings { s, k_max, pool_pct, .. } = &config.scheme.superblock;
+    let SuperblockSettings { S: logical, K_max, pool_pct, .. } = &config.scheme.superblock;
     let pool = block_mapped::log_blocks(&config.device, *pool_pct, None, LEAST_POOL);
-    Limits { logical: *s, updates: k_max.0.unwrap_or(*s), pool: pool as u32 }
+    Limits { logical: *logical, updates: K_max.0.unwrap_or(*logical), pool: pool as u32 }
 }
 
 /// Blocks of one superblock between which its map must tell: two more while pages are gathered.
@@ -88,8 +89,8 @@ pub fn check(config: &Config) -> Result<(), SettingError> {
         return Ok(());
     }
     Err(SettingError::Conflict(format!(
-        "superblock.s = {} needs spare areas of {needed} bytes for the map, but device.oob_bytes = \
-         {there}: make superblock.s or superblock.k_max smaller",
-        config.scheme.superblock.s
+        "superblock.S = {} needs spare areas of {needed} bytes for the map, but device.oob_bytes = \
+         {there}: make superblock.S or superblock.K_max smaller",
+        config.scheme.superblock.S
     )))
 }
