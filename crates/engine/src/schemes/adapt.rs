@@ -6,7 +6,7 @@
 //!
 //! # Paper
 //! Wang, Wong, "ADAPT: Efficient workload-sensitive flash management based on adaptation, prediction
-//! and aggregation", DATE 2012. Spec 3.8.
+//! and aggregation", MSST 2012. Spec 3.8.
 //!
 //! # Structures
 //! P: pages per block. Block table; log page table of the random area; a queue of random log blocks
@@ -120,7 +120,7 @@ impl Scheme for Adapt {
         title: "ADAPT: Efficient workload-sensitive flash management based on adaptation, \
                 prediction and aggregation",
         authors: "Wang, Wong",
-        venue: "DATE",
+        venue: "MSST",
         year: 2012,
         sections: "III: adaptive partitioning, predictive transfer, aggregated movement, early \
                    reuse",

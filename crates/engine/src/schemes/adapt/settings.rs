@@ -332,6 +332,12 @@ impl AdaptSettings {
             ));
         }
         let sizes = AreaSizes::of(config);
+        if self.seq_min != sizes.least {
+            return refuse(format!(
+                "adapt.seq_min = {} leaves none of the log's {} blocks to the random area",
+                self.seq_min, sizes.logs
+            ));
+        }
         if let Some(most) = self.seq_max.0
             && most != sizes.most
         {
