@@ -82,8 +82,18 @@ fn fig_2b_a_sequential_block_with_the_first_pages_is_completed_by_a_partial_merg
 }
 
 #[test]
-fn a_sequential_block_may_begin_anywhere_and_its_merge_copies_the_pages_before_it() {
-    let mut begun = bench(3, &[]);
+fn a_sequential_block_that_lacks_pages_before_its_first_is_merged_in_full_or_as_set() {
+    let mut prefix = bench(3, &[]);
+    let data = prefix.block(4);
+    prefix.submit(Op::Write, 5, 3);
+    let (log, sources) = (prefix.block(5), prefix.all_at([4, 5, 6, 7]));
+    let operations = prefix.submit(Op::Write, 8, 4);
+    let mut expected = rebuilt(&sources, &prefix.all_at([4, 5, 6, 7]), Erase(data, Merge));
+    expected.push(Erase(log, Merge));
+    assert_eq!(operations[..expected.len()], expected);
+    assert_eq!(prefix.merges(), (0, 0, 1));
+
+    let mut begun = bench(3, &[("adapt.seq_partial", "any")]);
     let data = begun.block(4);
     begun.submit(Op::Write, 5, 3);
     assert_eq!(begun.place(5).1, 1, "at its own place");
@@ -502,6 +512,18 @@ fn a_low_delta_flips_theta_and_back() {
     bench.submit(Op::Write, 8, 4);
     assert_eq!(bench.events(Event::SequentialRequests), sequential, "four pages are few now");
     assert_eq!(bench.events(Event::SequentialLogOpens), 1);
+}
+
+#[test]
+fn large_requests_that_begin_amid_a_block_are_no_streams_so_theta_moves() {
+    for (partial, theta) in [("prefix", 32), ("any", 2)] {
+        let pairs = [&SOON[..], &[("adapt.seq_partial", partial)]].concat();
+        let mut bench = bench(6, &pairs);
+        // Eight blocks are begun at their second page; seven of them are merged.
+        (0..8).for_each(|round| drop(bench.submit(Op::Write, 5 + 4 * (round % 4), 3)));
+        assert_eq!(level(&bench, Level::ThetaPages), Some(theta), "{partial}");
+        assert_eq!(bench.events(Event::AreaTransfers), u64::from(partial == "any"));
+    }
 }
 
 #[test]

@@ -54,6 +54,9 @@ pub struct MergeEngine {
     pub supply: BlockSupply,
     /// Whether merges of shared log blocks also program invalid data pages without a newer copy.
     pub copies_invalid: bool,
+    /// Whether partial merges of sequential log blocks only go upwards, as they must where the flash
+    /// demands ascending programs: a block that lacks pages before its first is merged in full.
+    pub completes_upwards: bool,
     /// What happened, for schemes that asked.
     pub journal: MergeJournal,
 }
@@ -66,6 +69,7 @@ impl MergeEngine {
             logs: LogIndex::new(board.geometry()),
             supply: BlockSupply::new(board, config),
             copies_invalid: false,
+            completes_upwards: false,
             journal: MergeJournal::default(),
         }
     }

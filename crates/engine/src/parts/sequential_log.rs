@@ -401,7 +401,7 @@ impl SequentialLog {
             return Merge::Switch;
         }
         let known = board.nand().state().block(open.block);
-        let ordered = engine.data.order() != ProgramOrder::Off;
+        let upwards = engine.completes_upwards || engine.data.order() != ProgramOrder::Off;
         let mut missing = (0..geometry.pages_per_block).filter(|offset| !held.contains(offset));
         let blocked = missing.any(|offset| {
             let lpn = open.owner.page(geometry, offset);
@@ -409,7 +409,7 @@ impl SequentialLog {
                 || engine.newest(board.nand(), lpn).is_some();
             // A page that a cut left torn can lie here after recovery.
             let free = board.nand().state().is_free(geometry.page(open.block, offset));
-            let passed = ordered && offset < known.top;
+            let passed = upwards && offset < known.top;
             wanted && (known.read_only || !free || passed)
         });
         if blocked { Merge::Full } else { Merge::Partial }

@@ -73,7 +73,9 @@ use crate::schemes::{
 use crate::units::{Lpn, Tag};
 use interval::{Interval, Marks, Threshold};
 use predictor::Predictor;
-use settings::{AdaptSettings, AreaSizes, BeginRule, CompleteRule, Limits, MissRule, SmallRule};
+use settings::{
+    AdaptSettings, AreaSizes, BeginRule, CompleteRule, Limits, MissRule, PartialRule, SmallRule,
+};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Adapt;
@@ -333,6 +335,7 @@ impl Adapt {
         // A victim's logical blocks, and what levelling moves on the way.
         let rebuilt = 4 * geometry.pages_per_block as usize + 16;
         let rebuilt = if settings.predictive_transfer { rebuilt } else { 0 };
+        base.engine.completes_upwards = settings.seq_partial == PartialRule::Prefix;
         base.engine.journal = MergeJournal::listening(emptied, rebuilt);
         let most_random = sizes.logs - sizes.least;
         let mut random = RandomLog::new(board.nand(), most_random, LogVictim::Fifo);

@@ -519,6 +519,7 @@ pub const VARIANTS: &[Variant] = &[
         &[ADAPT_LOGS, ADAPT_AREA, ADAPT_SOON, ("nand.enforce_order", "ascending_gaps_ok")],
     ),
     durable("adapt", &[ADAPT_LOGS, ADAPT_AREA, ADAPT_SOON, ("nand.enforce_order", "strict")]),
+    durable("adapt", &[ADAPT_LOGS, ADAPT_AREA, ADAPT_SOON, ("adapt.seq_partial", "any")]),
     durable(
         "adapt",
         &[ADAPT_LOGS, ADAPT_AREA, ("wear.policy", "dynamic"), ("adapt.seq_init", "2")],
