@@ -133,7 +133,8 @@ impl Scheme for Adapt {
             "of a victim so many pages are never copied that its reclaim gains \
              adapt.min_gain_pages",
             "what the paper leaves open is a setting each: which pages HAT speaks for, equality \
-             with theta, delta without allocations, where a sequential log block may begin",
+             with theta, delta without allocations, where a sequential log block may begin and \
+             when it is completed",
             "adapt:auto, a table that sizes itself, is ours",
         ],
         family: Family::LogBlock,
