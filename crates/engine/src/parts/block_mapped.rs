@@ -20,6 +20,7 @@ use crate::parts::block_supply::BlockSupply;
 use crate::parts::block_survey::{Survey, Survivor};
 use crate::parts::block_trims::BlockTrims;
 use crate::parts::data_blocks::DataBlocks;
+use crate::parts::flash_map::{FlashMap, FoundMapPages};
 use crate::parts::log_recovery;
 use crate::parts::merge_engine::{Absorb, MergeEngine};
 use crate::parts::random_log::{LogVictim, RandomLog};
@@ -64,6 +65,8 @@ pub struct Found {
     /// What interrupted merges left of old data blocks: for `log_recovery::evacuate`, or
     /// [`BlockMapped::stray`].
     pub leftovers: Vec<Survivor>,
+    /// Map pages, for [`BlockMapped::recover_map`].
+    pub map_pages: FoundMapPages,
 }
 
 /// Log blocks as `percent` of the logical blocks, rounded up, or as many as `blocks` says; at least
@@ -161,10 +164,15 @@ impl BlockMapped {
         self.trims.flush(board, &mut self.engine.supply, after)
     }
 
-    /// Every block is free, a data block, one of the scheme's `logs`, a stray, a record block or
-    /// retired.
+    /// Every block is free, a data block, one of the scheme's `logs`, a stray, a record or map block,
+    /// or retired; a map on flash is right.
     pub fn self_check(&self, board: &Board, logs: u32) -> Result<(), String> {
-        self.engine.self_check(board, logs + self.trims.blocks() + self.strays.len())
+        let mut others = logs + self.trims.blocks() + self.strays.len();
+        if let Some(map) = &self.engine.flash_map {
+            map.self_check(board, &self.engine.data)?;
+            others += map.area_blocks();
+        }
+        self.engine.self_check(board, others)
     }
 
     /// Where the newest copy of a page is.
@@ -206,8 +214,27 @@ impl BlockMapped {
         base.engine.supply = supply;
         log_recovery::fill(board, &mut base.engine, &survey, &roles);
         let succeeded = |log: &Survivor| log_recovery::is_succeeded(board, &base.engine, log);
+        let map_pages = survey.map_pages(&roles);
         let (leftovers, logs) = roles.logs.into_iter().partition(succeeded);
-        Ok((base, Found { logs, leftovers }, erased))
+        Ok((base, Found { logs, leftovers, map_pages }, erased))
+    }
+
+    /// From now on the block map is on flash, and memory holds `most` map pages.
+    pub fn map_on_flash(&mut self, board: &Board, most: u32) {
+        self.engine.flash_map = Some(FlashMap::new(board.geometry(), most));
+    }
+
+    /// The same after a power cut, with the map pages that were found; nothing is merged before.
+    pub fn recover_map(
+        &mut self,
+        board: &mut Board,
+        found: &FoundMapPages,
+        most: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (map, done) = FlashMap::recover(board, &mut self.engine, found, most, after)?;
+        self.engine.flash_map = Some(map);
+        Ok(done)
     }
 
     /// A block found after a power cut that the scheme does not go on with.

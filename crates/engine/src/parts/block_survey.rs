@@ -17,6 +17,7 @@ use crate::board::nand::state::{Oob, OobRead, PageKind};
 use crate::board::when::When;
 use crate::meter::BlockRole;
 use crate::parts::data_blocks::Lbn;
+use crate::parts::flash_map::{FlashMap, FoundMapPages};
 use crate::parts::oob_scan::{self, Extent};
 use crate::parts::trim_records::TrimRecords;
 use crate::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
@@ -49,6 +50,8 @@ pub struct Roles {
     pub logs: Vec<Survivor>,
     /// Blocks with trim records.
     pub records: Vec<BlockId>,
+    /// Blocks with map pages.
+    pub maps: Vec<BlockId>,
 }
 
 /// Newest copies.
@@ -58,6 +61,8 @@ pub struct Survey {
     newest: Vec<u32>,
     /// Newest record of each segment, plus one.
     records: Vec<u32>,
+    /// Newest map page of each number, plus one.
+    maps: Vec<u32>,
 }
 
 fn oob_at(nand: &Nand, ppn: Ppn) -> Option<Oob> {
@@ -76,6 +81,7 @@ impl Survey {
         let mut survey = Survey {
             newest: zeroed(geometry.logical_pages as usize),
             records: zeroed(TrimRecords::segments(&geometry) as usize),
+            maps: zeroed(FlashMap::pages(&geometry) as usize),
         };
         let mut done = after;
         for number in 0..geometry.blocks() {
@@ -97,7 +103,8 @@ impl Survey {
         let held = match oob.kind {
             PageKind::Data | PageKind::Log => &mut self.newest[oob.logical as usize],
             PageKind::TrimRecord => &mut self.records[oob.logical as usize],
-            PageKind::Map | PageKind::Checkpoint | PageKind::Pad => return,
+            PageKind::Map => &mut self.maps[oob.logical as usize],
+            PageKind::Checkpoint | PageKind::Pad => return,
         };
         let known = unpack(*held).and_then(|held| oob_at(nand, Ppn(held)));
         if known.is_none_or(|known| oob.sequence > known.sequence) {
@@ -111,6 +118,9 @@ impl Survey {
             .filter_map(|(segment, &held)| unpack(held).map(|ppn| (segment, Ppn(ppn))))
             .collect();
         let (mut trims, recorded, done) = TrimRecords::recover(board, &records, after)?;
+        for page in self.maps.iter().filter_map(|&held| unpack(held)) {
+            board.nand_mut().revalidate(Ppn(page));
+        }
         for (lpn, held) in (0u32..).map(Lpn).zip(&mut self.newest) {
             let Some(ppn) = unpack(*held).map(Ppn) else {
                 continue;
@@ -139,13 +149,18 @@ impl Survey {
     pub fn role(board: &Board, block: BlockId) -> BlockRole {
         let first = oobs(board, block).next();
         match first {
-            Some((_, oob)) if oob.kind == PageKind::TrimRecord => BlockRole::Map,
+            Some((_, oob)) if !oob.kind.is_host_data() => BlockRole::Map,
             Some(_) if survivor(board, block).home.is_none() => BlockRole::Log,
             _ => BlockRole::Data,
         }
     }
 
-    /// The blocks that hold valid host data, by number, and those with trim records.
+    /// The map pages that were found, in the blocks that `roles` says.
+    pub fn map_pages(&self, roles: &Roles) -> FoundMapPages {
+        FoundMapPages { newest: self.maps.clone(), blocks: roles.maps.clone() }
+    }
+
+    /// The blocks that hold valid host data, by number, and those with trim records or map pages.
     pub fn survivors(board: &Board) -> (Vec<Survivor>, Vec<BlockId>) {
         let blocks = (0..board.geometry().blocks()).map(BlockId);
         let living = blocks.filter(|&block| board.nand().valid_pages(block) > 0);
@@ -157,8 +172,11 @@ impl Survey {
     /// Sorts the blocks that hold something valid.
     pub fn roles(board: &Board) -> Roles {
         let mut at_home: Vec<(Lbn, Survivor)> = Vec::new();
-        let (found, records) = Self::survivors(board);
-        let mut roles = Roles { records, ..Roles::default() };
+        let (found, others) = Self::survivors(board);
+        let is_record =
+            |block: &BlockId| oobs(board, *block).any(|(_, oob)| oob.kind == PageKind::TrimRecord);
+        let (records, maps) = others.into_iter().partition(is_record);
+        let mut roles = Roles { records, maps, ..Roles::default() };
         for found in found {
             match found.home {
                 Some(lbn) => at_home.push((lbn, found)),
@@ -247,6 +265,30 @@ mod tests {
         let taken = Survey::take(&mut board, When::START);
         assert!(taken.is_ok(), "nothing fails here");
         Survey::roles(&board)
+    }
+
+    #[test]
+    fn map_pages_are_neither_data_nor_log_and_the_newest_of_each_is_valid() {
+        let mut board = Board::new(&Config::default(), 1, 64);
+        let mut program = |block, offset, kind, number| {
+            let ppn = board.geometry().page(BlockId(block), offset);
+            let payload = crate::board::nand::Payload::Words(&[7]);
+            let what = (kind, number);
+            let done = board.program_payload(ppn, what, payload, Cause::Translate, When::START);
+            assert!(done.is_ok(), "nothing fails here");
+            ppn
+        };
+        program(3, 0, PageKind::Map, 0);
+        let newest = program(5, 0, PageKind::Map, 0);
+        program(4, 0, PageKind::TrimRecord, 0);
+        board.nand_mut().cut_power();
+        board.power_on();
+        let (survey, ..) = Survey::take(&mut board, When::START).expect("nothing fails here");
+        let roles = Survey::roles(&board);
+        assert_eq!((roles.records, roles.maps), (vec![BlockId(4)], vec![BlockId(5)]));
+        assert_eq!((roles.data.len(), roles.logs.len()), (0, 0));
+        assert_eq!(survey.maps[0], newest.0 + 1);
+        assert_eq!(Survey::role(&board, BlockId(3)), BlockRole::Map, "superseded: to be erased");
     }
 
     fn logs(roles: &Roles) -> Vec<u32> {

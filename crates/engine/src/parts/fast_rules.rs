@@ -200,7 +200,7 @@ impl FastLog {
         mut other: impl FnMut(&Board, &Survivor) -> bool,
         after: When,
     ) -> Result<When, Fault> {
-        let Found { mut logs, leftovers } = found;
+        let Found { mut logs, leftovers, .. } = found;
         // The youngest one that is the beginning of a logical block goes on as SW.
         let sequential = |log: &Survivor| SequentialLog::found(log).filter(|open| open.first == 0);
         if let Some(place) = logs.iter().rposition(|log| sequential(log).is_some()) {

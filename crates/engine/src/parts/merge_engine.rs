@@ -24,6 +24,7 @@ pub use crate::parts::absorb::Absorb;
 use crate::parts::block_supply::{BlockSupply, Need};
 use crate::parts::data_blocks::{DataBlocks, Lbn};
 pub use crate::parts::data_blocks::{lbn_of_page, lpn_of_page};
+use crate::parts::flash_map::FlashMap;
 use crate::parts::log_index::LogIndex;
 use crate::parts::merge_journal::MergeJournal;
 use crate::request::PageIo;
@@ -48,6 +49,8 @@ pub enum Sources {
 pub struct MergeEngine {
     /// The block map.
     pub data: DataBlocks,
+    /// The map pages, where the block map is on flash.
+    pub flash_map: Option<FlashMap>,
     /// Newest copies in log blocks.
     pub logs: LogIndex,
     /// Erased blocks.
@@ -66,6 +69,7 @@ impl MergeEngine {
     pub fn new(board: &Board, config: &Config) -> Self {
         MergeEngine {
             data: DataBlocks::new(board.geometry(), config),
+            flash_map: None,
             logs: LogIndex::new(board.geometry()),
             supply: BlockSupply::new(board, config),
             copies_invalid: false,
@@ -119,11 +123,13 @@ impl MergeEngine {
         after: When,
     ) -> Result<When, Fault> {
         let (lbn, offset) = Lbn::of(board.geometry(), io.lpn);
-        let (block, ready) = match self.data.block(lbn) {
+        let known = self.data.block(lbn);
+        let (block, ready) = match known {
             Some(block) => (block, after),
             None => {
+                let room = self.before_map_update(board, lbn, after)?;
                 let plane = lbn.plane(board.geometry());
-                let (block, ready) = self.supply.take(board, plane, Need::Growth, after)?;
+                let (block, ready) = self.supply.take(board, plane, Need::Growth, room)?;
                 self.map_block(board.nand(), lbn, block);
                 (block, ready)
             }
@@ -139,7 +145,10 @@ impl MergeEngine {
                 if self.logs.get(io.lpn).is_some() {
                     self.forget(board, io.lpn);
                 }
-                Ok(done)
+                match known {
+                    Some(_) => Ok(done),
+                    None => self.update_map(board, lbn, Cause::Translate, done),
+                }
             }
             Err(Fault::ProgramFailed { known, .. }) => {
                 board.event(Event::ProgramFailures, 1);
@@ -175,7 +184,7 @@ impl MergeEngine {
         after: When,
     ) -> Result<When, Fault> {
         let plane = lbn.plane(board.geometry());
-        let mut when = after;
+        let mut when = self.before_map_update(board, lbn, after)?;
         loop {
             let (target, ready) = self.supply.take(board, plane, need, when)?;
             match self.gather(board, (lbn, target, &NOTHING), insert, (sources, cause), ready) {
@@ -203,8 +212,8 @@ impl MergeEngine {
         after: When,
     ) -> Result<When, Fault> {
         let how = (Sources::Newest, Cause::Merge);
-        let gathered = self.gather(board, (lbn, target, &held), insert, how, after);
-        match gathered {
+        let ready = self.before_map_update(board, lbn, after)?;
+        match self.gather(board, (lbn, target, &held), insert, how, ready) {
             Ok(done) => self.adopt(board, lbn, target, done),
             Err(failed @ Fault::ProgramFailed { .. }) => {
                 board.event(Event::ProgramFailures, 1);
@@ -324,7 +333,8 @@ impl MergeEngine {
         target: BlockId,
         after: When,
     ) -> Result<When, Fault> {
-        let done = self.replace_by(board, lbn, target, Cause::Merge, after)?;
+        let ready = self.before_map_update(board, lbn, after)?;
+        let done = self.replace_by(board, lbn, target, Cause::Merge, ready)?;
         self.level(board, lbn.plane(board.geometry()), done)
     }
 
@@ -357,9 +367,11 @@ impl MergeEngine {
             }
         }
         self.journal.rebuilt(lbn);
-        match self.map_block(board.nand(), lbn, target) {
-            Some(old) => self.supply.give_back(board, old, (BlockRole::Data, cause), after),
-            None => Ok(after),
+        let old = self.map_block(board.nand(), lbn, target);
+        let mapped = self.update_map(board, lbn, Cause::GcMapUpdate, after)?;
+        match old {
+            Some(old) => self.supply.give_back(board, old, (BlockRole::Data, cause), mapped),
+            None => Ok(mapped),
         }
     }
 

@@ -9,10 +9,12 @@
 //!
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Nlog: log blocks. Block table of Nl entries; per log block
-//! its owner and the list of the logical pages in its pages.
+//! its owner and the list of the logical pages in its pages. The paper's block table lies on flash, in
+//! map pages with a directory in memory (`bast.map_on_flash`, `parts::flash_map`).
 //!
 //! # Read
-//! The newest copy in the log block of the page's logical block, if there is one, else the data page.
+//! The newest copy in the log block of the page's logical block, if there is one, else the data page:
+//! with the map on flash after a look-up, as before every write and every trim of a data page.
 //!
 //! # Write
 //! To the data block while the page's place there is erased; then to the next page of the logical
@@ -23,21 +25,22 @@
 //! A log block L of data block D that holds pages 0 to P-1 in order becomes the data block (switch:
 //! one erase). One that holds pages 0 to j-1 in order and nothing else is completed from D (partial:
 //! P-j copies, one erase). Any other, one whose page was written twice among them, is merged with D
-//! into a fresh block (full: P copies, two erases).
+//! into a fresh block (full: P copies, two erases). With the map on flash each of them, like a first
+//! data block, writes one map page before the old data block is erased.
 //!
 //! # Recovery
 //! Every out-of-band area is read; the newest sequence number of a page wins. Blocks get roles by
 //! where their pages lie (`parts::block_survey`); a block with pages of one logical block goes on as
 //! its log block. What interrupted merges left moves to the free places of the new data block, or is
-//! merged before the next write.
+//! merged before the next write. Map pages are read and corrected, never believed.
 //!
 //! # Deviations
 //! Trims and their records are ours (a small area of blocks, taken at the first flushed trim).
 //! Where the flash demands ascending programs, writes to a data block that would go backwards go to
-//! the log, and holes of a rebuilt block are padded if no page may be left out. The original keeps
-//! the block map on flash behind a directory; here it is in memory and costs no map writes. A log
-//! block in which nothing is valid is erased, not merged. After a power cut the order of log blocks
-//! is that of their newest pages.
+//! the log, and holes of a rebuilt block are padded if no page may be left out. A log block in which
+//! nothing is valid is erased, not merged. After a power cut the order of log blocks is that of their
+//! newest pages. Of the up to three entries that a merge changes in the original's map page, the block
+//! table has one; lists of log blocks and free blocks are in memory.
 //!
 //! # Settings
 //! Group `bast`.
@@ -49,6 +52,7 @@ use crate::board::when::When;
 use crate::config::{Config, Optional, SettingError};
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::data_blocks::Lbn;
+use crate::parts::flash_map::FlashMap;
 use crate::parts::owned_logs::{MergeRules, OwnedLogs, OwnedVictim, SequenceCheck, Shape};
 use crate::request::PageIo;
 use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
@@ -75,6 +79,14 @@ settings! {
         /// is merged in full.
         partial: bool = true, legal("", |_| true),
             source("DFTL 2014, Fig. 5; off as in MB-flashsim (spec 2.4)");
+        /// Whether the block map is on flash, in map pages with a directory in memory; off: it is
+        /// in memory, and looking and changing cost nothing.
+        map_on_flash: bool = false, legal("", |_| true),
+            source("Kim et al. 2002 (spec 2.4)");
+        /// Map pages in memory where the map is on flash, the ones used last; one is what an update
+        /// needs in any case.
+        map_cache_pages: u32 = 1, legal("1..=65536", |v| (1..=65536).contains(v)),
+            source("ftlab");
     }
 }
 
@@ -85,6 +97,12 @@ pub type Rostered = Bast;
 pub struct Bast {
     base: BlockMapped,
     logs: OwnedLogs,
+}
+
+/// Map pages that memory holds, where the map is on flash.
+fn map_cache(config: &Config) -> Option<u32> {
+    let BastSettings { map_on_flash, map_cache_pages, .. } = config.scheme.bast;
+    map_on_flash.then_some(map_cache_pages)
 }
 
 /// Nlog.
@@ -105,7 +123,8 @@ impl Scheme for Bast {
             "trims and their record pages are added",
             "under nand.enforce_order, data-block writes that go backwards go to the log, and \
              holes of rebuilt blocks are padded if strict",
-            "the block map is in memory, not on flash, and its updates cost nothing",
+            "map pages (bast.map_on_flash) hold data blocks only; lists of log blocks and free \
+             blocks are in memory",
             "a log block without a valid page is erased, not merged",
             "after a power cut log blocks are ordered by their newest pages",
         ],
@@ -125,33 +144,49 @@ impl Scheme for Bast {
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
-        BlockMapped::minimum_blocks(config, log_blocks(config))
+        let blocks = |_| u64::from(FlashMap::blocks(&Geometry::new(&config.device)));
+        let map = map_cache(config).map_or(0, blocks);
+        BlockMapped::minimum_blocks(config, log_blocks(config) + map)
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
+        let pages = |_| FlashMap::payload_pages(&Geometry::new(&config.device));
+        BlockMapped::payload_pages(config) + map_cache(config).map_or(0, pages)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
-        let pages = u64::from(Geometry::new(&config.device).pages_per_block);
+        let geometry = Geometry::new(&config.device);
+        let pages = u64::from(geometry.pages_per_block);
         let logs = log_blocks(config);
         // A page of a log block is known by its offset in the logical block.
         let entry = if pages <= 256 { 1 } else { 2 };
         let own = [("log_page_lists", logs * pages * entry), ("log_blocks", logs * 8)];
-        BlockMapped::ram_use(config, &own)
+        let mut structures = BlockMapped::ram_use(config, &own);
+        if let Some(most) = map_cache(config) {
+            structures.retain(|known| known.structure != "block_table");
+            structures.splice(0..0, FlashMap::ram_use(&geometry, most));
+        }
+        structures
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
-        Ok(Bast::on(BlockMapped::new(board, config), board, config, seed))
+        let mut base = BlockMapped::new(board, config);
+        if let Some(most) = map_cache(config) {
+            base.map_on_flash(board, most);
+        }
+        Ok(Bast::on(base, board, config, seed))
     }
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
+        let known = self.base.engine.look_up_page(board, io.lpn, after)?;
+        self.base.read(board, io, known)
     }
 
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let mut when = self.base.merge_strays(board, &mut (), after)?;
+        let merged = self.base.merge_strays(board, &mut (), after)?;
+        // Whether the page's place is erased says the data block.
+        let mut when = self.base.engine.look_up(board, io.lpn, merged)?;
         let (lbn, _) = Lbn::of(board.geometry(), io.lpn);
         let owner = self.logs.owner_of(lbn);
         let done = loop {
@@ -185,8 +220,10 @@ impl Scheme for Bast {
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        // The mark goes to where the page is.
+        let known = self.base.engine.look_up_page(board, io.lpn, after)?;
         self.base.trim(board, io);
-        Ok(after)
+        Ok(known)
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
@@ -231,7 +268,10 @@ impl Scheme for Bast {
             }
         }
         // Interrupted merges are finished.
-        let done = bast.base.evacuate(board, &found.leftovers, erased)?;
+        let mut done = bast.base.evacuate(board, &found.leftovers, erased)?;
+        if let Some(most) = map_cache(config) {
+            done = bast.base.recover_map(board, &found.map_pages, most, done)?;
+        }
         Ok((bast, done))
     }
 }

@@ -66,6 +66,7 @@ const TIGHT: &[(&str, &str)] = &[
 ];
 /// Log blocks of their own for a few logical blocks.
 const BAST_LOGS: (&str, &str) = ("bast.log_blocks", "3");
+const FLASH_MAP: (&str, &str) = ("bast.map_on_flash", "on");
 
 const NK_LOGS: (&str, &str) = ("nk.log_blocks", "4");
 
@@ -350,6 +351,24 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("bast", advanced!(("bast.log_blocks", "6"))),
     durable("bast", &[("bast.log_blocks", "4"), ("device.pages_per_block", "8")]),
+    durable("bast", &[FLASH_MAP]),
+    durable("bast", &[FLASH_MAP, BAST_LOGS, ("bast.map_cache_pages", "3")]),
+    durable("bast", &[FLASH_MAP, BAST_LOGS, ("nand.enforce_order", "strict")]),
+    durable("bast", &[FLASH_MAP, BAST_LOGS, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable(
+        "bast",
+        &[FLASH_MAP, BAST_LOGS, ("wear.policy", "dynamic"), ("io.partial_write", "rmw")],
+    ),
+    durable(
+        "bast",
+        &[
+            FLASH_MAP,
+            ("device.channels", "2"),
+            ("device.planes", "2"),
+            ("timing.profile", "parallel"),
+        ],
+    ),
+    durable("bast", advanced!(FLASH_MAP, ("bast.log_blocks", "6"))),
     durable("nk", &[]),
     durable("nk", &[NK_LOGS, ("nk.K", "2"), ("wear.policy", "dynamic")]),
     durable("nk", &[NK_LOGS, ("nk.N", "64"), ("nk.K", "4"), ("nk.victim", "fifo")]),
