@@ -76,6 +76,27 @@ fn the_second_time_the_pages_data_block_is_merged_as_in_fast() {
     assert_eq!((bench.merges(), bench.meter().merges().associativity[1]), ((0, 0, 1), 1));
 }
 
+/// The write that needs the room can be of a page that the reclaim deals with: what counts is where
+/// the page was when it was rewritten. Taken from before, it would be the other way round.
+#[test]
+fn a_page_that_the_reclaim_for_its_own_rewrite_kept_or_merged_counts_as_what_it_then_was() {
+    let mut bench = Bench::of("faster", 8, &[LOGS]);
+    bench.write(&[5, 6, 5, 5]);
+    bench.write(&[9, 10, 9, 9]);
+    bench.write(&[5]);
+    assert_eq!(moves(&bench), [2, 1, 0, 0], "5 was copied for nothing");
+
+    let mut bench = Bench::of("faster", 8, &[LOGS]);
+    bench.write(&[5, 6, 6, 6]);
+    bench.write(&[9, 9, 9, 9]);
+    bench.write(&[13, 17]);
+    bench.write(&[5, 10, 10]);
+    assert_eq!(moves(&bench), [3, 1, 0, 0]);
+    bench.write(&[6]);
+    assert_eq!(bench.merges(), (0, 0, 1));
+    assert_eq!(moves(&bench), [5, 1, 0, 0], "6 was merged before it was rewritten");
+}
+
 #[test]
 fn rule_2_a_dead_victim_is_erased() {
     let mut bench = Bench::of("faster", 8, &[LOGS]);

@@ -192,9 +192,13 @@ impl Scheme for Faster {
                 Stream::ByRun(self.run.goes_on(io.lpn) > self.settings.seq_threshold)
             }
         };
-        let old = log.base.engine.logs.get(io.lpn);
-        let lived_on = old.is_some_and(|page| kept.chances.given(page) > 0);
-        let reclaim = |log: &mut FastLog, board: &mut Board, when| kept.reclaim(log, board, when);
+        let mut lived_on = kept.holds(log, io.lpn);
+        let reclaim = |log: &mut FastLog, board: &mut Board, when| {
+            let done = kept.reclaim(log, board, when)?;
+            // It may have kept the page just now, or merged it.
+            lived_on = kept.holds(log, io.lpn);
+            Ok(done)
+        };
         let (row, done) = log.write(board, io, stream, reclaim, when)?;
         if lived_on {
             board.event(Event::SecondChancesRewritten, 1);
@@ -291,6 +295,12 @@ impl Run {
 }
 
 impl Kept {
+    /// Whether the newest copy of a page is in the log thanks to a chance.
+    #[inline]
+    fn holds(&self, log: &FastLog, lpn: Lpn) -> bool {
+        log.base.engine.logs.get(lpn).is_some_and(|page| self.chances.given(page) > 0)
+    }
+
     /// Reclaims the oldest RW block, or puts it back.
     #[cold]
     fn reclaim(
