@@ -55,6 +55,7 @@ fn pages_of_cold_blocks_with_many_log_pages_are_merged_and_the_others_move_on() 
     assert_eq!(operations, expected);
     assert_eq!((bench.place(9).1, bench.place(17).1), (0, 1), "the host writes on behind it");
     assert_eq!(bench.events(Event::MigratedPages), 1);
+    assert_eq!(bench.events(Event::MergedLogPages), 3, "5, 6 and 7; 4 was in the data block");
     assert_eq!((bench.merges(), bench.erases()), ((0, 0, 1), (1, 1, 0)));
     assert_eq!(bench.meter().merges().associativity[1], 1);
     assert_eq!(bench.meter().level_now(Level::RandomLogBlocks), Some(2));
@@ -101,6 +102,8 @@ fn a_reclaim_that_would_gain_too_little_merges_the_block_with_most_log_pages_tho
         assert_eq!(operations[..8], first, "block 3 first, min_gain = {gain}");
         let found = (bench.meter().merges().full_data_blocks, bench.events(Event::MigratedPages));
         assert_eq!(found, (merges, migrated), "min_gain = {gain}");
+        // Block 3 has three, one of them outside the victim; the others have one each.
+        assert_eq!(bench.events(Event::MergedLogPages), merges + 2, "min_gain = {gain}");
     }
 }
 
@@ -141,6 +144,30 @@ fn successive_log_pages_meet_successive_channels_and_dies() {
     assert!(bench.events(Event::MigratedPages) + bench.meter().merges().full > 0);
     let told = bench.meter().level_now(Level::RandomLogBlocks);
     assert_eq!(told, Some(8), "never more than the log has");
+}
+
+/// However long pages have moved and blocks been merged: as long as every plane has a free block,
+/// a log page is never on the die of the one before it, and any four in a row are on four dies.
+#[test]
+fn stripes_stay_apart_when_the_log_has_been_reclaimed_many_times() {
+    let pairs = [&FOUR_DIES[..], &[("mast.log_blocks", "8"), ("device.planes", "2")]].concat();
+    let mut bench = Bench::of("mast", 8, &pairs);
+    let mut met = Vec::new();
+    for turn in 0..2000 {
+        let operations = bench.write(&[4 + turn * 7 % 32]);
+        let geometry = bench.device.board().geometry();
+        met.extend(operations.iter().filter_map(|operation| match *operation {
+            Program(ppn, Host) => Some(geometry.die_of(geometry.plane_of(ppn))),
+            _ => None,
+        }));
+    }
+    assert_eq!(met.len(), 2000);
+    assert!(bench.events(Event::MigratedPages) > 500 && bench.meter().merges().full > 50);
+    for four in met.windows(4) {
+        let mut sorted = four.to_vec();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [0, 1, 2, 3], "{four:?}");
+    }
 }
 
 #[test]

@@ -132,6 +132,9 @@ named! {
         DeadHotBlocks = "dead_hot_blocks",
         /// Pages used of log blocks that were merged: with the number of merges, how full they were.
         LogPagesAtMerge = "log_pages_at_merge",
+        /// Log pages that went into merged logical blocks, from whatever log block (MAST): with the
+        /// number of data blocks rebuilt, what a merge was good for.
+        MergedLogPages = "merged_log_pages",
         /// Data blocks rewritten because a page of theirs was.
         BlockRewrites = "block_rewrites",
         /// Chains of replacement blocks merged into their last block.

@@ -28,7 +28,6 @@ impl LogIndex {
     /// From now on [`LogIndex::live`] is known.
     pub fn count_live(&mut self) {
         let blocks = self.entries.chunks(self.pages_per_block as usize);
-        let used = |block: &[u32]| block.iter().filter(|&&entry| entry != 0).count() as u32;
         self.live = blocks.map(used).collect();
     }
 
@@ -37,6 +36,20 @@ impl LogIndex {
     #[inline]
     pub fn live(&self, lbn: Lbn) -> u32 {
         self.live[lbn.index()]
+    }
+
+    /// That the counts are what the entries say, if they are kept.
+    pub fn self_check(&self) -> Result<(), String> {
+        let blocks = self.entries.chunks(self.pages_per_block as usize);
+        for (lbn, (block, &counted)) in blocks.zip(&self.live).enumerate() {
+            let used = used(block);
+            if used != counted {
+                return Err(format!(
+                    "logical block {lbn} has {used} live log pages, {counted} are counted"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// RAM of those counts: 4 bytes per logical block.
@@ -73,5 +86,38 @@ impl LogIndex {
             self.live[(lpn.0 / self.pages_per_block) as usize] -= 1;
         }
         unpack(old).map(Ppn)
+    }
+}
+
+fn used(block: &[u32]) -> u32 {
+    block.iter().filter(|&&entry| entry != 0).count() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn live_pages_are_counted_by_logical_block_and_a_wrong_count_is_found() {
+        let geometry = Geometry::new(&Config::default().device);
+        let pages = geometry.pages_per_block;
+        let mut logs = LogIndex::new(&geometry);
+        logs.set(Lpn(1), Ppn(7));
+        logs.count_live();
+        logs.set(Lpn(1), Ppn(8));
+        logs.set(Lpn(pages - 1), Ppn(9));
+        logs.set(Lpn(pages), Ppn(10));
+        assert_eq!([0, 1, 2].map(|lbn| logs.live(Lbn(lbn))), [2, 1, 0], "a newer copy is no more");
+        assert_eq!(logs.take(Lpn(1)), Some(Ppn(8)));
+        assert_eq!(logs.take(Lpn(1)), None);
+        assert_eq!(
+            [0, 1, 2].map(|lbn| logs.live(Lbn(lbn))),
+            [1, 1, 0],
+            "nothing to take is no less"
+        );
+        assert_eq!(logs.self_check(), Ok(()));
+        logs.live[2] = 1;
+        assert!(logs.self_check().is_err_and(|error| error.contains("logical block 2 has 0")));
     }
 }

@@ -231,6 +231,7 @@ impl Scheme for Mast {
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
+        self.base.engine.logs.self_check()?;
         self.base.self_check(board, self.log.len())
     }
 
@@ -348,7 +349,7 @@ impl Choice {
             offset = board.geometry().offset_of(page) + 1;
             let lbn = lbn_of_page(board, page);
             if self.is_cold(lbn) && engine.logs.live(lbn) > self.merge_min_pages {
-                let (blocks, merged) = engine.merge_page(board, page, &mut (), after)?;
+                let (blocks, merged) = Self::merge_block(board, engine, page, after)?;
                 (rebuilt, done) = (rebuilt + blocks, done.join(merged));
             }
         }
@@ -356,10 +357,23 @@ impl Choice {
         let pages = board.geometry().pages_per_block;
         while pages - board.nand().valid_pages(victim) < self.min_gain {
             let most = self.most_live(board, engine, victim).expect("a full block has valid pages");
-            let (blocks, merged) = engine.merge_page(board, most, &mut (), after)?;
+            let (blocks, merged) = Self::merge_block(board, engine, most, after)?;
             (rebuilt, done) = (rebuilt + blocks, done.join(merged));
         }
         Ok((rebuilt, done))
+    }
+
+    /// Merges the logical block of one log page.
+    fn merge_block(
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        page: Ppn,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        let live = engine.logs.live(lbn_of_page(board, page));
+        let merged = engine.merge_page(board, page, &mut (), after)?;
+        board.event(Event::MergedLogPages, u64::from(live));
+        Ok(merged)
     }
 
     /// A victim's first page of the logical block with most live log pages.
