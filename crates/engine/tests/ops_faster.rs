@@ -370,3 +370,25 @@ fn an_isolation_area_no_larger_than_its_reserve_is_refused() {
     let error = area("2000", "2000").expect_err("too small").to_string();
     assert!(error.contains("2000"), "{error}");
 }
+
+/// A log that was full before a cut is full after it: what was isolated is so again and is merged
+/// later, none of it before the next write.
+#[test]
+fn after_a_cut_the_oldest_surplus_log_blocks_are_the_isolation_area() {
+    let pairs = [LOGS, FULL, ("faster.copy_all_below", "0"), ISOLATION[1], ISOLATION[2]];
+    let mut bench = Bench::of("faster", 8, &pairs);
+    let isolated = |bench: &Bench| bench.meter().level_now(Level::IsolationBlocks).unwrap_or(0);
+    let mut turn = 0u64;
+    while isolated(&bench) < 3 && turn < 400 {
+        bench.write(&[5 + turn % 8 * 4 + turn / 8 % 2]);
+        turn += 1;
+    }
+    let before = isolated(&bench);
+    assert_eq!(before, 3);
+    bench.device.power_cycle().expect("recovers");
+    bench.device.audit().expect("sound");
+    let merged = bench.merges().2;
+    bench.write(&[6]);
+    assert_eq!(bench.merges().2, merged, "nothing was merged for the next write");
+    assert!(isolated(&bench) >= before, "{} of {before} blocks", isolated(&bench));
+}
