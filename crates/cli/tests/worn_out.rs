@@ -27,7 +27,9 @@ fn the_end_of_a_device_is_a_result_with_exact_accounts() {
         assert_eq!(end("bytes_to_end"), (requests - 1) * PAGE, "{scheme}");
         assert_eq!(number(&run, "/host/bytes_written"), requests * PAGE, "{scheme}");
         assert_eq!(end("loops"), (requests - 1) / 300, "{scheme}");
-        assert!(end("loops") >= 5, "{scheme}: {} loops", end("loops"));
+        // Pure block mapping erases a block for nearly every write: the device dies early.
+        let least = if scheme == "block" { 1 } else { 5 };
+        assert!(end("loops") >= least, "{scheme}: {} loops", end("loops"));
         let first = end("bytes_to_first_death");
         assert!(first % PAGE == 0 && first <= end("bytes_to_end"), "{scheme}: {first}");
         let dead = end("dead_blocks");
