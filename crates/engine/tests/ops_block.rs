@@ -11,7 +11,7 @@ use ftlab_engine::board::Board;
 use ftlab_engine::board::nand::record::Operation::{self, Erase, Program};
 use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
-use ftlab_engine::meter::Cause::{Host, Merge, Pad};
+use ftlab_engine::meter::Cause::{Host, Merge, Pad, Wear};
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::{Op, PageIo, RequestShape};
 use ftlab_engine::schemes::block::Block;
@@ -178,6 +178,30 @@ fn without_idle_gaps_marked_blocks_are_erased_when_free_ones_are_needed() {
     // 30 blocks: 10 data blocks, 4 free ones; the others are marked.
     assert_eq!(rewrites, 40);
     assert!((20..=30).contains(&erased), "{erased} erased");
+}
+
+/// One page is written over and over: data that is never written moves to worn blocks. The blocks that
+/// it leaves are only marked, and erased later, but still because of levelling.
+#[test]
+fn marked_blocks_are_erased_for_what_they_were_left_for() {
+    let erased = |erase_now: &str| {
+        let pairs = [
+            ("block.erase_now", erase_now),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+            ("device.over_provisioning", "2"),
+        ];
+        let mut bench = bench(9, &pairs);
+        bench.write(&[5; 400]);
+        let levelled = bench.events(Event::LevelledBlocks);
+        assert!(levelled > 10, "{levelled} blocks were levelled");
+        let [wear, merge] = [Wear, Merge].map(|cause| bench.meter().erases_by_cause(cause));
+        (levelled - wear, bench.events(Event::BlockRewrites) - merge)
+    };
+    assert_eq!(erased("true"), (0, 0));
+    let (levelled, rewritten) = erased("false");
+    // 30 blocks, of which 9 hold data and 3 are free at least: the others wait.
+    assert!(levelled + rewritten <= 18 && levelled <= 5, "{levelled} and {rewritten} wait");
 }
 
 /// A program that fails anywhere in a rewrite costs a block and no data, whichever settings.

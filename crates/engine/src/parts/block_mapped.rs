@@ -35,7 +35,7 @@ use crate::units::{Lpn, Tag};
 /// a fourth when cuts in recovery have torn the rest of that log block (`tests/faults_fast.rs`
 /// needs all four). This is no bound: a third merge cut like that, its recovery cut once for every
 /// page of another log block, ends with `DeviceFull` on a device without a spare block.
-const RESERVE: u64 = 4;
+pub const RESERVE: u32 = 4;
 
 choices! {
     /// Where the first write of a page goes, in schemes with log blocks.
@@ -95,7 +95,7 @@ impl BlockMapped {
         let geometry = Geometry::new(&config.device);
         let planes = u64::from(geometry.planes());
         let used = u64::from(geometry.logical_blocks()) + own;
-        used.div_ceil(planes) * planes + u64::from(RecordArea::blocks(&geometry)) + RESERVE
+        used.div_ceil(planes) * planes + u64::from(RecordArea::blocks(&geometry) + RESERVE)
     }
 
     /// Most trim records alive at once: one and the one that replaces it, per segment.

@@ -45,8 +45,9 @@ pub struct BlockSupply {
     pub(super) levelling: Option<Levelling>,
     /// Merged data takes worn blocks.
     dynamic: bool,
-    /// Blocks to be erased, the oldest first, with what they were; `None`: they are at once.
-    marked: Option<VecDeque<(BlockId, BlockRole)>>,
+    /// Blocks to be erased, the oldest first, with what they were and what they were left for;
+    /// `None`: they are erased at once.
+    marked: Option<VecDeque<(BlockId, BlockRole, Cause)>>,
 }
 
 impl BlockSupply {
@@ -91,7 +92,7 @@ impl BlockSupply {
     ) -> Result<When, Fault> {
         match &mut self.marked {
             Some(marked) => {
-                marked.push_back((block, role));
+                marked.push_back((block, role, cause));
                 Ok(after)
             }
             None => self.release(board, block, role, cause, after),
@@ -100,10 +101,10 @@ impl BlockSupply {
 
     /// Erases the block marked first; `None` if none is.
     pub fn erase_marked(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        let Some((block, role)) = self.marked.as_mut().and_then(VecDeque::pop_front) else {
+        let Some((block, role, cause)) = self.marked.as_mut().and_then(VecDeque::pop_front) else {
             return Ok(None);
         };
-        self.release(board, block, role, Cause::Merge, after).map(Some)
+        self.release(board, block, role, cause, after).map(Some)
     }
 
     /// Free blocks of the device.

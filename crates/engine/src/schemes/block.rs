@@ -43,7 +43,7 @@ use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, ProgramOrder, SettingError};
 use crate::meter::Event;
-use crate::parts::block_mapped::BlockMapped;
+use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::block_rewrite::BlockRewrite;
 use crate::parts::data_blocks::{Lbn, accepts, padded};
 use crate::parts::merge_engine::Sources;
@@ -82,7 +82,7 @@ pub type Rostered = Block;
 
 /// Free blocks that a write must find while others are only marked: what every device of the
 /// scheme has when nothing is marked.
-const FREE_FOR_A_WRITE: u32 = 4;
+const FREE_FOR_A_WRITE: u32 = block_mapped::RESERVE;
 
 /// The block-mapped FTL.
 pub struct Block {
