@@ -350,6 +350,27 @@ fn the_spare_area_bounds_the_superblock() {
     assert!(check(&[("device.oob_bytes", "52")]).is_err());
 }
 
+/// 1 GiB in blocks of 64 pages of 2 KiB, 1024 superblocks of 512 pages.
+#[test]
+fn memory_is_two_tables_the_cached_maps_and_a_bit_per_page_if_the_rule_asks_for_it() {
+    let bytes = |pairs: Pairs<'_>| {
+        let mut config = common::config(pairs);
+        common::size("superblock", &mut config, 8192);
+        let structures = (schemes::find("superblock").expect("a scheme").0.ram_use)(&config);
+        ["block_table", "superblock_table", "update_blocks", "map_cache", "rewritten_bits"].map(
+            |name| {
+                let found = structures.iter().find(|use_| use_.structure == name);
+                found.expect("reported").bytes
+            },
+        )
+    };
+    // 246 update blocks; 704 bytes for each of 128 maps.
+    assert_eq!(bytes(&[]), [32_768, 4096, 984, 90_112, 65_536]);
+    assert_eq!(bytes(&[("superblock.hot_rule", "none")]), [32_768, 4096, 984, 90_112, 0]);
+    let small = bytes(&[("superblock.map_cache_superblocks", "1")]);
+    assert_eq!(small, [32_768, 4096, 984, 704, 65_536]);
+}
+
 /// After a power cut memory holds no map; writes go on in the block that was being written.
 #[test]
 fn after_a_power_cut_the_open_block_goes_on_and_the_map_is_read_again() {
@@ -370,9 +391,16 @@ fn after_a_power_cut_the_open_block_goes_on_and_the_map_is_read_again() {
 /// lost, and the block is retired when it is erased.
 #[test]
 fn any_program_may_fail() {
+    for victim in ["lru", "fewest_valid"] {
+        any_program_may_fail_with(victim);
+    }
+}
+
+fn any_program_may_fail_with(victim: &str) {
     let pairs = [
         TWO,
         POOL_OF_TWO,
+        ("superblock.victim", victim),
         ("wear.policy", "static"),
         ("wear.spread", "2"),
         ("device.over_provisioning", "1"),

@@ -13,6 +13,7 @@ use crate::board::nand::Nand;
 use crate::board::nand::geometry::Geometry;
 use crate::meter::BlockRole;
 use crate::parts::cmt::Slot;
+use crate::parts::cmt::indexed_heap::IndexedHeap;
 use crate::parts::cmt::slot_list::SlotLists;
 use crate::units::{BlockId, Divisor, Lpn, PlaneId, Ppn, pack, unpack, zeroed};
 
@@ -71,11 +72,16 @@ pub struct Superblocks {
     in_pool: u32,
     /// Superblocks with update blocks, by their last update.
     by_update: SlotLists<1>,
+    /// The same, where that is asked for, by the valid pages of the least valid block of each; the
+    /// one updated longest ago first among equals.
+    by_valid: Option<IndexedHeap>,
+    /// Updates so far.
+    clock: u64,
 }
 
 impl Superblocks {
-    /// No block yet.
-    pub fn new(geometry: &Geometry, limits: Limits) -> Self {
+    /// No block yet. If they are `weighed`, the superblock with the least valid block is known.
+    pub fn new(geometry: &Geometry, limits: Limits, weighed: bool) -> Self {
         let count = geometry.logical_blocks().div_ceil(limits.logical);
         let places = limits.logical + limits.updates + SURPLUS;
         Superblocks {
@@ -91,6 +97,8 @@ impl Superblocks {
             used: 0,
             in_pool: 0,
             by_update: SlotLists::new(count),
+            by_valid: weighed.then(|| IndexedHeap::new(count)),
+            clock: 0,
         }
     }
 
@@ -191,12 +199,42 @@ impl Superblocks {
         self.by_update.from_oldest(0).map(|slot| Sbn(slot.0))
     }
 
+    /// How many those are.
+    pub fn updated_superblocks(&self) -> u32 {
+        self.by_update.len(0)
+    }
+
+    /// The one of them whose least valid block has fewest valid pages, where they are weighed.
+    pub fn fewest_valid(&self) -> Option<Sbn> {
+        self.by_valid.as_ref()?.min().map(|slot| Sbn(slot.0))
+    }
+
+    /// Valid pages of a superblock's blocks changed.
+    #[inline]
+    pub fn weigh(&mut self, nand: &Nand, sbn: Sbn) {
+        let known = self.by_valid.as_ref().filter(|heap| heap.contains(Slot(sbn.0)));
+        let Some((_, updated)) = known.map(|heap| heap.key(Slot(sbn.0))) else { return };
+        let least = self.least_valid(nand, sbn);
+        let heap = self.by_valid.as_mut().expect("weighed");
+        heap.change(Slot(sbn.0), (least, updated));
+    }
+
+    fn least_valid(&self, nand: &Nand, sbn: Sbn) -> u64 {
+        let valid = self.blocks(sbn).map(|block| nand.valid_pages(block));
+        u64::from(valid.min().expect("it has an update block"))
+    }
+
     /// The host wrote a page of a superblock.
     #[inline]
     pub fn updated(&mut self, sbn: Sbn) {
         if self.by_update.list_of(Slot(sbn.0)).is_some() {
             self.by_update.remove(Slot(sbn.0));
             self.by_update.push(0, Slot(sbn.0));
+            self.clock += 1;
+            if let Some(heap) = &mut self.by_valid {
+                let (least, _) = heap.key(Slot(sbn.0));
+                heap.change(Slot(sbn.0), (least, self.clock));
+            }
         }
     }
 
@@ -239,6 +277,10 @@ impl Superblocks {
             self.in_pool += 1;
             if self.len(sbn) == self.share(sbn) + 1 {
                 self.by_update.push(0, Slot(sbn.0));
+                self.clock += 1;
+                if let Some(heap) = &mut self.by_valid {
+                    heap.push(Slot(sbn.0), (0, self.clock));
+                }
             }
         }
     }
@@ -266,6 +308,9 @@ impl Superblocks {
             self.in_pool -= 1;
             if self.len(sbn) == self.share(sbn) + 1 {
                 self.by_update.remove(Slot(sbn.0));
+                if let Some(heap) = &mut self.by_valid {
+                    heap.remove(Slot(sbn.0));
+                }
             }
         }
         self.counts[sbn.index()] -= 1;
@@ -281,8 +326,14 @@ impl Superblocks {
         }
     }
 
-    /// Lists, owners and counts agree.
-    pub fn self_check(&self) -> Result<(), String> {
+    /// Lists, owners, counts and weights agree.
+    pub fn self_check(&self, nand: &Nand) -> Result<(), String> {
+        if let Some(heap) = &self.by_valid {
+            let wrong = |sbn: &Sbn| heap.key(Slot(sbn.0)).0 != self.least_valid(nand, *sbn);
+            if heap.len() != self.by_update.len(0) || self.by_update().any(|sbn| wrong(&sbn)) {
+                return Err("superblocks are not in order of their least valid blocks".into());
+            }
+        }
         let (mut used, mut in_pool) = (0, 0);
         for sbn in (0..self.counts.len() as u32).map(Sbn) {
             used += self.len(sbn);

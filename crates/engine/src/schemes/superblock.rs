@@ -148,11 +148,15 @@ impl Scheme for Superblock {
         let limits = settings::limits(config);
         let superblocks = u64::from(geometry.logical_blocks().div_ceil(limits.logical));
         let most = u64::from(config.scheme.superblock.map_cache_superblocks).min(superblocks);
+        let rewritten = match config.scheme.superblock.hot_rule {
+            HotRule::UpdatedSinceLastGc => u64::from(geometry.logical_pages).div_ceil(8),
+            HotRule::None => 0,
+        };
         let own = [
             ("superblock_table", superblocks * 4),
             ("update_blocks", u64::from(limits.pool) * 4),
             ("map_cache", most * settings::layout(config).group_bytes()),
-            ("rewritten_bits", u64::from(geometry.logical_pages).div_ceil(8)),
+            ("rewritten_bits", rewritten),
         ];
         BlockMapped::ram_use(config, &own)
     }
@@ -212,6 +216,7 @@ impl Scheme for Superblock {
             }
         };
         self.table.updated(sbn);
+        self.table.weigh(board.nand(), sbn);
         self.trims.written(io.lpn);
         Ok(done)
     }
@@ -219,6 +224,7 @@ impl Scheme for Superblock {
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         if let Some(old) = self.index.take(io.lpn) {
             board.nand_mut().invalidate(old);
+            self.table.weigh(board.nand(), self.table.of(io.lpn));
             self.trims.trim(io.lpn);
         }
         Ok(after)
@@ -236,7 +242,7 @@ impl Scheme for Superblock {
         let (own, records) = (self.table.total(), self.trims.blocks());
         let what = format!("{own} belong to superblocks, {records} hold trim records");
         self.supply.self_check(board, own + records, &what)?;
-        self.table.self_check()?;
+        self.table.self_check(board.nand())?;
         self.map.self_check(board)
     }
 
@@ -287,6 +293,7 @@ impl Scheme for Superblock {
                 scheme.table.set_open(sbn, Stream::Cold, hot);
                 scheme.table.set_open(sbn, Stream::Hot, Some(block));
             }
+            scheme.table.weigh(board.nand(), sbn);
         }
         Ok((scheme, erased))
     }
@@ -301,7 +308,8 @@ impl Superblock {
         let superblocks = geometry.logical_blocks().div_ceil(limits.logical);
         let length = settings.oob_read.0.map(|length| length.0);
         supply.level_by_block(board, config);
-        let table = Superblocks::new(geometry, limits);
+        let weighed = settings.victim == SuperblockVictim::FewestValid;
+        let table = Superblocks::new(geometry, limits, weighed);
         Superblock {
             supply,
             trims,
@@ -337,16 +345,10 @@ impl Superblock {
         let table = &self.table;
         let (victim, steps) = match self.settings.victim {
             SuperblockVictim::Lru => (table.by_update().next(), 1),
-            SuperblockVictim::FewestValid => {
-                let least = |sbn: &Sbn| {
-                    let valid = table.blocks(*sbn).map(|block| board.nand().valid_pages(block));
-                    valid.min()
-                };
-                (table.by_update().min_by_key(least), table.by_update().count())
-            }
+            SuperblockVictim::FewestValid => (table.fewest_valid(), table.updated_superblocks()),
         };
         let victim = victim.expect("a superblock has a U-block");
-        let chosen = board.search(Search::Block, steps as u32, after);
+        let chosen = board.search(Search::Block, steps, after);
         self.collect(board, victim, chosen)
     }
 
@@ -365,6 +367,7 @@ impl Superblock {
         self.supply.placed(board.nand(), block);
         self.table.add(sbn, block);
         self.table.set_open(sbn, stream, Some(block));
+        self.table.weigh(board.nand(), sbn);
         board.level(Level::RandomLogBlocks, u64::from(self.table.in_pool()));
         Ok(ready)
     }

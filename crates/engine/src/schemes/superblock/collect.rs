@@ -9,7 +9,7 @@ use crate::meter::{BlockRole, Cause, Event, Level};
 use crate::parts::block_supply::Need;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::superblocks::{Sbn, Stream};
-use crate::units::{BlockId, Lpn, PlaneId, Ppn};
+use crate::units::{BlockId, Lpn, Ppn};
 
 /// The logical page of a page of host data.
 pub(super) fn lpn_at(board: &Board, ppn: Ppn) -> Lpn {
@@ -29,10 +29,16 @@ impl Superblock {
         after: When,
     ) -> Result<When, Fault> {
         self.erased.clear();
-        let mut done = self.collect_one(board, sbn, after)?;
+        let collected = self.collect_one(board, sbn, after);
+        self.table.weigh(board.nand(), sbn);
+        let mut done = collected?;
         // Only now: levelling might move what is being collected.
         while let Some(plane) = self.erased.pop() {
-            done = self.level(board, plane, done)?;
+            let Some(block) = self.supply.due_block(board.nand(), plane) else { continue };
+            let owner = self.table.owner(block).expect("levelling knows blocks of superblocks");
+            let levelled = self.level(board, (owner, block), done);
+            self.table.weigh(board.nand(), owner);
+            done = levelled?;
         }
         Ok(done)
     }
@@ -254,12 +260,16 @@ impl Superblock {
         self.supply.release(board, block, role, cause, after)
     }
 
-    /// Static levelling: what lies in the least worn block that was left alone for long moves to the
+    /// Static levelling: what lies in this, the least worn block that was left alone for long moves to the
     /// most worn free block of its plane, if erases are too far apart there. Pages keep their order;
     /// what is left of the new block's room is used like the old one's.
-    fn level(&mut self, board: &mut Board, plane: PlaneId, after: When) -> Result<When, Fault> {
-        let Some(block) = self.supply.due_block(board.nand(), plane) else { return Ok(after) };
-        let sbn = self.table.owner(block).expect("levelling knows blocks of superblocks");
+    fn level(
+        &mut self,
+        board: &mut Board,
+        (sbn, block): (Sbn, BlockId),
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(block);
         if self.table.is_full(sbn) {
             return Ok(after);
         }
