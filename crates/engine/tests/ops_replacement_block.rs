@@ -111,6 +111,21 @@ fn a_fold_out_of_place_fills_a_fresh_unit_and_erases_the_whole_chain() {
     assert_eq!((bench.erases(), longest(&bench)), ((1, 2, 0), Some(0)), "K + 1 erases");
 }
 
+/// Which copy is the newest follows from the chain, and its units are erased by the fold: nothing is
+/// marked in an out-of-band area, except what is trimmed.
+#[test]
+fn superseded_pages_are_not_marked() {
+    for scheme in [bench, appending] {
+        let mut bench = scheme(3, "30", &[]);
+        bench.write(&[5, 6, 9, 5, 9, 13, 13, 4, 5]);
+        let (in_place, out_of_place, _) = folds(&bench);
+        assert!(in_place + out_of_place > 1);
+        assert_eq!(bench.device.board().nand().oob_writes(), 0);
+        bench.submit(Op::Trim, 5, 1);
+        assert_eq!(bench.device.board().nand().oob_writes(), 1);
+    }
+}
+
 #[test]
 fn retry_folds_the_own_chain_in_place_and_tries_again() {
     let mut bench = bench(2, "30", &[("replacement_block.own_fold", "retry")]);
@@ -192,6 +207,44 @@ fn max_chain_bounds_every_chain_and_folds_the_one_that_would_grow() {
         let (in_place, out_of_place, replacements) = folds(&bench);
         assert!(in_place + out_of_place > 1);
         assert_eq!(replacements, most * (in_place + out_of_place), "only full chains are folded");
+    }
+}
+
+/// Of the longest chain every chain must be looked at, of the oldest one only; none of a chain that
+/// has reached its own bound.
+#[test]
+fn a_search_takes_a_step_per_chain_that_is_looked_at() {
+    let steps = |pairs: Pairs<'_>, writes: &[u64]| {
+        let mut bench = bench(4, "40", pairs);
+        bench.write(writes);
+        let (in_place, out_of_place, _) = folds(&bench);
+        assert_eq!(in_place + out_of_place, 1);
+        bench.events(Event::VictimSearchSteps)
+    };
+    // Three replacement blocks; a fourth is asked for.
+    assert_eq!(steps(&[], &[5, 9, 13, 17]), 3);
+    assert_eq!(steps(&[("replacement_block.victim", "lru")], &[5, 9, 13, 17]), 1);
+    assert_eq!(steps(&[("replacement_block.max_chain", "1")], &[5, 9, 5]), 0);
+}
+
+/// Chains of 1, 2, 4, 8 and 9 replacement blocks, each folded when it reaches its bound.
+#[test]
+fn folded_chains_are_counted_by_length() {
+    let bars = [
+        Event::FoldedChainsOf1,
+        Event::FoldedChainsOf2,
+        Event::FoldedChainsOf3To4,
+        Event::FoldedChainsOf5To8,
+        Event::FoldedChainsOver8,
+    ];
+    for (most, bar) in [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4)] {
+        let value = most.to_string();
+        let mut bench = bench(9, "100", &[("replacement_block.max_chain", &value)]);
+        (0..=most).for_each(|_| drop(bench.write(&[5])));
+        let mut expected = [0; 5];
+        expected[bar] = 1;
+        assert_eq!(bars.map(|bar| bench.events(bar)), expected, "{most}");
+        assert_eq!(bench.events(Event::FoldedReplacements), most);
     }
 }
 
@@ -420,4 +473,10 @@ fn memory_is_a_block_table_and_a_link_per_physical_block() {
     let bytes = |name| structures.iter().find(|use_| use_.structure == name).map(|use_| use_.bytes);
     assert_eq!(bytes("block_table"), Some(400));
     assert_eq!(bytes("replacement_links"), Some(4 * config.device.physical_blocks()));
+    assert_eq!(bytes("write_positions"), Some(0), "pages have their places");
+    // 3 spare blocks, of which one is reserved.
+    let config = tiny("replacement_block", 100, &[("replacement_block.mode", "append")]);
+    let structures = (row.ram_use)(&config);
+    let positions = structures.iter().find(|use_| use_.structure == "write_positions");
+    assert_eq!(positions.map(|use_| use_.bytes), Some(2 * 2));
 }

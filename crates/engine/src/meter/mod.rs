@@ -143,6 +143,16 @@ named! {
         FoldsOutOfPlace = "folds_out_of_place",
         /// Replacement blocks that those chains had.
         FoldedReplacements = "folded_replacements",
+        /// Chains that had one replacement block when they were folded.
+        FoldedChainsOf1 = "folded_chains_of_1",
+        /// Chains that had two.
+        FoldedChainsOf2 = "folded_chains_of_2",
+        /// Three or four.
+        FoldedChainsOf3To4 = "folded_chains_of_3_to_4",
+        /// Five to eight.
+        FoldedChainsOf5To8 = "folded_chains_of_5_to_8",
+        /// More than eight.
+        FoldedChainsOver8 = "folded_chains_over_8",
         /// Write requests taken for sequential.
         SequentialRequests = "sequential_requests",
         /// Write requests taken for random.

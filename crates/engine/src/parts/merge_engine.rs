@@ -60,6 +60,9 @@ pub struct MergeEngine {
     /// Whether partial merges of sequential log blocks only go upwards, as they must where the flash
     /// demands ascending programs: a block that lacks pages before its first is merged in full.
     pub completes_upwards: bool,
+    /// Whether log pages that a merge copies are marked as superseded. Not where their blocks are
+    /// erased by the same merge.
+    pub marks_merged: bool,
     /// What happened, for schemes that asked.
     pub journal: MergeJournal,
 }
@@ -74,6 +77,7 @@ impl MergeEngine {
             supply: BlockSupply::new(board, config),
             copies_invalid: false,
             completes_upwards: false,
+            marks_merged: true,
             journal: MergeJournal::default(),
         }
     }
@@ -355,7 +359,11 @@ impl MergeEngine {
             match self.logs.take(lpn) {
                 Some(logged) if logged == slot => {}
                 Some(logged) => {
-                    board.nand_mut().invalidate(logged);
+                    if self.marks_merged {
+                        board.nand_mut().invalidate(logged);
+                    } else {
+                        board.nand_mut().discard(logged);
+                    }
                     self.journal.superseded(board.nand(), logged);
                 }
                 None => {

@@ -6,6 +6,7 @@
 use crate::board::nand::geometry::Geometry;
 use crate::choices;
 use crate::parts::cmt::Slot;
+use crate::parts::cmt::indexed_heap::IndexedHeap;
 use crate::parts::cmt::slot_list::SlotLists;
 use crate::parts::data_blocks::Lbn;
 use crate::units::{BlockId, pack, unpack, zeroed};
@@ -35,12 +36,21 @@ struct Chain {
 
 const NO_CHAIN: Chain = Chain { owner: Lbn(0), first: BlockId(0), last: BlockId(0), blocks: 0 };
 
+/// The part of a key that puts the longest chain on top of a heap.
+fn by_most(blocks: u32) -> u64 {
+    u64::from(u32::MAX - blocks)
+}
+
 /// Every chain that has a replacement block.
 #[derive(Clone, Debug)]
 pub struct ReplacementChains {
     chains: Vec<Chain>,
     /// Used places by last write, and free ones.
     lists: SlotLists<2>,
+    /// Used places, the longest chain on top, the one written longest ago among equals.
+    by_length: IndexedHeap,
+    /// Writes so far.
+    clock: u64,
     /// Place of each logical block's chain, plus one.
     place_of: Vec<u32>,
     /// The next and the previous block of each replacement block's chain, plus one.
@@ -58,12 +68,19 @@ impl ReplacementChains {
         ReplacementChains {
             chains: vec![NO_CHAIN; limit as usize],
             lists,
+            by_length: IndexedHeap::new(limit),
+            clock: 0,
             place_of: zeroed(geometry.logical_blocks() as usize),
             next: zeroed(geometry.blocks() as usize),
             previous: zeroed(geometry.blocks() as usize),
             blocks: 0,
             limit,
         }
+    }
+
+    /// RAM of the next page to append to, per replacement block: most chains have but one.
+    pub fn position_bytes(limit: u64) -> u64 {
+        limit * 2
     }
 
     /// RAM of the links: 4 bytes per physical block (one way, as in the original).
@@ -102,8 +119,7 @@ impl ReplacementChains {
 
     /// The longest chain.
     pub fn longest(&self) -> u32 {
-        let used = self.lists.from_oldest(USED);
-        used.map(|place| self.chains[place.index()].blocks).max().unwrap_or(0)
+        self.by_length.min().map_or(0, |place| self.chains[place.index()].blocks)
     }
 
     /// The first replacement block of a logical block.
@@ -136,6 +152,9 @@ impl ReplacementChains {
         if let Some(place) = unpack(self.place_of[lbn.index()]) {
             self.lists.remove(Slot(place));
             self.lists.push(USED, Slot(place));
+            self.clock += 1;
+            let (length, _) = self.by_length.key(Slot(place));
+            self.by_length.change(Slot(place), (length, self.clock));
         }
     }
 
@@ -151,29 +170,26 @@ impl ReplacementChains {
             self.previous[block.index()] = pack(Some(chain.last.0));
             chain.last = block;
             chain.blocks += 1;
+            let (_, written) = self.by_length.key(Slot(place));
+            self.by_length.change(Slot(place), (by_most(chain.blocks), written));
         } else {
             let place = self.lists.oldest(FREE).expect("no more chains than blocks");
             self.lists.remove(place);
             self.lists.push(USED, place);
             self.place_of[lbn.index()] = pack(Some(place.0));
             self.chains[place.index()] = Chain { owner: lbn, first: block, last: block, blocks: 1 };
+            self.clock += 1;
+            self.by_length.push(place, (by_most(1), self.clock));
         }
     }
 
     /// The chain to fold; `None` if there is none.
     pub fn victim(&self, rule: ChainVictim) -> Option<Lbn> {
-        let oldest = self.lists.oldest(USED)?;
         let chosen = match rule {
-            ChainVictim::Lru => oldest,
-            ChainVictim::Longest => {
-                let longer = |best: Slot, place: Slot| {
-                    let blocks = |place: Slot| self.chains[place.index()].blocks;
-                    if blocks(place) > blocks(best) { place } else { best }
-                };
-                self.lists.from_oldest(USED).fold(oldest, longer)
-            }
+            ChainVictim::Lru => self.lists.oldest(USED),
+            ChainVictim::Longest => self.by_length.min(),
         };
-        Some(self.chains[chosen.index()].owner)
+        chosen.map(|place| self.chains[place.index()].owner)
     }
 
     /// Forgets a chain; returns its first block. The links behind it hold until the blocks are used
@@ -182,8 +198,66 @@ impl ReplacementChains {
         let place = unpack(std::mem::take(&mut self.place_of[lbn.index()])).map(Slot)?;
         self.lists.remove(place);
         self.lists.push(FREE, place);
+        self.by_length.remove(place);
         let chain = self.chains[place.index()];
         self.blocks -= chain.blocks;
         Some(chain.first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::rng::{Purpose, Rng};
+
+    /// Against a list in order of age that is searched from its beginning.
+    #[test]
+    fn the_longest_chain_and_the_oldest_are_what_a_search_of_all_finds() {
+        let mut config = Config::default();
+        config.set("device.blocks_per_plane", "64").expect("legal");
+        let geometry = Geometry::new(&config.device);
+        let mut chains = ReplacementChains::new(&geometry, 12);
+        // Logical block and length, the one written longest ago first.
+        let mut model: Vec<(Lbn, u32)> = Vec::new();
+        let mut free: Vec<u32> = (0..12).collect();
+        let mut used = vec![Vec::new(); 6];
+        let mut rng = Rng::new(3, Purpose::Workload);
+        let mut ties = 0;
+        for _ in 0..5000 {
+            let lbn = Lbn(rng.below(6));
+            let at = model.iter().position(|&(known, _)| known == lbn);
+            match rng.below(3) {
+                0 if !free.is_empty() => {
+                    let block = free.remove(0);
+                    used[lbn.index()].push(block);
+                    chains.append(lbn, BlockId(block));
+                    match at {
+                        Some(at) => model[at].1 += 1,
+                        None => model.push((lbn, 1)),
+                    }
+                }
+                1 => {
+                    chains.touch(lbn);
+                    if let Some(at) = at {
+                        let touched = model.remove(at);
+                        model.push(touched);
+                    }
+                }
+                _ if rng.below(4) == 0 => {
+                    chains.dissolve(lbn);
+                    free.append(&mut used[lbn.index()]);
+                    model.retain(|&(known, _)| known != lbn);
+                }
+                _ => {}
+            }
+            let longest = model.iter().map(|&(_, length)| length).max();
+            let first = model.iter().find(|&&(_, length)| Some(length) == longest);
+            ties += model.iter().filter(|&&(_, length)| Some(length) == longest).count() / 2;
+            assert_eq!(chains.longest(), longest.unwrap_or(0));
+            assert_eq!(chains.victim(ChainVictim::Longest), first.map(|&(lbn, _)| lbn));
+            assert_eq!(chains.victim(ChainVictim::Lru), model.first().map(|&(lbn, _)| lbn));
+        }
+        assert!(ties > 500, "{ties} choices among equals");
     }
 }

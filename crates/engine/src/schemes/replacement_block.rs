@@ -9,7 +9,8 @@
 //!
 //! # Structures
 //! K: replacement blocks of a logical block. Block table (head of each chain), a link per physical
-//! block. The chain's order on flash follows from sequence numbers.
+//! block; appending, the next page of each chain. The chain's order on flash follows from sequence
+//! numbers.
 //!
 //! # Read
 //! Offset fixed: the out-of-band areas of the page's place in each unit of the chain, from the
@@ -58,13 +59,24 @@ use crate::parts::block_supply::Need;
 use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::{Lbn, accepts, padded};
 use crate::parts::merge_engine::Sources;
-use crate::parts::replacement_chains::ReplacementChains;
+use crate::parts::replacement_chains::{ChainVictim, ReplacementChains};
 use crate::request::PageIo;
 use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
 use crate::units::{BlockId, Lpn, Ppn, Tag};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = ReplacementBlock;
+
+/// Which bar of the histogram of chain lengths a folded chain belongs to.
+fn length_of_folded(replacements: u64) -> Event {
+    match replacements {
+        0..=1 => Event::FoldedChainsOf1,
+        2 => Event::FoldedChainsOf2,
+        3..=4 => Event::FoldedChainsOf3To4,
+        5..=8 => Event::FoldedChainsOf5To8,
+        _ => Event::FoldedChainsOver8,
+    }
+}
 
 /// Where a page can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +101,11 @@ pub struct ReplacementBlock {
 fn spare_blocks(config: &Config) -> u64 {
     let ReplacementBlockSettings { spare_pct, reserve, .. } = config.scheme.replacement_block;
     block_mapped::log_blocks(&config.device, spare_pct, None, u64::from(reserve) + 1)
+}
+
+/// Replacement blocks of all chains together.
+fn chain_blocks(config: &Config) -> u64 {
+    spare_blocks(config) - u64::from(config.scheme.replacement_block.reserve)
 }
 
 impl Scheme for ReplacementBlock {
@@ -132,8 +149,15 @@ impl Scheme for ReplacementBlock {
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
-        let links = ("replacement_links", ReplacementChains::ram_bytes(&geometry));
-        BlockMapped::ram_use(config, &[links])
+        let positions = match config.scheme.replacement_block.mode {
+            ReplacementMode::OffsetFixed => 0,
+            ReplacementMode::Append => ReplacementChains::position_bytes(chain_blocks(config)),
+        };
+        let own = [
+            ("replacement_links", ReplacementChains::ram_bytes(&geometry)),
+            ("write_positions", positions),
+        ];
+        BlockMapped::ram_use(config, &own)
     }
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
@@ -155,10 +179,13 @@ impl Scheme for ReplacementBlock {
         let mut when = self.base.merge_strays(board, &mut (), after)?;
         let done = loop {
             let (place, found) = self.find_place(board, io.lpn, when)?;
-            if let Some(victim) = self.must_fold(lbn, place) {
+            if let Some((victim, looked_at)) = self.must_fold(lbn, place) {
                 // No unit to be had: fold, and try again. A second fold is only needed where bad
                 // blocks left fewer spare units than the reserve.
-                let chosen = board.search(Search::Block, self.chains.chains(), found);
+                let chosen = match looked_at {
+                    0 => found,
+                    _ => board.search(Search::Block, looked_at, found),
+                };
                 if victim == lbn && self.settings.own_fold == OwnFold::WithPage {
                     break self.fold(board, victim, Some(io), chosen)?;
                 }
@@ -229,11 +256,12 @@ impl Scheme for ReplacementBlock {
 
 impl ReplacementBlock {
     /// Without a replacement block yet.
-    fn on(base: BlockMapped, board: &Board, config: &Config) -> Self {
+    fn on(mut base: BlockMapped, board: &Board, config: &Config) -> Self {
         let settings = config.scheme.replacement_block.clone();
-        let limit = spare_blocks(config) as u32 - settings.reserve;
+        let limit = chain_blocks(config) as u32;
         let order = padded(base.engine.data.order());
         let chains = ReplacementChains::new(board.geometry(), limit);
+        base.engine.marks_merged = false;
         ReplacementBlock { base, chains, settings, order }
     }
 
@@ -314,8 +342,9 @@ impl ReplacementBlock {
         Ok((place.unwrap_or(Place::NewUnit), when))
     }
 
-    /// The chain to fold before a unit is taken for this place, if one must be.
-    fn must_fold(&self, lbn: Lbn, place: Place) -> Option<Lbn> {
+    /// The chain to fold before a unit is taken for this place, if one must be, and how many were
+    /// looked at to choose it.
+    fn must_fold(&self, lbn: Lbn, place: Place) -> Option<(Lbn, u32)> {
         let spare = match place {
             Place::Unit(_) => return None,
             Place::Head if self.base.engine.data.block(lbn).is_some() => return None,
@@ -325,10 +354,15 @@ impl ReplacementBlock {
         };
         let longest = self.settings.max_chain.0.unwrap_or(u32::MAX);
         if place == Place::NewUnit && self.chains.length(lbn) >= longest {
-            return Some(lbn);
+            return Some((lbn, 0));
         }
         let reserved = self.base.engine.supply.free_blocks() <= self.settings.reserve;
-        if spare == 0 || reserved { self.chains.victim(self.settings.victim) } else { None }
+        let looked_at = match self.settings.victim {
+            ChainVictim::Longest => self.chains.chains(),
+            ChainVictim::Lru => 1,
+        };
+        let victim = (spare == 0 || reserved).then(|| self.chains.victim(self.settings.victim));
+        Some((victim.flatten()?, looked_at))
     }
 
     /// Writes a page to a replacement block.
@@ -445,6 +479,7 @@ impl ReplacementBlock {
             }
         };
         board.event(Event::FoldedReplacements, replacements);
+        board.event(length_of_folded(replacements), 1);
         let mut unit = self.chains.dissolve(lbn);
         board.level(Level::LongestChain, u64::from(self.chains.longest()));
         while let Some(block) = unit {
