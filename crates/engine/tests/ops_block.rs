@@ -8,6 +8,7 @@ mod fast_bench;
 use common::{config, mixed, open, pages, size, tiny};
 use fast_bench::{Bench, copy};
 use ftlab_engine::board::Board;
+use ftlab_engine::board::nand::fault::Fault;
 use ftlab_engine::board::nand::record::Operation::{self, Erase, Program};
 use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
@@ -16,6 +17,7 @@ use ftlab_engine::meter::Event;
 use ftlab_engine::request::{Op, PageIo, RequestShape};
 use ftlab_engine::schemes::block::Block;
 use ftlab_engine::schemes::{self, Scheme};
+use ftlab_engine::ssd::DeviceError;
 use ftlab_engine::units::{Lpn, Ppn, Tag};
 
 fn bench(filled: u64, pairs: &[(&str, &str)]) -> Bench {
@@ -329,4 +331,43 @@ fn the_block_table_takes_4_bytes_per_logical_block() {
     size("block", &mut config, (32 << 30) / (64 * 2048));
     let table = Block::ram_use(&config)[0];
     assert_eq!((table.structure, table.bytes), ("block_table", 1 << 20));
+}
+
+/// Programs fail until no block is left for a rewrite that is under way. What was written is there, and
+/// whoever writes on hears the same again.
+#[test]
+fn a_device_that_is_worn_out_in_a_rewrite_stays_sound() {
+    let (mut ended, mut refused) = (0, 0);
+    for (order, logical) in ["off", "ascending_gaps_ok", "strict"].into_iter().zip([9, 20, 30]) {
+        for erase_now in ["true", "false"] {
+            let config = tiny(
+                "block",
+                logical,
+                &[
+                    ("device.pages_per_block", "16"),
+                    ("nand.program_failure_rate", "0.05"),
+                    ("nand.enforce_order", order),
+                    ("block.erase_now", erase_now),
+                ],
+            );
+            for seed in 0..20 {
+                let mut device = open("block", &config);
+                device.verify_reads();
+                let mut worn_out = false;
+                for request in mixed(&config, 300, seed) {
+                    match device.submit(&request) {
+                        Ok(_) => {}
+                        Err(DeviceError::Fault(Fault::WornOut { .. })) => {
+                            refused += u32::from(worn_out);
+                            worn_out = true;
+                        }
+                        Err(other) => panic!("{order}, {seed}: {other:?}"),
+                    }
+                    device.audit().unwrap_or_else(|error| panic!("{order}, {seed}: {error}"));
+                }
+                ended += u32::from(worn_out);
+            }
+        }
+    }
+    assert!(ended > 50 && refused > 1000, "{ended} devices ended, {refused} writes refused");
 }

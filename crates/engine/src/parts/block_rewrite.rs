@@ -94,6 +94,7 @@ impl BlockRewrite {
     ) -> Result<When, Fault> {
         let mut when = after;
         let done = loop {
+            when = self.leave_broken(board, engine, when)?;
             let Open { target, next, .. } = self.under_way();
             let slot = board.geometry().page(target, next);
             let old = engine.newest(board.nand(), io.lpn);
@@ -107,14 +108,21 @@ impl BlockRewrite {
                 }
                 Err(Fault::ProgramFailed { known, .. }) => {
                     board.event(Event::ProgramFailures, 1);
-                    when = self.change_target(board, engine, known)?;
+                    when = known;
                 }
                 Err(fault) => return Err(fault),
             }
         };
         let open = self.open.as_mut().expect("written above");
         open.next += 1;
-        if open.next == open.end { self.finish(board, engine, done) } else { Ok(done) }
+        if open.next < open.end {
+            return Ok(done);
+        }
+        match self.finish(board, engine, done) {
+            // The page is written. Who writes next hears that there is no block for the rest.
+            Err(Fault::DeviceFull { .. } | Fault::WornOut { .. }) => Ok(done),
+            other => other,
+        }
     }
 
     /// Completes the rewrite with what lies behind the pages that came; the old block goes.
@@ -125,23 +133,37 @@ impl BlockRewrite {
         after: When,
     ) -> Result<When, Fault> {
         let mut when = after;
-        while let Some(Open { lbn, target, next, .. }) = self.open {
+        while self.open.is_some() {
+            when = self.leave_broken(board, engine, when)?;
+            let Open { lbn, target, next, .. } = self.under_way();
             match engine.complete(board, (lbn, target, 0..next), None, when) {
                 Ok(done) => {
                     self.open = None;
                     when = done;
                 }
-                Err(Fault::ProgramFailed { known, .. }) => {
-                    when = self.change_target(board, engine, known)?;
-                }
+                Err(Fault::ProgramFailed { known, .. }) => when = known,
                 Err(fault) => return Err(fault),
             }
         }
         Ok(when)
     }
 
-    /// A program of the new block failed: what it holds moves to another, and it is erased, which
-    /// retires it.
+    /// If a program of the new block failed, now or when there was no other block, it takes no more
+    /// pages: they go to another.
+    #[inline]
+    fn leave_broken(
+        &mut self,
+        board: &mut Board,
+        engine: &mut MergeEngine,
+        after: When,
+    ) -> Result<When, Fault> {
+        if board.nand().state().block(self.under_way().target).read_only {
+            return self.change_target(board, engine, after);
+        }
+        Ok(after)
+    }
+
+    /// What the broken block holds moves to another; it is erased, which retires it.
     #[cold]
     fn change_target(
         &mut self,
