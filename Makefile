@@ -11,9 +11,9 @@ DEMO := out/demo
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
 
-demo: build ## compares three schemes on a bundled workload and writes out/demo/report.html
+demo: build ## compares six schemes on a bundled workload and writes out/demo/report.html
 	rm -rf $(DEMO)
-	$(FTLAB) compare --schemes ideal_page,dftl,fast --device dftl2014 \
+	$(FTLAB) compare --schemes ideal_page,dftl,fast,last,waftl,adapt --device dftl2014 \
 	    --workload oltp_demo --precondition fill --verify --probe 100000:400 --out $(DEMO)
 	@echo "The report: $(DEMO)/report.html"
 
