@@ -5,6 +5,7 @@
 
 use crate::board::nand::geometry::Geometry;
 use crate::choices;
+use crate::meter::Event;
 use crate::parts::cmt::Slot;
 use crate::parts::cmt::indexed_heap::IndexedHeap;
 use crate::parts::cmt::slot_list::SlotLists;
@@ -202,6 +203,17 @@ impl ReplacementChains {
         let chain = self.chains[place.index()];
         self.blocks -= chain.blocks;
         Some(chain.first)
+    }
+}
+
+/// Which bar of the histogram of chain lengths a folded chain belongs to.
+pub fn length_of_folded(replacements: u64) -> Event {
+    match replacements {
+        0..=1 => Event::FoldedChainsOf1,
+        2 => Event::FoldedChainsOf2,
+        3..=4 => Event::FoldedChainsOf3To4,
+        5..=8 => Event::FoldedChainsOf5To8,
+        _ => Event::FoldedChainsOver8,
     }
 }
 

@@ -59,24 +59,13 @@ use crate::parts::block_supply::Need;
 use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::{Lbn, accepts, padded};
 use crate::parts::merge_engine::Sources;
-use crate::parts::replacement_chains::{ChainVictim, ReplacementChains};
+use crate::parts::replacement_chains::{ChainVictim, ReplacementChains, length_of_folded};
 use crate::request::PageIo;
 use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
 use crate::units::{BlockId, Lpn, Ppn, Tag};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = ReplacementBlock;
-
-/// Which bar of the histogram of chain lengths a folded chain belongs to.
-fn length_of_folded(replacements: u64) -> Event {
-    match replacements {
-        0..=1 => Event::FoldedChainsOf1,
-        2 => Event::FoldedChainsOf2,
-        3..=4 => Event::FoldedChainsOf3To4,
-        5..=8 => Event::FoldedChainsOf5To8,
-        _ => Event::FoldedChainsOver8,
-    }
-}
 
 /// Where a page can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ pub mod fault;
 pub mod geometry;
 mod law;
 mod payload;
+mod power;
 mod program;
 mod read_fault;
 pub mod record;
@@ -488,32 +489,5 @@ impl Nand {
     pub fn revalidate(&mut self, ppn: Ppn) {
         law::revalidate(&self.geometry, &self.state, ppn);
         self.state.set_valid(ppn);
-    }
-
-    /// Takes the power away between two operations.
-    pub fn cut_power(&mut self) {
-        self.faults.cut_now();
-    }
-
-    /// Power is back: everything that only RAM knew is gone, and recovery begins.
-    pub(super) fn power_on(&mut self) {
-        self.faults.power_on();
-        self.state.forget_validity();
-        // Capacitors programmed the flash pages whose units were still gathering.
-        self.units.power_on();
-        self.retire_aged();
-        self.state.fill_flash_pages(self.geometry.units_per_flash_page);
-        self.recovering = true;
-    }
-
-    pub(super) fn end_recovery(&mut self) {
-        self.recovering = false;
-    }
-
-    pub(super) fn start_measuring(&mut self) {
-        self.clock.start_measuring();
-        self.oob_writes = 0;
-        self.ledger = ProgramLedger { sequence_before: self.sequence, ..ProgramLedger::default() };
-        self.state.mark_measured_from_here();
     }
 }

@@ -1,0 +1,32 @@
+//! Power going and coming back, and the moment from which is measured.
+
+use super::{Nand, ProgramLedger};
+
+impl Nand {
+    /// Takes the power away between two operations.
+    pub fn cut_power(&mut self) {
+        self.faults.cut_now();
+    }
+
+    /// Power is back: everything that only RAM knew is gone, and recovery begins.
+    pub(in crate::board) fn power_on(&mut self) {
+        self.faults.power_on();
+        self.state.forget_validity();
+        // Capacitors programmed the flash pages whose units were still gathering.
+        self.units.power_on();
+        self.retire_aged();
+        self.state.fill_flash_pages(self.geometry.units_per_flash_page);
+        self.recovering = true;
+    }
+
+    pub(in crate::board) fn end_recovery(&mut self) {
+        self.recovering = false;
+    }
+
+    pub(in crate::board) fn start_measuring(&mut self) {
+        self.clock.start_measuring();
+        self.oob_writes = 0;
+        self.ledger = ProgramLedger { sequence_before: self.sequence, ..ProgramLedger::default() };
+        self.state.mark_measured_from_here();
+    }
+}

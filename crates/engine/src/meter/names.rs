@@ -1,0 +1,251 @@
+//! What is counted, by name: causes of operations, roles of blocks, events, and levels.
+//!
+//! These enums are the only list of such names; results, reports and tests take them from here.
+
+macro_rules! named {
+    ($(#[$outer:meta])* pub enum $name:ident { $( $(#[$doc:meta])* $variant:ident = $text:literal, )* }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $( $(#[$doc])* $variant, )* }
+
+        impl $name {
+            /// Every one, in the order of results.
+            pub const ALL: &'static [$name] = &[$( $name::$variant, )*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// Its name in results.
+            pub fn name(self) -> &'static str {
+                match self { $( $name::$variant => $text, )* }
+            }
+        }
+    };
+}
+
+named! {
+    /// Why an operation was done. The numbers are the columns of DFTL 2014, Table 5.
+    pub enum Cause {
+        /// The page that the host asked for.
+        Host = "host",
+        /// Reading the map for a request, writing back what made room for it: (3), (7).
+        Translate = "translate",
+        /// Moving data out of a victim: (1), (5).
+        Gc = "gc",
+        /// Moving map pages out of a victim: (2), (6).
+        GcMapBlock = "gc_map_block",
+        /// Telling the map where a victim's data went: (4), (8).
+        GcMapUpdate = "gc_map_update",
+        /// Merging log blocks with data blocks.
+        Merge = "merge",
+        /// Moving data between areas of a scheme.
+        Migrate = "migrate",
+        /// Changing how data is mapped.
+        Convert = "convert",
+        /// Filling pages that nobody asked to write.
+        Pad = "pad",
+        /// Reading what a partial write must keep.
+        ReadModifyWrite = "read_modify_write",
+        /// Recording trims.
+        Trim = "trim",
+        /// Saving RAM tables so that recovery need not scan everything.
+        Checkpoint = "checkpoint",
+        /// Levelling wear.
+        Wear = "wear",
+        /// Bringing the device back after a power cut.
+        Recover = "recover",
+    }
+}
+
+impl Cause {
+    /// Whether the operation works on the map and not on data.
+    #[inline]
+    pub fn is_map(self) -> bool {
+        matches!(
+            self,
+            Cause::Translate | Cause::GcMapBlock | Cause::GcMapUpdate | Cause::Checkpoint
+        )
+    }
+}
+
+named! {
+    /// What a block was when it was erased.
+    pub enum BlockRole {
+        /// It held data.
+        Data = "data",
+        /// It held parts of a map, checkpoints or trim records.
+        Map = "map",
+        /// It was a log block.
+        Log = "log",
+    }
+}
+
+named! {
+    /// What the gate cannot see.
+    pub enum Event {
+        /// Host reads of pages that were never written.
+        UnwrittenReads = "unwritten_reads",
+        /// Look-ups of the cached map.
+        MapLookups = "map_lookups",
+        /// Look-ups that were answered from the cache.
+        MapHits = "map_hits",
+        /// Entries that left the cache unchanged.
+        EvictClean = "evict_clean",
+        /// Entries that left the cache changed, each with a map write.
+        EvictDirty = "evict_dirty",
+        /// Changed entries that a neighbour's map write took along.
+        BatchedEvictions = "batched_evictions",
+        /// Entries loaded before anybody asked.
+        PrefetchedEntries = "prefetched_entries",
+        /// Map entries that garbage collection changed in the cache alone (lazy copying).
+        LazyUpdates = "lazy_updates",
+        /// Checkpoints completed.
+        Checkpoints = "checkpoints",
+        /// Changed map entries that a power cut lost.
+        LostMapEntries = "lost_map_entries",
+        /// Log writes appended to random log blocks.
+        RandomLogWrites = "random_log_writes",
+        /// Log writes appended to sequential log blocks.
+        SequentialLogWrites = "sequential_log_writes",
+        /// Sequential log blocks opened.
+        SequentialLogOpens = "sequential_log_opens",
+        /// Sequential log blocks merged in full; the other full merges are random log victims.
+        SequentialFullMerges = "sequential_full_merges",
+        /// Writes that went straight to their place in a data block.
+        InPlaceWrites = "in_place_writes",
+        /// Log blocks reclaimed without a merge, every page being superseded.
+        DeadLogBlocks = "dead_log_blocks",
+        /// Those of them that were in a hot partition.
+        DeadHotBlocks = "dead_hot_blocks",
+        /// Pages used of log blocks that were merged: with the number of merges, how full they were.
+        LogPagesAtMerge = "log_pages_at_merge",
+        /// Log pages that went into merged logical blocks, from whatever log block (MAST): with the
+        /// number of data blocks rebuilt, what a merge was good for.
+        MergedLogPages = "merged_log_pages",
+        /// Data blocks rewritten because a page of theirs was.
+        BlockRewrites = "block_rewrites",
+        /// Chains of replacement blocks merged into their last block.
+        FoldsInPlace = "folds_in_place",
+        /// Chains of replacement blocks merged into a fresh block.
+        FoldsOutOfPlace = "folds_out_of_place",
+        /// Replacement blocks that those chains had.
+        FoldedReplacements = "folded_replacements",
+        /// Chains that had one replacement block when they were folded.
+        FoldedChainsOf1 = "folded_chains_of_1",
+        /// Chains that had two.
+        FoldedChainsOf2 = "folded_chains_of_2",
+        /// Three or four.
+        FoldedChainsOf3To4 = "folded_chains_of_3_to_4",
+        /// Five to eight.
+        FoldedChainsOf5To8 = "folded_chains_of_5_to_8",
+        /// More than eight.
+        FoldedChainsOver8 = "folded_chains_over_8",
+        /// Write requests taken for sequential.
+        SequentialRequests = "sequential_requests",
+        /// Write requests taken for random.
+        RandomRequests = "random_requests",
+        /// Log writes of pages taken for hot.
+        HotLogWrites = "hot_log_writes",
+        /// Log writes of pages taken for cold.
+        ColdLogWrites = "cold_log_writes",
+        /// Pages taken for hot that were moved to where the cold ones are.
+        DemotedPages = "demoted_pages",
+        /// Log blocks that were erased after that: reclaims of a hot partition that were no merges.
+        DemotedBlocks = "demoted_blocks",
+        /// Valid log pages copied to the end of the log instead of being merged.
+        SecondChanceCopies = "second_chance_copies",
+        /// Copied like that, and rewritten by the host before they were merged.
+        SecondChancesRewritten = "second_chances_rewritten",
+        /// Full log blocks put back to the end of the log untouched.
+        AggregatedMoves = "aggregated_moves",
+        /// Log pages moved to the isolation area.
+        IsolationMoves = "isolation_moves",
+        /// Data blocks merged a little at a time, before anything was exhausted.
+        ProgressiveMerges = "progressive_merges",
+        /// Data blocks merged because an area was exhausted.
+        ForcedMerges = "forced_merges",
+        /// Log blocks reused as soon as nothing in them was valid.
+        EarlyReuses = "early_reuses",
+        /// Questions to the historical access table.
+        HistoryQueries = "history_queries",
+        /// Questions that it answered with yes.
+        HistoryHits = "history_hits",
+        /// Answers that the next write of the page, or its merge, proved right.
+        HistoryRight = "history_right",
+        /// Answers that were proved wrong.
+        HistoryWrong = "history_wrong",
+        /// Log blocks that went from one area to the other.
+        AreaTransfers = "area_transfers",
+        /// Changes of the threshold between sequential and random.
+        ThresholdFlips = "threshold_flips",
+        /// Times that a buffer zone was emptied.
+        ZoneMigrations = "zone_migrations",
+        /// Pages moved by migrations.
+        MigratedPages = "migrated_pages",
+        /// Logical blocks, groups or log blocks that changed the way in which they are mapped.
+        Conversions = "conversions",
+        /// Look-ups of maps kept in spare areas.
+        SpareMapLookups = "spare_map_lookups",
+        /// Look-ups that memory answered.
+        SpareMapHits = "spare_map_hits",
+        /// Steps of searches for blocks to collect or merge (`search.model`).
+        VictimSearchSteps = "victim_search_steps",
+        /// Steps of searches for entries that leave a cache.
+        CacheSearchSteps = "cache_search_steps",
+        /// Victims reclaimed in idle gaps.
+        IdleVictims = "idle_victims",
+        /// Programs that failed.
+        ProgramFailures = "program_failures",
+        /// Erases that failed.
+        EraseFailures = "erase_failures",
+        /// Blocks that died of age; the erase that was their last counts as failed.
+        WornOutBlocks = "worn_out_blocks",
+        /// Blocks whose data was moved to level wear.
+        LevelledBlocks = "levelled_blocks",
+        /// Page reads repeated because the one before failed.
+        ReadRetries = "read_retries",
+        /// Pages of host data that no retry brought back.
+        LostPages = "lost_pages",
+        /// Copies that stayed in their plane's register (`timing.copyback`).
+        Copybacks = "copybacks",
+    }
+}
+
+named! {
+    /// What a scheme's areas and thresholds stand at: the last value told, kept over simulated time.
+    pub enum Level {
+        /// Sequential log blocks in use.
+        SequentialLogBlocks = "sequential_log_blocks",
+        /// Most sequential log blocks that may be in use.
+        SequentialLogLimit = "sequential_log_limit",
+        /// Random log blocks in use.
+        RandomLogBlocks = "random_log_blocks",
+        /// Most random log blocks that may be in use.
+        RandomLogLimit = "random_log_limit",
+        /// Log blocks with pages that are rewritten often.
+        HotLogBlocks = "hot_log_blocks",
+        /// Log blocks with pages that are not.
+        ColdLogBlocks = "cold_log_blocks",
+        /// Log blocks with pages that outlived their chances (FASTer).
+        IsolationBlocks = "isolation_blocks",
+        /// Blocks of a zone that takes all writes first.
+        BufferZoneBlocks = "buffer_zone_blocks",
+        /// Logical pages that are mapped by pages.
+        PageMappedPages = "page_mapped_pages",
+        /// Logical pages that are mapped by blocks.
+        BlockMappedPages = "block_mapped_pages",
+        /// ADAPT's delta of the last interval, thousandths.
+        DeltaPermille = "delta_permille",
+        /// ADAPT's phi of the last interval, pages per full merge.
+        PhiPages = "phi_pages",
+        /// ADAPT's theta: pages of a request above which it is sequential.
+        ThetaPages = "theta_pages",
+        /// ADAPT's historical access table, bytes.
+        HistoryBytes = "history_bytes",
+        /// ADAPT's prediction hit rate of the last interval, thousandths (`adapt.hit_rate_def`).
+        HistoryHitPermille = "history_hit_permille",
+        /// Longest chain of replacement blocks.
+        LongestChain = "longest_chain",
+        /// Associativity allowed, thousandths of a log block per group, mean over the groups (N-K).
+        GroupLogsPermille = "group_logs_permille",
+    }
+}
