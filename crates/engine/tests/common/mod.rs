@@ -29,6 +29,10 @@ pub fn config(pairs: &[(&str, &str)]) -> Config {
 #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
 pub fn chosen(scheme: &str) -> bool {
     let Ok(only) = std::env::var("FTLAB_ONLY") else { return true };
+    assert!(
+        schemes::find(&only).is_ok(),
+        "FTLAB_ONLY={only} is no scheme: nothing would be tested"
+    );
     let base = scheme.split(':').next().unwrap_or(scheme);
     if base != only {
         eprintln!("{scheme} is left out: FTLAB_ONLY={only}");
