@@ -6,7 +6,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use common::variants::VARIANTS;
+use common::variants;
 use common::{chosen, mixed, open, tiny};
 use ftlab_engine::host::{Driver, SchedulerKind};
 use ftlab_engine::request::{Completion, Request};
@@ -56,7 +56,7 @@ static ALLOCATOR: Counting = Counting;
 #[test]
 fn nothing_is_allocated_after_format() {
     let defaults = schemes::TABLE.iter().map(|row| (row.paper.name, &[][..]));
-    let variants = VARIANTS.iter().map(|variant| (variant.scheme, variant.pairs));
+    let variants = variants::all().map(|variant| (variant.scheme, variant.pairs));
     for (scheme, pairs) in defaults.chain(variants).filter(|(scheme, _)| chosen(scheme)) {
         let config = tiny(scheme, 24, pairs);
         let mut device = open(scheme, &config);

@@ -5,7 +5,7 @@ mod common;
 
 use common::conform::conform;
 use common::faults::{self, Faults};
-use common::variants::VARIANTS;
+use common::variants;
 use common::{chosen, mixed, open, tiny};
 use ftlab_engine::meter::Event;
 use ftlab_engine::schemes;
@@ -95,7 +95,7 @@ fn every_scheme_keeps_every_promise_on_every_geometry_and_under_faults() {
 
 #[test]
 fn every_variant_keeps_every_promise() {
-    let variants = VARIANTS.iter().enumerate().filter(|(_, variant)| chosen(variant.scheme));
+    let variants = variants::all().enumerate().filter(|(_, variant)| chosen(variant.scheme));
     for (number, variant) in variants {
         for (turn, geometry) in GEOMETRIES.iter().enumerate() {
             for (kind, faults) in faults::ALL.iter().enumerate() {

@@ -3,12 +3,12 @@
 //! trimmed, and the device goes on working.
 //!
 //! A failure names its case in one line: `FTLAB_CRASH="variant;seed;cut;outcome;recut"`, which
-//! replays it alone when set in the environment (variants are numbered in `common/variants.rs`).
+//! replays it alone when set in the environment (variants are numbered as in `variants::all`).
 
 mod common;
 
 use common::faults;
-use common::variants::{VARIANTS, Variant};
+use common::variants::{self, Variant};
 use common::{chosen, mixed, open, tiny};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::Config;
@@ -214,7 +214,7 @@ fn every_scheme_survives_a_cut_at_every_operation() {
 
 #[test]
 fn every_variant_survives_a_cut_at_every_operation() {
-    let variants = VARIANTS.iter().enumerate().filter(|(_, variant)| chosen(variant.scheme));
+    let variants = variants::all().enumerate().filter(|(_, variant)| chosen(variant.scheme));
     for (number, variant) in variants {
         every_cut(variant, number);
     }
@@ -225,7 +225,7 @@ fn every_variant_survives_a_cut_at_every_operation() {
 #[test]
 fn every_variant_survives_cuts_among_faults() {
     let rows = schemes::TABLE.iter().map(|row| (row.paper.name, Default::default(), true));
-    let variants = VARIANTS.iter().map(|variant| (variant.scheme, variant.pairs, variant.durable));
+    let variants = variants::all().map(|variant| (variant.scheme, variant.pairs, variant.durable));
     let all = rows.chain(variants).enumerate().filter(|(_, (scheme, ..))| chosen(scheme));
     for (number, (scheme, own, durable)) in all {
         let pairs = [own, faults::MIXED, &[("nand.program_failure_rate", "0.01")]].concat();
@@ -252,9 +252,10 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
         ("device.over_provisioning", "15"),
     ];
     let mixed_faults = [faults::MIXED, &[("device.over_provisioning", "18")]].concat();
-    let thrice = VARIANTS.iter().chain(VARIANTS).chain(VARIANTS).enumerate();
-    for (number, variant) in thrice.filter(|(_, variant)| chosen(variant.scheme)) {
-        let failing = [&[], &FAILING[..], &mixed_faults[..]][number / VARIANTS.len()];
+    let devices = [&[], &FAILING[..], &mixed_faults[..]];
+    let thrice = devices.iter().flat_map(|failing| variants::all().map(move |one| (failing, one)));
+    let chosen_ones = thrice.enumerate().filter(|(_, (_, variant))| chosen(variant.scheme));
+    for (number, (failing, variant)) in chosen_ones {
         // Every third device has several translation pages and two planes.
         let (blocks, planes) = if number % 3 == 0 { (170, "2") } else { (LOGICAL_BLOCKS, "1") };
         let pairs = [variant.pairs, failing, &[("device.planes", planes)]].concat();

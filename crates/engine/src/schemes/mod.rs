@@ -289,7 +289,6 @@ scheme_table! {
     block => block::Block, block::BlockSettings;
     replacement_block =>
         replacement_block::ReplacementBlock, replacement_block::ReplacementBlockSettings;
-    dftl => dftl::Dftl, dftl::DftlSettings;
     bast => bast::Bast, bast::BastSettings;
     fast => fast::Fast, fast::FastSettings;
     faster => faster::Faster, faster::FasterSettings;
@@ -300,6 +299,7 @@ scheme_table! {
     nk => nk::Nk, nk::NkSettings;
     waftl => waftl::Waftl, waftl::WaftlSettings;
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
+    dftl => dftl::Dftl, dftl::DftlSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.

@@ -1,0 +1,35 @@
+//! Schemes with the page map on flash and a part of it cached.
+
+use super::{PAGE, PAGES, UNIT, Variant, durable};
+
+/// Four cached entries: everything that a cache can do happens all the time.
+const SMALL: (&str, &str) = ("dftl.cmt_entries", "4");
+
+/// With these settings beside the defaults.
+pub const VARIANTS: &[Variant] = &[
+    durable("dftl", &[SMALL, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable(
+        "dftl",
+        advanced!(SMALL, ("gc.unit", "die"), ("gc.mode", "idle"), ("gc.idle_pages", "1")),
+    ),
+    durable("dftl", &[SMALL, ("dftl.checkpoint_interval", "64")]),
+    durable("dftl", &[SMALL, ("dftl.checkpoint_interval", "0")]),
+    durable("dftl", &[("dftl.cmt_entries", "24"), ("dftl.checkpoint_interval", "64")]),
+    durable("dftl", &[SMALL, ("dftl.batch_evict", "true"), ("dftl.cmt_policy", "slru")]),
+    durable("dftl", &[SMALL, ("dftl.prefetch", "2"), ("dftl.cmt_policy", "lru")]),
+    durable("dftl", &[SMALL, ("dftl.lazy_copying", "false"), ("dftl.cmt_policy", "lfu")]),
+    durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false")]),
+    durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false"), ("dftl.lazy_copying", "false")]),
+    durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false"), ("io.partial_write", "rmw")]),
+    durable("dftl", &[SMALL, ("gc.mode", "both"), ("dftl.init_map", "written")]),
+    durable("dftl", &[SMALL, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
+    durable("dftl", &[SMALL, ("nand.enforce_order", "strict"), ("dftl.map_read_xfer", "entry")]),
+    durable("dftl", advanced!(SMALL, ("timing.multi_plane_same_offset", "false"))),
+    durable("dftl", &[PAGE, UNIT, PAGES, SMALL, ("nand.enforce_order", "strict")]),
+    durable("dftl", &[SMALL, ("wear.policy", "dynamic"), ("gc.separate_frontiers", "true")]),
+    durable("dftl", &[SMALL, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("dftl:battery", &[SMALL]),
+    durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
+    Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
+    Variant { scheme: "dftl:gtd", pairs: &[SMALL, ("dftl.gtd_sync_every", "64")], durable: false },
+];

@@ -1,0 +1,73 @@
+//! Schemes that map some blocks by page and the others whole.
+
+use super::{Variant, durable};
+
+/// BMB rewrites leave page-mapped pages where they are.
+const PULL_NOTHING: (&str, &str) = ("waftl.pull_pmb", "false");
+
+/// With these settings beside the defaults.
+pub const VARIANTS: &[Variant] = &[
+    durable("waftl", &[]),
+    durable(
+        "waftl",
+        &[
+            ("waftl.buffer_blocks", "3"),
+            ("waftl.pmb_blocks", "4"),
+            ("waftl.pmb_convert_pct", "100"),
+        ],
+    ),
+    durable("waftl", &[("nand.enforce_order", "ascending_gaps_ok"), ("waftl.buffer_pct", "20")]),
+    durable("waftl", &[("nand.enforce_order", "strict"), ("waftl.pmb_pct", "20")]),
+    durable("waftl", &[("wear.policy", "dynamic"), ("waftl.buffer_blocks", "4")]),
+    durable(
+        "waftl",
+        &[("wear.policy", "static"), ("wear.spread", "2"), ("waftl.buffer_blocks", "4")],
+    ),
+    durable("waftl:frequency", &[("waftl.buffer_blocks", "5"), ("waftl.hot_updates", "1")]),
+    durable(
+        "waftl",
+        &[("waftl.thr_kind", "pages_in_buffer"), ("waftl.buffer_blocks", "5"), PULL_NOTHING],
+    ),
+    durable(
+        "waftl",
+        &[PULL_NOTHING, ("nand.enforce_order", "strict"), ("waftl.buffer_blocks", "4")],
+    ),
+    durable(
+        "waftl:dynamic",
+        &[("waftl.buffer_blocks", "4"), ("waftl.pmb_blocks", "3"), ("waftl.bmb_min_pages", "3")],
+    ),
+    durable(
+        "waftl",
+        &[
+            ("waftl.bmb_min_pages", "4"),
+            ("waftl.pmb_convert_pct", "0"),
+            ("io.partial_write", "rmw"),
+        ],
+    ),
+    durable(
+        "waftl",
+        &[("waftl.bmb_min_pages", "4"), ("waftl.pmb_convert_pct", "75"), ("waftl.pmb_blocks", "3")],
+    ),
+    durable("waftl:background", &[("waftl.buffer_blocks", "4")]),
+    durable(
+        "waftl",
+        &[
+            ("waftl.migrate", "background"),
+            ("gc.mode", "idle"),
+            ("waftl.buffer_blocks", "4"),
+            ("waftl.idle_start_pct", "25"),
+        ],
+    ),
+    durable(
+        "waftl",
+        &[
+            ("device.channels", "2"),
+            ("device.planes", "2"),
+            ("timing.profile", "parallel"),
+            ("waftl.buffer_blocks", "4"),
+            ("waftl.pmb_blocks", "4"),
+        ],
+    ),
+    durable("waftl", advanced!(("waftl.buffer_blocks", "4"), ("waftl.pmb_blocks", "4"))),
+    durable("waftl", &[("waftl.buffer_blocks", "3"), ("device.pages_per_block", "8")]),
+];

@@ -1,0 +1,33 @@
+//! Page-mapped schemes, the map in memory.
+
+use super::{PAGE, PAGES, UNIT, Variant, durable};
+
+/// With these settings beside the defaults.
+pub const VARIANTS: &[Variant] = &[
+    durable("ideal_page", &[]),
+    durable("ideal_page", &[("gc.separate_frontiers", "true")]),
+    durable("ideal_page", &[("gc.mode", "both"), ("io.partial_write", "rmw")]),
+    durable("ideal_page", &[("gc.mode", "idle")]),
+    durable("ideal_page", &[("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable(
+        "ideal_page",
+        advanced!(("gc.unit", "die"), ("gc.mode", "both"), ("gc.idle_pages", "2")),
+    ),
+    durable("ideal_page", &[("gc.threshold_mode", "adaptive"), ("gc.threshold_max", "5")]),
+    durable("ideal_page", &[("gc.victim", "cost_benefit")]),
+    durable("ideal_page", &[("gc.victim", "cost_benefit_age")]),
+    durable("ideal_page", &[("gc.victim", "fifo"), ("wear.policy", "none")]),
+    durable(
+        "ideal_page",
+        &[("gc.victim", "random"), ("wear.policy", "none"), ("alloc.policy", "lifo")],
+    ),
+    durable("ideal_page", &[("wear.policy", "dynamic")]),
+    durable("ideal_page", &[("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("ideal_page", &[("gc.victim", "lru")]),
+    durable("ideal_page", &[("gc.victim", "d_choices"), ("gc.choices", "2")]),
+    durable("ideal_page", &[("gc.victim", "windowed_greedy"), ("gc.window", "3")]),
+    durable("ideal_page", &[("nand.enforce_order", "strict")]),
+    durable("ideal_page", advanced!()),
+    durable("ideal_page", advanced!(("timing.die_interleave", "false"), ("gc.mode", "both"))),
+    durable("ideal_page", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true")]),
+];
