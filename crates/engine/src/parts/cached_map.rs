@@ -1,5 +1,5 @@
-//! A map of which flash holds all and memory a part: cached entries, directory, translation pages,
-//! and what collection must tell them.
+//! A map of which flash holds all and memory a part: a cache, directory, translation pages, and what
+//! collection must tell them.
 //!
 //! The rules of DFTL 2014, 3.2 and 3.3 that its heirs share: lazy copying, batch update, writing
 //! back single entries or whole translation pages. Which entry is loaded or leaves is the scheme's
@@ -13,16 +13,16 @@ use crate::board::nand::state::{OobRead, PageKind};
 use crate::board::when::When;
 use crate::meter::{Cause, Event};
 use crate::parts::checkpoint::Checkpoints;
-use crate::parts::cmt::{Cmt, Slot};
+use crate::parts::map_cache::MapCache;
 use crate::parts::page_space::{Moved, PageOwner, PageSpace, Stream};
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, pack, zeroed};
 
-/// Cached entries, directory and what belongs to them: the owner of every page in the space.
-pub struct CachedMap {
-    /// Cached entries.
-    pub cmt: Cmt,
+/// Cache, directory and what belongs to them: the owner of every page in the space.
+pub struct CachedMap<C> {
+    /// What memory knows of the map.
+    pub cache: C,
     /// Directory and translation pages.
     pub translation: Translation,
     /// Trims and their records.
@@ -38,7 +38,7 @@ pub struct CachedMap {
     words: Vec<u32>,
 }
 
-impl PageOwner for CachedMap {
+impl<C: MapCache> PageOwner for CachedMap<C> {
     fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32 {
         let geometry = board.geometry();
         let plane = geometry.plane_of_block(victim);
@@ -64,14 +64,15 @@ impl PageOwner for CachedMap {
     /// A version that a write without look-up superseded must not be copied: the copy would be
     /// younger than the version that counts. Before that write has reached flash it counts itself.
     fn wants(&mut self, kind: PageKind, logical: u32, old: Ppn) -> bool {
-        if !kind.is_host_data() || self.cmt.unresolved() == 0 {
+        if !kind.is_host_data() || self.cache.unresolved() == 0 {
             return true;
         }
-        let Some(slot) = self.cmt.find(Lpn(logical)) else { return true };
+        let lpn = Lpn(logical);
+        let newest = self.cache.entry(lpn).flatten();
         let superseded =
-            self.cmt.is_unresolved(slot) && self.cmt.ppn(slot).is_some_and(|newest| newest != old);
+            self.cache.is_unresolved(lpn) && newest.is_some_and(|newest| newest != old);
         if superseded {
-            self.cmt.set_unresolved(slot, false);
+            self.cache.resolve(lpn);
         }
         !superseded
     }
@@ -116,18 +117,18 @@ impl PageOwner for CachedMap {
     }
 }
 
-impl CachedMap {
+impl<C: MapCache> CachedMap<C> {
     /// A map of these parts; lazy copying is on.
     pub fn new(
         geometry: &Geometry,
-        cmt: Cmt,
+        cache: C,
         translation: Translation,
         trims: TrimRecords,
         checkpoints: Checkpoints,
     ) -> Self {
         let places = geometry.entries_per_page() as usize;
         CachedMap {
-            cmt,
+            cache,
             translation,
             trims,
             checkpoints,
@@ -138,39 +139,48 @@ impl CachedMap {
         }
     }
 
+    /// An entry as memory has it, else as flash has it; costs nothing.
+    #[inline]
+    pub fn current(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        self.cache.entry(lpn).unwrap_or_else(|| self.translation.entry(board, lpn))
+    }
+
     /// Whether a page that moves costs no map write, because its entry is cached.
     fn is_lazy(&self, lpn: Lpn, ppn: Ppn) -> bool {
-        self.lazy_copying && self.cmt.find(lpn).is_some_and(|slot| self.cmt.ppn(slot) == Some(ppn))
+        self.lazy_copying && self.cache.entry(lpn) == Some(Some(ppn))
     }
 
     /// Lazy copying: a cached entry changes in memory and flash learns of it at its eviction; any
     /// other entry waits for the batch update.
     fn moved_data(&mut self, board: &mut Board, page: Moved) {
-        if let Some(slot) = self.cmt.find(Lpn(page.logical)) {
-            if self.cmt.ppn(slot) == Some(page.old) {
-                self.cmt.change(slot, Some(page.new));
+        let lpn = Lpn(page.logical);
+        match self.cache.entry(lpn) {
+            Some(Some(ppn)) if ppn == page.old => {
+                self.cache.change(lpn, Some(page.new));
                 if self.lazy_copying {
                     board.event(Event::LazyUpdates, 1);
                     return;
                 }
-            } else if self.cmt.ppn(slot).is_none() && self.cmt.is_unresolved(slot) {
+            }
+            Some(None) if self.cache.is_unresolved(lpn) => {
                 // A write without look-up is about to supersede this page: now it is known.
-                self.cmt.change(slot, Some(page.new));
-                self.cmt.set_unresolved(slot, false);
+                self.cache.change(lpn, Some(page.new));
+                self.cache.resolve(lpn);
                 return;
             }
+            _ => {}
         }
         self.moved.push((page.logical, page.new.0));
     }
 
     /// Decides what a moved page means for its translation page, which has been read.
     fn settle_moved(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn, new: Ppn) {
-        if let Some(slot) = self.cmt.find(lpn) {
+        if let Some(entry) = self.cache.entry(lpn) {
             assert!(
-                self.cmt.ppn(slot) == Some(new),
+                entry == Some(new),
                 "page {lpn} was moved to {new}, but its cached entry points elsewhere"
             );
-            self.edit_from_cache(space, board, slot);
+            self.edit_from_cache(space, board, lpn);
         } else {
             self.edits.push((self.translation.part_of(lpn).1, new.0 + 1));
         }
@@ -178,16 +188,16 @@ impl CachedMap {
 
     /// Adds a cached entry to the edits of its translation page, which has been read. The version
     /// that a write without look-up superseded is found there, and becomes invalid now.
-    fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, slot: Slot) {
-        let lpn = self.cmt.lpn(slot);
-        if self.cmt.is_unresolved(slot) {
-            self.cmt.set_unresolved(slot, false);
+    fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) {
+        if self.cache.is_unresolved(lpn) {
+            self.cache.resolve(lpn);
             if let Some(old) = self.translation.entry(board, lpn) {
                 space.invalidate(board, old);
             }
         }
         let place = self.translation.part_of(lpn).1;
-        self.edits.push((place, pack(self.cmt.ppn(slot).map(|ppn| ppn.0))));
+        let entry = self.cache.entry(lpn).expect("the entry is cached");
+        self.edits.push((place, pack(entry.map(|ppn| ppn.0))));
     }
 
     /// Writes the collected edits to a translation page that has been read; nothing when there are
@@ -208,9 +218,7 @@ impl CachedMap {
         // keeps exactly those.
         let first = self.translation.lpns_of(part).start;
         for &(place, _) in &self.edits {
-            if let Some(slot) = self.cmt.find(Lpn(first + place)) {
-                self.cmt.clean(slot);
-            }
+            self.cache.clean(Lpn(first + place));
         }
         Ok(done)
     }
@@ -220,16 +228,16 @@ impl CachedMap {
         &mut self,
         space: &mut PageSpace,
         board: &mut Board,
-        slot: Slot,
+        lpn: Lpn,
         how: MapWrite,
         after: When,
     ) -> Result<When, Fault> {
-        let (part, _) = self.translation.part_of(self.cmt.lpn(slot));
+        let (part, _) = self.translation.part_of(lpn);
         // Collection may move the entry's page: the entry is taken afterwards.
         let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
         let read = self.translation.read(board, part, how.cause, ready)?;
         self.edits.clear();
-        self.edit_from_cache(space, board, slot);
+        self.edit_from_cache(space, board, lpn);
         self.write_edits(space, board, part, how, read)
     }
 
@@ -244,14 +252,34 @@ impl CachedMap {
     ) -> Result<(When, u32), Fault> {
         let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
         let read = self.translation.read(board, part, how.cause, ready)?;
+        let count = self.collect_changed(space, board, part);
+        Ok((self.write_edits(space, board, part, how, read)?, count))
+    }
+
+    /// Writes a translation page of which memory holds every entry, without reading it; nothing when
+    /// none has changed. Returns how many entries had.
+    pub fn write_whole_part(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        how: MapWrite,
+        after: When,
+    ) -> Result<(When, u32), Fault> {
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        let count = self.collect_changed(space, board, part);
+        Ok((self.write_edits(space, board, part, how, ready)?, count))
+    }
+
+    /// Makes the changed entries of a translation page the edits; returns how many there are.
+    fn collect_changed(&mut self, space: &mut PageSpace, board: &mut Board, part: u32) -> u32 {
         self.edits.clear();
-        for lpn in self.translation.lpns_of(part) {
-            if let Some(slot) = self.cmt.find(Lpn(lpn)).filter(|&slot| self.cmt.is_dirty(slot)) {
-                self.edit_from_cache(space, board, slot);
+        for lpn in self.translation.lpns_of(part).map(Lpn) {
+            if self.cache.is_dirty(lpn) {
+                self.edit_from_cache(space, board, lpn);
             }
         }
-        let count = self.edits.len() as u32;
-        Ok((self.write_edits(space, board, part, how, read)?, count))
+        self.edits.len() as u32
     }
 
     /// Writes every changed entry, a translation page at a time; none is changed afterwards.
@@ -267,8 +295,7 @@ impl CachedMap {
         let mut when = after;
         for part in 0..self.translation.gtd().len() as u32 {
             let mut lpns = self.translation.lpns_of(part);
-            let changed = |lpn| self.cmt.find(Lpn(lpn)).is_some_and(|s| self.cmt.is_dirty(s));
-            if lpns.any(changed) {
+            if lpns.any(|lpn| self.cache.is_dirty(Lpn(lpn))) {
                 let how = MapWrite { plane: space.home(board.nand(), part), cause };
                 (when, _) = self.write_back_part(space, board, part, how, when)?;
             }
@@ -285,9 +312,8 @@ impl CachedMap {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
-        let cmt = &self.cmt;
-        let changed = cmt.slots().filter(|&slot| cmt.is_dirty(slot));
-        let words = changed.flat_map(|slot| [cmt.lpn(slot).0, pack(cmt.ppn(slot).map(|p| p.0))]);
+        let changed = self.cache.changed();
+        let words = changed.flat_map(|(lpn, ppn)| [lpn.0, pack(ppn.map(|ppn| ppn.0))]);
         let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
         self.write_checkpoint(space, board, parts, after)
     }

@@ -16,6 +16,7 @@ use crate::choices;
 use crate::meter::Cause;
 use crate::parts::cached_map::CachedMap;
 use crate::parts::checkpoint::Restored;
+use crate::parts::map_cache::MapCache;
 use crate::parts::oob_scan::{self, Extent};
 use crate::parts::translation::Translation;
 use crate::parts::trim_records::{RecordedTrims, TrimRecords};
@@ -64,10 +65,8 @@ pub enum Survivor {
 impl Survivor {
     /// What is left of a map when the power goes; under `gtd` with `copied` that is a copy of the
     /// directory on flash.
-    pub fn of(consistency: Consistency, copied: bool, map: &CachedMap) -> Self {
-        let cmt = &map.cmt;
-        let changed = || cmt.slots().filter(|&slot| cmt.is_dirty(slot));
-        let lost = || changed().count() as u64;
+    pub fn of(consistency: Consistency, copied: bool, map: &CachedMap<impl MapCache>) -> Self {
+        let lost = || map.cache.changed().count() as u64;
         let gtd = || map.translation.gtd().to_vec();
         match consistency {
             Consistency::Replay => Survivor::Nothing,
@@ -76,8 +75,7 @@ impl Survivor {
             }
             Consistency::Gtd => Survivor::Gtd { gtd: gtd(), lost: lost() },
             Consistency::Battery => {
-                let cached = changed().map(|slot| (cmt.lpn(slot), cmt.ppn(slot))).collect();
-                Survivor::GtdAndCmt { gtd: gtd(), cached }
+                Survivor::GtdAndCmt { gtd: gtd(), cached: map.cache.changed().collect() }
             }
         }
     }

@@ -45,40 +45,33 @@
 mod settings;
 mod sizes;
 
-pub use settings::{DftlSettings, InitialMap, MapTransfer};
+pub use settings::{DftlSettings, InitialMap, MapTransfer, WriteBack};
 
-use sizes::{entries, floor, gtd_bytes, saved_words, threshold};
+use sizes::{entries, needs};
 
 use crate::board::nand::fault::Fault;
-use crate::board::nand::state::PageKind;
 use crate::board::when::When;
 use crate::board::{Board, Search};
-use crate::config::{Config, PartialWrite, SettingError};
+use crate::config::{Config, SettingError};
 use crate::meter::{Cause, Event};
-use crate::parts::cached_map::CachedMap;
-use crate::parts::checkpoint::Checkpoints;
 use crate::parts::cmt::{Cmt, Slot};
-use crate::parts::map_recovery::{Consistency, FoundMap, Survivor};
-use crate::parts::page_space::{PageSpace, Stream, Threshold};
-use crate::parts::translation::{MapWrite, Translation};
-use crate::parts::trim_records::TrimRecords;
+use crate::parts::demand_mapped::{self, DemandMapped, gtd_bytes};
+use crate::parts::map_recovery::{Consistency, Survivor};
 use crate::request::PageIo;
 use crate::schemes::{
-    Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme, Unsettled,
+    Classification, Family, Location, Memory, Paper, Preset, RamUse, Room, Scheme, Unsettled,
 };
-use crate::units::{Lpn, Tag};
+use crate::units::{Lpn, Ppn, Tag};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Dftl;
 
 /// Demand-based page-mapped FTL.
 pub struct Dftl {
-    space: PageSpace,
-    map: CachedMap,
+    base: DemandMapped<Cmt>,
     settings: DftlSettings,
-    /// Partial writes read the old page, so a write miss must know it.
-    rmw: bool,
-    all_sectors: u64,
+    /// Entries that the cache holds between requests.
+    entries: u32,
 }
 
 impl Scheme for Dftl {
@@ -119,7 +112,7 @@ impl Scheme for Dftl {
     type Survivor = Survivor;
 
     fn check(config: &Config) -> Result<(), SettingError> {
-        Threshold::check(config, floor(config))?;
+        demand_mapped::check(config)?;
         let dftl = &config.scheme.dftl;
         if dftl.gtd_sync_every > 0 && dftl.consistency != Consistency::Gtd {
             return Err(SettingError::Conflict(format!(
@@ -145,136 +138,88 @@ impl Scheme for Dftl {
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
-        sizes::minimum_blocks(config)
+        needs(config).minimum_blocks(config)
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        sizes::payload_pages(config)
+        needs(config).payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
-        sizes::ram_use(config)
+        let bytes = u64::from(entries(config)) * u64::from(config.scheme.dftl.entry_bytes);
+        let cmt = RamUse { structure: "cmt", bytes, memory: Memory::Sram };
+        needs(config).ram_use(config, &[cmt])
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
-        let geometry = board.geometry().clone();
-        let mut dftl = Dftl::assemble(
-            board,
-            config,
-            PageSpace::new(board, config, threshold(config), seed),
-            (Translation::new(&geometry), TrimRecords::new(&geometry)),
-            entries(config),
-        );
-        if config.scheme.dftl.init_map == InitialMap::Written {
-            for part in 0..Translation::pages(&geometry) {
-                let plane = dftl.space.home(board.nand(), part);
-                let how = MapWrite { plane, cause: Cause::Translate };
-                let (space, translation) = (&mut dftl.space, &mut dftl.map.translation);
-                let _ = translation.write(space, board, part, &[], how, When::START)?;
-            }
+        let settings = config.scheme.dftl.clone();
+        let cmt = cmt(config, board.geometry().logical_pages, &[]);
+        let mut base = DemandMapped::new(board, config, &needs(config), cmt, seed);
+        base.map.lazy_copying = settings.lazy_copying;
+        if settings.init_map == InitialMap::Written {
+            base.write_initial_map(board)?;
         }
-        Ok(dftl)
+        Ok(Dftl { base, settings, entries: entries(config) })
     }
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        let (slot, known) = self.translate(board, io.lpn, after)?;
-        match self.map.cmt.ppn(slot) {
-            Some(ppn) => board.read(ppn, io.cause, known),
-            None => board.read_unwritten(io.lpn, known),
-        }
+        let known = self.translate(board, io.lpn, after)?;
+        let (done, tag) = self.base.read(board, io, known)?;
+        self.settle(board, done)?;
+        Ok((done, tag))
     }
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let after = self.checkpoint_if_due(board, after)?;
-        let needs_old = self.rmw && io.sectors != self.all_sectors;
-        let (slot, known) = if self.settings.write_miss_fetch || needs_old {
+        let known = if self.settings.write_miss_fetch || self.base.needs_old(io) {
             self.translate(board, io.lpn, after)?
         } else {
             self.translate_blindly(board, io.lpn, after)?
         };
-        let plane = self.space.place_host(board, io);
-        let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
-        // Looked up after collection, which may have moved the old version.
-        let old = self.map.cmt.ppn(slot);
-        let place = (plane, Stream::Data);
-        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
-            board.program_update(new, old, io, PageKind::Data, ready)
-        })?;
-        if let Some(old) = old {
-            self.space.invalidate(board, old);
-        }
-        self.map.cmt.change(slot, Some(new));
-        self.map.trims.written(io.lpn);
+        let done = self.base.write(board, io, known)?;
+        self.settle(board, done)?;
         Ok(done)
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let (slot, mut known) = self.translate(board, io.lpn, after)?;
-        if self.map.cmt.is_unresolved(slot) {
-            // A blind write left an older version valid on flash: look it up before forgetting.
-            let (part, _) = self.map.translation.part_of(io.lpn);
-            let plane = self.space.home(board.nand(), part);
-            let place = MapWrite { plane, cause: Cause::Translate };
-            let (space, map) = (&mut self.space, &mut self.map);
-            (known, _) = map.write_back_part(space, board, part, place, known)?;
-        }
-        if let Some(old) = self.map.cmt.ppn(slot) {
-            self.space.invalidate(board, old);
-            self.map.cmt.change(slot, None);
-            self.map.trims.trim(io.lpn);
-        }
-        Ok(known)
+        let known = self.translate(board, io.lpn, after)?;
+        let done = self.base.trim(board, io.lpn, known)?;
+        self.settle(board, done)?;
+        Ok(done)
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         if self.settings.consistency != Consistency::Replay {
             return Ok(after);
         }
-        let mut when = after;
-        while self.map.trims.next_pending().is_some() {
-            when = self.map.record_trims(&mut self.space, board, when)?;
-        }
-        Ok(when)
+        self.base.flush(board, after)
     }
 
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        self.space.collect_idle(board, &mut self.map, after)
+        self.base.idle(board, after)
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.space.self_check(board)
+        self.base.space.self_check(board)
     }
 
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        let entry = match self.map.cmt.find(lpn) {
-            Some(slot) => self.map.cmt.ppn(slot),
-            None => self.map.translation.entry(board, lpn),
-        };
-        entry.map_or(Location::Nowhere, Location::Flash)
+        self.base.locate(board, lpn)
     }
 
     fn unsettled(&self, board: &Board) -> Unsettled {
-        let map = &self.map;
-        let stale = |slot: &Slot| {
-            map.cmt.is_unresolved(*slot)
-                && map.translation.entry(board, map.cmt.lpn(*slot)).is_some()
-        };
-        let stale_pages = match map.cmt.unresolved() {
-            0 => 0,
-            _ => map.cmt.slots().filter(stale).count() as u64,
-        };
-        Unsettled { stale_pages, ram_pages: 0 }
+        self.base.unsettled(board)
     }
 
     fn room(&self) -> Room {
-        let (free_blocks, threshold) = self.space.room();
-        Room { free_blocks, threshold }
+        self.base.room()
     }
 
     fn power_off(self) -> Survivor {
-        Survivor::of(self.settings.consistency, self.settings.gtd_sync_every > 0, &self.map)
+        let copied = self.settings.gtd_sync_every > 0;
+        Survivor::of(self.settings.consistency, copied, &self.base.map)
     }
 
     fn recover(
@@ -285,77 +230,66 @@ impl Scheme for Dftl {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let lost = survivor.lost_entries();
-        let found = survivor.find_map(board, after)?;
-        let resumed = Dftl::resume(board, config, seed, found)?;
+        let settings = config.scheme.dftl.clone();
+        let pages = board.geometry().logical_pages;
+        let (needs, entries) = (needs(config), entries(config));
+        let (mut base, when) = DemandMapped::recover(
+            board,
+            config,
+            (&needs, seed),
+            (survivor, entries),
+            |changed| cmt(config, pages, changed),
+            after,
+        )?;
+        base.map.lazy_copying = settings.lazy_copying;
         // Counted once, by the recovery that gets through.
         board.event(Event::LostMapEntries, lost);
-        Ok(resumed)
+        Ok((Dftl { base, settings, entries }, when))
     }
 }
 
-impl Dftl {
-    fn assemble(
-        board: &Board,
-        config: &Config,
-        space: PageSpace,
-        (translation, trims): (Translation, TrimRecords),
-        capacity: u32,
-    ) -> Self {
-        let settings = config.scheme.dftl.clone();
-        let geometry = board.geometry();
-        let saved = saved_words(config, u64::from(capacity)) as u32;
-        let cmt = Cmt::new(
-            settings.cmt_policy,
-            geometry.logical_pages,
-            capacity,
-            settings.slru_protected,
-        );
-        let checkpoints = Checkpoints::new(board.nand(), saved, 3 * geometry.planes());
-        let mut map = CachedMap::new(geometry, cmt, translation, trims, checkpoints);
-        map.lazy_copying = settings.lazy_copying;
-        Dftl {
-            space,
-            map,
-            rmw: config.io.partial_write == PartialWrite::Rmw,
-            all_sectors: geometry.all_sectors(),
-            settings,
-        }
-    }
+/// The cache, with entries that differ from flash.
+fn cmt(config: &Config, pages: u32, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
+    let DftlSettings { cmt_policy, slru_protected, writeback, .. } = config.scheme.dftl;
+    // The entry that leaves after its request has a place of its own until then.
+    let leaving = u32::from(writeback == WriteBack::AfterCompletion);
+    let mut cmt = Cmt::new(cmt_policy, pages, entries(config) + leaving, slru_protected);
+    cmt.fill(changed);
+    cmt
+}
 
-    /// Algorithm 1: the entry of a page, loaded when it is not cached.
+impl Dftl {
+    /// Algorithm 1: makes sure that the entry of a page is cached; when it is known.
     #[inline]
-    fn translate(
-        &mut self,
-        board: &mut Board,
-        lpn: Lpn,
-        after: When,
-    ) -> Result<(Slot, When), Fault> {
+    fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         board.event(Event::MapLookups, 1);
-        if let Some(slot) = self.map.cmt.find(lpn) {
+        let cmt = &mut self.base.map.cache;
+        if let Some(slot) = cmt.find(lpn) {
             board.event(Event::MapHits, 1);
-            self.map.cmt.touch(slot);
-            return Ok((slot, after.waits_for_map(self.map.cmt.ready(slot))));
+            cmt.touch(slot);
+            return Ok(after.waits_for_map(cmt.ready(slot)));
         }
         // Miss: make room, then load the entry from its translation page.
         let mut when = self.checkpoint_if_due(board, after)?;
-        if self.map.cmt.is_full() {
+        if self.base.map.cache.is_full() {
             when = self.evict(board, when)?;
         }
-        let (part, _) = self.map.translation.part_of(lpn);
+        let (part, _) = self.base.map.translation.part_of(lpn);
         let loaded = self.load(board, part, when)?;
-        let ppn = self.map.translation.entry(board, lpn);
-        let slot = self.map.cmt.insert(lpn, ppn, loaded);
+        let map = &mut self.base.map;
+        let ppn = map.translation.entry(board, lpn);
+        let slot = map.cache.insert(lpn, ppn, loaded);
         if self.settings.prefetch > 0 {
             self.prefetch(board, slot, loaded);
         }
-        Ok((slot, loaded))
+        Ok(loaded)
     }
 
     fn load(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
         match self.settings.map_read_xfer {
-            MapTransfer::Page => self.map.translation.read(board, part, Cause::Translate, after),
+            MapTransfer::Page => self.base.load(board, part, after),
             MapTransfer::Entry => {
-                let location = self.map.translation.location(part);
+                let location = self.base.map.translation.location(part);
                 board.read_entry(location, part, Cause::Translate, after)
             }
         }
@@ -368,68 +302,79 @@ impl Dftl {
         board: &mut Board,
         lpn: Lpn,
         after: When,
-    ) -> Result<(Slot, When), Fault> {
-        if self.map.cmt.find(lpn).is_some() {
+    ) -> Result<When, Fault> {
+        if self.base.map.cache.find(lpn).is_some() {
             return self.translate(board, lpn, after);
         }
         board.event(Event::MapLookups, 1);
         let mut when = after;
-        if self.map.cmt.is_full() {
+        if self.base.map.cache.is_full() {
             when = self.evict(board, when)?;
         }
-        let slot = self.map.cmt.insert(lpn, None, when);
-        self.map.cmt.set_unresolved(slot, true);
-        Ok((slot, when))
+        let cmt = &mut self.base.map.cache;
+        let slot = cmt.insert(lpn, None, when);
+        cmt.set_unresolved(slot, true);
+        Ok(when)
     }
 
     /// Removes the policy's victim; a changed one is written to its translation page first.
     fn evict(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let victim = self.map.cmt.victim();
-        let after = board.search(Search::Cached, self.map.cmt.len(), after);
-        if !self.map.cmt.is_dirty(victim) {
+        let cmt = &mut self.base.map.cache;
+        let victim = cmt.victim();
+        let after = board.search(Search::Cached, cmt.len(), after);
+        if !cmt.is_dirty(victim) {
             board.event(Event::EvictClean, 1);
-            self.map.cmt.remove(victim);
+            cmt.remove(victim);
             return Ok(after);
         }
         board.event(Event::EvictDirty, 1);
-        let lpn = self.map.cmt.lpn(victim);
-        let (part, _) = self.map.translation.part_of(lpn);
-        let plane = self.space.home(board.nand(), part);
-        let place = MapWrite { plane, cause: Cause::Translate };
-        let (space, map) = (&mut self.space, &mut self.map);
+        let lpn = cmt.lpn(victim);
         let done = if self.settings.batch_evict {
-            let (written, along) = map.write_back_part(space, board, part, place, after)?;
+            let (part, _) = self.base.map.translation.part_of(lpn);
+            let (written, along) =
+                self.base.write_back_part(board, part, Cause::Translate, after)?;
             board.event(Event::BatchedEvictions, u64::from(along.saturating_sub(1)));
             written
         } else {
-            map.write_back(space, board, victim, place, after)?
+            self.base.write_back(board, lpn, Cause::Translate, after)?
         };
-        self.map.cmt.remove(victim);
+        self.base.map.cache.remove(victim);
         Ok(done)
+    }
+
+    /// Under `dftl.writeback = after_completion`: the entry that one request more than the cache
+    /// holds leaves when the request is done, and the request does not wait for it.
+    #[inline]
+    fn settle(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
+        while self.base.map.cache.len() > self.entries {
+            let _ = self.evict(board, done)?;
+        }
+        Ok(())
     }
 
     /// Loads neighbours of an entry from the page that was just read, as long as that takes no map
     /// write.
     fn prefetch(&mut self, board: &mut Board, slot: Slot, loaded: When) {
-        let first = self.map.cmt.lpn(slot).0;
-        let (part, _) = self.map.translation.part_of(Lpn(first));
+        let map = &mut self.base.map;
+        let first = map.cache.lpn(slot).0;
+        let (part, _) = map.translation.part_of(Lpn(first));
         let mut ready = loaded;
-        let end = self.map.translation.lpns_of(part).end;
+        let end = map.translation.lpns_of(part).end;
         for lpn in (first + 1..end).take(self.settings.prefetch as usize).map(Lpn) {
-            if self.map.cmt.find(lpn).is_some() {
+            if map.cache.find(lpn).is_some() {
                 continue;
             }
-            if self.map.cmt.is_full() {
-                let victim = self.map.cmt.victim();
-                ready = board.search(Search::Cached, self.map.cmt.len(), ready);
-                if victim == slot || self.map.cmt.is_dirty(victim) {
+            if map.cache.len() >= self.entries {
+                let victim = map.cache.victim();
+                ready = board.search(Search::Cached, map.cache.len(), ready);
+                if victim == slot || map.cache.is_dirty(victim) {
                     return;
                 }
                 board.event(Event::EvictClean, 1);
-                self.map.cmt.remove(victim);
+                map.cache.remove(victim);
             }
-            let ppn = self.map.translation.entry(board, lpn);
-            let _ = self.map.cmt.insert(lpn, ppn, ready);
+            let ppn = map.translation.entry(board, lpn);
+            let _ = map.cache.insert(lpn, ppn, ready);
             board.event(Event::PrefetchedEntries, 1);
         }
     }
@@ -442,48 +387,14 @@ impl Dftl {
             Consistency::Gtd => settings.gtd_sync_every,
             Consistency::Battery => 0,
         };
-        let age = board.nand().sequence() - self.map.checkpoints.sequence();
+        let DemandMapped { space, map, .. } = &mut self.base;
+        let age = board.nand().sequence() - map.checkpoints.sequence();
         if interval == 0 || age < interval {
             return Ok(after);
         }
         match settings.consistency {
-            Consistency::Replay => self.map.save_changed_entries(&mut self.space, board, after),
-            _ => self.map.save_directory(&mut self.space, board, after),
+            Consistency::Replay => map.save_changed_entries(space, board, after),
+            _ => map.save_directory(space, board, after),
         }
-    }
-
-    /// Goes on with a map found after a power cut. Changed entries that fit the CMT stay there; more
-    /// of them are written to their translation pages, all of a page at once.
-    fn resume(
-        board: &mut Board,
-        config: &Config,
-        seed: u64,
-        found: FoundMap,
-    ) -> Result<(Self, When), Fault> {
-        let (space, mut when) =
-            PageSpace::recover(board, config, threshold(config), seed, found.when)?;
-        let capacity = entries(config);
-        let needed = found.changed.len() as u32;
-        let parts = (found.translation, found.trims);
-        let mut dftl = Dftl::assemble(board, config, space, parts, capacity.max(needed));
-        dftl.map.checkpoints.restore(&found.checkpoint);
-        for &(lpn, ppn) in &found.changed {
-            let slot = dftl.map.cmt.insert(lpn, ppn, When::START);
-            dftl.map.cmt.change(slot, ppn);
-        }
-        let (cmt, translation) = (&dftl.map.cmt, &dftl.map.translation);
-        dftl.map.trims.forget_living(|lpn| match cmt.find(lpn) {
-            Some(slot) => cmt.ppn(slot).is_some(),
-            None => translation.entry(board, lpn).is_some(),
-        });
-        if needed <= capacity {
-            return Ok((dftl, when));
-        }
-        let Dftl { mut space, mut map, .. } = dftl;
-        when = map.write_back_all(&mut space, board, Cause::Recover, when)?;
-        let parts = (map.translation, map.trims);
-        let mut dftl = Dftl::assemble(board, config, space, parts, capacity);
-        dftl.map.checkpoints = map.checkpoints;
-        Ok((dftl, when))
     }
 }

@@ -11,6 +11,7 @@ pub mod slot_list;
 mod slru;
 
 use crate::board::when::When;
+use crate::parts::map_cache::MapCache;
 use crate::units::{Lpn, Ppn, pack, unpack, zeroed};
 
 /// Place of an entry in the cache.
@@ -244,9 +245,12 @@ impl Cmt {
         entry.unresolved = unresolved;
     }
 
-    /// Entries whose superseded page was never looked up.
-    pub fn unresolved(&self) -> u32 {
-        self.unresolved
+    /// Caches entries that differ from flash, after a power cut; there must be room.
+    pub fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        for &(lpn, ppn) in changed {
+            let slot = self.insert(lpn, ppn, When::START);
+            self.change(slot, ppn);
+        }
     }
 
     /// Every cached entry.
@@ -254,6 +258,51 @@ impl Cmt {
         (0..self.entries.len() as u32)
             .map(Slot)
             .filter(|&slot| self.find(self.lpn(slot)) == Some(slot))
+    }
+}
+
+impl MapCache for Cmt {
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        self.find(lpn).map(|slot| self.ppn(slot))
+    }
+
+    #[inline]
+    fn is_dirty(&self, lpn: Lpn) -> bool {
+        self.find(lpn).is_some_and(|slot| Cmt::is_dirty(self, slot))
+    }
+
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        let slot = self.find(lpn).expect("the entry is cached");
+        Cmt::change(self, slot, ppn);
+    }
+
+    #[inline]
+    fn clean(&mut self, lpn: Lpn) {
+        if let Some(slot) = self.find(lpn) {
+            Cmt::clean(self, slot);
+        }
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
+        let dirty = self.slots().filter(|&slot| Cmt::is_dirty(self, slot));
+        dirty.map(|slot| (self.lpn(slot), self.ppn(slot)))
+    }
+
+    #[inline]
+    fn unresolved(&self) -> u32 {
+        self.unresolved
+    }
+
+    #[inline]
+    fn is_unresolved(&self, lpn: Lpn) -> bool {
+        self.find(lpn).is_some_and(|slot| Cmt::is_unresolved(self, slot))
+    }
+
+    fn resolve(&mut self, lpn: Lpn) {
+        let slot = self.find(lpn).expect("the entry is cached");
+        self.set_unresolved(slot, false);
     }
 }
 

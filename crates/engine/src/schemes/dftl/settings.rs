@@ -25,6 +25,17 @@ choices! {
     }
 }
 
+choices! {
+    /// When a changed entry that leaves the cache is written.
+    pub enum WriteBack {
+        /// Before the entry that takes its place is loaded; the request waits.
+        InRequest = "in_request",
+        /// When the request is done; nobody waits but who needs the same flash. In the serial
+        /// profile, where one operation follows the other, the request pays for it nevertheless.
+        AfterCompletion = "after_completion",
+    }
+}
+
 settings! {
     /// Settings of `dftl`.
     pub struct DftlSettings in "dftl" {
@@ -51,6 +62,9 @@ settings! {
         /// Whether a write that misses loads its entry first.
         write_miss_fetch: bool = true, legal("", |_| true),
             source("DFTL 2014, Algorithm 1; HAT 2010 says no");
+        /// When a changed entry that leaves the cache is written.
+        writeback: WriteBack = WriteBack::InRequest, legal("", |_| true),
+            source("DFTL 2014, Algorithm 1; HAT 2010 hides it");
         /// Whether collection changes cached entries in the CMT alone.
         lazy_copying: bool = true, legal("", |_| true), source("DFTL 2014, 3.3");
         /// Translation pages of a new device.

@@ -1,0 +1,36 @@
+//! What memory knows of a map that lies on flash as a whole: the face that every map cache shows to
+//! collection, write-back and recovery.
+//!
+//! Whether a cache holds single entries ([`crate::parts::cmt`]), whole translation pages
+//! ([`crate::parts::map_pages`]) or something else, and what leaves it when, is its scheme's
+//! business.
+
+use crate::units::{Lpn, Ppn};
+
+/// Map entries in memory.
+pub trait MapCache {
+    /// The entry of a page as memory has it, physical page or nowhere; none if only flash knows.
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>>;
+    /// Whether memory holds an entry that its translation page on flash does not say yet.
+    fn is_dirty(&self, lpn: Lpn) -> bool;
+    /// Changes an entry that memory holds; it differs from flash from now on.
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
+    /// The translation page on flash says what memory says, if memory holds the entry.
+    fn clean(&mut self, lpn: Lpn);
+    /// Every entry that differs from flash.
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_;
+
+    /// Entries written without a look-up of what they supersede; older pages of theirs may still
+    /// count as valid on flash. Caches that always look up have none.
+    fn unresolved(&self) -> u32 {
+        0
+    }
+    /// Whether an entry is one of them.
+    fn is_unresolved(&self, _: Lpn) -> bool {
+        false
+    }
+    /// What the entry superseded has been found.
+    fn resolve(&mut self, lpn: Lpn) {
+        unreachable!("page {lpn} was looked up before it was written");
+    }
+}
