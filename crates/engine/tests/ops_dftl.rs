@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{config, mixed, open, place, record, submit, tiny};
+use common::{config, mixed, open, pages, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::OobRead;
 use ftlab_engine::meter::{BlockRole, Cause, Event};
@@ -330,4 +330,53 @@ fn counters_of_the_cache_add_up() {
     let evicted = event(Event::EvictClean) + event(Event::EvictDirty);
     assert!((misses - 4..=misses).contains(&evicted), "{misses} misses, {evicted} evictions");
     assert!(event(Event::BatchedEvictions) > 0);
+}
+
+/// HAT's reading of DFTL: a changed entry is written when its request is done. The same operations
+/// in another order, and on a device whose planes work side by side no request waits for them.
+#[test]
+fn a_changed_entry_can_leave_when_its_request_is_done() {
+    let run = |writeback: &str| {
+        let settings = config(&[
+            ("dftl.cmt_entries", "2"),
+            ("dftl.cmt_policy", "lru"),
+            ("dftl.checkpoint_interval", "0"),
+            ("device.planes", "4"),
+            ("timing.profile", "parallel"),
+            ("timing.plane_parallel", "true"),
+            ("dftl.writeback", writeback),
+        ]);
+        let mut device = open("dftl", &settings);
+        let device = device.as_mut();
+        [1, 1280, 2].iter().for_each(|&page| submit(device, &settings, Op::Write, page));
+        let idle = device.idle_from();
+        let mut request = pages(&settings, Op::Read, 1, 1);
+        request.arrival = idle;
+        let mut device_time = 0;
+        let operations = record(device, |device| {
+            device_time = device.submit(&request).expect("works").device();
+        });
+        let count = |event| device.board().meter().events(event);
+        let cache = (count(Event::MapLookups), count(Event::MapHits), count(Event::EvictDirty));
+        (operations, device_time, cache)
+    };
+    let (before, waited, cache) = run("in_request");
+    let (behind, hidden, same) = run("after_completion");
+    let causes = |operations: &[Operation]| -> Vec<(bool, Cause)> {
+        let cause = |operation: &Operation| match *operation {
+            Operation::Read(_, cause) => (false, cause),
+            Operation::Program(_, cause) => (true, cause),
+            other => panic!("{other:?}"),
+        };
+        operations.iter().map(cause).collect()
+    };
+    let (read, program) = ((false, Cause::Translate), (true, Cause::Translate));
+    let host = (false, Cause::Host);
+    // The old translation page of the entry that leaves is implicit: its read has no page to record.
+    assert_eq!(causes(&before), [program, read, host]);
+    assert_eq!(causes(&behind), [read, host, program]);
+    assert_eq!(cache, same);
+    let timing = config(&[]).timing;
+    assert_eq!(hidden, 2 * timing.read.0, "the map, then the page");
+    assert!(waited >= hidden + timing.program.0, "{waited} ns with the write-back in the request");
 }

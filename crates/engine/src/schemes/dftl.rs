@@ -12,7 +12,8 @@
 //! ("current data block", "current translation block").
 //!
 //! # Read
-//! Translate (Algorithm 1), then one page read.
+//! Translate (Algorithm 1), then one page read. `dftl.writeback = after_completion`: a changed entry
+//! that had to leave is written behind the request.
 //!
 //! # Write
 //! Translate, program the next page of the data frontier, invalidate the old page, change the CMT.

@@ -22,6 +22,15 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false"), ("dftl.lazy_copying", "false")]),
     durable("dftl", &[SMALL, ("dftl.write_miss_fetch", "false"), ("io.partial_write", "rmw")]),
     durable("dftl", &[SMALL, ("gc.mode", "both"), ("dftl.init_map", "written")]),
+    durable("dftl", &[SMALL, ("dftl.writeback", "after_completion")]),
+    durable(
+        "dftl",
+        advanced!(
+            SMALL,
+            ("dftl.writeback", "after_completion"),
+            ("dftl.write_miss_fetch", "false")
+        ),
+    ),
     durable("dftl", &[SMALL, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
     durable("dftl", &[SMALL, ("nand.enforce_order", "strict"), ("dftl.map_read_xfer", "entry")]),
     durable("dftl", advanced!(SMALL, ("timing.multi_plane_same_offset", "false"))),
