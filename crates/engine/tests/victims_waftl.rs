@@ -4,11 +4,11 @@
 mod common;
 mod fast_bench;
 
-use common::{config, tiny};
+use common::config;
 use fast_bench::Bench;
 use ftlab_engine::meter::Cause::{Convert, Gc};
 use ftlab_engine::meter::Event;
-use ftlab_engine::schemes::{self, Memory};
+use ftlab_engine::schemes;
 
 /// Three migrations of single pages fill two page-mapped blocks. The younger one has a superseded
 /// page (36): it is collected, not the older one, every page of which is valid. Block 2 becomes
@@ -53,35 +53,6 @@ fn a_failed_program_leaves_no_page_mapped_block_beyond_the_limit() {
         assert_eq!([9, 12, 13, 20].map(|lpn| bench.block(lpn)), [bench.block(9); 4]);
         assert_eq!(bench.device.board().nand().retired_blocks(), 1);
     }
-}
-
-/// 16 GiB in blocks of 64 pages: 3 % are 3933 blocks. A budget bounds the page-mapped blocks by what
-/// it can map beside everything else, and them alone; a number that is set wins. Without that bound
-/// a comparison in equal memory would give WAFTL the whole map beyond the budget.
-#[test]
-fn a_memory_budget_bounds_the_page_mapped_blocks() {
-    let (row, _) = schemes::find("waftl").expect("in the table");
-    let sram = |pairs: &[(&str, &str)]| {
-        let config = config(&[&[("device.logical_bytes", "16GiB")], pairs].concat());
-        let structures = (row.ram_use)(&config);
-        let of = |name| structures.iter().find(|used| used.structure == name).map(|u| u.bytes);
-        let sram = structures.iter().filter(|used| used.memory == Memory::Sram);
-        (sram.map(|used| used.bytes).sum::<u64>(), of("page_mapped_map").expect("reported"))
-    };
-    let map = |blocks: u64| blocks * (64 * 4 + 64 / 8);
-    let (whole, beside) = (sram(&[]).0, sram(&[("waftl.pmb_blocks", "1")]).0 - map(1) - 4);
-    assert_eq!(whole, beside + map(3933) + 4 * 3933);
-    // Room for 100 blocks and a byte less than another.
-    let budget = (beside + 101 * (264 + 4) - 1).to_string();
-    let budget = ("device.ram_bytes", budget.as_str());
-    assert_eq!(sram(&[budget]), (beside + 100 * (264 + 4), map(100)));
-    assert_eq!(sram(&[budget, ("waftl.pmb_blocks", "3933")]).0, whole, "over the budget");
-    assert_eq!(sram(&[("device.ram_bytes", "1GiB")]).0, whole, "no more than the share");
-    assert_eq!(sram(&[("device.ram_bytes", "1KiB")]).1, map(1), "over the budget");
-    // What the tables say is what the device does.
-    let config = tiny("waftl", 100, &[("waftl.pmb_pct", "10"), ("device.ram_bytes", "512")]);
-    let free = tiny("waftl", 100, &[("waftl.pmb_pct", "10")]);
-    assert_eq!((row.minimum_blocks)(&free) - (row.minimum_blocks)(&config), 9);
 }
 
 /// The bundled devices of DFTL 2014 and ADAPT 2012 have 256 blocks beyond the 8192 exported, and the

@@ -88,9 +88,9 @@ named! {
         MapLookups = "map_lookups",
         /// Look-ups that were answered from the cache.
         MapHits = "map_hits",
-        /// Entries that left the cache unchanged.
+        /// Entries, or map pages where whole pages are cached, that left the cache unchanged.
         EvictClean = "evict_clean",
-        /// Entries that left the cache changed, each with a map write.
+        /// Entries, or map pages, that left the cache changed, each with a map write.
         EvictDirty = "evict_dirty",
         /// Changed entries that a neighbour's map write took along.
         BatchedEvictions = "batched_evictions",

@@ -20,7 +20,7 @@ use crate::parts::block_supply::BlockSupply;
 use crate::parts::block_survey::{Survey, Survivor};
 use crate::parts::block_trims::BlockTrims;
 use crate::parts::data_blocks::DataBlocks;
-use crate::parts::flash_map::{FlashMap, FoundMapPages};
+use crate::parts::flash_map::{self, FlashMap, FoundMapPages};
 use crate::parts::log_recovery;
 use crate::parts::merge_engine::{Absorb, MergeEngine};
 use crate::parts::random_log::{LogVictim, RandomLog};
@@ -65,7 +65,7 @@ pub struct Found {
     /// What interrupted merges left of old data blocks: for `log_recovery::evacuate`, or
     /// [`BlockMapped::stray`].
     pub leftovers: Vec<Survivor>,
-    /// Map pages, for [`BlockMapped::recover_map`].
+    /// Map pages, for `FlashMap::recover`.
     pub map_pages: FoundMapPages,
 }
 
@@ -169,7 +169,7 @@ impl BlockMapped {
     pub fn self_check(&self, board: &Board, logs: u32) -> Result<(), String> {
         let mut others = logs + self.trims.blocks() + self.strays.len();
         if let Some(map) = &self.engine.flash_map {
-            map.self_check(board, &self.engine.data)?;
+            map.self_check(board, flash_map::words(&self.engine.data))?;
             others += map.area_blocks();
         }
         self.engine.self_check(board, others)
@@ -221,20 +221,8 @@ impl BlockMapped {
 
     /// From now on the block map is on flash, and memory holds `most` map pages.
     pub fn map_on_flash(&mut self, board: &Board, most: u32) {
-        self.engine.flash_map = Some(FlashMap::new(board.geometry(), most));
-    }
-
-    /// The same after a power cut, with the map pages that were found; nothing is merged before.
-    pub fn recover_map(
-        &mut self,
-        board: &mut Board,
-        found: &FoundMapPages,
-        most: u32,
-        after: When,
-    ) -> Result<When, Fault> {
-        let (map, done) = FlashMap::recover(board, &mut self.engine, found, most, after)?;
-        self.engine.flash_map = Some(map);
-        Ok(done)
+        self.engine.flash_map =
+            Some(FlashMap::new(board.geometry(), board.geometry().logical_blocks(), most));
     }
 
     /// A block found after a power cut that the scheme does not go on with.

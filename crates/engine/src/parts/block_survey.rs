@@ -81,7 +81,8 @@ impl Survey {
         let mut survey = Survey {
             newest: zeroed(geometry.logical_pages as usize),
             records: zeroed(TrimRecords::segments(&geometry) as usize),
-            maps: zeroed(FlashMap::pages(&geometry) as usize),
+            // The largest map is one of pages.
+            maps: zeroed(FlashMap::pages(&geometry, geometry.logical_pages) as usize),
         };
         let mut done = after;
         for number in 0..geometry.blocks() {

@@ -1,18 +1,20 @@
-//! The block map on flash: map pages of E entries each (E = page bytes / 4) in an area of their own,
-//! and what the controller keeps of them: a directory, and the pages used last.
+//! A map on flash: map pages of E entries each (E = page bytes / 4) in an area of their own, and what
+//! the controller keeps of them: a directory, and the pages used last.
 //!
-//! Kim et al. 2002 (spec 2.4) keep the block map like that and write what a merge changes with one
-//! map page. Here the map page of a logical block is written whenever its data block changes: the
-//! rest is copied from the old map page, which is read first unless the controller holds it. A map
-//! page that was never written says that nothing is mapped; the directory tells that, without a read.
+//! The map of blocks: Kim et al. 2002 (spec 2.4) keep it like that and write what a merge changes with
+//! one map page. Here the map page of a logical block is written whenever its data block changes: the
+//! rest is copied from the old map page, which is read first unless the controller holds it. Counted
+//! as: look-ups and map pages of first data blocks `Translate`, updates by merges and levelling
+//! `GcMapUpdate`, cleaning of the area `GcMapBlock`.
 //!
-//! The map on flash is written before the old data block is erased, but nobody needs it after a power
-//! cut: out-of-band areas say more. Recovery reads the map pages and writes those anew that differ
-//! from what it found. Levelling does not move map pages.
+//! The map of page-mapped blocks (WAFTL, spec 3.7): a map page is changed in memory and written when
+//! it leaves, all of it, so that nothing is read for that.
 //!
-//! Counted as: look-ups and map pages of first data blocks `Translate`, updates by merges and
-//! levelling `GcMapUpdate`, cleaning of the area `GcMapBlock`. What this is not: the table itself,
-//! which `data_blocks` has; `self_check` compares the two.
+//! A map page that was never written says that nothing is mapped; the directory tells that, without a
+//! read. Nobody needs the map on flash after a power cut: out-of-band areas say more. Recovery reads
+//! the map pages and writes those anew that differ from what it found. Levelling does not move map
+//! pages. What this is not: the table itself, which the owner has, and hands over as a function
+//! ([`Backing`]); `self_check` compares the two.
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -27,7 +29,6 @@ use crate::parts::cmt::slot_list::SlotLists;
 use crate::parts::data_blocks::{DataBlocks, Lbn};
 use crate::parts::merge_engine::MergeEngine;
 use crate::parts::numbered_area::NumberedArea;
-use crate::schemes::{Memory, RamUse};
 use crate::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
 
 /// Map pages found after a power cut.
@@ -37,6 +38,24 @@ pub struct FoundMapPages {
     pub newest: Vec<u32>,
     /// The blocks that hold them.
     pub blocks: Vec<BlockId>,
+}
+
+/// What a map page is written with: the words of the table that the map is a copy of, by number of
+/// the entry, and where blocks come from.
+pub struct Backing<'a, T: Fn(u32) -> u32> {
+    /// Erased blocks.
+    pub supply: &'a mut BlockSupply,
+    /// The word of an entry; 0: not mapped.
+    pub table: T,
+}
+
+/// How long a map page stays in memory that was not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stay {
+    /// As the one used last. So does one that was there.
+    Newest,
+    /// Until the next one comes; one that was there stays as long as it would have.
+    Oldest,
 }
 
 /// Directory, cached map pages, and the area with all of them.
@@ -51,14 +70,19 @@ pub struct FlashMap {
     cached: Vec<u32>,
     /// When what was read for a place was there.
     ready: Vec<When>,
+    /// Whether the map page at a place says something else than flash.
+    changed: Vec<bool>,
     order: SlotLists<1>,
+    /// Place and word of what a map page is written with.
+    edits: Vec<(u32, u32)>,
+    entries: u32,
     entries_per_page: u32,
 }
 
 impl FlashMap {
-    /// Nothing mapped; memory holds `most` map pages.
-    pub fn new(geometry: &Geometry, most: u32) -> Self {
-        let pages = Self::pages(geometry);
+    /// Nothing of so many entries mapped; memory holds `most` map pages.
+    pub fn new(geometry: &Geometry, entries: u32, most: u32) -> Self {
+        let pages = Self::pages(geometry, entries);
         let most = most.min(pages);
         FlashMap {
             directory: zeroed(pages as usize),
@@ -66,88 +90,154 @@ impl FlashMap {
             places: zeroed(pages as usize),
             cached: Vec::with_capacity(most as usize),
             ready: vec![When::START; most as usize],
+            changed: vec![false; most as usize],
             order: SlotLists::new(most),
+            edits: Vec::with_capacity(geometry.entries_per_page() as usize),
+            entries,
             entries_per_page: geometry.entries_per_page(),
         }
     }
 
-    /// Map pages of the device.
-    pub fn pages(geometry: &Geometry) -> u32 {
-        geometry.logical_blocks().div_ceil(geometry.entries_per_page())
+    /// Map pages of so many entries.
+    pub fn pages(geometry: &Geometry, entries: u32) -> u32 {
+        entries.div_ceil(geometry.entries_per_page())
     }
 
     /// Blocks that a device needs for it: the area, and one that a power cut during the emptying of
     /// a block leaves until the next merge.
-    pub fn blocks(geometry: &Geometry) -> u32 {
-        NumberedArea::blocks(geometry, Self::pages(geometry)) + 1
+    pub fn blocks(geometry: &Geometry, entries: u32) -> u32 {
+        NumberedArea::blocks(geometry, Self::pages(geometry, entries)) + 1
     }
 
     /// Most map pages alive at once, as records are counted: one and its successor per number.
-    pub fn payload_pages(geometry: &Geometry) -> u64 {
-        2 * u64::from(Self::pages(geometry))
+    pub fn payload_pages(geometry: &Geometry, entries: u32) -> u64 {
+        2 * u64::from(Self::pages(geometry, entries))
     }
 
-    /// RAM: 4 bytes per map page and per block of the area, and the pages in memory.
-    pub fn ram_use(geometry: &Geometry, most: u32) -> [RamUse; 2] {
-        let pages = Self::pages(geometry);
-        let directory = u64::from(pages) * 4 + NumberedArea::ram_bytes(geometry, pages);
-        let cached = u64::from(most.min(pages)) * u64::from(geometry.entries_per_page()) * 4;
-        let entry = |structure, bytes| RamUse { structure, bytes, memory: Memory::Sram };
-        [entry("map_directory", directory), entry("map_cache", cached)]
+    /// RAM: 4 bytes per map page and per block of the area.
+    pub fn directory_bytes(geometry: &Geometry, entries: u32) -> u64 {
+        let pages = Self::pages(geometry, entries);
+        u64::from(pages) * 4 + NumberedArea::ram_bytes(geometry, pages)
     }
 
-    /// The map page of a logical block, and the place of its entry there.
+    /// RAM of the directory, and of the pages in memory.
+    pub fn ram_use(geometry: &Geometry, entries: u32, most: u32) -> [(&'static str, u64); 2] {
+        let held = u64::from(most.min(Self::pages(geometry, entries)));
+        let cached = held * u64::from(geometry.entries_per_page()) * 4;
+        [("map_directory", Self::directory_bytes(geometry, entries)), ("map_cache", cached)]
+    }
+
+    /// The map page of an entry.
     #[inline]
-    fn part_of(&self, lbn: Lbn) -> (u32, u32) {
-        (lbn.0 / self.entries_per_page, lbn.0 % self.entries_per_page)
+    pub fn part_of(&self, entry: u32) -> u32 {
+        entry / self.entries_per_page
     }
 
     fn location(&self, part: u32) -> Option<Ppn> {
         unpack(self.directory[part as usize]).map(Ppn)
     }
 
-    /// Reads a map page unless memory holds it, or it was never written.
-    fn load(
+    fn place(&self, part: u32) -> Option<usize> {
+        unpack(self.places[part as usize]).map(|place| place as usize)
+    }
+
+    /// Whether memory holds a map page.
+    #[inline]
+    pub fn holds(&self, part: u32) -> bool {
+        self.places[part as usize] != 0
+    }
+
+    /// Whether a map page in memory says something else than flash.
+    fn is_changed(&self, part: u32) -> bool {
+        self.place(part).is_some_and(|place| self.changed[place])
+    }
+
+    /// What a request asks of the map: answered from memory, or by a read.
+    pub fn look_up(
         &mut self,
         board: &mut Board,
-        part: u32,
-        cause: Cause,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        entry: u32,
         after: When,
     ) -> Result<When, Fault> {
-        let Some(page) = self.location(part) else { return Ok(after) };
-        if let Some(place) = unpack(self.places[part as usize]) {
-            self.enter(part);
-            return Ok(after.waits_for_map(self.ready[place as usize]));
+        let part = self.part_of(entry);
+        let (held, written) = (self.holds(part), self.location(part).is_some());
+        board.event(Event::MapLookups, 1);
+        board.event(Event::MapHits, u64::from(held || !written));
+        if !held && !written {
+            return Ok(after);
         }
-        let (done, _) = board.read(page, cause, after)?;
-        let place = self.enter(part);
-        self.ready[place] = done;
+        self.bring(board, backing, part, (Stay::Newest, Cause::Translate), after)
+    }
+
+    /// Sees to it that memory holds a map page: another leaves if there is no room, and this one is
+    /// read, unless it was never written.
+    pub fn bring(
+        &mut self,
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        part: u32,
+        (stay, cause): (Stay, Cause),
+        after: When,
+    ) -> Result<When, Fault> {
+        if let Some(place) = self.place(part) {
+            if stay == Stay::Newest {
+                self.order.remove(Slot(place as u32));
+                self.order.push(0, Slot(place as u32));
+            }
+            return Ok(after.waits_for_map(self.ready[place]));
+        }
+        let (place, mut done) = self.vacate(board, backing, cause, after)?;
+        self.ready[place] = When::START;
+        if let Some(page) = self.location(part) {
+            (done, _) = board.read(page, cause, done)?;
+            self.ready[place] = done;
+        }
+        if place == self.cached.len() {
+            self.cached.push(part);
+        } else {
+            self.cached[place] = part;
+        }
+        self.places[part as usize] = pack(Some(place as u32));
+        match stay {
+            Stay::Newest => self.order.push(0, Slot(place as u32)),
+            Stay::Oldest => self.order.push_oldest(0, Slot(place as u32)),
+        }
         Ok(done)
     }
 
-    /// A map page is in memory, and the one used last; another leaves if there is no room.
-    fn enter(&mut self, part: u32) -> usize {
-        let place = match unpack(self.places[part as usize]) {
-            Some(place) => {
-                self.order.remove(Slot(place));
-                place
-            }
-            None if self.cached.len() < self.ready.len() => {
-                self.cached.push(part);
-                self.cached.len() as u32 - 1
-            }
-            None => {
-                let oldest = self.order.oldest(0).expect("memory holds a map page");
-                self.order.remove(oldest);
-                self.places[self.cached[oldest.index()] as usize] = 0;
-                self.cached[oldest.index()] = part;
-                self.ready[oldest.index()] = When::START;
-                oldest.0
-            }
-        };
-        self.places[part as usize] = pack(Some(place));
-        self.order.push(0, Slot(place));
-        place as usize
+    /// A place in memory without a map page: the one used longest ago leaves, written first if it
+    /// was changed.
+    fn vacate(
+        &mut self,
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        cause: Cause,
+        after: When,
+    ) -> Result<(usize, When), Fault> {
+        if self.cached.len() < self.ready.len() {
+            return Ok((self.cached.len(), after));
+        }
+        let oldest = self.order.oldest(0).expect("memory holds a map page");
+        let part = self.cached[oldest.index()];
+        let mut when = after;
+        if self.changed[oldest.index()] {
+            let known = after.waits_for_map(self.ready[oldest.index()]);
+            when = self.make_room(board, backing.supply, Cause::GcMapBlock, known)?;
+            when = self.write(board, backing, part, cause, when)?;
+            board.event(Event::EvictDirty, 1);
+        } else {
+            board.event(Event::EvictClean, 1);
+        }
+        self.order.remove(oldest);
+        self.places[part as usize] = 0;
+        Ok((oldest.index(), when))
+    }
+
+    /// An entry of a map page in memory changes: the page is written when it leaves.
+    pub fn change(&mut self, part: u32) {
+        let place = self.place(part).expect("a map page is in memory when it changes");
+        self.changed[place] = true;
     }
 
     /// Sees to it that the area takes another page.
@@ -164,23 +254,29 @@ impl FlashMap {
         self.area.open(board, supply, ready)
     }
 
-    /// Writes a map page anew with some entries changed (place, packed block). The old one, which
-    /// memory holds, becomes invalid.
+    /// Writes a map page that memory holds; the old one becomes invalid.
     fn write(
         &mut self,
         board: &mut Board,
-        supply: &mut BlockSupply,
-        (part, edits): (u32, &[(u32, u32)]),
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        part: u32,
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        let place = self.place(part);
+        let place = place.unwrap_or_else(|| panic!("map page {part} is written but not in memory"));
         let old = self.location(part);
-        let (new, done) = self.area.program(board, supply, after, |board, new, ready| {
-            let payload = Payload::Update { old, edits };
+        let mut edits = std::mem::take(&mut self.edits);
+        edits.clear();
+        edits.extend(self.differences(board.nand(), &backing.table, part));
+        let written = self.area.program(board, backing.supply, after, |board, new, ready| {
+            let payload = Payload::Update { old, edits: &edits };
             board.program_payload(new, (PageKind::Map, part), payload, cause, ready)
-        })?;
+        });
+        self.edits = edits;
+        let (new, done) = written?;
         self.directory[part as usize] = pack(Some(new.0));
-        self.enter(part);
+        self.changed[place] = false;
         Ok(done)
     }
 
@@ -189,20 +285,23 @@ impl FlashMap {
         self.area.len()
     }
 
-    /// What the map pages say is what the table says, and no other page of the area is alive.
-    pub fn self_check(&self, board: &Board, data: &DataBlocks) -> Result<(), String> {
+    /// What the map pages say is what the table says, but for those changed in memory, and no other
+    /// page of the area is alive.
+    pub fn self_check(&self, board: &Board, table: impl Fn(u32) -> u32) -> Result<(), String> {
         let mut written = 0;
-        for (part, &page) in (0u32..).zip(&self.directory) {
-            let page = unpack(page).map(Ppn);
+        for part in 0..self.directory.len() as u32 {
+            let page = self.location(part);
             written += u32::from(page.is_some());
             if let Some(page) = page.filter(|&page| !board.nand().state().is_valid(page)) {
                 return Err(format!("map page {part} is said to be at {page}, which is not valid"));
             }
-            if let Some((lbn, known)) = self.differences(board.nand(), data, part).next() {
+            if self.is_changed(part) {
+                continue;
+            }
+            if let Some((place, word)) = self.differences(board.nand(), &table, part).next() {
                 return Err(format!(
-                    "map page {part} at {page:?} has another block for logical block {} than \
-                     {known:?}",
-                    lbn.0
+                    "map page {part} at {page:?} has another word for entry {} than {word}",
+                    part * self.entries_per_page + place
                 ));
             }
         }
@@ -212,48 +311,65 @@ impl FlashMap {
         }
     }
 
-    /// The logical blocks of a map page whose entries there are not what the table says, and that.
-    fn differences<'a>(
+    /// The entries of a map page that are not on flash what the table says: their places, and that.
+    fn differences(
         &self,
-        nand: &'a Nand,
-        data: &'a DataBlocks,
+        nand: &Nand,
+        table: &impl Fn(u32) -> u32,
         part: u32,
-    ) -> impl Iterator<Item = (Lbn, Option<BlockId>)> + 'a {
+    ) -> impl Iterator<Item = (u32, u32)> {
         let words = self.location(part).map(|page| nand.payload(page));
         let first = part * self.entries_per_page;
-        let last = (first + self.entries_per_page).min(nand.geometry().logical_blocks());
-        (first..last).map(move |lbn| (Lbn(lbn), data.block(Lbn(lbn)))).filter(
-            move |(lbn, known)| {
-                let entry = words.map_or(0, |words| words[(lbn.0 - first) as usize]);
-                entry != pack(known.map(|block| block.0))
-            },
-        )
+        let last = (first + self.entries_per_page).min(self.entries);
+        (first..last)
+            .map(move |entry| (entry - first, table(entry)))
+            .filter(move |&(place, word)| word != words.map_or(0, |words| words[place as usize]))
+    }
+
+    /// The table was changed behind the map's back: map pages that say something else are brought
+    /// into memory, to be written when they leave.
+    pub fn catch_up(
+        &mut self,
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        for part in 0..self.directory.len() as u32 {
+            let differs =
+                |map: &Self| map.differences(board.nand(), &backing.table, part).next().is_some();
+            if !self.is_changed(part) && differs(self) {
+                when = self.bring(board, backing, part, (Stay::Oldest, cause), when)?;
+                self.change(part);
+            }
+        }
+        Ok(when)
     }
 
     /// After a power cut, the table being known: reads every map page that was found and writes
     /// those anew that say something else than the table.
     pub fn recover(
         board: &mut Board,
-        engine: &mut MergeEngine,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
         found: &FoundMapPages,
-        most: u32,
+        (entries, most): (u32, u32),
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let mut map = FlashMap::new(board.geometry(), most);
-        map.directory.copy_from_slice(&found.newest);
+        let mut map = FlashMap::new(board.geometry(), entries, most);
+        let parts = map.directory.len();
+        map.directory.copy_from_slice(&found.newest[..parts]);
         found.blocks.iter().for_each(|&block| map.area.resume(board.nand(), block));
         let mut when = after;
-        for part in 0..map.directory.len() as u32 {
-            when = map.load(board, part, Cause::Recover, when)?;
-            let changed = map.differences(board.nand(), &engine.data, part);
-            let edit = |(lbn, known): (Lbn, Option<BlockId>)| {
-                (map.part_of(lbn).1, pack(known.map(|block| block.0)))
-            };
-            let edits: Vec<(u32, u32)> = changed.map(edit).collect();
-            if !edits.is_empty() {
-                let supply = &mut engine.supply;
-                when = map.make_room(board, supply, Cause::Recover, when)?;
-                when = map.write(board, supply, (part, &edits), Cause::Recover, when)?;
+        for part in 0..parts as u32 {
+            let differs = map.differences(board.nand(), &backing.table, part).next().is_some();
+            if differs || map.location(part).is_some() {
+                let how = (Stay::Newest, Cause::Recover);
+                when = map.bring(board, backing, part, how, when)?;
+            }
+            if differs {
+                when = map.make_room(board, backing.supply, Cause::Recover, when)?;
+                when = map.write(board, backing, part, Cause::Recover, when)?;
             }
         }
         Ok((map, when))
@@ -279,12 +395,9 @@ impl MergeEngine {
     /// Finds out which data block a logical page has.
     #[inline]
     pub fn look_up(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
-        let Some(map) = &mut self.flash_map else { return Ok(after) };
-        let (part, _) = map.part_of(Lbn::of(board.geometry(), lpn).0);
-        board.event(Event::MapLookups, 1);
-        let hit = map.location(part).is_none() || map.places[part as usize] != 0;
-        board.event(Event::MapHits, u64::from(hit));
-        map.load(board, part, Cause::Translate, after)
+        let (lbn, _) = Lbn::of(board.geometry(), lpn);
+        let Some((map, mut backing)) = self.map_and_backing() else { return Ok(after) };
+        map.look_up(board, &mut backing, lbn.0, after)
     }
 
     /// Before a logical block gets another data block: its map page is in memory, and the area takes
@@ -296,9 +409,10 @@ impl MergeEngine {
         lbn: Lbn,
         after: When,
     ) -> Result<When, Fault> {
-        let Some(map) = &mut self.flash_map else { return Ok(after) };
-        let ready = map.make_room(board, &mut self.supply, Cause::GcMapBlock, after)?;
-        map.load(board, map.part_of(lbn).0, Cause::GcMapUpdate, ready)
+        let Some((map, mut backing)) = self.map_and_backing() else { return Ok(after) };
+        let ready = map.make_room(board, backing.supply, Cause::GcMapBlock, after)?;
+        let how = (Stay::Newest, Cause::GcMapUpdate);
+        map.bring(board, &mut backing, map.part_of(lbn.0), how, ready)
     }
 
     /// A logical block has another data block: its map page is written.
@@ -310,11 +424,33 @@ impl MergeEngine {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        let Some(map) = &mut self.flash_map else { return Ok(after) };
-        let (part, place) = map.part_of(lbn);
-        let edits = [(place, pack(self.data.block(lbn).map(|block| block.0)))];
-        let held = map.location(part).is_none() || map.places[part as usize] != 0;
-        assert!(held, "map page {part} left memory before it was written anew");
-        map.write(board, &mut self.supply, (part, &edits), cause, after)
+        let Some((map, mut backing)) = self.map_and_backing() else { return Ok(after) };
+        map.write(board, &mut backing, map.part_of(lbn.0), cause, after)
     }
+
+    /// The map of blocks on flash, if that is where it is, and the block table.
+    fn map_and_backing(&mut self) -> Option<(&mut FlashMap, Backing<'_, impl Fn(u32) -> u32>)> {
+        let map = self.flash_map.as_mut()?;
+        Some((map, Backing { supply: &mut self.supply, table: words(&self.data) }))
+    }
+
+    /// The same after a power cut, with the map pages that were found; memory holds `most`.
+    pub fn recover_map(
+        &mut self,
+        board: &mut Board,
+        found: &FoundMapPages,
+        most: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let size = (board.geometry().logical_blocks(), most);
+        let mut backing = Backing { supply: &mut self.supply, table: words(&self.data) };
+        let (map, done) = FlashMap::recover(board, &mut backing, found, size, after)?;
+        self.flash_map = Some(map);
+        Ok(done)
+    }
+}
+
+/// The block table as words of map pages.
+pub fn words(data: &DataBlocks) -> impl Fn(u32) -> u32 {
+    |lbn| pack(data.block(Lbn(lbn)).map(|block| block.0))
 }

@@ -55,7 +55,9 @@ use crate::parts::data_blocks::Lbn;
 use crate::parts::flash_map::FlashMap;
 use crate::parts::owned_logs::{MergeRules, OwnedLogs, OwnedVictim, SequenceCheck, Shape};
 use crate::request::PageIo;
-use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
+use crate::schemes::{
+    Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
+};
 use crate::settings;
 use crate::units::{Lpn, Tag};
 
@@ -144,13 +146,15 @@ impl Scheme for Bast {
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
-        let blocks = |_| u64::from(FlashMap::blocks(&Geometry::new(&config.device)));
+        let geometry = Geometry::new(&config.device);
+        let blocks = |_| u64::from(FlashMap::blocks(&geometry, geometry.logical_blocks()));
         let map = map_cache(config).map_or(0, blocks);
         BlockMapped::minimum_blocks(config, log_blocks(config) + map)
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        let pages = |_| FlashMap::payload_pages(&Geometry::new(&config.device));
+        let geometry = Geometry::new(&config.device);
+        let pages = |_| FlashMap::payload_pages(&geometry, geometry.logical_blocks());
         BlockMapped::payload_pages(config) + map_cache(config).map_or(0, pages)
     }
 
@@ -164,7 +168,9 @@ impl Scheme for Bast {
         let mut structures = BlockMapped::ram_use(config, &own);
         if let Some(most) = map_cache(config) {
             structures.retain(|known| known.structure != "block_table");
-            structures.splice(0..0, FlashMap::ram_use(&geometry, most));
+            let map = FlashMap::ram_use(&geometry, geometry.logical_blocks(), most);
+            let entry = |(structure, bytes)| RamUse { structure, bytes, memory: Memory::Sram };
+            structures.splice(0..0, map.map(entry));
         }
         structures
     }
@@ -270,7 +276,7 @@ impl Scheme for Bast {
         // Interrupted merges are finished.
         let mut done = bast.base.evacuate(board, &found.leftovers, erased)?;
         if let Some(most) = map_cache(config) {
-            done = bast.base.recover_map(board, &found.map_pages, most, done)?;
+            done = bast.base.engine.recover_map(board, &found.map_pages, most, done)?;
         }
         Ok((bast, done))
     }

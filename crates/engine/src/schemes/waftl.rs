@@ -11,15 +11,20 @@
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Nz: blocks of the buffer zone (`zone`). Np: most
 //! page-mapped blocks (PMB; `by_page`), written one after the other. Block table of Nl entries for
-//! the block-mapped blocks (BMB). Page maps of Nz * P and Np * P entries (one index here: a page is
-//! in one of them at most). Writes to buffered pages, per logical block (`updates`).
+//! the block-mapped blocks (BMB). Zone map of Nz * P entries. PMB map: Np * P entries in memory; or on
+//! flash, E = page bytes / 4 entries to a map page by number of the logical page, with a directory and
+//! the map pages used last in memory (`map`, `parts::flash_map`, settings below). One index here: a
+//! page is in one of the maps at most. Writes to buffered pages, per logical block (`updates`).
 //!
 //! # Read
 //! Zone map, PMB map, block table, in this order: a copy in the zone is newer than one in a PMB,
-//! which is newer than the page of the BMB.
+//! which is newer than the page of the BMB. With the PMB map on flash, a look-up reads a map page that
+//! memory does not hold (`Cause::Translate`); none is needed for pages in the zone, and for logical
+//! blocks without a page-mapped page, which the block table tells by a bit.
 //!
 //! # Write
-//! The next page of the zone, whatever it is. If the zone is full, a migration first.
+//! The next page of the zone, whatever it is. If the zone is full, a migration first. The older copy
+//! is looked up like for a read; if it is in a PMB, its map entry is cleared.
 //!
 //! # Reclaim
 //! Migration: for every logical block with pages in the zone, in the order in which the zone holds
@@ -31,8 +36,14 @@
 //! (`Cause::Gc`). If half of its pages or more are valid (`pmb_convert_pct`) that gains too little:
 //! its logical blocks become block-mapped (`Cause::Convert`).
 //!
-//! No deadlock, whatever the workload. The device has Nl + Nz + Np + 1 blocks beside trim records
-//! and the reserve of all block-mapped schemes. A rewrite of a BMB takes one free block (of the
+//! PMB map on flash: entries change in memory. A map page that memory does not hold is read for that,
+//! and a changed one is written when it leaves (`Translate` if a look-up needs its place, else
+//! `GcMapUpdate`). A migration brings the map page of what it moves, a rewrite that of what it takes
+//! in. Collection changes what memory holds (lazy copying), and reads any other map page once for all
+//! pages of the victim there.
+//!
+//! No deadlock, whatever the workload. The device has Nl + Nz + Np + 1 blocks beside trim records, map
+//! pages, each with blocks of their own, and the reserve of all block-mapped schemes. A rewrite of a BMB takes one free block (of the
 //! reserve) and gives the old one back; the first BMB of a logical block is one of Nl. Collecting a
 //! PMB takes one (the + 1) and gives the victim back. Neither needs the other's, nor a zone block.
 //! Each collection makes at least one page free, or, with little to gain, a conversion frees P
@@ -44,7 +55,8 @@
 //! As for all log-block schemes (`parts::log_recovery`). Pages of PMBs are programmed as data, so
 //! that their blocks are known from those of the zone; both go on as what they were. A block of
 //! either that happens to hold pages of one logical block alone, each at its place, may become its
-//! BMB. `updates` is lost, and a dynamic threshold begins anew.
+//! BMB. `updates` is lost, and a dynamic threshold begins anew. Map pages are read and corrected, never
+//! believed; what strays change before the first write is corrected then.
 //!
 //! # Deviations
 //! See `PAPER.deviations`.
@@ -54,6 +66,7 @@
 
 mod areas;
 mod migration;
+mod page_map;
 mod settings;
 mod sizes;
 
@@ -63,6 +76,7 @@ use crate::board::when::When;
 use crate::config::{Config, GcMode, SettingError};
 use crate::parts::block_mapped::BlockMapped;
 use crate::parts::data_blocks::Lbn;
+use crate::parts::flash_map::{Backing, FlashMap, Stay};
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::request::PageIo;
 use crate::schemes::{
@@ -71,7 +85,7 @@ use crate::schemes::{
 use crate::units::{BlockId, Lpn, Ppn, Tag, zeroed};
 use areas::{Area, Areas, Census};
 pub use settings::{Criterion, Migrate, Threshold, WaftlSettings};
-use sizes::{page_mapped_blocks, zone_blocks};
+use sizes::{map_cache, page_mapped_blocks, zone_blocks};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Waftl;
@@ -84,6 +98,8 @@ pub struct Waftl {
     /// The page-mapped blocks; the newest is the frontier.
     by_page: RandomLog,
     areas: Areas,
+    /// The map of page-mapped blocks, where it is on flash.
+    map: Option<FlashMap>,
     /// Writes of each logical block that found their page in the zone, up to 255.
     updates: Vec<u8>,
     /// Buffered pages from which a logical block is rewritten as a whole.
@@ -112,10 +128,12 @@ impl Scheme for Waftl {
         deviations: &[
             "the paper itself could not be read: thresholds, the size of the page-mapped area and \
              its collection are settings of ours",
-            "the whole page-mapped area's map is in memory and reported; the paper caches a \
-             part of it: device.ram_bytes (--ram) bounds the area instead",
-            "page-mapped blocks are bounded by waftl.pmb_pct, by the device's spare blocks and by \
-             device.ram_bytes; beyond that, page-mapped logical blocks become block-mapped again",
+            "the page-mapped area's map is cached by whole map pages, least recently used first; it \
+             is in memory as a whole without a budget (--ram), or where it fits",
+            "a bit in the block table says whether a logical block has page-mapped pages, so that \
+             block-mapped ones need no look-up",
+            "page-mapped blocks are bounded by waftl.pmb_pct and by the device's spare blocks; \
+             beyond that, page-mapped logical blocks become block-mapped again",
             "a block-mapped block without a valid page is erased when it is next rewritten",
             "trims and their record pages are added",
         ],
@@ -151,7 +169,7 @@ impl Scheme for Waftl {
                     .to_string(),
             ));
         }
-        Ok(())
+        sizes::check_cache(config)
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
@@ -159,7 +177,7 @@ impl Scheme for Waftl {
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
+        sizes::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -172,7 +190,8 @@ impl Scheme for Waftl {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
+        let known = self.look_up(board, io.lpn, after)?;
+        self.base.read(board, io, known)
     }
 
     #[inline]
@@ -198,7 +217,13 @@ impl Scheme for Waftl {
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        // The mark goes to where the page is.
+        let known = self.look_up(board, io.lpn, after)?;
         let area = self.areas.of(board, &self.base.engine, io.lpn);
+        let known = match area {
+            Some(Area::ByPage) => self.change_map(board, io.lpn, Stay::Newest, known)?,
+            _ => known,
+        };
         self.base.trim(board, io);
         self.areas.moved(area, None);
         let (lbn, _) = Lbn::of(board.geometry(), io.lpn);
@@ -207,7 +232,7 @@ impl Scheme for Waftl {
             self.updates[lbn.index()] = 0;
         }
         self.tell(board);
-        Ok(after)
+        Ok(known)
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
@@ -236,7 +261,12 @@ impl Scheme for Waftl {
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.self_check(board, self.zone.len() + self.by_page.len())?;
+        let mut others = self.zone.len() + self.by_page.len();
+        if let Some(map) = &self.map {
+            map.self_check(board, page_map::words(&self.areas, &self.base.engine.logs))?;
+            others += map.area_blocks();
+        }
+        self.base.self_check(board, others)?;
         // More only from a recovery to the next write.
         for (log, what) in [(&self.zone, "buffer zone"), (&self.by_page, "page-mapped")] {
             if log.is_over_limit() && !self.recount {
@@ -289,7 +319,17 @@ impl Scheme for Waftl {
                 waftl.areas.joins_zone(log.block);
             }
         }
-        let done = waftl.base.evacuate(board, &found.leftovers, erased)?;
+        let mut done = waftl.base.evacuate(board, &found.leftovers, erased)?;
+        if let Some(most) = map_cache(config) {
+            let engine = &mut waftl.base.engine;
+            let table = page_map::words(&waftl.areas, &engine.logs);
+            let mut backing = Backing { supply: &mut engine.supply, table };
+            let size = (board.geometry().logical_pages, most);
+            let (map, known) =
+                FlashMap::recover(board, &mut backing, &found.map_pages, size, done)?;
+            waftl.map = Some(map);
+            done = known;
+        }
         let counted = waftl.count_pages(board);
         waftl.areas.recounted(counted);
         waftl.recount = true;
@@ -310,6 +350,8 @@ impl Waftl {
             zone: RandomLog::new(board.nand(), zone, LogVictim::Fifo),
             by_page: RandomLog::of_data(board.nand(), by_page, LogVictim::Greedy),
             areas: Areas::new(geometry),
+            map: map_cache(config)
+                .map(|most| FlashMap::new(geometry, geometry.logical_pages, most)),
             updates: zeroed(geometry.logical_blocks() as usize),
             bmb_min_pages: settings.bmb_min_pages.0.unwrap_or(pages.div_ceil(2)).min(pages),
             appended: 0,
@@ -343,7 +385,7 @@ impl Waftl {
     fn settle(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let counted = self.count_pages(board);
         self.areas.recounted(counted);
-        let mut when = after;
+        let mut when = self.catch_up_map(board, after)?;
         while self.by_page.is_over_limit() {
             when = self.reclaim(board, when)?;
         }
@@ -357,8 +399,13 @@ impl Waftl {
     /// Appends a host page to the zone.
     #[inline]
     fn buffer(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        // The mark goes to the copy that this one supersedes: where is it?
+        let mut known = self.look_up(board, io.lpn, after)?;
         let area = self.areas.of(board, &self.base.engine, io.lpn);
-        let done = self.zone.append(board, &mut self.base.engine, io, after)?;
+        if area == Some(Area::ByPage) {
+            known = self.change_map(board, io.lpn, Stay::Newest, known)?;
+        }
+        let done = self.zone.append(board, &mut self.base.engine, io, known)?;
         self.areas.moved(area, Some(Area::Zone));
         self.areas.joins_zone(self.block_of_copy(board, io.lpn));
         if area == Some(Area::Zone) {

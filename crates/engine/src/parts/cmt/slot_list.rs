@@ -71,6 +71,22 @@ impl<const LISTS: usize> SlotLists<LISTS> {
         self.length[list] += 1;
     }
 
+    /// Puts a slot at the beginning of a list, as the one used longest ago.
+    pub fn push_oldest(&mut self, list: usize, slot: Slot) {
+        let node = slot.0 + 1;
+        debug_assert!(self.list_of(slot).is_none());
+        self.previous[node as usize] = 0;
+        self.next[node as usize] = self.head[list];
+        if self.head[list] == 0 {
+            self.tail[list] = node;
+        } else {
+            self.previous[self.head[list] as usize] = node;
+        }
+        self.head[list] = node;
+        self.list_of[node as usize] = list as u8 + 1;
+        self.length[list] += 1;
+    }
+
     /// Takes a slot out of its list.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {

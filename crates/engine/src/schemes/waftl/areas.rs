@@ -7,6 +7,7 @@ use crate::board::Board;
 use crate::board::nand::geometry::Geometry;
 use crate::meter::Level;
 use crate::parts::data_blocks::Lbn;
+use crate::parts::log_index::LogIndex;
 use crate::parts::merge_engine::MergeEngine;
 use crate::units::{BlockId, Lpn, Ppn, zeroed};
 
@@ -40,6 +41,7 @@ pub struct Areas {
     /// Pages mapped by pages and by blocks; those in the zone are neither.
     pages: [u32; 2],
     told: Option<[u32; 3]>,
+    pages_per_block: u32,
 }
 
 const ZONE: u8 = 1;
@@ -48,7 +50,12 @@ const BY_PAGE: u8 = 2;
 impl Areas {
     /// Of an empty device.
     pub fn new(geometry: &Geometry) -> Self {
-        Areas { of_block: zeroed(geometry.blocks() as usize), pages: [0; 2], told: None }
+        Areas {
+            of_block: zeroed(geometry.blocks() as usize),
+            pages: [0; 2],
+            told: None,
+            pages_per_block: geometry.pages_per_block,
+        }
     }
 
     /// A block belongs to the buffer zone now.
@@ -72,15 +79,15 @@ impl Areas {
     #[inline]
     pub fn of(&self, board: &Board, engine: &MergeEngine, lpn: Lpn) -> Option<Area> {
         match engine.logs.get(lpn) {
-            Some(ppn) => self.of_copy(board, ppn),
+            Some(ppn) => self.of_copy(ppn),
             None => engine.data.newest(board.nand(), lpn).map(|_| Area::ByBlock),
         }
     }
 
     /// The area of a page outside data blocks.
     #[inline]
-    pub fn of_copy(&self, board: &Board, ppn: Ppn) -> Option<Area> {
-        match self.of_block[board.geometry().block_of(ppn).index()] {
+    pub fn of_copy(&self, ppn: Ppn) -> Option<Area> {
+        match self.of_block[(ppn.0 / self.pages_per_block) as usize] {
             ZONE => Some(Area::Zone),
             BY_PAGE => Some(Area::ByPage),
             _ => None,
@@ -89,8 +96,14 @@ impl Areas {
 
     /// The copy of a page in the buffer zone, if that is the newest.
     #[inline]
-    pub fn buffered(&self, board: &Board, engine: &MergeEngine, lpn: Lpn) -> Option<Ppn> {
-        engine.logs.get(lpn).filter(|&ppn| self.of_copy(board, ppn) == Some(Area::Zone))
+    pub fn buffered(&self, engine: &MergeEngine, lpn: Lpn) -> Option<Ppn> {
+        engine.logs.get(lpn).filter(|&ppn| self.of_copy(ppn) == Some(Area::Zone))
+    }
+
+    /// The copy of a page in a page-mapped block, if that is the newest.
+    #[inline]
+    pub fn by_page(&self, logs: &LogIndex, lpn: Lpn) -> Option<Ppn> {
+        logs.get(lpn).filter(|&ppn| self.of_copy(ppn) == Some(Area::ByPage))
     }
 
     /// Counts the pages of a logical block.

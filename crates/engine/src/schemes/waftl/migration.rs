@@ -9,7 +9,8 @@ use crate::board::when::When;
 use crate::meter::{BlockRole, Cause, Event};
 use crate::parts::block_supply::Need;
 use crate::parts::data_blocks::Lbn;
-use crate::parts::merge_engine::{Sources, lbn_of_page, lpn_of_page};
+use crate::parts::flash_map::Stay;
+use crate::parts::merge_engine::{Sources, lbn_of_page};
 
 impl Waftl {
     /// A migration of so many zone blocks.
@@ -116,7 +117,7 @@ impl Waftl {
         let (mut start, mut done) = (after, done);
         for offset in 0..board.geometry().pages_per_block {
             let lpn = lbn.page(board.geometry(), offset);
-            if self.areas.buffered(board, &self.base.engine, lpn).is_none() {
+            if self.areas.buffered(&self.base.engine, lpn).is_none() {
                 continue;
             }
             while self.by_page.is_exhausted() {
@@ -124,7 +125,8 @@ impl Waftl {
                 start = done;
             }
             // A conversion may have taken the page in.
-            if let Some(from) = self.areas.buffered(board, &self.base.engine, lpn) {
+            if let Some(from) = self.areas.buffered(&self.base.engine, lpn) {
+                let known = self.change_map(board, lpn, Stay::Newest, start)?;
                 let engine = &mut self.base.engine;
                 let copied =
                     self.by_page.append_copy(board, engine, (lpn, from), Cause::Migrate, start)?;
@@ -132,7 +134,7 @@ impl Waftl {
                 self.areas.joins_by_page(self.block_of_copy(board, lpn));
                 board.event(Event::MigratedPages, 1);
                 self.appended += 1;
-                done = done.join(copied);
+                done = done.join(known).join(copied);
             }
             // A failed program closed a block early, and the next was opened beyond the limit.
             while self.by_page.is_over_limit() {
@@ -162,6 +164,7 @@ impl Waftl {
                 self.kept.extend(self.base.engine.logs.take(lpn).map(|ppn| (lpn, ppn)));
             }
         }
+        let known = if pull { self.change_map_of(board, lbn, after)? } else { after };
         let (engine, purpose) = (&mut self.base.engine, (Need::Merge, cause));
         let rewritten = engine.rebuild_for(board, lbn, None, Sources::Newest, purpose, after);
         for &(lpn, ppn) in &self.kept {
@@ -173,7 +176,7 @@ impl Waftl {
             self.updates[lbn.index()] = 0;
         }
         board.event(Event::Conversions, u64::from(before.by_page > 0 && now.by_page == 0));
-        rewritten
+        rewritten.map(|done| done.join(known))
     }
 
     /// Makes room in PMBs: collects the one with fewest valid pages, or, if that gains too little,
@@ -188,21 +191,15 @@ impl Waftl {
         let cause = if converts { Cause::Convert } else { Cause::Gc };
         let mut done = after;
         let mut rebuilt = 0;
+        if !converts {
+            done = self.move_on(board, victim, after)?;
+        }
         while let Some(page) = board.nand().state().next_valid(victim, 0) {
-            if converts {
-                let lbn = lbn_of_page(board, page);
-                rebuilt += 1;
-                let rewritten = self.rewrite(board, lbn, true, cause, after)?;
-                self.made_room += u64::from(self.census(board, lbn).by_block);
-                done = done.join(rewritten);
-            } else {
-                let lpn = lpn_of_page(board, page);
-                let engine = &mut self.base.engine;
-                let copied = self.by_page.append_copy(board, engine, (lpn, page), cause, after)?;
-                self.areas.joins_by_page(self.block_of_copy(board, lpn));
-                self.made_room += 1;
-                done = done.join(copied);
-            }
+            let lbn = lbn_of_page(board, page);
+            rebuilt += 1;
+            let rewritten = self.rewrite(board, lbn, true, cause, after)?;
+            self.made_room += u64::from(self.census(board, lbn).by_block);
+            done = done.join(rewritten);
         }
         match converts {
             true => board.merge_full(rebuilt),

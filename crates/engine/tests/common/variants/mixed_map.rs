@@ -2,6 +2,8 @@
 
 use super::{Variant, durable};
 
+/// The map of page-mapped blocks is on flash, and memory holds one or two of its pages.
+const ONE_MAP_PAGE: (&str, &str) = ("waftl.pmb_cache_bytes", "1KiB");
 /// BMB rewrites leave page-mapped pages where they are.
 const PULL_NOTHING: (&str, &str) = ("waftl.pull_pmb", "false");
 
@@ -70,4 +72,58 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("waftl", advanced!(("waftl.buffer_blocks", "4"), ("waftl.pmb_blocks", "4"))),
     durable("waftl", &[("waftl.buffer_blocks", "3"), ("device.pages_per_block", "8")]),
+    // Their page maps on flash: one or two map pages in memory, all of them, what a budget leaves; under every
+    // order of programs, and where a logical block spreads over map pages.
+    durable("waftl", &[ONE_MAP_PAGE, ("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "4")]),
+    durable(
+        "waftl",
+        &[
+            ONE_MAP_PAGE,
+            ("waftl.buffer_blocks", "4"),
+            ("waftl.pmb_blocks", "3"),
+            ("waftl.pmb_convert_pct", "100"),
+            ("nand.enforce_order", "strict"),
+        ],
+    ),
+    durable(
+        "waftl",
+        &[
+            ("waftl.pmb_cache_bytes", "1KiB"),
+            PULL_NOTHING,
+            ("waftl.buffer_blocks", "4"),
+            ("nand.enforce_order", "ascending_gaps_ok"),
+            ("io.partial_write", "rmw"),
+        ],
+    ),
+    durable(
+        "waftl",
+        &[
+            ("waftl.pmb_cache_bytes", "1MiB"),
+            ("waftl.pmb_blocks", "4"),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable(
+        "waftl:background",
+        &[
+            ("device.ram_bytes", "1KiB"),
+            ("waftl.pmb_blocks", "48"),
+            ("waftl.buffer_blocks", "4"),
+            ("waftl.pmb_convert_pct", "75"),
+        ],
+    ),
+    durable(
+        "waftl:frequency",
+        &[
+            ("waftl.pmb_cache_bytes", "2KiB"),
+            ("device.pages_per_block", "6"),
+            ("waftl.buffer_blocks", "3"),
+            ("waftl.pmb_blocks", "3"),
+        ],
+    ),
+    durable(
+        "waftl",
+        advanced!(ONE_MAP_PAGE, ("waftl.buffer_blocks", "4"), ("waftl.pmb_blocks", "4")),
+    ),
 ];
