@@ -238,11 +238,66 @@ impl BlockMapped {
         leftovers: &[Survivor],
         after: When,
     ) -> Result<When, Fault> {
-        let mut done = after;
-        for leftover in leftovers {
-            let (engine, strays) = (&mut self.engine, &mut self.strays);
-            done = log_recovery::evacuate(board, engine, strays, leftover, done)?;
-        }
-        Ok(done)
+        log_recovery::evacuate(board, &mut self.engine, &mut self.strays, leftovers, after)
     }
 }
+
+/// Stands in the `impl Scheme` of a block-mapped scheme for the methods to which the scheme adds
+/// nothing. They are given by name, after the field with the scheme's [`BlockMapped`].
+macro_rules! forward_to_block_mapped {
+    ($($base:ident).+: $($method:ident),+) => {
+        forward_to_block_mapped!(@each ($($base).+) $($method)+);
+    };
+    (@each $base:tt $($method:ident)+) => {
+        $( forward_to_block_mapped!(@$method $base); )+
+    };
+    (@payload_pages $base:tt) => {
+        fn payload_pages(config: &$crate::config::Config) -> u64 {
+            $crate::parts::block_mapped::BlockMapped::payload_pages(config)
+        }
+    };
+    (@read ($($base:ident).+)) => {
+        #[inline]
+        fn read(
+            &mut self,
+            board: &mut $crate::board::Board,
+            io: &$crate::request::PageIo,
+            after: $crate::board::when::When,
+        ) -> Result<
+            ($crate::board::when::When, $crate::units::Tag),
+            $crate::board::nand::fault::Fault,
+        > {
+            self.$($base).+.read(board, io, after)
+        }
+    };
+    (@trim ($($base:ident).+)) => {
+        fn trim(
+            &mut self,
+            board: &mut $crate::board::Board,
+            io: &$crate::request::PageIo,
+            after: $crate::board::when::When,
+        ) -> Result<$crate::board::when::When, $crate::board::nand::fault::Fault> {
+            self.$($base).+.trim(board, io);
+            Ok(after)
+        }
+    };
+    (@flush ($($base:ident).+)) => {
+        fn flush(
+            &mut self,
+            board: &mut $crate::board::Board,
+            after: $crate::board::when::When,
+        ) -> Result<$crate::board::when::When, $crate::board::nand::fault::Fault> {
+            self.$($base).+.flush(board, after)
+        }
+    };
+    (@locate ($($base:ident).+)) => {
+        fn locate(
+            &self,
+            board: &$crate::board::Board,
+            lpn: $crate::units::Lpn,
+        ) -> $crate::schemes::Location {
+            self.$($base).+.locate(board, lpn)
+        }
+    };
+}
+pub(crate) use forward_to_block_mapped;

@@ -218,8 +218,7 @@ impl<C: MapCache> DemandMapped<C> {
 
     /// Free blocks of the emptiest plane, and where collection begins.
     pub fn room(&self) -> Room {
-        let (free_blocks, threshold) = self.space.room();
-        Room { free_blocks, threshold }
+        self.space.room()
     }
 
     /// What is left of the map when the power goes: under `device.ram_nonvolatile` all of it, else

@@ -215,12 +215,7 @@ impl FastLog {
                 false => self.random.resume(board.nand(), log.block),
             }
         }
-        let mut done = after;
-        for block in &leftovers {
-            let (engine, log) = (&mut self.base.engine, &mut self.random);
-            done = log_recovery::evacuate(board, engine, log, block, done)?;
-        }
-        Ok(done)
+        log_recovery::evacuate(board, &mut self.base.engine, &mut self.random, &leftovers, after)
     }
 
     /// Every block is free, a data block, a log block, one of `others` of the scheme, or retired.

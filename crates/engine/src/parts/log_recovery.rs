@@ -43,9 +43,23 @@ pub fn is_succeeded(board: &Board, engine: &MergeEngine, log: &Survivor) -> bool
     log.newest_data > 0 || newer_at_home
 }
 
-/// Moves the newest copies out of such a block: to their places in the data block where those are
-/// free, to the log otherwise. Then the block is erased.
+/// Finishes interrupted merges: moves the newest copies out of such blocks, to their places in the
+/// data block where those are free, to the log otherwise. Then the blocks are erased.
 pub fn evacuate(
+    board: &mut Board,
+    engine: &mut MergeEngine,
+    log: &mut RandomLog,
+    leftovers: &[Survivor],
+    after: When,
+) -> Result<When, Fault> {
+    let mut done = after;
+    for leftover in leftovers {
+        done = evacuate_block(board, engine, log, leftover, done)?;
+    }
+    Ok(done)
+}
+
+fn evacuate_block(
     board: &mut Board,
     engine: &mut MergeEngine,
     log: &mut RandomLog,

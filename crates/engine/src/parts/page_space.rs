@@ -29,6 +29,7 @@ use crate::parts::free_pool::FreePool;
 use crate::parts::victim::{VictimContext, Victims};
 use crate::parts::wear::{FreeRule, Levelling, WearPolicy};
 use crate::rng::{Purpose, Rng};
+use crate::schemes::Room;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, zeroed};
 
 /// What is written to a frontier of its own.
@@ -210,12 +211,10 @@ impl PageSpace {
     }
 
     /// Free blocks of the plane that has fewest, and the count below which it collects.
-    pub fn room(&self) -> (u32, u32) {
-        self.planes
-            .iter()
-            .map(|plane| (plane.free.len(), plane.threshold))
-            .min()
-            .expect("a device has a plane")
+    pub fn room(&self) -> Room {
+        let planes = self.planes.iter().map(|plane| (plane.free.len(), plane.threshold));
+        let (free_blocks, threshold) = planes.min().expect("a device has a plane");
+        Room { free_blocks, threshold }
     }
 
     /// The plane that takes a host page.

@@ -54,7 +54,7 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, ProgramOrder, SettingError};
 use crate::meter::Level;
-use crate::parts::block_mapped::BlockMapped;
+use crate::parts::block_mapped::{BlockMapped, forward_to_block_mapped};
 use crate::parts::block_survey::Survivor;
 use crate::parts::cmt::Slot;
 use crate::parts::data_blocks::Lbn;
@@ -67,10 +67,7 @@ use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::sequential_area::SequentialArea;
 use crate::parts::sequential_log::{Merge, SequentialLog, SequentialRule};
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme, Unsettled,
-};
-use crate::units::{Lpn, Tag};
+use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
 use interval::{Interval, Marks, Threshold};
 use predictor::Predictor;
 use settings::{
@@ -177,10 +174,6 @@ impl Scheme for Adapt {
         BlockMapped::minimum_blocks(config, u64::from(AreaSizes::of(config).logs) + 1)
     }
 
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
-    }
-
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
         let settings = &config.scheme.adapt;
@@ -207,11 +200,6 @@ impl Scheme for Adapt {
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
         Ok(Adapt::on(BlockMapped::new(board, config), board, config))
-    }
-
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
     }
 
     #[inline]
@@ -269,14 +257,6 @@ impl Scheme for Adapt {
         Ok(after)
     }
 
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         let limits = self.sequential.limit() + self.random.limit();
         if limits != self.sizes.logs || self.sequential.len() > self.sequential.limit() {
@@ -291,13 +271,7 @@ impl Scheme for Adapt {
         self.base.self_check(board, self.sequential.len() + self.random.len())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: payload_pages, read, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.random.free_blocks(), threshold: 1 }
@@ -315,12 +289,8 @@ impl Scheme for Adapt {
         let (base, found, erased) = BlockMapped::recover(board, config, after)?;
         let mut adapt = Adapt::on(base, board, config);
         adapt.resume(board, found.logs);
-        // Interrupted merges are finished.
-        let mut done = erased;
-        for block in &found.leftovers {
-            let (engine, log) = (&mut adapt.base.engine, &mut adapt.random);
-            done = log_recovery::evacuate(board, engine, log, block, done)?;
-        }
+        let (engine, log) = (&mut adapt.base.engine, &mut adapt.random);
+        let done = log_recovery::evacuate(board, engine, log, &found.leftovers, erased)?;
         adapt.tell_areas(board);
         Ok((adapt, done))
     }

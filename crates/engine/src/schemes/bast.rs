@@ -49,17 +49,15 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
-use crate::config::{Config, Optional, SettingError};
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::config::{Config, Optional};
+use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
 use crate::parts::data_blocks::Lbn;
 use crate::parts::flash_map::FlashMap;
 use crate::parts::owned_logs::{MergeRules, OwnedLogs, OwnedVictim, SequenceCheck, Shape};
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
-};
+use crate::schemes::{Classification, Family, Memory, Paper, RamUse, Room, Scheme};
 use crate::settings;
-use crate::units::{Lpn, Tag};
+use crate::units::Tag;
 
 settings! {
     /// Settings of `bast`.
@@ -140,10 +138,6 @@ impl Scheme for Bast {
         },
     };
     type Survivor = ();
-
-    fn check(_: &Config) -> Result<(), SettingError> {
-        Ok(())
-    }
 
     fn minimum_blocks(config: &Config) -> u64 {
         let geometry = Geometry::new(&config.device);
@@ -232,26 +226,12 @@ impl Scheme for Bast {
         Ok(known)
     }
 
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.logs.self_check(board)?;
         self.base.self_check(board, self.logs.len())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.logs.free_blocks(), threshold: 1 }
@@ -273,7 +253,6 @@ impl Scheme for Bast {
                 bast.base.stray(board, log);
             }
         }
-        // Interrupted merges are finished.
         let mut done = bast.base.evacuate(board, &found.leftovers, erased)?;
         if let Some(most) = map_cache(config) {
             done = bast.base.engine.recover_map(board, &found.map_pages, most, done)?;

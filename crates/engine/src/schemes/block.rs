@@ -41,16 +41,15 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::choices;
-use crate::config::{Config, ProgramOrder, SettingError};
+use crate::config::{Config, ProgramOrder};
 use crate::meter::Event;
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
 use crate::parts::block_rewrite::BlockRewrite;
 use crate::parts::data_blocks::{Lbn, accepts, padded};
 use crate::parts::merge_engine::Sources;
 use crate::request::PageIo;
-use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
+use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::settings;
-use crate::units::{Lpn, Tag};
 
 choices! {
     /// Which free offsets of a mapped block take a page.
@@ -120,17 +119,9 @@ impl Scheme for Block {
         &[("page_by_page", &[("block.coalesce_request", "false")])];
     type Survivor = ();
 
-    fn check(_: &Config) -> Result<(), SettingError> {
-        Ok(())
-    }
-
     fn minimum_blocks(config: &Config) -> u64 {
         // The new block of a rewrite is in the reserve; one is marked beside it.
         BlockMapped::minimum_blocks(config, u64::from(!config.scheme.block.erase_now))
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -143,11 +134,6 @@ impl Scheme for Block {
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
         Ok(Block::on(BlockMapped::new(board, config), board, config))
-    }
-
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
     }
 
     #[inline]
@@ -182,13 +168,7 @@ impl Scheme for Block {
         self.base.self_check(board, self.rewrite.len() + self.base.engine.supply.marked())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: payload_pages, read, locate);
 
     fn room(&self) -> Room {
         let threshold = if self.settings.erase_now { 1 } else { FREE_FOR_A_WRITE };

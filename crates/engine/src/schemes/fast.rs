@@ -47,17 +47,16 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::choices;
-use crate::config::{Config, Optional, SettingError};
-use crate::parts::block_mapped::{self, BlockMapped, FirstWrite};
+use crate::config::{Config, Optional};
+use crate::parts::block_mapped::{self, BlockMapped, FirstWrite, forward_to_block_mapped};
 use crate::parts::fast_rules::{FastLog, FastRules, GapRule, RewriteRule, Stream};
 use crate::parts::log_index::LogIndex;
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::request_size::{RequestSize, SizeRule};
 use crate::parts::sequential_log::SequentialLog;
 use crate::request::PageIo;
-use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
+use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::settings;
-use crate::units::{Lpn, Tag};
 
 choices! {
     /// What is taken for the beginning of a sequential stream.
@@ -151,16 +150,8 @@ impl Scheme for Fast {
     };
     type Survivor = ();
 
-    fn check(_: &Config) -> Result<(), SettingError> {
-        Ok(())
-    }
-
     fn minimum_blocks(config: &Config) -> u64 {
         BlockMapped::minimum_blocks(config, log_blocks(config))
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -179,11 +170,6 @@ impl Scheme for Fast {
     }
 
     #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.log.base.read(board, io, after)
-    }
-
-    #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let stream = Stream::AtOffsetZero(match self.settings.detector {
             Detector::OffsetZero => true,
@@ -196,30 +182,11 @@ impl Scheme for Fast {
         Ok(done)
     }
 
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.log.base.trim(board, io);
-        Ok(after)
-    }
-
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.log.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.log.self_check(board, 0)
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.log.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(log.base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.log.random.free_blocks(), threshold: 1 }

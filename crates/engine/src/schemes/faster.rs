@@ -59,17 +59,15 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, SettingError};
 use crate::meter::{Event, Level};
-use crate::parts::block_mapped::BlockMapped;
+use crate::parts::block_mapped::{BlockMapped, forward_to_block_mapped};
 use crate::parts::fast_rules::{FastLog, FastRules, Row, Stream};
 use crate::parts::log_index::LogIndex;
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::second_chance::SecondChances;
 use crate::parts::sequential_log::SequentialLog;
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme, Unsettled,
-};
-use crate::units::{BlockId, Lpn, Ppn, Tag};
+use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
+use crate::units::{BlockId, Lpn, Ppn};
 use isolation::Isolation;
 pub use settings::{FasterSettings, Mode, SequentialStart};
 
@@ -150,10 +148,6 @@ impl Scheme for Faster {
         BlockMapped::minimum_blocks(config, own)
     }
 
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
-    }
-
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
         let random = FasterSettings::logs(config) - 1;
@@ -172,11 +166,6 @@ impl Scheme for Faster {
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
         Ok(Faster::on(BlockMapped::new(board, config), board, config))
-    }
-
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.log.base.read(board, io, after)
     }
 
     #[inline]
@@ -213,30 +202,11 @@ impl Scheme for Faster {
         Ok(done)
     }
 
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.log.base.trim(board, io);
-        Ok(after)
-    }
-
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.log.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.log.self_check(board, self.kept.isolation.as_ref().map_or(0, Isolation::len))
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.log.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(log.base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.log.random.free_blocks(), threshold: 1 }

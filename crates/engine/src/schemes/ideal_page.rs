@@ -41,9 +41,7 @@ use crate::parts::oob_scan::{self, Extent};
 use crate::parts::page_space::{Moved, PageOwner, PageSpace, Stream, Threshold};
 use crate::parts::trim_records::TrimRecords;
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme, Unsettled,
-};
+use crate::schemes::{Classification, Family, Location, Memory, Paper, RamUse, Room, Scheme};
 use crate::settings;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 
@@ -229,13 +227,8 @@ impl Scheme for IdealPage {
         self.map.lookup(lpn).map_or(Location::Nowhere, Location::Flash)
     }
 
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
-
     fn room(&self) -> Room {
-        let (free_blocks, threshold) = self.space.room();
-        Room { free_blocks, threshold }
+        self.space.room()
     }
 
     fn power_off(self) -> Self::Survivor {}

@@ -56,9 +56,9 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::board::{Board, Search};
-use crate::config::{Config, SettingError};
+use crate::config::Config;
 use crate::meter::{Event, Level};
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
 use crate::parts::block_survey::Survivor;
 use crate::parts::cmt::Slot;
 use crate::parts::data_blocks::Lbn;
@@ -68,9 +68,8 @@ use crate::parts::owned_logs::{MergeRules, OwnedLogs, OwnedVictim, Owner, Shape}
 use crate::parts::sequential_area::SequentialArea;
 use crate::parts::sequential_log::{OpenLog, SequentialLog};
 use crate::request::PageIo;
-use crate::schemes::Unsettled;
-use crate::schemes::{Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme};
-use crate::units::{Lpn, Tag, zeroed};
+use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
+use crate::units::zeroed;
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Kast;
@@ -135,17 +134,9 @@ impl Scheme for Kast {
         &[("k1", &[("kast.K", "1")]), ("k4", &[("kast.K", "4")]), ("k8", &[("kast.K", "8")])];
     type Survivor = ();
 
-    fn check(_: &Config) -> Result<(), SettingError> {
-        Ok(())
-    }
-
     fn minimum_blocks(config: &Config) -> u64 {
         let own = log_blocks(config) + u64::from(config.scheme.kast.reserve);
         BlockMapped::minimum_blocks(config, own)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -162,11 +153,6 @@ impl Scheme for Kast {
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         Ok(Kast::on(BlockMapped::new(board, config), board, config, seed))
-    }
-
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
     }
 
     #[inline]
@@ -201,19 +187,6 @@ impl Scheme for Kast {
         Ok(done)
     }
 
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.base.trim(board, io);
-        Ok(after)
-    }
-
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         for (_, log) in self.sequential.open_logs() {
             let owner = log.open_log().map(|open| open.owner);
@@ -226,13 +199,7 @@ impl Scheme for Kast {
         self.base.self_check(board, self.in_use())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.limit - self.in_use(), threshold: 1 }

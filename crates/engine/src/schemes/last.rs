@@ -51,9 +51,9 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
-use crate::config::{Config, ProgramOrder, SettingError};
+use crate::config::{Config, ProgramOrder};
 use crate::meter::{Cause, Event, Level};
-use crate::parts::block_mapped::{BlockMapped, FirstWrite};
+use crate::parts::block_mapped::{BlockMapped, FirstWrite, forward_to_block_mapped};
 use crate::parts::block_survey::Survivor;
 use crate::parts::cmt::Slot;
 use crate::parts::data_blocks::Lbn;
@@ -66,8 +66,8 @@ use crate::parts::request_size::RequestSize;
 use crate::parts::sequential_area::SequentialArea;
 use crate::parts::sequential_log::{SequentialLog, SequentialRule};
 use crate::request::PageIo;
-use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
-use crate::units::{Lpn, Tag};
+use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
+use crate::units::Lpn;
 pub use settings::{LastSettings, MissRule, Shares, UnalignedRule};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -136,16 +136,8 @@ impl Scheme for Last {
     };
     type Survivor = ();
 
-    fn check(_: &Config) -> Result<(), SettingError> {
-        Ok(())
-    }
-
     fn minimum_blocks(config: &Config) -> u64 {
         BlockMapped::minimum_blocks(config, Shares::of(config).all())
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -164,11 +156,6 @@ impl Scheme for Last {
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
         Ok(Last::on(BlockMapped::new(board, config), board, config))
-    }
-
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
     }
 
     #[inline]
@@ -203,30 +190,11 @@ impl Scheme for Last {
         Ok(done)
     }
 
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.base.trim(board, io);
-        Ok(after)
-    }
-
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.self_check(board, self.areas().iter().sum())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         let cold = self.cold.free_blocks();
@@ -246,12 +214,8 @@ impl Scheme for Last {
         let (base, found, erased) = BlockMapped::recover(board, config, after)?;
         let mut last = Last::on(base, board, config);
         last.resume(board, &found.logs);
-        // Interrupted merges are finished.
-        let mut done = erased;
-        for block in &found.leftovers {
-            let (engine, log) = (&mut last.base.engine, &mut last.cold);
-            done = log_recovery::evacuate(board, engine, log, block, done)?;
-        }
+        let (engine, log) = (&mut last.base.engine, &mut last.cold);
+        let done = log_recovery::evacuate(board, engine, log, &found.leftovers, erased)?;
         last.tell(board);
         Ok((last, done))
     }

@@ -45,18 +45,18 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
-use crate::config::{Config, Optional, SettingError, TimingProfile};
+use crate::config::{Config, Optional, TimingProfile};
 use crate::meter::{Cause, Event, Level};
-use crate::parts::block_mapped::{self, BlockMapped, FirstWrite};
+use crate::parts::block_mapped::{self, BlockMapped, FirstWrite, forward_to_block_mapped};
 use crate::parts::data_blocks::Lbn;
 use crate::parts::log_index::LogIndex;
 use crate::parts::merge_engine::{MergeEngine, lbn_of_page, lpn_of_page};
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::striped_log::StripedLog;
 use crate::request::PageIo;
-use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
+use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::settings;
-use crate::units::{BlockId, Lpn, Ppn, Tag, zeroed};
+use crate::units::{BlockId, Ppn, zeroed};
 
 settings! {
     /// Settings of `mast`.
@@ -157,17 +157,9 @@ impl Scheme for Mast {
     };
     type Survivor = ();
 
-    fn check(_: &Config) -> Result<(), SettingError> {
-        Ok(())
-    }
-
     fn minimum_blocks(config: &Config) -> u64 {
         // A victim and the block that takes its pages exist side by side.
         BlockMapped::minimum_blocks(config, log_blocks(config) + 1)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -184,11 +176,6 @@ impl Scheme for Mast {
 
     fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
         Ok(Mast::on(BlockMapped::new(board, config), board, config))
-    }
-
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
     }
 
     #[inline]
@@ -217,31 +204,12 @@ impl Scheme for Mast {
         Ok(done)
     }
 
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.base.trim(board, io);
-        Ok(after)
-    }
-
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.engine.logs.self_check()?;
         self.base.self_check(board, self.log.len())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.log.free_blocks(), threshold: 1 }

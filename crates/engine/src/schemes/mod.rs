@@ -172,7 +172,9 @@ pub trait Scheme: Sized + 'static {
     type Survivor: Clone;
 
     /// Legality of the settings for this scheme beyond what each key checks.
-    fn check(config: &Config) -> Result<(), SettingError>;
+    fn check(_config: &Config) -> Result<(), SettingError> {
+        Ok(())
+    }
     /// Physical blocks that it needs for the logical capacity of `config`.
     fn minimum_blocks(config: &Config) -> u64;
     /// Most map, checkpoint and trim-record pages that are alive at once.
@@ -191,7 +193,9 @@ pub trait Scheme: Sized + 'static {
     /// Makes everything that completed durable.
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault>;
     /// One bounded step of work in an idle gap; `None` when there is nothing to do.
-    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault>;
+    fn idle(&mut self, _board: &mut Board, _after: When) -> Result<Option<When>, Fault> {
+        Ok(None)
+    }
 
     /// Whether the scheme's own structures agree with the flash; the audit asks.
     fn self_check(&self, _board: &Board) -> Result<(), String> {
@@ -200,7 +204,9 @@ pub trait Scheme: Sized + 'static {
     /// Where a page is; changes nothing and costs nothing.
     fn locate(&self, board: &Board, lpn: Lpn) -> Location;
     /// What the audit must allow for.
-    fn unsettled(&self, board: &Board) -> Unsettled;
+    fn unsettled(&self, _board: &Board) -> Unsettled {
+        Unsettled::default()
+    }
     /// Free blocks and threshold, for the warning that nothing was reclaimed.
     fn room(&self) -> Room;
 

@@ -53,17 +53,14 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, SettingError};
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
 use crate::parts::cmt::Slot;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::log_index::LogIndex;
 use crate::parts::owned_logs::{MergeRules, OwnedLogs, Owner, Shape};
 use crate::parts::sequential_log::Merge;
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme, Unsettled,
-};
-use crate::units::{Lpn, Tag};
+use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
 use associativity::{Associativity, Reclaimed};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -141,10 +138,6 @@ impl Scheme for Nk {
         BlockMapped::minimum_blocks(config, log_blocks(config))
     }
 
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
-    }
-
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
         let (settings, logs) = (&config.scheme.nk, log_blocks(config));
@@ -159,11 +152,6 @@ impl Scheme for Nk {
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         Ok(Nk::on(BlockMapped::new(board, config), board, config, seed))
-    }
-
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.base.read(board, io, after)
     }
 
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -194,31 +182,12 @@ impl Scheme for Nk {
         Ok(done)
     }
 
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.base.trim(board, io);
-        Ok(after)
-    }
-
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.logs.self_check(board)?;
         self.base.self_check(board, self.logs.len())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.logs.free_blocks(), threshold: 1 }
@@ -240,7 +209,6 @@ impl Scheme for Nk {
                 nk.base.stray(board, log);
             }
         }
-        // Interrupted merges are finished.
         let done = nk.base.evacuate(board, &found.leftovers, erased)?;
         Ok((nk, done))
     }

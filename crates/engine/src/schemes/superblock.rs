@@ -72,9 +72,7 @@ use crate::parts::log_index::LogIndex;
 use crate::parts::spare_map::SpareMap;
 use crate::parts::superblocks::{Sbn, Stream, Superblocks};
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme, Unsettled,
-};
+use crate::schemes::{Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme};
 use crate::units::{BlockId, Lpn, PlaneId, Tag, zeroed};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -234,10 +232,6 @@ impl Scheme for Superblock {
         self.trims.flush(board, &mut self.supply, after)
     }
 
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         let (own, records) = (self.table.total(), self.trims.blocks());
         let what = format!("{own} belong to superblocks, {records} hold trim records");
@@ -248,10 +242,6 @@ impl Scheme for Superblock {
 
     fn locate(&self, _: &Board, lpn: Lpn) -> Location {
         self.index.get(lpn).map_or(Location::Nowhere, Location::Flash)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
     }
 
     fn room(&self) -> Room {

@@ -74,14 +74,12 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
 use crate::config::{Config, GcMode, SettingError};
-use crate::parts::block_mapped::BlockMapped;
+use crate::parts::block_mapped::{BlockMapped, forward_to_block_mapped};
 use crate::parts::data_blocks::Lbn;
 use crate::parts::flash_map::{Backing, FlashMap, Stay};
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme, Unsettled,
-};
+use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
 use crate::units::{BlockId, Lpn, Ppn, Tag, zeroed};
 use areas::{Area, Areas, Census};
 pub use settings::{Criterion, Migrate, Threshold, WaftlSettings};
@@ -235,10 +233,6 @@ impl Scheme for Waftl {
         Ok(known)
     }
 
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
-    }
-
     /// Background migration: one logical block, or the erase of an empty zone block.
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         if self.settings.migrate == Migrate::Foreground {
@@ -287,13 +281,7 @@ impl Scheme for Waftl {
         }
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.zone.free_blocks(), threshold: 1 }
