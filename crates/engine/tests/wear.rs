@@ -90,7 +90,7 @@ fn dynamic_levelling_puts_moved_data_into_worn_blocks() {
             let pairs = [
                 ("wear.policy", policy),
                 ("gc.separate_frontiers", "true"),
-                // Folds in place leave merged data where the updates were written; these do not.
+                // Folds in place leave merged data where the updates were written: the next test.
                 ("replacement_block.mode", "append"),
             ];
             let config = tiny(name, LOGICAL_BLOCKS, &pairs);
@@ -121,6 +121,44 @@ fn dynamic_levelling_puts_moved_data_into_worn_blocks() {
         };
         let (implicit, dynamic) = (worn("implicit"), worn("dynamic"));
         assert!(dynamic > implicit, "{name}: {dynamic} under dynamic, {implicit} under implicit");
+    }
+}
+
+/// Replacement blocks at fixed offsets, the default: nearly every fold is in place, into a unit that
+/// was taken for host writes, so that there is no block to choose for what is merged. Each of the few
+/// folds into a fresh block takes the most worn free one under `dynamic`, the least worn one under
+/// `implicit`.
+#[test]
+fn folds_into_a_fresh_block_take_a_worn_one_under_dynamic_and_folds_in_place_take_none() {
+    for policy in ["dynamic", "implicit"] {
+        let name = "replacement_block";
+        let config = tiny(name, LOGICAL_BLOCKS, &[("wear.policy", policy)]);
+        let mut device = open(name, &config);
+        let logical = config.device.logical_pages() as u32;
+        let mut rng = Rng::new(9, Purpose::Workload);
+        let (mut fresh, mut told_apart) = (0, 0);
+        for number in 0..30_000 {
+            let page = if number < logical { number } else { rng.below(logical / 5) };
+            let board = device.board();
+            let blocks = (0..board.geometry().blocks()).map(BlockId);
+            let known = blocks.map(|block| board.nand().state().block(block));
+            let free = known.filter(|block| block.programmed == 0).map(|block| block.erases);
+            let (least, most) =
+                free.fold((u32::MAX, 0), |ends, erases| (ends.0.min(erases), ends.1.max(erases)));
+            submit(device.as_mut(), &config, Op::Write, u64::from(page));
+            let board = device.board();
+            let folded = board.meter().events(Event::FoldsOutOfPlace);
+            if folded > fresh {
+                let block = board.geometry().block_of(place(device.as_ref(), page));
+                let erases = board.nand().state().block(block).erases;
+                assert_eq!(erases, if policy == "dynamic" { most } else { least }, "{number}");
+                told_apart += u32::from(least != most);
+            }
+            fresh = folded;
+        }
+        assert!(told_apart > 100, "{policy}: {told_apart} choices among unequal blocks");
+        let in_place = device.board().meter().events(Event::FoldsInPlace);
+        assert!(in_place > 20 * fresh, "{policy}: {in_place} in place, {fresh} into fresh blocks");
     }
 }
 

@@ -29,6 +29,9 @@
 //! 1 are erased. Then the write is tried again; if its own chain is folded it goes along
 //! (`own_fold`).
 //!
+//! Under `wear.policy = dynamic` a fresh unit is a worn one. A fold in place has no block to choose:
+//! its unit was taken for host writes. With fixed offsets nearly all folds are in place.
+//!
 //! # Recovery
 //! Every out-of-band area is read; the newest sequence number of a page wins, the unit that was
 //! begun first comes first. What an interrupted fold left moves to the free places of the new head.
@@ -52,16 +55,16 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
 use crate::board::{Board, Search};
-use crate::config::{Config, ProgramOrder, SettingError};
+use crate::config::{Config, ProgramOrder};
 use crate::meter::{Event, Level};
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
 use crate::parts::block_supply::Need;
 use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::{Lbn, accepts, padded};
 use crate::parts::merge_engine::Sources;
 use crate::parts::replacement_chains::{ChainVictim, ReplacementChains, length_of_folded};
 use crate::request::PageIo;
-use crate::schemes::{Classification, Family, Location, Paper, RamUse, Room, Scheme, Unsettled};
+use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::units::{BlockId, Lpn, Ppn, Tag};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -124,16 +127,8 @@ impl Scheme for ReplacementBlock {
         &[("nftl_n", &[("replacement_block.mode", "append")])];
     type Survivor = ();
 
-    fn check(_: &Config) -> Result<(), SettingError> {
-        Ok(())
-    }
-
     fn minimum_blocks(config: &Config) -> u64 {
         BlockMapped::minimum_blocks(config, spare_blocks(config))
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        BlockMapped::payload_pages(config)
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -197,30 +192,11 @@ impl Scheme for ReplacementBlock {
         Ok(done)
     }
 
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.base.trim(board, io);
-        Ok(after)
-    }
-
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
-        Ok(None)
-    }
-
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.self_check(board, self.chains.len())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, _: &Board) -> Unsettled {
-        Unsettled::default()
-    }
+    forward_to_block_mapped!(base: payload_pages, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.chains.free_blocks(), threshold: 1 }
