@@ -109,6 +109,28 @@ fn rule_2_a_dead_victim_is_erased() {
     assert_eq!(moves(&bench), [0; 4]);
 }
 
+/// SW and three random blocks: with one kept free the log is full after two.
+#[test]
+fn a_free_reserve_makes_the_log_smaller_but_not_the_device() {
+    let logs = ("faster.log_blocks", "4");
+    let sizes = ["0", "1"].map(|reserve| {
+        let mut bench = Bench::of("faster", 8, &[logs, ("faster.free_reserve", reserve)]);
+        bench.write(&[5, 5, 5, 5, 9, 9, 9, 9]);
+        assert_eq!(bench.erases().1, 0, "two random blocks were free");
+        bench.write(&[13]);
+        let reclaimed = u64::from(reserve == "1");
+        assert_eq!(bench.erases().1, reclaimed, "{reserve} in reserve");
+        bench.device.board().geometry().blocks()
+    });
+    assert_eq!(sizes[0], sizes[1]);
+
+    let (row, _) = schemes::find("faster").expect("in the table");
+    let reserve = |blocks| (row.check)(&common::config(&[logs, ("faster.free_reserve", blocks)]));
+    assert!(reserve("2").is_ok());
+    let error = reserve("3").expect_err("no random log block").to_string();
+    assert!(error.contains("faster.free_reserve = 3"), "{error}");
+}
+
 #[test]
 fn rule_1_a_victim_full_of_valid_pages_goes_back_untouched_and_the_next_is_looked_at() {
     let mut bench = Bench::of("faster:isolation", 8, &[LOGS, ISOLATION[0], ISOLATION[2]]);

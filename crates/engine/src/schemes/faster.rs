@@ -44,8 +44,9 @@
 //! Those of FAST. The isolation area comes on top of Nlog. In rule 4 data blocks are merged before
 //! pages are copied, so that no page is copied that the merge takes up. How the interval between
 //! progressive merges is tuned is ours: halved where a merge was forced or the area grew, doubled
-//! where it shrank. Log blocks keep no page for a list of their contents. No block is kept free for
-//! reclaiming but those that every block-mapped scheme here has.
+//! where it shrank. Log blocks keep no page for a list of their contents. The board
+//! keeps two of its spare blocks free for reclaiming; here a reclaim takes a block beyond the log, as
+//! in every log-block scheme, and `faster.free_reserve` keeps blocks of the log free.
 //!
 //! # Settings
 //! Group `faster`.
@@ -132,6 +133,14 @@ impl Scheme for Faster {
     type Survivor = ();
 
     fn check(config: &Config) -> Result<(), SettingError> {
+        if FasterSettings::random(config) == 0 {
+            return Err(SettingError::Conflict(format!(
+                "faster.free_reserve = {} leaves no random one of {} log blocks (faster.log_pct, \
+                 faster.log_blocks)",
+                config.scheme.faster.free_reserve,
+                FasterSettings::logs(config)
+            )));
+        }
         let reserve = u64::from(config.scheme.faster.isolation_reserve);
         match FasterSettings::isolation_blocks(config) {
             blocks if blocks == 0 || reserve < blocks => Ok(()),
@@ -150,7 +159,7 @@ impl Scheme for Faster {
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let geometry = Geometry::new(&config.device);
-        let random = FasterSettings::logs(config) - 1;
+        let random = FasterSettings::random(config);
         let isolated = FasterSettings::isolation_blocks(config);
         let most = config.scheme.faster.max_chances;
         let chances = SecondChances::ram_bytes(&geometry, random + isolated, most);
@@ -241,7 +250,7 @@ impl Faster {
             rewrite: settings.sw_rewrite,
             gap: settings.sw_gap,
         };
-        let limit = FasterSettings::logs(config) as u32 - 1;
+        let limit = FasterSettings::random(config) as u32;
         let random = RandomLog::new(board.nand(), limit, LogVictim::Fifo);
         let kept = Kept {
             chances: SecondChances::new(board.geometry()),

@@ -37,6 +37,10 @@ settings! {
         log_blocks: Optional<u32> = Optional(None),
             legal("auto, or 2..=16777216", |v| v.0.is_none_or(|n| (2..=1 << 24).contains(&n))),
             source("ftlab");
+        /// Log blocks that host writes leave free for the copies of a reclaim: the log is as much
+        /// smaller. 0: those copies take a block beyond the log.
+        free_reserve: u32 = 0, legal("0..=65535, less than RW has", |v| *v < 1 << 16),
+            source("spec 2.6: OpenSSD, 2 of all its spare blocks");
         /// Which of the published variants auto means in faster.skip_full, faster.copy_all_below
         /// and faster.isolation.
         mode: Mode = Mode::Seed1Simple, legal("", |_| true), source("spec 2.6");
@@ -114,6 +118,11 @@ impl FasterSettings {
     pub(super) fn logs(config: &Config) -> u64 {
         let FasterSettings { log_pct, log_blocks, .. } = &config.scheme.faster;
         block_mapped::log_blocks(&config.device, *log_pct, log_blocks.0, 2)
+    }
+
+    /// Random log blocks that host writes fill; 0 where the reserve leaves none.
+    pub(super) fn random(config: &Config) -> u64 {
+        (Self::logs(config) - 1).saturating_sub(u64::from(config.scheme.faster.free_reserve))
     }
 
     /// Blocks of the isolation area; 0: there is none.

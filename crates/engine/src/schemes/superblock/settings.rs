@@ -53,11 +53,11 @@ settings! {
         hot_rule: HotRule = HotRule::UpdatedSinceLastGc, legal("", |_| true), source("spec 2.7");
         /// Which superblock gives up an update block when the pool is exhausted.
         victim: SuperblockVictim = SuperblockVictim::Lru, legal("", |_| true), source("spec 2.7");
-        /// How long reading a spare area for its pieces of the map takes; auto: as a page read, with
-        /// its transfer.
+        /// How long reading a spare area for its pieces of the map takes (`20us`), whatever
+        /// timing.oob_read says; auto: as a page read, with its transfer.
         oob_read: Optional<Duration> = Optional(None),
             legal("auto, or above 0us", |v| v.0.is_none_or(|length| length.0 > 0)),
-            source("spec 2.7: the scheme's main cost");
+            source("spec 2.7, sb.oob_read_us: the scheme's main cost");
     }
 }
 

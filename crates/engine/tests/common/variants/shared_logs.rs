@@ -63,6 +63,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("faster", &[("faster.log_blocks", "4"), ("faster.max_chances", "0")]),
     durable("faster", &[("faster.log_blocks", "4"), ("faster.max_chances", "3"), COPY_ALL]),
     durable("faster", &[("faster.log_blocks", "4"), ("faster.skip_full", "true")]),
+    durable("faster", &[("faster.log_blocks", "4"), ("faster.free_reserve", "2")]),
+    durable("faster:isolation", &[("faster.log_blocks", "6"), ("faster.free_reserve", "2")]),
     durable(
         "faster",
         &[("faster.log_blocks", "4"), ("faster.sw_gap", "to_rw"), ("faster.sw_rewrite", "to_rw")],
