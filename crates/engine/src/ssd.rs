@@ -64,6 +64,7 @@ impl<S: Scheme> Ssd<S> {
             return Err(config.too_few_blocks(S::PAPER.name, minimum));
         }
         let mut board = Board::new(config, seed, S::payload_pages(config));
+        board.furnish(&S::ram_use(config));
         let scheme = S::format(&mut board, config, seed).map_err(|fault| {
             SettingError::Conflict(format!("{} could not be formatted: {fault}", S::PAPER.name))
         })?;
@@ -340,7 +341,7 @@ impl<S: Scheme> Device for Ssd<S> {
                 driver_queue: admitted - arrival,
                 host_link: (begun - admitted) + (completed - ready),
                 controller: split.controller,
-                buffer: 0,
+                buffer: split.buffer,
                 map: split.map,
                 flash: split.flash,
                 channel: split.channel,
@@ -384,7 +385,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn start_measuring(&mut self) {
-        self.epoch = self.absolute_idle_from();
+        self.epoch = self.absolute_idle_from().max(self.board.pcm_idle_from());
         self.last_completion = self.epoch;
         self.board.start_measuring();
         self.outstanding.clear();

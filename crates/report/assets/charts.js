@@ -128,11 +128,11 @@ charts.set("stages", {
 });
 
 const servicePaths = [["flash", "read"], ["flash", "program"], ["flash", "erase"], ["transfer"],
-  ["bus_wait"], ["ram"], ["pcm_wait"], ["search"]];
+  ["bus_wait"], ["controller"], ["ram"], ["pcm_read"], ["pcm_wait"], ["search"]];
 charts.set("service", {
   build: () => stackedChart({
     parts: servicePaths.map((path) => ({
-      name: readable(path.join(" ")), value: (run) => get(run.service_time_ns, path),
+      name: readable(path.join(" ")), value: (run) => get(run.service_time_ns, path) ?? 0,
     })),
     steps: TIME_STEPS, title: "Device time", header: "ns",
     empty: "No device time was recorded.",

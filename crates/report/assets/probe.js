@@ -81,7 +81,7 @@ const causeGroups = [
 
 // Channels first, then what hangs on them, each kind by number.
 function unitsInOrder(timeline) {
-  const kinds = ["controller", "channel", "die", "plane"];
+  const kinds = ["controller", "ram", "pcm", "channel", "die", "plane"];
   const order = (unit) => {
     const [kind, number = "0"] = unit.split(" ");
     return kinds.indexOf(kind) * 1e6 + Number(number);

@@ -94,7 +94,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         iops: per_second(meter.host().completed as f64),
         bandwidth_bytes_per_s: per_second((host.bytes_read + host.bytes_written) as f64),
         simulated_s: seconds,
-        energy_uj: energy::energy(device),
+        energy_uj: energy::energy(device, facts.simulated_ns),
         ram_bytes: ram_use(&(facts.row.ram_use)(device.config()), device),
         wear: wear::wear(device, host.bytes_written, facts.worn_out),
         events: events(meter),
@@ -257,17 +257,19 @@ fn curve(times: &LatencyStatistics) -> Vec<CdfPoint> {
 fn service_time(device: &dyn Device) -> ServiceTime {
     let busy = device.board().nand().clock().service_time();
     let flash = FlashTime { read: busy.read, program: busy.program, erase: busy.erase };
-    let work =
-        busy.read + busy.program + busy.erase + busy.transfer + busy.controller + busy.search;
+    let cells = busy.read + busy.program + busy.erase;
+    let others = busy.transfer + busy.controller + busy.ram + busy.pcm_read + busy.search;
     ServiceTime {
-        // The controller's time per host page has no key of its own; it is part of the total.
-        // Waiting for a channel is not: it depends on arrivals.
-        total: work,
+        // Waiting for a channel or for a port is no part of it: it depends on arrivals.
+        total: cells + others,
         flash,
         transfer: busy.transfer,
         bus_wait: busy.bus_wait,
+        ram: busy.ram,
+        pcm_wait: busy.pcm_wait,
         search: busy.search,
-        ..ServiceTime::default()
+        controller: busy.controller,
+        pcm_read: busy.pcm_read,
     }
 }
 
@@ -383,7 +385,14 @@ mod tests {
 
     /// Every scheme, after 40 overwrites of a small device.
     fn worked_devices() -> Vec<(&'static Row, Box<dyn Device>)> {
+        worked_devices_with(&[])
+    }
+
+    fn worked_devices_with(pairs: &[(&str, &str)]) -> Vec<(&'static Row, Box<dyn Device>)> {
         let mut config = Config::default();
+        for (key, value) in pairs {
+            config.set(key, value).unwrap();
+        }
         config.set("device.over_provisioning", "0.5").unwrap();
         // Twice: what a scheme needs depends on the capacity.
         for _ in 0..2 {
@@ -420,6 +429,52 @@ mod tests {
         }
     }
 
+    /// Sum of all numbers in a part of the result.
+    fn leaves(part: &impl serde::Serialize) -> f64 {
+        fn sum(value: &Value) -> f64 {
+            let inner = value.as_object().into_iter().flatten().map(|(_, value)| sum(value));
+            value.as_f64().unwrap_or_else(|| inner.sum())
+        }
+        sum(&serde_json::to_value(part).unwrap())
+    }
+
+    /// The page table is in DRAM, so 2 s of refresh are 3.3 V * 3 mA * 2 s; each of 40 * 512 requests
+    /// looks its page up, and writes change it too.
+    #[test]
+    fn the_ideal_page_map_pays_for_its_dram_and_dftl_does_not() {
+        for (row, device) in worked_devices_with(&[
+            ("energy.model", "current"),
+            ("timing.controller_page", "10us"),
+            ("timing.ram_page", "2us"),
+            ("timing.dram_access", "100ns"),
+        ]) {
+            let run = derive(device.as_ref(), facts(row));
+            let dram = run.energy_uj.dram;
+            match row.paper.name {
+                "ideal_page" => {
+                    assert!((dram.refresh - 19_800.0).abs() < 1e-6, "{dram:?}");
+                    let accesses = run.events["dram_accesses"];
+                    let collected = run.flash.programs.gc;
+                    let host = run.host.read_pages + 2 * run.host.write_pages;
+                    assert_eq!(accesses, host + collected);
+                    let each = 3.3 * 125e-3 * 0.1;
+                    assert!((dram.access - accesses as f64 * each).abs() < 1e-3, "{dram:?}");
+                    assert_eq!(run.service_time_ns.ram, 100 * accesses);
+                }
+                _ => assert_eq!((dram.refresh, dram.access), (0.0, 0.0), "{}", row.paper.name),
+            }
+            let sum = leaves(&run.energy_uj) - run.energy_uj.total;
+            assert!((run.energy_uj.total - sum).abs() < 1e-6 * sum);
+            let time = run.service_time_ns;
+            assert!(time.controller > 0);
+            let sum = leaves(&time) as u64 - time.total - time.bus_wait - time.pcm_wait;
+            assert_eq!(time.total, sum);
+            let stages = leaves(&run.stages_ns);
+            let response = run.latency_ns.all.system.mean;
+            assert!((stages - response).abs() < 1e-9 * response, "{stages}, {response}");
+        }
+    }
+
     #[test]
     fn parts_add_up_to_totals_under_every_scheme() {
         for (row, device) in worked_devices() {
@@ -447,9 +502,11 @@ mod tests {
             let stages: f64 = stages.as_object().unwrap().values().filter_map(Value::as_f64).sum();
             let response = run.latency_ns.all.system.mean;
             assert!((stages - response).abs() < 1e-9 * response, "{name}: {stages}, {response}");
-            let energy = run.energy_uj.flash;
-            let total = energy.read + energy.program + energy.erase;
-            assert!((run.energy_uj.total - total).abs() < 1e-6 * total, "{name}");
+            let sum = leaves(&run.energy_uj) - run.energy_uj.total;
+            assert!((run.energy_uj.total - sum).abs() < 1e-6 * sum, "{name}");
+            let time = run.service_time_ns;
+            let sum = leaves(&time) as u64 - time.total - time.bus_wait - time.pcm_wait;
+            assert_eq!(time.total, sum, "{name}");
         }
     }
 

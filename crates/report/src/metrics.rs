@@ -228,6 +228,10 @@ const ENERGY: &[Metric] = &[
     energy("energy_uj.flash.read", "of flash reads"),
     energy("energy_uj.flash.program", "of flash programs"),
     energy("energy_uj.flash.erase", "of flash erases"),
+    energy("energy_uj.dram.access", "of DRAM accesses"),
+    energy("energy_uj.dram.refresh", "of DRAM refresh"),
+    energy("energy_uj.pcm.read", "of PCM reads"),
+    energy("energy_uj.pcm.write", "of PCM writes"),
 ];
 
 const WEAR: &[Metric] = &[

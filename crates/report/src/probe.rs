@@ -213,6 +213,8 @@ fn unit_name(unit: Unit) -> String {
         Unit::Plane(number) => format!("plane {number}"),
         Unit::Channel(number) => format!("channel {number}"),
         Unit::Controller => "controller".to_owned(),
+        Unit::Ram => "ram".to_owned(),
+        Unit::Pcm => "pcm".to_owned(),
     }
 }
 
@@ -225,5 +227,7 @@ fn work_name(work: Work) -> &'static str {
         Work::Suspend => "suspend",
         Work::Transfer => "transfer",
         Work::Control => "control",
+        Work::Move => "move",
+        Work::Write => "write",
     }
 }

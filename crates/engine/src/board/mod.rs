@@ -1,11 +1,13 @@
-//! What a scheme runs on: the flash behind its gate, the counts, and the settings that every
-//! scheme shares.
+//! What a scheme runs on: the flash behind its gate, the other memories, the counts, and the
+//! settings that every scheme shares.
 //!
 //! A scheme asks the board for operations and names what the gate cannot see; it never counts and
 //! never computes time.
 
 pub mod energy;
 pub mod nand;
+pub mod pcm;
+pub mod ram;
 pub mod when;
 
 use crate::config::{Config, PartialWrite, SearchModel, SearchSettings, UnwrittenRead};
@@ -16,6 +18,8 @@ use nand::fault::Fault;
 use nand::geometry::Geometry;
 use nand::state::{OobRead, PageKind};
 use nand::{Nand, PageWrite, Payload};
+use pcm::Pcm;
+use ram::Ram;
 use when::When;
 
 /// What a scheme runs on.
@@ -26,6 +30,8 @@ pub struct Board {
     rmw: bool,
     charge_unwritten: bool,
     search: SearchSettings,
+    ram: Ram,
+    pcm: Pcm,
 }
 
 /// What is searched for.
@@ -47,6 +53,8 @@ impl Board {
             rmw: config.io.partial_write == PartialWrite::Rmw,
             charge_unwritten: config.io.unwritten_read != UnwrittenRead::ZeroFree,
             search: config.search.clone(),
+            ram: Ram::new(config),
+            pcm: Pcm::new(config),
         }
     }
 

@@ -5,7 +5,7 @@
 //! so that another clock can be put behind the gate without touching them.
 //!
 //! A token also carries what its path was spent on since the request entered: the controller, the
-//! map, the channels; the rest is flash. [`When::join`] keeps the path of the later token, which is
+//! map, the memory that holds data, the channels; the rest is flash. [`When::join`] keeps the path of the later token, which is
 //! the critical one. A token of somebody else (what loaded a cached entry, the last erase of a
 //! plane) is waited for with [`When::waits_for`]: its own path is none of the request's.
 
@@ -18,6 +18,8 @@ pub(crate) struct Path {
     pub controller: u32,
     /// Operations on the map, with all their waits.
     pub map: u32,
+    /// Data in the controller's RAM, and waiting for that RAM.
+    pub buffer: u32,
     /// Transfers of other operations, and waiting for channels.
     pub channel: u32,
 }
@@ -38,7 +40,8 @@ fn add(spent: u32, from: Nanos, to: Nanos) -> u32 {
 
 impl When {
     /// Before everything.
-    pub const START: When = When { time: 0, path: Path { controller: 0, map: 0, channel: 0 } };
+    pub const START: When =
+        When { time: 0, path: Path { controller: 0, map: 0, buffer: 0, channel: 0 } };
 
     /// `time`, with an empty path.
     #[inline]
@@ -76,6 +79,13 @@ impl When {
         When { time, path: Path { map, ..self.path } }
     }
 
+    /// Later, after work on data in the controller's RAM.
+    #[inline]
+    pub(crate) fn until_by_buffer(self, time: Nanos) -> Self {
+        let buffer = add(self.path.buffer, self.time, time);
+        When { time, path: Path { buffer, ..self.path } }
+    }
+
     /// Later, after waiting for a channel and using it.
     #[inline]
     pub(crate) fn until_by_channel(self, time: Nanos) -> Self {
@@ -101,6 +111,13 @@ impl When {
     pub fn waits_for_map(self, other: When) -> When {
         if other.time > self.time { self.until_by_map(other.time) } else { self }
     }
+
+    /// After both, where `other` belongs to whoever brings a page into memory or makes room there;
+    /// waiting for it counts as buffer.
+    #[inline]
+    pub fn waits_for_buffer(self, other: When) -> When {
+        if other.time > self.time { self.until_by_buffer(other.time) } else { self }
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +136,9 @@ mod tests {
         let waited = by_map.waits_for_map(foreign);
         assert_eq!((waited.time(), waited.path().map, waited.path().channel), (200, 80, 0));
         assert_eq!(by_map.waits_for_map(start), by_map, "no wait for what is over");
+        let held = by_map.waits_for_buffer(foreign);
+        assert_eq!((held.time(), held.path().map, held.path().buffer), (200, 50, 30));
+        assert_eq!(by_map.waits_for_buffer(start), by_map, "no wait for what is over");
     }
 
     #[test]

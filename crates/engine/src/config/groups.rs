@@ -44,6 +44,11 @@ settings! {
         logical_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
         /// SRAM of the controller, for maps and buffers; auto: the scheme's own default.
         ram_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
+        /// Whether controller RAM survives a power cut (battery or supercapacitor, as the papers of
+        /// RAM-managing schemes assume). Schemes and buffers that hold data or changed map entries
+        /// in RAM lose nothing then; otherwise what was not flushed is lost.
+        ram_nonvolatile: bool = false, legal("", |_| true),
+            source("TreeFTL 2013, III; DRAM and SRAM lose their content");
         /// Program/erase cycles that a block endures (SLC about 100 k, MLC about 10 k).
         endurance_cycles: u64 = 100_000, legal("1 or more", |v| *v >= 1), source("datasheet");
     }
@@ -132,6 +137,32 @@ settings! {
             legal("1..=10000000", |v| (1..=10_000_000).contains(v)), source("HAT 2010, Table 4");
         /// Whether a flash page operation draws current during its transfer too (current).
         flash_during_transfer: bool = true, legal("", |_| true), source("spec 1.8");
+        /// DRAM current during an access, in microamperes (current).
+        dram_microamperes: u64 = 125_000,
+            legal("0..=10000000", |v| *v <= 10_000_000), source("HAT 2010, Table 4");
+        /// How long an access draws it (current); auto: timing.dram_access, or where that is 0 the
+        /// row cycle of an SDRAM, 60 ns. HAT prints none.
+        dram_access_time: Optional<Duration> = Optional(None), legal("", |_| true),
+            source("SDRAM datasheets, tRC; the value of auto is ours");
+        /// DRAM current of refresh, in microamperes (current): all the time, in devices whose scheme
+        /// keeps a table in DRAM. Valid counts and bitmaps, trim records and checkpoint buffers are
+        /// aids of ftlab and no such tables.
+        dram_refresh_microamperes: u64 = 3000,
+            legal("0..=10000000", |v| *v <= 10_000_000), source("HAT 2010, Table 4");
+        /// Phase-change memory current during a read, in microamperes (current).
+        pcm_read_microamperes: u64 = 8000,
+            legal("0..=10000000", |v| *v <= 10_000_000), source("HAT 2010, Table 4");
+        /// Phase-change memory current during a write, in microamperes (current).
+        pcm_write_microamperes: u64 = 35_000,
+            legal("0..=10000000", |v| *v <= 10_000_000), source("HAT 2010, Table 4");
+        /// One access to DRAM (per_operation).
+        dram_access: Energy = Energy(0), legal("", |_| true), source("not in DFTL 2014");
+        /// Refresh of the DRAM for a second, where the scheme keeps a table there (per_operation).
+        dram_refresh: Energy = Energy(0), legal("", |_| true), source("not in DFTL 2014");
+        /// One entry read from phase-change memory (per_operation).
+        pcm_read: Energy = Energy(0), legal("", |_| true), source("not in DFTL 2014");
+        /// One entry written to phase-change memory (per_operation).
+        pcm_write: Energy = Energy(0), legal("", |_| true), source("not in DFTL 2014");
     }
 }
 

@@ -48,6 +48,18 @@ settings! {
         page_transfer: Duration = Duration(0), legal("", |_| true), source("HAT 2010, Table 4");
         /// Controller and bus, per page of host data.
         controller_page: Duration = Duration(0), legal("", |_| true), source("spec 5.3");
+        /// A page of 2 KiB moved in the controller's RAM; other pages by their size.
+        ram_page: Duration = Duration(0), legal("0 to 1s", |v| v.0 <= 1_000_000_000),
+            source("TreeFTL 2013, IV: 2us; free elsewhere");
+        /// One access to a table in DRAM, as far as a request waits for it.
+        dram_access: Duration = Duration(0), legal("0 to 1s", |v| v.0 <= 1_000_000_000),
+            source("free in all papers");
+        /// One entry read from phase-change memory.
+        pcm_read: Duration = Duration(115), legal("0 to 1s", |v| v.0 <= 1_000_000_000),
+            source("HAT 2010, Table 4");
+        /// One entry written to phase-change memory.
+        pcm_write: Duration = Duration(90_000), legal("0 to 1s", |v| v.0 <= 1_000_000_000),
+            source("HAT 2010, Table 4");
         /// Out-of-band read in normal operation (recovery always charges a page read).
         oob_read: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
         /// Out-of-band write that marks a page as superseded.

@@ -207,6 +207,14 @@ named! {
         LostPages = "lost_pages",
         /// Copies that stayed in their plane's register (`timing.copyback`).
         Copybacks = "copybacks",
+        /// Pages moved in the controller's RAM.
+        RamOps = "ram_ops",
+        /// Entries read or written of tables in DRAM.
+        DramAccesses = "dram_accesses",
+        /// Entries read from phase-change memory.
+        PcmReads = "pcm_reads",
+        /// Entries written to phase-change memory.
+        PcmWrites = "pcm_writes",
     }
 }
 

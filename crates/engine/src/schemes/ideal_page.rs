@@ -10,10 +10,10 @@
 //! pages of every block; per plane a write frontier.
 //!
 //! # Read
-//! Look up, read one page.
+//! Look up (an access to DRAM), read one page.
 //!
 //! # Write
-//! Program the next page of the frontier, invalidate the old page, update the table.
+//! Look up, program the next page of the frontier, invalidate the old page, update the table.
 //!
 //! # Reclaim
 //! When the frontier's block is full and fewer than `ideal_page.gc_low` blocks are free: choose a
@@ -71,6 +71,8 @@ struct Map {
     /// Physical page of each logical page, plus one.
     table: Vec<u32>,
     trims: TrimRecords,
+    /// Entries that collection changed, their accesses to DRAM not yet made.
+    changed: u32,
 }
 
 impl Map {
@@ -91,16 +93,17 @@ impl PageOwner for Map {
             self.trims.moved(page.logical, page.new);
         } else {
             self.table[page.logical as usize] = pack(Some(page.new.0));
+            self.changed += 1;
         }
     }
 
     fn before_erase(
         &mut self,
         _: &mut PageSpace,
-        _: &mut Board,
+        board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
-        Ok(after)
+        Ok(board.dram(std::mem::take(&mut self.changed), after))
     }
 }
 
@@ -166,6 +169,7 @@ impl Scheme for IdealPage {
             map: Map {
                 table: zeroed(geometry.logical_pages as usize),
                 trims: TrimRecords::new(geometry),
+                changed: 0,
             },
             words: zeroed(geometry.entries_per_page() as usize),
             space: PageSpace::new(board, config, threshold(config), seed),
@@ -174,6 +178,7 @@ impl Scheme for IdealPage {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        let after = board.dram(1, after);
         match self.map.lookup(io.lpn) {
             Some(ppn) => board.read(ppn, io.cause, after),
             None => board.read_unwritten(io.lpn, after),
@@ -184,8 +189,9 @@ impl Scheme for IdealPage {
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let plane = self.space.place_host(board, io);
         let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)?;
-        // Looked up after collection, which may have moved the old version.
+        // Looked up after collection, which may have moved the old version; then updated.
         let old = self.map.lookup(io.lpn);
+        let ready = board.dram(2, ready);
         let place = (plane, Stream::Data);
         let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
             board.program_update(new, old, io, PageKind::Data, ready)
@@ -199,10 +205,12 @@ impl Scheme for IdealPage {
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let mut after = board.dram(1, after);
         if let Some(old) = self.map.lookup(io.lpn) {
             self.space.invalidate(board, old);
             self.map.table[io.lpn.index()] = 0;
             self.map.trims.trim(io.lpn);
+            after = board.dram(1, after);
         }
         Ok(after)
     }
@@ -276,7 +284,7 @@ impl Scheme for IdealPage {
         let (space, sorted) = PageSpace::recover(board, config, threshold(config), seed, when)?;
         when = sorted;
         let words = zeroed(geometry.entries_per_page() as usize);
-        Ok((IdealPage { space, map: Map { table, trims }, words }, when))
+        Ok((IdealPage { space, map: Map { table, trims, changed: 0 }, words }, when))
     }
 }
 

@@ -130,6 +130,17 @@ pub struct RamUse {
     pub memory: Memory,
 }
 
+/// Structures in DRAM that belong to this implementation: they make reclaiming, trims and recovery
+/// possible or fast, and no paper has them there.
+const AIDS: &[&str] = &["valid_counts", "valid_bitmap", "trim_records", "checkpoint_buffer"];
+
+impl RamUse {
+    /// Whether DRAM is refreshed for this structure: it is there, and it is the scheme's own.
+    pub fn is_refreshed(&self) -> bool {
+        self.memory == Memory::Dram && self.bytes > 0 && !AIDS.contains(&self.structure)
+    }
+}
+
 /// Where the newest version of a logical page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {

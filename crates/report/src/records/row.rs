@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use ftlab_engine::meter::{Cause, Counts};
 use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::ssd::Device;
+use ftlab_engine::units::Nanos;
 
 use crate::derive::total_picojoules;
 
@@ -120,7 +121,7 @@ pub struct Row {
     pub completion: Completion,
     /// What was counted for it. Work in the idle gap before a request is in its row.
     pub counts: Counts,
-    /// Energy of that work.
+    /// Energy of that work, and of refreshing DRAM up to the latest completion so far.
     pub energy_picojoules: u128,
     /// Data blocks rebuilt by the largest of its full merges.
     pub associativity_max: u64,
@@ -145,6 +146,8 @@ impl Row {
 pub struct Recorder {
     before: Counts,
     picojoules_before: u128,
+    /// The latest completion so far.
+    until: Nanos,
     /// Full merges by data blocks, as they were at the row before.
     associativity_before: Vec<u64>,
     rows: u64,
@@ -157,7 +160,8 @@ impl Recorder {
         let meter = device.board().meter();
         Recorder {
             before: meter.counts(),
-            picojoules_before: total_picojoules(device),
+            picojoules_before: total_picojoules(device, 0),
+            until: 0,
             associativity_before: meter.merges().associativity.clone(),
             rows: 0,
         }
@@ -168,7 +172,8 @@ impl Recorder {
         let meter = device.board().meter();
         let now = meter.counts();
         let counts = now.since(&self.before);
-        let picojoules = total_picojoules(device);
+        self.until = self.until.max(completion.completed);
+        let picojoules = total_picojoules(device, self.until);
         let row = Row {
             index: self.rows,
             request: *request,

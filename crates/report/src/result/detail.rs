@@ -176,7 +176,8 @@ pub struct FlashTime {
     pub erase: u64,
 }
 
-/// Where the device's time went, in nanoseconds, whatever the arrivals.
+/// Where the device's time went, in nanoseconds: `total` is the sum of all parts but `bus_wait` and
+/// `pcm_wait`, which depend on arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServiceTime {
@@ -188,12 +189,22 @@ pub struct ServiceTime {
     pub transfer: u64,
     /// Waiting for a channel.
     pub bus_wait: u64,
-    /// In the controller's RAM.
+    /// In the controller's RAM, and accesses to the DRAM.
     pub ram: u64,
-    /// Waiting for the PCM port.
+    /// Waiting for the PCM port: reads for the write under way, writes for room in its queue.
     pub pcm_wait: u64,
     /// Searching tables.
     pub search: u64,
+    /// In the controller, per page of host data; absent where that is free.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub controller: u64,
+    /// Reading PCM; absent where there is none. Its writes are posted: what they delay is `pcm_wait`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pcm_read: u64,
+}
+
+fn is_zero(time: &u64) -> bool {
+    *time == 0
 }
 
 /// Mean time per read or write in each stage, in nanoseconds; sums to the mean system response.
@@ -250,7 +261,7 @@ pub struct FlashEnergy {
 pub struct DramEnergy {
     /// Accesses.
     pub access: f64,
-    /// Refresh over the simulated time.
+    /// Refresh over the simulated time, where the scheme keeps a table of its own there.
     pub refresh: f64,
 }
 

@@ -51,13 +51,14 @@ pub struct ProbeRequests {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProbeTimeline {
-    /// What was at work: `die 3`, `plane 3`, `channel 0`, `controller`.
+    /// What was at work: `die 3`, `plane 3`, `channel 0`, `controller`, `ram`, `pcm`.
     pub unit: Vec<String>,
     /// When it began, in nanoseconds on the clock of arrivals.
     pub start_ns: Vec<u64>,
     /// When it ended.
     pub end_ns: Vec<u64>,
-    /// `read`, `program`, `erase`, `mark`, `suspend`, `transfer` or `control`.
+    /// `read`, `program`, `erase`, `mark`, `suspend`, `transfer`, `control`, `move` (in
+    /// RAM) or `write` (phase-change memory).
     pub work: Vec<String>,
     /// Why, in the words of `flash.reads`.
     pub cause: Vec<String>,

@@ -12,6 +12,7 @@
 //! block is erased after everything that touched it.
 
 mod companions;
+mod memories;
 mod operations;
 mod ready;
 pub(crate) mod resource;
@@ -24,6 +25,7 @@ use crate::board::when::{Path, When};
 use crate::config::{Durations, TimingProfile, TimingSettings};
 use crate::units::{Nanos, PlaneId};
 use companions::Companions;
+pub use memories::RamWork;
 pub use operations::{Load, Place};
 use ready::Ready;
 use resource::Resource;
@@ -101,6 +103,8 @@ pub struct Clock {
     companions: Vec<Companions>,
     channels: Vec<Resource>,
     controller: Resource,
+    ram: Resource,
+    dram: Resource,
     sites: Vec<Site>,
     ready: Ready,
     /// When the page in each plane's register was sensed; empty where a read moves all of it.
@@ -182,6 +186,8 @@ impl Clock {
             companions: vec![Companions::default(); announced as usize],
             channels: (0..geometry.channels).map(channel).collect(),
             controller: Resource::new(timing.controller_page.0),
+            ram: Resource::new(0),
+            dram: Resource::new(timing.dram_access.0),
             sites,
             ready: Ready::new(pages, blocks, geometry),
             register_ready: vec![0; registers as usize],
@@ -249,16 +255,17 @@ impl Clock {
             rest -= taken;
             taken
         };
-        let Path { controller, map, channel } = done.path();
+        let Path { controller, map, buffer, channel } = done.path();
         let spent = if self.serial {
             self.spent
         } else {
-            let [controller, map, channel] = [controller, map, channel].map(Nanos::from);
-            PathSplit { controller, map, channel, flash: 0 }
+            let [controller, map, buffer, channel] =
+                [controller, map, buffer, channel].map(Nanos::from);
+            PathSplit { controller, map, buffer, channel, flash: 0 }
         };
         let (controller, map) = (take(spent.controller), take(spent.map));
-        let channel = take(spent.channel);
-        PathSplit { controller, map, channel, flash: rest }
+        let (buffer, channel) = (take(spent.buffer), take(spent.channel));
+        PathSplit { controller, map, buffer, channel, flash: rest }
     }
 
     /// When a plane's cells are free for good; what `dynamic` placement asks for.
@@ -279,7 +286,8 @@ impl Clock {
         if self.serial {
             return self.server;
         }
-        let resources = self.cells.iter().chain(&self.channels).chain([&self.controller]);
+        let others = [&self.controller, &self.ram, &self.dram];
+        let resources = self.cells.iter().chain(&self.channels).chain(others);
         let tails = resources.map(|resource| resource.tail);
         tails.chain(self.schedules.iter().map(Schedule::tail)).max().unwrap_or(0)
     }

@@ -82,7 +82,7 @@ impl Ready {
             Work::Program => self.programs(Ppn(number), block_of(number), end),
             Work::Erase => self.erases(BlockId(number), end),
             Work::Mark => self.uses(BlockId(number), end),
-            Work::Suspend | Work::Transfer | Work::Control => {
+            Work::Suspend | Work::Transfer | Work::Control | Work::Move | Work::Write => {
                 unreachable!("{work:?} is no work of a block")
             }
         }

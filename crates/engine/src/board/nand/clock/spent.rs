@@ -3,7 +3,7 @@
 use crate::units::Nanos;
 
 /// Busy time by kind of work, ns: what every operation takes by itself, whether or not it was joined
-/// with others, suspended or delayed. All of it but `bus_wait` is independent of arrivals.
+/// with others, suspended or delayed. All of it but `bus_wait` and `pcm_wait` is independent of arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceTime {
     /// Cells being read.
@@ -22,6 +22,13 @@ pub struct ServiceTime {
     pub controller: Nanos,
     /// Controller time of searches.
     pub search: Nanos,
+    /// Pages moved in the controller's RAM, and accesses to the DRAM.
+    pub ram: Nanos,
+    /// Phase-change memory being read.
+    pub pcm_read: Nanos,
+    /// Waiting for the port or the full queue of the phase-change memory; depends on what else is
+    /// under way.
+    pub pcm_wait: Nanos,
 }
 
 /// What the time between two moments was spent on; the parts sum to it exactly.
@@ -30,8 +37,10 @@ pub struct PathSplit {
     /// Controller time per host page, and waiting for the controller.
     pub controller: Nanos,
     /// Operations on the map (translation, map blocks and updates in collection, checkpoints), with
-    /// all their waits, cells and transfers.
+    /// all their waits, cells and transfers, wherever the map is kept.
     pub map: Nanos,
+    /// Data in the controller's RAM, and waiting for that RAM.
+    pub buffer: Nanos,
     /// Transfers of other operations, and waiting for channels.
     pub channel: Nanos,
     /// The rest: cells at work, and waiting for them.

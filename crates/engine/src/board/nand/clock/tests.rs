@@ -124,8 +124,13 @@ fn the_path_of_a_request_is_split_exactly() {
         let done =
             clock.program_page((PlaneId(0), BlockId(0), Ppn(0)), Load::Channel, Cause::Host, map);
         let split = clock.split(1_000, done);
-        let expected =
-            PathSplit { controller: 4_000, map: 60_000, channel: 10_000, flash: 300_000 };
+        let expected = PathSplit {
+            controller: 4_000,
+            map: 60_000,
+            buffer: 0,
+            channel: 10_000,
+            flash: 300_000,
+        };
         assert_eq!(split, expected, "{profile}");
         assert_eq!(clock.completion(done), 375_000, "{profile}");
     }
@@ -140,7 +145,7 @@ fn waiting_counts_where_it_happens() {
         clock.program_page((PlaneId(0), BlockId(0), Ppn(0)), Load::Channel, Cause::Host, start);
     let second =
         clock.program_page((PlaneId(0), BlockId(1), Ppn(64)), Load::Channel, Cause::Host, start);
-    let expected = PathSplit { controller: 0, map: 0, channel: 20_000, flash: 590_000 };
+    let expected = PathSplit { controller: 0, map: 0, buffer: 0, channel: 20_000, flash: 590_000 };
     assert_eq!(clock.split(0, first.join(second)), expected);
 }
 
@@ -187,7 +192,7 @@ fn the_serial_split_begins_at_the_admission() {
     let start = clock.admit(500);
     let before = clock.completion(start);
     let done = clock.read_page(Place::plane(PlaneId(0)), Cause::Host, start);
-    let expected = PathSplit { controller: 0, map: 0, channel: 10_000, flash: 50_000 };
+    let expected = PathSplit { controller: 0, map: 0, buffer: 0, channel: 10_000, flash: 50_000 };
     assert_eq!(clock.split(before, done), expected);
 }
 

@@ -15,6 +15,10 @@ pub enum Unit {
     Channel(u32),
     /// The controller.
     Controller,
+    /// The controller's RAM.
+    Ram,
+    /// The port of the phase-change memory.
+    Pcm,
 }
 
 /// What was done.
@@ -34,6 +38,10 @@ pub enum Work {
     Transfer,
     /// The controller worked on a page of host data or on a search.
     Control,
+    /// Pages were moved in the controller's RAM.
+    Move,
+    /// A map entry was written in place.
+    Write,
 }
 
 /// One piece of work.
@@ -79,13 +87,13 @@ impl Timeline {
     }
 
     #[inline]
-    pub(super) fn is_on(&self) -> bool {
+    pub(in crate::board) fn is_on(&self) -> bool {
         self.spans.is_some()
     }
 
     /// Adds a span; returns its name, 0 where it is not recorded.
     #[cold]
-    pub(super) fn add(&mut self, span: Span) -> u64 {
+    pub(in crate::board) fn add(&mut self, span: Span) -> u64 {
         let Some(spans) = &mut self.spans else { return 0 };
         if spans.len() == self.limit {
             self.left_out += 1;
@@ -96,7 +104,7 @@ impl Timeline {
     }
 
     /// The span of that name, if this record holds it.
-    pub(super) fn find(&mut self, name: u64) -> Option<&mut Span> {
+    pub(in crate::board) fn find(&mut self, name: u64) -> Option<&mut Span> {
         let index = name.checked_sub(self.before + 1)?;
         self.spans.as_mut()?.get_mut(index as usize)
     }
