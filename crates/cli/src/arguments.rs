@@ -264,6 +264,9 @@ pub struct RamArguments {
     /// Schemes with commas between them, all, or family:NAME
     #[arg(long, value_name = "NAME,NAME,...", default_value = "all")]
     pub schemes: String,
+    /// Prices of memory (default: those of HAT 2010, in config/prices.toml)
+    #[arg(long, value_name = "FILE.toml")]
+    pub prices: Option<String>,
     /// As JSON
     #[arg(long)]
     pub json: bool,

@@ -14,6 +14,7 @@ mod memory;
 mod output;
 mod plan;
 mod precondition;
+mod prices;
 mod print;
 mod progress;
 mod ram;

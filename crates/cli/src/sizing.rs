@@ -96,9 +96,10 @@ pub fn budget(text: &str, chosen: &[Chosen], overrides: &[String]) -> Outcome<u6
     };
     // The model runs under the same device, but need not be among those that run: overrides of
     // other schemes do not concern it.
+    let base = name.split(':').next().unwrap_or_default();
     let own = |text: &&String| {
         let group = text.split('.').next().unwrap_or_default();
-        group == name || ftlab_engine::schemes::TABLE.iter().all(|row| row.paper.name != group)
+        group == base || ftlab_engine::schemes::TABLE.iter().all(|row| row.paper.name != group)
     };
     let overrides: Vec<String> = overrides.iter().filter(own).cloned().collect();
     let mut device = chosen[0].config.clone();
@@ -115,7 +116,14 @@ pub fn budget(text: &str, chosen: &[Chosen], overrides: &[String]) -> Outcome<u6
         }
     };
     match found {
-        0 => Err(Failure::usage(format!("--ram {text}: {like} takes no SRAM; legal: bytes"))),
+        0 => {
+            let names: Vec<&str> = structures.iter().map(|used| used.structure).collect();
+            Err(Failure::usage(format!(
+                "--ram {text}: {like} takes no SRAM; legal: bytes, or like:{name}.STRUCTURE with one \
+                 of {}",
+                names.join(", ")
+            )))
+        }
         bytes => Ok(bytes),
     }
 }
@@ -167,6 +175,16 @@ mod tests {
         assert_eq!(budget("like:dftl.cmt", &chosen, &smaller).unwrap(), 400);
         assert!(budget("like:dftl.cnt", &chosen, &[]).unwrap_err().to_string().contains("'cmt'"));
         assert_eq!(budget("32KiB", &chosen, &[]).unwrap(), 32768);
+        // One entry of 4 bytes for each of the 992 logical blocks of the default device.
+        assert_eq!(budget("like:fast.block_table", &chosen, &[]).unwrap(), 4 * 992);
+        assert_eq!(budget("like:ideal_page.page_table", &chosen, &[]).unwrap(), 4 * 992 * 64);
+        let fast = budget("like:fast", &chosen, &[]).unwrap();
+        assert!(fast > 4 * 992 && budget("like:faster", &chosen, &[]).unwrap() >= fast);
+        let refusal = |text: &str| budget(text, &chosen, &[]).unwrap_err().to_string();
+        assert!(refusal("like:fast.blocktable").contains("'block_table'"));
+        assert!(refusal("like:ideal_page").contains("page_table, valid_counts"));
+        let preset = ["dftl.cmt_entries=100".to_owned()];
+        assert_eq!(budget("like:dftl:gtd.cmt", &chosen, &preset).unwrap(), 400);
         assert!(budget("0", &chosen, &[]).is_err() && budget("-1", &chosen, &[]).is_err());
     }
 }
