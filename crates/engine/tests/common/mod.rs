@@ -5,6 +5,7 @@ pub mod clock_bench;
 pub mod conform;
 pub mod driving;
 pub mod faults;
+pub mod outcome;
 pub mod variants;
 
 use ftlab_engine::board::nand::record::Operation;
