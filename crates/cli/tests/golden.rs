@@ -39,7 +39,11 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
     let skewed = "randrw:rwmixread=30,bssplit=2k/60:8k/40,span=100%,count=6000,\
                   random_distribution=zipf:1.1,scatter=0,rate_iops=200,rate_process=poisson";
     for scheme in schemes() {
-        let own = if scheme == "dftl" { "--set dftl.cmt_entries=256" } else { "" };
+        let own = match scheme {
+            "dftl" => "--set dftl.cmt_entries=256",
+            "cdftl" => "--set cdftl.cmt_entries=128 --set cdftl.ctp_pages=2",
+            _ => "",
+        };
         for (name, workload) in
             [("random", "randwrite:bs=2k,span=100%,count=2x"), ("skewed", skewed)]
         {

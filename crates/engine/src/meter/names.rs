@@ -88,12 +88,18 @@ named! {
         MapLookups = "map_lookups",
         /// Look-ups that were answered from the cache.
         MapHits = "map_hits",
+        /// Those of them that were answered from a second level, of whole translation pages.
+        SecondLevelHits = "second_level_hits",
         /// Entries, or map pages where whole pages are cached, that left the cache unchanged.
         EvictClean = "evict_clean",
         /// Entries, or map pages, that left the cache changed, each with a map write.
         EvictDirty = "evict_dirty",
         /// Changed entries that a neighbour's map write took along.
         BatchedEvictions = "batched_evictions",
+        /// Changed entries that left the first level of a cache for the second, without a map write.
+        AbsorbedEvictions = "absorbed_evictions",
+        /// Translation pages that left a second level, among evict_clean and evict_dirty.
+        SecondLevelEvictions = "second_level_evictions",
         /// Entries loaded before anybody asked.
         PrefetchedEntries = "prefetched_entries",
         /// Map entries that garbage collection changed in the cache alone (lazy copying).

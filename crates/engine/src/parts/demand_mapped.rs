@@ -7,8 +7,10 @@
 //! [`DemandMapped::write`] collects garbage where it is due, programs the page, marks the old one and
 //! changes the cached entry.
 
+mod kept;
 mod sizes;
 
+pub use kept::Kept;
 pub use sizes::{Needs, check, floor, gtd_bytes, threshold};
 
 use crate::board::Board;

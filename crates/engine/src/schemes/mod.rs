@@ -6,6 +6,7 @@
 pub mod adapt;
 pub mod bast;
 pub mod block;
+pub mod cdftl;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
@@ -317,6 +318,7 @@ scheme_table! {
     waftl => waftl::Waftl, waftl::WaftlSettings;
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
+    cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.

@@ -5,6 +5,15 @@ use super::{PAGE, PAGES, UNIT, Variant, durable};
 /// Four cached entries: everything that a cache can do happens all the time.
 const SMALL: (&str, &str) = ("dftl.cmt_entries", "4");
 
+/// Three cached entries over one cached translation page.
+const CMT: (&str, &str) = ("cdftl.cmt_entries", "3");
+const CTP: (&str, &str) = ("cdftl.ctp_pages", "1");
+/// Two translation pages on the smallest device.
+const LARGE_BLOCKS: (&str, &str) = ("device.pages_per_block", "8");
+
+/// Everything in memory survives a power cut.
+const NONVOLATILE: (&str, &str) = ("device.ram_nonvolatile", "true");
+
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
@@ -41,4 +50,31 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
     Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
     Variant { scheme: "dftl:gtd", pairs: &[SMALL, ("dftl.gtd_sync_every", "64")], durable: false },
+    durable("cdftl", &[CMT, CTP]),
+    durable("cdftl", &[CMT, CTP, LARGE_BLOCKS]),
+    durable("cdftl", &[CMT, ("cdftl.ctp_pages", "2"), LARGE_BLOCKS, NONVOLATILE]),
+    durable("cdftl:one_level", &[CMT]),
+    durable("cdftl:selective", &[("cdftl.cmt_entries", "8"), CTP, LARGE_BLOCKS]),
+    durable(
+        "cdftl:selective",
+        &[("cdftl.cmt_entries", "6"), CTP, ("cdftl.selective_entries", "2"), NONVOLATILE],
+    ),
+    durable(
+        "cdftl",
+        &[CMT, CTP, ("cdftl.cmt_evict_order", "lru"), ("nand.enforce_order", "strict")],
+    ),
+    durable(
+        "cdftl",
+        &[CMT, CTP, ("cdftl.cmt_evict_order", "ctp_resident_lru"), ("io.partial_write", "rmw")],
+    ),
+    durable(
+        "cdftl",
+        advanced!(CMT, CTP, LARGE_BLOCKS, ("cdftl.cmt_evict_order", "ctp_resident_dirty_clean")),
+    ),
+    durable(
+        "cdftl",
+        &[CMT, CTP, ("nand.enforce_order", "ascending_gaps_ok"), ("wear.policy", "dynamic")],
+    ),
+    durable("cdftl", &[CMT, CTP, LARGE_BLOCKS, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("cdftl", &[PAGE, UNIT, PAGES, CMT, CTP, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
 ];
