@@ -102,6 +102,8 @@ named! {
         SecondLevelEvictions = "second_level_evictions",
         /// Entries loaded before anybody asked.
         PrefetchedEntries = "prefetched_entries",
+        /// Those of them that somebody asked for before they left.
+        PrefetchedUsed = "prefetched_used",
         /// Map entries that garbage collection changed in the cache alone (lazy copying).
         LazyUpdates = "lazy_updates",
         /// Checkpoints completed.
@@ -247,6 +249,8 @@ named! {
         PageMappedPages = "page_mapped_pages",
         /// Logical pages that are mapped by blocks.
         BlockMappedPages = "block_mapped_pages",
+        /// Translation pages that the cache holds entries of (TPFTL's nodes).
+        MapNodes = "map_nodes",
         /// ADAPT's delta of the last interval, thousandths.
         DeltaPermille = "delta_permille",
         /// ADAPT's phi of the last interval, pages per full merge.

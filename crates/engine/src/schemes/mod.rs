@@ -17,6 +17,7 @@ pub mod mast;
 pub mod nk;
 pub mod replacement_block;
 pub mod superblock;
+pub mod tpftl;
 pub mod waftl;
 
 use crate::board::Board;
@@ -319,6 +320,7 @@ scheme_table! {
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
+    tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.

@@ -3,6 +3,7 @@
 //! One file per replacement policy, one row in the table below. The cache knows nothing of flash:
 //! its owner loads and writes back.
 
+pub mod group_lists;
 pub(crate) mod indexed_heap;
 mod lfu;
 mod lru;

@@ -11,6 +11,13 @@ const CTP: (&str, &str) = ("cdftl.ctp_pages", "1");
 /// Two translation pages on the smallest device.
 const LARGE_BLOCKS: (&str, &str) = ("device.pages_per_block", "8");
 
+/// Two nodes and three entries.
+const FEW: (&str, &str) = ("tpftl.cache_bytes", "34B");
+/// Up to five nodes, or ten entries.
+const SOME: (&str, &str) = ("tpftl.cache_bytes", "70B");
+const MEAN: (&str, &str) = ("tpftl.node_order", "mean_hotness");
+const HOT_END: (&str, &str) = ("tpftl.prefetch_place", "hot_end");
+
 /// Everything in memory survives a power cut.
 const NONVOLATILE: (&str, &str) = ("device.ram_nonvolatile", "true");
 
@@ -77,4 +84,19 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("cdftl", &[CMT, CTP, LARGE_BLOCKS, ("wear.policy", "static"), ("wear.spread", "2")]),
     durable("cdftl", &[PAGE, UNIT, PAGES, CMT, CTP, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
+    durable("tpftl", &[FEW]),
+    durable("tpftl", &[SOME, LARGE_BLOCKS]),
+    durable("tpftl", &[FEW, LARGE_BLOCKS, NONVOLATILE]),
+    durable("tpftl:none", &[FEW, ("tpftl.node_bytes", "0"), ("tpftl.entry_bytes", "8")]),
+    durable("tpftl:rs", &[SOME, LARGE_BLOCKS, ("tpftl.thr", "1"), HOT_END]),
+    durable("tpftl:bc", &[FEW, LARGE_BLOCKS, MEAN, ("nand.enforce_order", "strict")]),
+    durable("tpftl", &[SOME, MEAN, HOT_END, ("tpftl.thr", "1"), ("io.partial_write", "rmw")]),
+    durable("tpftl:one_level", &[FEW, NONVOLATILE]),
+    durable("tpftl", advanced!(FEW, LARGE_BLOCKS)),
+    durable(
+        "tpftl",
+        &[FEW, ("nand.enforce_order", "ascending_gaps_ok"), ("wear.policy", "dynamic")],
+    ),
+    durable("tpftl", &[SOME, LARGE_BLOCKS, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("tpftl", &[PAGE, UNIT, PAGES, FEW, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
 ];
