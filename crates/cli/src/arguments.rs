@@ -55,6 +55,8 @@ pub enum Listing {
     Families,
     /// Victim policies of garbage collection
     Victims,
+    /// Host write buffers, in front of any scheme
+    Buffers,
     /// Schedulers of the driver's queue
     Schedulers,
     /// Bundled devices
@@ -140,6 +142,9 @@ pub struct DeviceArguments {
     /// Exported capacity, such as 16GiB; auto: what the workload needs
     #[arg(long, value_name = "BYTES|auto", allow_negative_numbers = true)]
     pub capacity: Option<String>,
+    /// Host write buffer in front of the scheme (see `ftlab list buffers`)
+    #[arg(long, value_name = "NAME")]
+    pub buffer: Option<String>,
     /// Override any setting (see `ftlab list keys`); repeatable
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,

@@ -1,5 +1,6 @@
 //! `ftlab list`: what there is. Every list is read from the table that the program itself uses.
 
+use ftlab_engine::buffer::{self, BufferPaper};
 use ftlab_engine::config::Config;
 use ftlab_engine::host::SchedulerKind;
 use ftlab_engine::parts::victim::VictimKind;
@@ -27,6 +28,7 @@ pub fn list(typed: &ListArguments) -> Outcome<()> {
         Listing::Schemes => schemes(),
         Listing::Families => families(),
         Listing::Victims => victims(),
+        Listing::Buffers => buffers(),
         Listing::Schedulers => schedulers(),
         Listing::Devices => devices()?,
         Listing::Workloads => workloads()?,
@@ -114,6 +116,22 @@ fn families() -> List {
 fn victims() -> List {
     let rows = VictimKind::ALL.iter().map(|(_, name)| vec![(*name).into()]).collect();
     List { columns: &["name"], short: 1, rows }
+}
+
+fn buffers() -> List {
+    let row = |paper: &BufferPaper| {
+        vec![
+            paper.name.into(),
+            paper.year.into(),
+            paper.leaves.into(),
+            paper.title.into(),
+            paper.authors.into(),
+            paper.venue.into(),
+            paper.deviations.to_vec().into(),
+        ]
+    };
+    let columns = &["name", "year", "leaves", "title", "authors", "venue", "deviations"];
+    List { columns, short: 3, rows: buffer::TABLE.iter().map(row).collect() }
 }
 
 fn schedulers() -> List {

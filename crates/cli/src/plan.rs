@@ -80,7 +80,8 @@ pub struct Plan {
 pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Workload)> {
     let meeting = &typed.meeting;
     let device = devices::find(&typed.device.device)?;
-    let mut chosen = selection::choose(schemes, &device.config, &typed.device.set)?;
+    let overrides = selection::overrides(&typed.device)?;
+    let mut chosen = selection::choose(schemes, &device.config, &overrides)?;
     let capacity = Capacity::parse(typed.device.capacity.as_deref())?;
     let until_worn_out = meeting.until == Some(Until::WornOut);
     for one in chosen.iter_mut().filter(|_| until_worn_out) {

@@ -17,7 +17,8 @@ use crate::sizing::{self, Capacity};
 /// Sizes the device and prints what each scheme's tables take.
 pub fn ram(typed: &RamArguments) -> Outcome<()> {
     let device = devices::find(&typed.device.device)?;
-    let mut chosen = selection::choose(&typed.schemes, &device.config, &typed.device.set)?;
+    let mut chosen =
+        selection::choose(&typed.schemes, &device.config, &selection::overrides(&typed.device)?)?;
     match Capacity::parse(typed.device.capacity.as_deref())? {
         Capacity::Device => {}
         Capacity::Bytes(bytes) => sizing::resize(&mut chosen, bytes)?,

@@ -1,8 +1,10 @@
 //! Which schemes were chosen: names, presets, `all`, `family:NAME`; and `--set KEY=VALUE`.
 
+use ftlab_engine::buffer::{self, BufferKind};
 use ftlab_engine::config::Config;
 use ftlab_engine::schemes::{self, Family, Row, TABLE};
 
+use crate::arguments::DeviceArguments;
 use crate::failure::{Failure, Outcome};
 
 /// A scheme with the settings that it will run under.
@@ -14,6 +16,22 @@ pub struct Chosen {
     pub row: &'static Row,
     /// Device, preset and overrides together.
     pub config: Config,
+}
+
+/// Overrides of settings: `--set`, and the options that stand for a key.
+pub fn overrides(typed: &DeviceArguments) -> Outcome<Vec<String>> {
+    let mut overrides = typed.set.clone();
+    if let Some(name) = &typed.buffer {
+        if overrides.iter().any(|text| text.trim().starts_with("buffer.name")) {
+            return Err(Failure::usage("--buffer and --set buffer.name exclude each other"));
+        }
+        if BufferKind::ALL.iter().all(|(_, known)| known != name) {
+            let names: Vec<&str> = BufferKind::ALL.iter().map(|(_, name)| *name).collect();
+            return Err(Failure::unknown("buffer", name, &names));
+        }
+        overrides.push(format!("buffer.name={name}"));
+    }
+    Ok(overrides)
 }
 
 /// The schemes that `text` names, each once, with `device` and `overrides` applied.
@@ -73,7 +91,7 @@ fn parse_overrides(overrides: &[String]) -> Outcome<Vec<(String, String)>> {
     overrides.iter().map(pair).collect()
 }
 
-/// A setting of a scheme that does not run would be ignored in silence.
+/// A setting of a scheme or buffer that does not run would be ignored in silence.
 fn refuse_idle_overrides(overrides: &[(String, String)], chosen: &[Chosen]) -> Outcome<()> {
     for (key, _) in overrides {
         let group = key.split('.').next().unwrap_or_default();
@@ -81,6 +99,14 @@ fn refuse_idle_overrides(overrides: &[(String, String)], chosen: &[Chosen]) -> O
         if is_scheme && chosen.iter().all(|one| one.row.paper.name != group) {
             return Err(Failure::usage(format!(
                 "--set {key} has no effect: {group} is not among the schemes"
+            )));
+        }
+        let buffer = chosen[0].config.buffer.name;
+        let of_other = buffer::TABLE.iter().any(|row| row.name == group) && buffer.name() != group;
+        if of_other || (group == "buffer" && buffer == BufferKind::None && key != "buffer.name") {
+            return Err(Failure::usage(format!(
+                "--set {key} has no effect: the buffer is {} (--buffer NAME)",
+                buffer.name()
             )));
         }
     }
@@ -116,5 +142,11 @@ mod tests {
         assert!(refusal("dftl", &["gc.victm=fifo"]).contains("gc.victim"));
         assert!(refusal("dftl", &["gc.victim"]).contains("KEY=VALUE"));
         assert!(refusal("dftl", &["ideal_page.gc_low=4"]).contains("not among the schemes"));
+        for key in ["buffer.bytes=1MiB", "bplru.pad=always"] {
+            assert!(refusal("dftl", &[key]).contains("the buffer is none"), "{key}");
+        }
+        let other = refusal("dftl", &["buffer.name=lru", "bplru.pad=always"]);
+        assert!(other.contains("the buffer is lru"), "{other}");
+        assert!(refusal("dftl", &["buffer.name=lur"]).contains("none | lru | bplru"));
     }
 }

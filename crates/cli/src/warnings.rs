@@ -2,7 +2,7 @@
 
 use ftlab_engine::config::{Config, TimingProfile};
 use ftlab_engine::host::{Arbitration, SchedulerKind};
-use ftlab_engine::meter::Event;
+use ftlab_engine::meter::{Event, Level};
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
 use ftlab_trace::{AddressMode, Description, DropReason};
@@ -41,6 +41,12 @@ pub fn of_run(
     let lost = meter.events(Event::LostMapEntries);
     if lost > 0 {
         all.push(format!("{lost} changed map entries were lost in power cuts."));
+    }
+    if let Some(pages) = meter.level_now(Level::BufferedPages).filter(|&pages| pages > 0) {
+        all.push(format!(
+            "{pages} pages were still in the write buffer at the end: writing them out is not in these \
+             numbers."
+        ));
     }
     let died = meter.events(Event::WornOutBlocks);
     if died > 0 {

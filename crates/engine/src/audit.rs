@@ -5,6 +5,7 @@
 
 use crate::board::Board;
 use crate::board::nand::state::OobRead;
+use crate::buffer::Buffered;
 use crate::schemes::{Location, Scheme};
 use crate::units::{BlockId, Lpn, Ppn};
 
@@ -15,7 +16,8 @@ pub struct Audit {
     pub valid_data_pages: u64,
     /// Valid pages that hold anything else.
     pub valid_other_pages: u64,
-    /// Superseded pages that a scheme has not invalidated yet.
+    /// Superseded pages that are valid still: what a scheme has not invalidated yet, and what a
+    /// buffer has not written yet.
     pub stale_pages: u64,
     /// Host pages whose newest version is in memory.
     pub ram_pages: u64,
@@ -23,18 +25,24 @@ pub struct Audit {
     pub touched_blocks: u64,
 }
 
-/// Checks flash, map and counts against each other; the error says which truth is broken.
-pub fn audit<S: Scheme>(board: &Board, scheme: &S, live_pages: u64) -> Result<Audit, String> {
+/// Checks flash, map and counts against each other; the error says which truth is broken. Of each
+/// `buffered` page that flash holds too, the older version is where the scheme locates the page.
+pub(crate) fn audit<S: Scheme>(
+    board: &Board,
+    scheme: &S,
+    buffered: Buffered,
+    live_pages: u64,
+) -> Result<Audit, String> {
     let mut audit = blocks(board, scheme)?;
     let unsettled = scheme.unsettled(board);
-    audit.stale_pages = unsettled.stale_pages;
-    audit.ram_pages = unsettled.ram_pages;
-    let located = audit.valid_data_pages - unsettled.stale_pages + unsettled.ram_pages;
+    audit.stale_pages = unsettled.stale_pages + buffered.superseded;
+    audit.ram_pages = unsettled.ram_pages + buffered.dirty;
+    let located = audit.valid_data_pages + audit.ram_pages - audit.stale_pages;
     if located != live_pages {
         return Err(format!(
             "the host wrote and did not trim {live_pages} pages, but {located} are located \
              ({} valid on flash, {} of them stale, {} in memory)",
-            audit.valid_data_pages, unsettled.stale_pages, unsettled.ram_pages
+            audit.valid_data_pages, audit.stale_pages, audit.ram_pages
         ));
     }
     scheme.self_check(board)?;

@@ -8,6 +8,7 @@
 use std::fmt;
 
 use crate::board::nand::factory;
+use crate::buffer::{BufferSettings, PolicySettings};
 use crate::parts::free_pool::FreeOrder;
 use crate::parts::wear::WearPolicy;
 use crate::schemes;
@@ -227,6 +228,10 @@ pub struct Config {
     pub io: IoSettings,
     /// Laws and faults of the flash.
     pub nand: NandSettings,
+    /// The host write buffer.
+    pub buffer: BufferSettings,
+    /// Settings of each buffer in the buffer table.
+    pub buffers: PolicySettings,
     /// Settings of each scheme in the scheme table.
     pub scheme: schemes::SchemeSettings,
 }
@@ -244,7 +249,9 @@ impl Config {
             ("wear", &self.wear),
             ("io", &self.io),
             ("nand", &self.nand),
+            ("buffer", &self.buffer),
         ];
+        groups.extend(self.buffers.groups());
         groups.extend(self.scheme.groups());
         groups
     }
@@ -261,7 +268,11 @@ impl Config {
             "wear" => &mut self.wear,
             "io" => &mut self.io,
             "nand" => &mut self.nand,
-            _ => return self.scheme.group_mut(name),
+            "buffer" => &mut self.buffer,
+            _ => {
+                let buffer = self.buffers.group_mut(name);
+                return buffer.or_else(|| self.scheme.group_mut(name));
+            }
         })
     }
 
@@ -353,6 +364,7 @@ impl Config {
                 device.logical_pages()
             )));
         }
+        self.check_buffer()?;
         self.timing.check()
     }
 }

@@ -5,11 +5,13 @@
 
 pub mod audit;
 pub mod board;
+pub mod buffer;
 pub mod config;
 pub mod device;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod host;
+mod ledger;
 pub mod meter;
 mod page_split;
 pub mod parts;

@@ -1,4 +1,4 @@
-//! A device: host queue, then the scheme, then the meter.
+//! A device: host queue, then the buffer, then the scheme, then the meter.
 //!
 //! [`Ssd`] is generic over the scheme, so that nothing is dispatched below a request.
 
@@ -9,20 +9,26 @@ use crate::audit::{Audit, audit};
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
+use crate::buffer::{Below, Buffered, Front};
 use crate::config::{Config, GcMode, SettingError};
 pub use crate::device::{Device, DeviceError};
 use crate::host::link::Link;
+use crate::ledger::Ledger;
 use crate::meter::Cause;
 use crate::page_split::PageSplit;
 use crate::request::{Completion, Op, PageIo, Request, RequestShape, Stages, Unreadable};
-use crate::schemes::{Location, Room, Scheme};
-use crate::units::{Lpn, Nanos, PlaneId, Tag, zeroed};
+use crate::schemes::{self, Location, Room, Scheme};
+use crate::units::{Lpn, Nanos, PlaneId, Tag};
+
+mod versions;
 
 /// A device under one scheme.
 pub struct Ssd<S: Scheme> {
     board: Board,
     /// None only while a recovery is under way or after it was cut itself.
     scheme: Option<S>,
+    /// What takes the host's data first.
+    buffer: Option<Front>,
     survivor: Option<S::Survivor>,
     config: Config,
     seed: u64,
@@ -35,15 +41,11 @@ pub struct Ssd<S: Scheme> {
     epoch: Nanos,
     split: PageSplit,
     next_tag: u32,
-    /// One bit per logical page that was written and not trimmed since.
-    written: Vec<u64>,
-    live_pages: u64,
-    /// Version written last, per logical page; empty unless reads are verified.
-    expected: Vec<u32>,
-    verified_reads: u64,
+    ledger: Ledger,
     /// Pages of the present request that could not be read.
     unreadable: Option<Unreadable>,
     obey_trims: bool,
+    /// Whether the scheme works in gaps between requests.
     idle_work: bool,
 }
 
@@ -58,7 +60,7 @@ impl<S: Scheme> Ssd<S> {
                 S::PAPER.name
             )));
         }
-        S::check(config)?;
+        schemes::check::<S>(config)?;
         let minimum = S::minimum_blocks(config);
         if config.usable_blocks() < minimum {
             return Err(config.too_few_blocks(S::PAPER.name, minimum));
@@ -72,6 +74,7 @@ impl<S: Scheme> Ssd<S> {
         let depth = config.queue_depth();
         let mut ssd = Ssd {
             scheme: Some(scheme),
+            buffer: Front::new(&board, config),
             survivor: None,
             seed,
             queue_depth: depth as usize,
@@ -82,10 +85,7 @@ impl<S: Scheme> Ssd<S> {
             epoch: 0,
             split: PageSplit::new(geometry, config.io.partial_write),
             next_tag: 0,
-            written: zeroed((geometry.logical_pages as usize).div_ceil(64)),
-            live_pages: 0,
-            expected: Vec::new(),
-            verified_reads: 0,
+            ledger: Ledger::new(geometry.logical_pages),
             unreadable: None,
             obey_trims: config.io.trim,
             idle_work: config.gc.mode != GcMode::Foreground,
@@ -101,10 +101,16 @@ impl<S: Scheme> Ssd<S> {
         self.scheme.as_ref().expect("the scheme is there unless a recovery was cut")
     }
 
+    /// The buffer, if there is one, and what is below it.
     #[inline]
-    fn parts(&mut self) -> (&mut S, &mut Board) {
+    fn parts(&mut self) -> (Option<&mut Front>, Below<'_, S>) {
         let scheme = self.scheme.as_mut();
-        (scheme.expect("the scheme is there unless a recovery was cut"), &mut self.board)
+        let below = Below {
+            scheme: scheme.expect("the scheme is there unless a recovery was cut"),
+            board: &mut self.board,
+            ledger: &mut self.ledger,
+        };
+        (self.buffer.as_mut(), below)
     }
 
     /// When everything is done, on the device's own clock.
@@ -149,14 +155,22 @@ impl<S: Scheme> Ssd<S> {
         (sent, self.board.nand_mut().clock_mut().begin(sent))
     }
 
-    /// Lets the scheme work while nothing else is to do.
+    /// Lets buffer and scheme work while nothing else is to do.
     #[cold]
     fn use_gap(&mut self, until: Nanos) -> Result<(), Fault> {
         let mut from = self.absolute_idle_from();
         while from < until {
             let start = self.board.nand_mut().clock_mut().admit(from);
-            let (scheme, board) = self.parts();
-            let Some(done) = scheme.idle(board, start)? else {
+            let scheme_works = self.idle_work;
+            let (buffer, mut below) = self.parts();
+            let mut done = match buffer {
+                Some(buffer) => buffer.idle(&mut below, start)?,
+                None => None,
+            };
+            if done.is_none() && scheme_works {
+                done = below.scheme.idle(below.board, start)?;
+            }
+            let Some(done) = done else {
                 break;
             };
             let end = self.board.nand().clock().completion(done);
@@ -169,8 +183,12 @@ impl<S: Scheme> Ssd<S> {
     #[inline]
     fn serve(&mut self, request: &Request, start: When) -> Result<When, DeviceError> {
         if request.op == Op::Flush {
-            let (scheme, board) = self.parts();
-            return Ok(scheme.flush(board, start)?);
+            let (buffer, mut below) = self.parts();
+            let written = match buffer {
+                Some(buffer) => buffer.flush(&mut below, start)?,
+                None => start,
+            };
+            return Ok(below.scheme.flush(below.board, written)?);
         }
         let (first, pages) = self.split.pages(request);
         let mut done = start;
@@ -196,16 +214,18 @@ impl<S: Scheme> Ssd<S> {
 
     #[inline]
     fn read_page(&mut self, io: &PageIo, start: When) -> Result<When, DeviceError> {
-        let (scheme, board) = self.parts();
-        let ready = board.nand_mut().clock_mut().host_page(start);
-        let (done, found) = scheme.read(board, io, ready)?;
+        let (buffer, mut below) = self.parts();
+        let ready = below.board.nand_mut().clock_mut().host_page(start);
+        let (done, found) = match buffer {
+            Some(buffer) => buffer.read(&mut below, io, ready)?,
+            None => below.scheme.read(below.board, io, ready)?,
+        };
         if found == Tag::UNREADABLE {
             self.note_unreadable(io.lpn)?;
             return Ok(done);
         }
-        if !self.expected.is_empty() {
-            self.verified_reads += 1;
-            let expected = Tag(self.expected[io.lpn.index()]);
+        if let Some(expected) = self.ledger.expected(io.lpn) {
+            self.ledger.compared();
             if expected != found {
                 return Err(DeviceError::WrongData { lpn: io.lpn, expected, found });
             }
@@ -219,47 +239,14 @@ impl<S: Scheme> Ssd<S> {
         self.next_tag = (self.next_tag + 1) % Tag::UNREADABLE.0;
         self.next_tag = self.next_tag.max(1);
         io.data = Tag(self.next_tag);
-        let (scheme, board) = self.parts();
-        let ready = board.nand_mut().clock_mut().host_page(start);
-        let done = scheme.write(board, &io, ready)?;
-        let (word, bit) = (io.lpn.index() / 64, 1u64 << (io.lpn.0 % 64));
-        self.live_pages += u64::from(self.written[word] & bit == 0);
-        self.written[word] |= bit;
-        if !self.expected.is_empty() {
-            self.expected[io.lpn.index()] = io.data.0;
-        }
+        let (buffer, mut below) = self.parts();
+        let ready = below.board.nand_mut().clock_mut().host_page(start);
+        let done = match buffer {
+            Some(buffer) => buffer.write(&mut below, &io, ready)?,
+            None => below.scheme.write(below.board, &io, ready)?,
+        };
+        self.ledger.wrote(io.lpn, io.data);
         Ok(done)
-    }
-
-    /// Counts a page that could not be read. That it really is lost on flash, in the version that
-    /// was written last, is checked where reads are.
-    #[cold]
-    fn note_unreadable(&mut self, lpn: Lpn) -> Result<(), DeviceError> {
-        if !self.expected.is_empty() {
-            let expected = Tag(self.expected[lpn.index()]);
-            let (tag, lost) = self.version_of(lpn);
-            if !lost || (tag != expected && tag != Tag::UNREADABLE) {
-                return Err(DeviceError::WrongData { lpn, expected, found: tag });
-            }
-        }
-        let before = self.unreadable;
-        self.unreadable = Some(Unreadable {
-            first: before.map_or(lpn, |known| known.first),
-            pages: before.map_or(0, |known| known.pages) + 1,
-        });
-        Ok(())
-    }
-
-    /// The version of a page where the scheme locates it, and whether it cannot be read there.
-    fn version_of(&self, lpn: Lpn) -> (Tag, bool) {
-        match self.scheme().locate(&self.board, lpn) {
-            Location::Flash(ppn) => {
-                let state = self.board.nand().state();
-                (state.tag(ppn), state.is_unreadable(ppn))
-            }
-            Location::Ram(tag) => (tag, tag == Tag::UNREADABLE),
-            Location::Nowhere => (Tag(0), false),
-        }
     }
 
     fn trim_page(
@@ -272,14 +259,12 @@ impl<S: Scheme> Ssd<S> {
         if !self.obey_trims || !self.split.covers(request, io.lpn.0) {
             return Ok(start);
         }
-        let (scheme, board) = self.parts();
-        let done = scheme.trim(board, io, start)?;
-        let (word, bit) = (io.lpn.index() / 64, 1u64 << (io.lpn.0 % 64));
-        self.live_pages -= u64::from(self.written[word] & bit != 0);
-        self.written[word] &= !bit;
-        if !self.expected.is_empty() {
-            self.expected[io.lpn.index()] = 0;
+        let (buffer, below) = self.parts();
+        if let Some(buffer) = buffer {
+            buffer.trim(below.board, io.lpn);
         }
+        let done = below.scheme.trim(below.board, io, start)?;
+        self.ledger.forgot(io.lpn);
         Ok(done)
     }
 
@@ -309,7 +294,8 @@ impl<S: Scheme> Device for Ssd<S> {
             request.op
         );
         let (arrival, at) = (request.arrival + self.epoch, request.arrival.max(at) + self.epoch);
-        if self.idle_work && at > self.last_completion {
+        let works = self.idle_work || self.buffer.as_ref().is_some_and(Front::works_in_gaps);
+        if works && at > self.last_completion {
             self.use_gap(at)?;
         }
         let (admitted, start) = self.admit(at);
@@ -373,7 +359,7 @@ impl<S: Scheme> Device for Ssd<S> {
         let free_from = |plane| nand.plane_free_from(plane);
         let from = if request.op == Op::Read && self.check_range(request).is_ok() {
             let lpn = Lpn(self.split.page_of(request.first_sector) as u32);
-            match self.scheme().locate(&self.board, lpn) {
+            match self.find(lpn) {
                 Location::Flash(ppn) => free_from(nand.geometry().plane_of(ppn)),
                 Location::Ram(_) => 0,
                 Location::Nowhere => free_from(nand.geometry().home_plane(lpn)),
@@ -389,15 +375,19 @@ impl<S: Scheme> Device for Ssd<S> {
         self.last_completion = self.epoch;
         self.board.start_measuring();
         self.outstanding.clear();
-        self.verified_reads = 0;
+        self.ledger.start_measuring();
     }
 
     fn audit(&self) -> Result<Audit, String> {
         let scheme = self.scheme.as_ref().ok_or("the scheme did not recover")?;
-        let found = audit(&self.board, scheme, self.live_pages)?;
-        for lpn in (0..self.expected.len() as u32).map(Lpn) {
+        let mut buffered = Buffered::default();
+        if let Some(buffer) = &self.buffer {
+            buffer.self_check(scheme, &self.board)?;
+            buffered = buffer.buffered(scheme, &self.board);
+        }
+        let found = audit(&self.board, scheme, buffered, self.ledger.live_pages())?;
+        for (lpn, expected) in self.ledger.all_expected() {
             let (tag, lost) = self.version_of(lpn);
-            let expected = Tag(self.expected[lpn.index()]);
             // Memory and what is written from there do not know which version was lost.
             if tag != expected && !(lost && tag == Tag::UNREADABLE) {
                 return Err(format!(
@@ -425,7 +415,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn verified_reads(&self) -> u64 {
-        self.verified_reads
+        self.ledger.verified_reads()
     }
 
     fn last_version(&self) -> Tag {
@@ -433,11 +423,11 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn is_written(&self, lpn: Lpn) -> bool {
-        self.written[lpn.index() / 64] >> (lpn.0 % 64) & 1 == 1
+        self.ledger.is_written(lpn)
     }
 
     fn locate(&self, lpn: Lpn) -> Location {
-        self.scheme().locate(&self.board, lpn)
+        self.find(lpn)
     }
 
     fn idle_from(&self) -> Nanos {
@@ -453,6 +443,9 @@ impl<S: Scheme> Device for Ssd<S> {
         if let Some(scheme) = self.scheme.take() {
             self.survivor = Some(scheme.power_off());
         }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.power_off(&mut self.board);
+        }
         let survivor = self.survivor.clone().expect("left behind by the scheme or a cut recovery");
         self.board.power_on();
         let from = self.absolute_idle_from();
@@ -467,34 +460,6 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn verify_reads(&mut self) {
-        assert!(self.live_pages == 0, "verification must begin before the first write");
-        self.expected = zeroed(self.board.geometry().logical_pages as usize);
-    }
-}
-
-impl<S: Scheme> Ssd<S> {
-    /// What the host may rely on after a cut is what the scheme kept: unacknowledged writes and
-    /// unflushed trims may have gone either way.
-    fn settle_after_recovery(&mut self) {
-        self.live_pages = 0;
-        for lpn in (0..self.board.geometry().logical_pages).map(Lpn) {
-            let tag = match self.scheme().locate(&self.board, lpn) {
-                Location::Flash(ppn) => Some(self.board.nand().state().tag(ppn)),
-                Location::Ram(tag) => Some(tag),
-                Location::Nowhere => None,
-            };
-            let (word, bit) = (lpn.index() / 64, 1u64 << (lpn.0 % 64));
-            self.written[word] &= !bit;
-            if let Some(tag) = tag {
-                self.live_pages += 1;
-                self.written[word] |= bit;
-                if !self.expected.is_empty() {
-                    self.expected[lpn.index()] = tag.0;
-                }
-            } else if !self.expected.is_empty() {
-                self.expected[lpn.index()] = 0;
-            }
-        }
-        self.outstanding.clear();
+        self.ledger.verify(self.board.geometry().logical_pages);
     }
 }

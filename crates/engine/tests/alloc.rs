@@ -6,6 +6,7 @@ mod common;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
+use common::buffers::{BUFFERS, Buffer};
 use common::variants;
 use common::{chosen, mixed, open, tiny};
 use ftlab_engine::host::{Driver, SchedulerKind};
@@ -57,7 +58,10 @@ static ALLOCATOR: Counting = Counting;
 fn nothing_is_allocated_after_format() {
     let defaults = schemes::TABLE.iter().map(|row| (row.paper.name, &[][..]));
     let variants = variants::all().map(|variant| (variant.scheme, variant.pairs));
-    for (scheme, pairs) in defaults.chain(variants).filter(|(scheme, _)| chosen(scheme)) {
+    let behind = |buffer: &'static Buffer| ["ideal_page", "bast"].map(|scheme| (scheme, *buffer));
+    let buffers = BUFFERS.iter().flat_map(behind);
+    let all = defaults.chain(variants).chain(buffers);
+    for (scheme, pairs) in all.filter(|(scheme, _)| chosen(scheme)) {
         let config = tiny(scheme, 24, pairs);
         let mut device = open(scheme, &config);
         let requests = mixed(&config, 4000, 1);

@@ -22,6 +22,8 @@ const READS_THE_NEIGHBOUR: u8 = 2;
 const FORGETS_TRIMS: u8 = 3;
 const TAKES_A_SHORT_CUT: u8 = 4;
 const WRITES_TWICE: u8 = 5;
+/// Nothing, but it says that it buffers the host's data itself.
+const NOTHING_BUT_BUFFERS: u8 = 6;
 
 /// The ideal page map with one fault.
 struct Canary<const WRONG: u8> {
@@ -31,6 +33,7 @@ struct Canary<const WRONG: u8> {
 
 impl<const WRONG: u8> Scheme for Canary<WRONG> {
     const PAPER: Paper = IdealPage::PAPER;
+    const BUFFERS_DATA: bool = WRONG == NOTHING_BUT_BUFFERS;
     type Survivor = ();
 
     fn check(config: &Config) -> Result<(), SettingError> {
@@ -122,28 +125,45 @@ impl<const WRONG: u8> Scheme for Canary<WRONG> {
     }
 }
 
-fn verdict<const WRONG: u8>() -> Result<(), String> {
-    let config = tiny("ideal_page", 24, &[]);
+fn verdict<const WRONG: u8>(pairs: &[(&str, &str)]) -> Result<(), String> {
+    let config = tiny("ideal_page", 24, pairs);
     let mut device = Ssd::<Canary<WRONG>>::new(&config, 1).expect("legal settings");
     conform(&mut device, &mixed(&config, 900, 1))
 }
 
+/// A buffer in front hides no fault: what it does not hold is found below.
+const PLACES: [&[(&str, &str)]; 2] = [&[], &[("buffer.name", "lru"), ("buffer.bytes", "2048")]];
+
 #[test]
 fn a_right_scheme_passes() {
-    assert_eq!(verdict::<NOTHING>(), Ok(()));
+    for pairs in PLACES {
+        assert_eq!(verdict::<NOTHING>(pairs), Ok(()));
+    }
 }
 
 #[test]
 fn every_wrong_scheme_is_rejected_with_the_page_that_shows_it() {
-    let verdicts = [
-        verdict::<LOSES_A_WRITE>(),
-        verdict::<READS_THE_NEIGHBOUR>(),
-        verdict::<FORGETS_TRIMS>(),
-        verdict::<TAKES_A_SHORT_CUT>(),
-        verdict::<WRITES_TWICE>(),
-    ];
-    for (index, verdict) in verdicts.into_iter().enumerate() {
-        let error = verdict.expect_err(&format!("canary {} was not rejected", index + 1));
-        assert!(error.contains("page"), "canary {}: {error}", index + 1);
+    for pairs in PLACES {
+        let verdicts = [
+            verdict::<LOSES_A_WRITE>(pairs),
+            verdict::<READS_THE_NEIGHBOUR>(pairs),
+            verdict::<FORGETS_TRIMS>(pairs),
+            verdict::<TAKES_A_SHORT_CUT>(pairs),
+            verdict::<WRITES_TWICE>(pairs),
+        ];
+        for (index, verdict) in verdicts.into_iter().enumerate() {
+            let error = verdict.expect_err(&format!("canary {} was not rejected", index + 1));
+            assert!(error.contains("page"), "canary {}: {error}", index + 1);
+        }
     }
+}
+
+#[test]
+fn a_scheme_that_buffers_data_itself_takes_no_buffer_in_front() {
+    let config = |pairs| tiny("ideal_page", 24, pairs);
+    let [alone, buffered] = PLACES.map(config);
+    assert!(Ssd::<Canary<NOTHING_BUT_BUFFERS>>::new(&alone, 1).is_ok());
+    let refusal = Ssd::<Canary<NOTHING_BUT_BUFFERS>>::new(&buffered, 1).err().expect("refused");
+    let refusal = refusal.to_string();
+    assert!(refusal.contains("same pages twice") && refusal.contains("buffer.name = lru"));
 }

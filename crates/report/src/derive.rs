@@ -23,8 +23,8 @@ use ftlab_engine::units::{Nanos, SECTOR_BYTES};
 use serde_json::{Map, Value};
 
 use crate::result::{
-    ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime, Host,
-    LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
+    Buffer, ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime,
+    Host, LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
     RamUse, RunResult, ServiceTime, SteadyState, WINDOWS_MAX, Wall, Window, Workload, WornOut,
 };
 
@@ -83,6 +83,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         }),
         merges: merges(meter),
         map_cache: map_cache(meter),
+        buffer: buffer(meter),
         latency_ns: ByDirection {
             all: latency(&meter.latency().all()),
             read: latency(meter.latency().read()),
@@ -194,10 +195,24 @@ fn map_cache(meter: &Meter) -> MapCache {
     }
 }
 
+fn buffer(meter: &Meter) -> Buffer {
+    let lookups = meter.events(Event::BufferLookups);
+    let hits = meter.events(Event::BufferHits);
+    let flushes = meter.events(Event::BufferFlushes);
+    Buffer { lookups, hits, hit_ratio: ratio(hits, lookups), flushes }
+}
+
 /// What happened and has no number of its own elsewhere in the result.
 fn events(meter: &Meter) -> BTreeMap<String, u64> {
-    const ELSEWHERE: [Event; 4] =
-        [Event::MapLookups, Event::MapHits, Event::EvictClean, Event::EvictDirty];
+    const ELSEWHERE: [Event; 7] = [
+        Event::MapLookups,
+        Event::MapHits,
+        Event::EvictClean,
+        Event::EvictDirty,
+        Event::BufferLookups,
+        Event::BufferHits,
+        Event::BufferFlushes,
+    ];
     let named = Event::ALL.iter().filter(|event| !ELSEWHERE.contains(event));
     let counted = named.map(|&event| (event.name().to_owned(), meter.events(event)));
     counted.filter(|(_, count)| *count > 0).collect()

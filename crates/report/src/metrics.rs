@@ -195,7 +195,7 @@ const CACHES: &[Metric] = &[
         Better::Higher,
         Shown::WhenUsed,
     ),
-    tally("buffer.flushes", "buffer write-outs", Shown::WhenUsed),
+    tally("buffer.flushes", "pages the buffer wrote out", Shown::WhenUsed),
 ];
 
 const MEMORY: &[Metric] = &[

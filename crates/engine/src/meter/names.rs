@@ -213,6 +213,24 @@ named! {
         ReadRetries = "read_retries",
         /// Pages of host data that no retry brought back.
         LostPages = "lost_pages",
+        /// Pages that the host's reads and writes looked for in the write buffer.
+        BufferLookups = "buffer_lookups",
+        /// Those that were there, with every sector that a read asked for.
+        BufferHits = "buffer_hits",
+        /// Pages that the buffer wrote out.
+        BufferFlushes = "buffer_flushes",
+        /// Requests in which it did.
+        BufferRuns = "buffer_runs",
+        /// Those of them that were completed with pages that were not in the buffer.
+        BufferPaddedBlocks = "buffer_padded_blocks",
+        /// Clean pages that left the buffer.
+        BufferCleanDrops = "buffer_clean_drops",
+        /// Decisions to write a block with what it lacks (`l_buffer`).
+        PlugDecisions = "plug_decisions",
+        /// Decisions to write a block as it is (`l_buffer`).
+        LogDecisions = "log_decisions",
+        /// Dirty pages that were in the buffer's memory when the power went.
+        LostBufferedPages = "lost_buffered_pages",
         /// Copies that stayed in their plane's register (`timing.copyback`).
         Copybacks = "copybacks",
         /// Pages moved in the controller's RAM.
@@ -263,6 +281,10 @@ named! {
         HistoryHitPermille = "history_hit_permille",
         /// Longest chain of replacement blocks.
         LongestChain = "longest_chain",
+        /// Pages of the write buffer that are newer than on flash.
+        BufferedPages = "buffered_pages",
+        /// Stress that `l_buffer` measured last: pages moved per thousand host pages.
+        BufferStressPermille = "buffer_stress_permille",
         /// Associativity allowed, thousandths of a log block per group, mean over the groups (N-K).
         GroupLogsPermille = "group_logs_permille",
     }

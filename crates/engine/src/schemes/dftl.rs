@@ -123,16 +123,15 @@ impl Scheme for Dftl {
                 dftl.consistency.name()
             )));
         }
-        let Some(budget) = config.device.ram_bytes.0 else {
+        let Some(budget) = config.map_budget() else {
             return Ok(());
         };
         let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
         let entries = u64::from(entries(config));
         let wanted = entries * u64::from(dftl.entry_bytes) + gtd;
-        if dftl.cmt_entries.0.is_some() && wanted > budget.0 {
+        if dftl.cmt_entries.0.is_some() && wanted > budget {
             return Err(SettingError::Conflict(format!(
-                "dftl.cmt_entries = {entries} takes {wanted} bytes, device.ram_bytes allows {}",
-                budget.0
+                "dftl.cmt_entries = {entries} takes {wanted} bytes, device.ram_bytes leaves {budget}",
             )));
         }
         Ok(())

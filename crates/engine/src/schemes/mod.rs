@@ -23,6 +23,7 @@ pub mod waftl;
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
+use crate::buffer::{self, BufferKind};
 use crate::config::{Config, Group, SettingError, nearest};
 use crate::request::PageIo;
 use crate::ssd::{Device, Ssd};
@@ -181,6 +182,8 @@ pub trait Scheme: Sized + 'static {
     const PAPER: Paper;
     /// Named sets of settings, so that `--scheme dftl:gtd` works: name, then key and value.
     const PRESETS: &'static [Preset] = &[];
+    /// Whether it buffers the host's data itself: then no buffer has a place in front of it.
+    const BUFFERS_DATA: bool = false;
     /// What outlives a power cut besides the flash; `()` for most.
     type Survivor: Clone;
 
@@ -263,9 +266,9 @@ macro_rules! scheme_table {
         pub const TABLE: &[Row] = &[ $( Row {
             paper: <$scheme as Scheme>::PAPER,
             presets: <$scheme as Scheme>::PRESETS,
-            check: <$scheme as Scheme>::check,
+            check: check::<$scheme>,
             minimum_blocks: <$scheme as Scheme>::minimum_blocks,
-            ram_use: <$scheme as Scheme>::ram_use,
+            ram_use: ram_use::<$scheme>,
             open: open_device::<$scheme>,
         }, )* ];
 
@@ -297,6 +300,27 @@ pub struct Row {
     pub ram_use: fn(&Config) -> Vec<RamUse>,
     /// Builds a formatted device.
     pub open: OpenDevice,
+}
+
+/// Legality of the settings for a scheme, with whatever is in front of it.
+pub(crate) fn check<S: Scheme>(config: &Config) -> Result<(), SettingError> {
+    let buffer = config.buffer.name;
+    if S::BUFFERS_DATA && buffer != BufferKind::None {
+        let name = S::PAPER.name;
+        return Err(SettingError::Conflict(format!(
+            "{name} keeps the host's data in its own memory, so a buffer in front of it would hold \
+             the same pages twice: buffer.name = {} (--buffer) must be none",
+            buffer.name()
+        )));
+    }
+    S::check(config)
+}
+
+/// Bytes by structure of a scheme and of the buffer in front of it.
+fn ram_use<S: Scheme>(config: &Config) -> Vec<RamUse> {
+    let mut structures = S::ram_use(config);
+    structures.extend(buffer::ram_use(config));
+    structures
 }
 
 fn open_device<S: Scheme>(config: &Config, seed: u64) -> Result<Box<dyn Device>, SettingError> {

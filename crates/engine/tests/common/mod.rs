@@ -1,8 +1,10 @@
 //! What the tests share: tiny devices, requests, and random workloads.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod buffers;
 pub mod clock_bench;
 pub mod conform;
+pub mod cuts;
 pub mod driving;
 pub mod faults;
 pub mod outcome;

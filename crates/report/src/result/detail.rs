@@ -154,13 +154,13 @@ pub struct MapCache {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Buffer {
-    /// Pages looked for.
+    /// Pages that reads and writes of the host looked for.
     pub lookups: u64,
-    /// Pages found.
+    /// Pages found, with all sectors that a read asked for.
     pub hits: u64,
     /// `hits / lookups`; null without lookups.
     pub hit_ratio: Option<f64>,
-    /// Write-outs.
+    /// Pages written out.
     pub flushes: u64,
 }
 

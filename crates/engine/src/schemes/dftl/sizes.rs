@@ -10,11 +10,11 @@ use super::WriteBack;
 /// there are logical pages.
 pub(super) fn entries(config: &Config) -> u32 {
     let dftl = &config.scheme.dftl;
-    let wanted = match (dftl.cmt_entries.0, config.device.ram_bytes.0) {
+    let wanted = match (dftl.cmt_entries.0, config.map_budget()) {
         (Some(entries), _) => u64::from(entries),
         (None, Some(budget)) => {
             let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
-            budget.0.saturating_sub(gtd) / u64::from(dftl.entry_bytes)
+            budget.saturating_sub(gtd) / u64::from(dftl.entry_bytes)
         }
         (None, None) => 8192,
     };

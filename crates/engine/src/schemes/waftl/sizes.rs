@@ -77,8 +77,8 @@ pub(super) fn map_cache(config: &Config) -> Option<u32> {
     if let Some(bytes) = config.scheme.waftl.pmb_cache_bytes.0 {
         return Some(pages(bytes.0));
     }
-    let budget = config.device.ram_bytes.0?;
-    let left = |on_flash| budget.0.saturating_sub(sram_beside(config, on_flash));
+    let budget = config.map_budget()?;
+    let left = |on_flash| budget.saturating_sub(sram_beside(config, on_flash));
     let least = least_cached(&geometry);
     let directory = FlashMap::directory_bytes(&geometry, geometry.logical_pages);
     let smallest = directory + u64::from(least) * map_page_bytes(&geometry);
@@ -114,10 +114,10 @@ pub(super) fn check_cache(config: &Config) -> Result<(), SettingError> {
             least * page
         )));
     }
-    match config.device.ram_bytes.0 {
-        Some(budget) if bytes.0 > budget.0 => Err(SettingError::Conflict(format!(
-            "waftl.pmb_cache_bytes = {} is more than device.ram_bytes = {}",
-            bytes.0, budget.0
+    match config.map_budget() {
+        Some(budget) if bytes.0 > budget => Err(SettingError::Conflict(format!(
+            "waftl.pmb_cache_bytes = {} is more than device.ram_bytes leaves for maps, {budget}",
+            bytes.0
         ))),
         _ => Ok(()),
     }

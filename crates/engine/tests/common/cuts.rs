@@ -1,0 +1,243 @@
+//! Power cuts: what a host may find afterwards, and a run that is cut.
+
+use super::{mixed, open, pages};
+use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
+use ftlab_engine::config::Config;
+use ftlab_engine::request::{Op, Request};
+use ftlab_engine::schemes::Location;
+use ftlab_engine::ssd::{Device, DeviceError};
+use ftlab_engine::units::{Lpn, Tag};
+
+/// Logical blocks of the devices.
+pub const LOGICAL_BLOCKS: u64 = 10;
+/// Requests before the cut at most, and as many behind it.
+const REQUESTS: usize = 90;
+
+/// What a page may hold after a cut.
+#[derive(Clone, Debug, Default)]
+struct Page {
+    /// Version of the last completed write, 0 for none or trimmed.
+    newest: u32,
+    /// Versions that an unflushed trim, an interrupted request or lost memory leaves possible.
+    possible: Vec<u32>,
+    /// Every version ever written, for schemes that may lose some.
+    history: Vec<u32>,
+}
+
+/// What outlives a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// Every completed write.
+    Everything,
+    /// What was flushed, and of what was written since any version or none of them.
+    Flushed,
+    /// Some version of every page, or none.
+    Something,
+}
+
+/// The host's memory of what it wrote.
+pub struct Host {
+    pages: Vec<Page>,
+    keeps: Keeps,
+    pub next_tag: u32,
+    sectors_per_page: u64,
+}
+
+impl Host {
+    pub fn new(config: &Config, keeps: Keeps) -> Self {
+        Host {
+            keeps,
+            pages: vec![Page::default(); config.device.logical_pages() as usize],
+            next_tag: 0,
+            sectors_per_page: config.device.unit_bytes() / 512,
+        }
+    }
+
+    fn range(&self, request: &Request) -> std::ops::Range<usize> {
+        let first = request.first_sector / self.sectors_per_page;
+        let count = u64::from(request.sectors) / self.sectors_per_page;
+        first as usize..(first + count) as usize
+    }
+
+    /// Notes a request; `completed` is false for the one that the cut interrupted.
+    pub fn note(&mut self, request: &Request, completed: bool) {
+        let range = self.range(request);
+        match request.op {
+            Op::Write => {
+                for page in &mut self.pages[range] {
+                    self.next_tag += 1;
+                    page.history.push(self.next_tag);
+                    if completed {
+                        match self.keeps {
+                            Keeps::Flushed => page.possible.push(page.newest),
+                            Keeps::Everything | Keeps::Something => page.possible.clear(),
+                        }
+                        page.newest = self.next_tag;
+                    } else {
+                        page.possible.push(self.next_tag);
+                    }
+                }
+            }
+            Op::Trim => {
+                for page in &mut self.pages[range] {
+                    let earlier = page.history.clone();
+                    page.possible.extend(earlier);
+                    page.possible.push(0);
+                    if completed {
+                        page.newest = 0;
+                    }
+                }
+            }
+            // Trims that completed before a flush are final, and so is what memory held.
+            Op::Flush if completed => {
+                let all = self.keeps == Keeps::Flushed;
+                for page in self.pages.iter_mut().filter(|page| all || page.newest == 0) {
+                    page.possible.clear();
+                }
+            }
+            Op::Flush | Op::Read => {}
+        }
+    }
+
+    pub fn check(&self, device: &dyn Device, case: &str) {
+        for (lpn, page) in self.pages.iter().enumerate() {
+            let found = match device.locate(Lpn(lpn as u32)) {
+                Location::Flash(ppn) => device.board().nand().state().tag(ppn),
+                Location::Ram(tag) => tag,
+                Location::Nowhere => Tag(0),
+            }
+            .0;
+            let legal = match self.keeps {
+                Keeps::Something => found == 0 || page.history.contains(&found),
+                _ => found == page.newest || page.possible.contains(&found),
+            };
+            assert!(legal, "{case}: page {lpn} holds version {found}, legal is {page:?}");
+        }
+    }
+}
+
+/// Where the power is cut, and where the recovery's is.
+#[derive(Clone, Copy)]
+pub struct Case {
+    pub seed: u64,
+    pub cut: u64,
+    pub outcome: CutOutcome,
+    pub recut: Option<u64>,
+}
+
+/// Runs one case. Returns whether the cut and the cut of the recovery happened.
+pub fn run(variant: (&str, Keeps), number: usize, config: &Config, case: Case) -> (bool, bool) {
+    let (scheme, keeps) = variant;
+    let line = format!(
+        "FTLAB_CRASH=\"{};{number};{};{};{:?};{:?}\"",
+        scheme, case.seed, case.cut, case.outcome, case.recut
+    );
+    let mut device = open(scheme, config);
+    device.verify_reads();
+    let mut host = Host::new(config, keeps);
+    let requests = mixed(config, 2 * REQUESTS, case.seed);
+    let (before, behind) = requests.split_at(REQUESTS);
+    device.board_mut().nand_mut().faults_mut().cut_power_after(case.cut, case.outcome);
+    let interrupted = before.iter().find(|request| match device.submit(request) {
+        Ok(_) => {
+            host.note(request, true);
+            false
+        }
+        Err(DeviceError::Fault(Fault::PowerCut)) => {
+            host.note(request, false);
+            host.next_tag = device.last_version().0;
+            true
+        }
+        Err(error) => panic!("{line}: {error}"),
+    });
+    if interrupted.is_none() {
+        return (false, false);
+    }
+    let recut = recover(device.as_mut(), case, &line);
+    if let Err(error) = device.audit() {
+        panic!("{line}: after recovery: {error}");
+    }
+    host.check(device.as_ref(), &line);
+    for request in behind {
+        if let Err(error) = device.submit(request) {
+            panic!("{line}: after recovery: {error}");
+        }
+    }
+    if let Err(error) = device.audit() {
+        panic!("{line}: at the end: {error}");
+    }
+    (true, recut)
+}
+
+/// Recovers, the first time with a cut at operation `recut` of the recovery.
+fn recover(device: &mut dyn Device, case: Case, line: &str) -> bool {
+    if let Some(recut) = case.recut {
+        device.board_mut().nand_mut().faults_mut().cut_recovery_after(recut, case.outcome);
+        match device.power_cycle() {
+            Ok(_) => {
+                device.board_mut().nand_mut().faults_mut().forget_cut();
+                return false;
+            }
+            Err(DeviceError::Fault(Fault::PowerCut)) => {}
+            Err(error) => panic!("{line}: recovery: {error}"),
+        }
+    }
+    if let Err(error) = device.power_cycle() {
+        panic!("{line}: recovery: {error}");
+    }
+    case.recut.is_some()
+}
+
+/// Runs every case of a seed: cuts at every operation, with every outcome.
+pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config) {
+    let seed = 11 + number as u64;
+    for outcome in CutOutcome::ALL {
+        let mut cut = 0;
+        loop {
+            let mut recut = None;
+            let (happened, _) = run(variant, number, config, Case { seed, cut, outcome, recut });
+            if !happened {
+                assert!(cut > 30, "{}: the workload hardly touched flash", variant.0);
+                break;
+            }
+            // Every seventh cut: the recovery is cut at each of its operations as well.
+            for again in 0.. {
+                if cut % 7 != 0 {
+                    break;
+                }
+                recut = Some(again);
+                if !run(variant, number, config, Case { seed, cut, outcome, recut }).1 {
+                    break;
+                }
+            }
+            cut += 1;
+        }
+    }
+}
+
+impl Host {
+    /// Reads every page through the device: recovered state that would misread later is found here.
+    pub fn read_all(&self, device: &mut dyn Device, config: &Config, line: &str) {
+        for page in 0..self.pages.len() as u64 {
+            if let Err(error) = device.submit(&pages(config, Op::Read, page, 1)) {
+                panic!("{line}: {error}");
+            }
+        }
+    }
+
+    /// After a cut, what is there is what counts from now on.
+    pub fn adopt(&mut self, device: &dyn Device) {
+        for (lpn, page) in self.pages.iter_mut().enumerate() {
+            let found = match device.locate(Lpn(lpn as u32)) {
+                Location::Flash(ppn) => device.board().nand().state().tag(ppn).0,
+                Location::Ram(tag) => tag.0,
+                Location::Nowhere => 0,
+            };
+            page.newest = found;
+            // An unflushed trim may still come back after the next cut.
+            if found != 0 {
+                page.possible.clear();
+            }
+        }
+    }
+}

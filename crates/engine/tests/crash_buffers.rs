@@ -1,0 +1,44 @@
+//! Power cuts at every operation of devices with a buffer: RAM that forgets loses what was not
+//! flushed and nothing that was; RAM that keeps its content loses nothing.
+
+mod common;
+
+use common::buffers::{BUFFERS, PLAIN};
+use common::cuts::{Keeps, LOGICAL_BLOCKS, every_cut};
+use common::{chosen, tiny};
+use ftlab_engine::schemes;
+
+fn cuts(scheme: &str, number: usize, pairs: &[(&str, &str)], keeps: Keeps) {
+    let memory = match keeps {
+        Keeps::Everything => "true",
+        _ => "false",
+    };
+    let pairs = [pairs, &[("device.ram_nonvolatile", memory)]].concat();
+    every_cut((scheme, keeps), number, &tiny(scheme, LOGICAL_BLOCKS, &pairs));
+}
+
+#[test]
+fn every_buffer_loses_what_was_not_flushed_and_nothing_else() {
+    for scheme in ["ideal_page", "fast"].into_iter().filter(|scheme| chosen(scheme)) {
+        for (number, buffer) in BUFFERS.iter().enumerate() {
+            cuts(scheme, number, buffer, Keeps::Flushed);
+        }
+    }
+}
+
+#[test]
+fn every_buffer_in_nonvolatile_memory_loses_nothing() {
+    for scheme in ["ideal_page", "fast"].into_iter().filter(|scheme| chosen(scheme)) {
+        for (number, buffer) in BUFFERS.iter().enumerate() {
+            cuts(scheme, number, buffer, Keeps::Everything);
+        }
+    }
+}
+
+#[test]
+fn every_scheme_recovers_behind_a_buffer() {
+    for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
+        cuts(row.paper.name, 40, PLAIN, Keeps::Flushed);
+        cuts(row.paper.name, 41, PLAIN, Keeps::Everything);
+    }
+}
