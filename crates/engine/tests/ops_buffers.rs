@@ -4,13 +4,13 @@
 mod common;
 mod fast_bench;
 
-use common::{mixed, open, record, tiny};
+use common::{CONTROLLER, LATENCIES, PROGRAM, TRANSFER, mixed, open, pages, record, tiny};
 use fast_bench::Bench;
 use ftlab_engine::board::nand::record::Operation::{self, Program, Read};
 use ftlab_engine::config::{Config, SettingError};
 use ftlab_engine::meter::Cause::{Host, ReadModifyWrite};
 use ftlab_engine::meter::{Event, Level};
-use ftlab_engine::request::{Op, Request};
+use ftlab_engine::request::{Op, Request, Stages};
 use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::units::Lpn;
 
@@ -183,6 +183,31 @@ fn a_cut_takes_what_was_not_flushed_unless_memory_keeps_it() {
             _ => [Location::Nowhere, Location::Flash(flushed)],
         };
         assert_eq!([20, 4].map(|page| bench.device.locate(Lpn(page))), expected);
+    }
+}
+
+/// What a frame costs is RAM's time, in the stage of the buffer; a write that needs a frame waits for
+/// the program that frees it.
+#[test]
+fn memory_takes_its_time_and_a_full_buffer_makes_the_write_wait() {
+    for profile in ["serial", "parallel"] {
+        let time = [("timing.ram_page", "8us"), ("timing.profile", profile)];
+        let mut bench = behind(&[LRU, &time, &LATENCIES].concat(), 1);
+        let mut stages = |op: Op, page: u64| {
+            let arrival = 1_000_000 * page;
+            let request = Request { arrival, ..pages(&bench.config, op, page, 1) };
+            bench.device.submit(&request).expect("the device works").stages
+        };
+        // 8 us are for 2 KiB; pages have a quarter of that.
+        let buffer = Stages { controller: CONTROLLER, buffer: 2000, ..Stages::default() };
+        assert_eq!(stages(Op::Write, 10), buffer, "{profile}");
+        assert_eq!(stages(Op::Write, 11), buffer, "{profile}");
+        assert_eq!(stages(Op::Write, 12), buffer, "{profile}");
+        assert_eq!(stages(Op::Write, 13), buffer, "{profile}");
+        assert_eq!(stages(Op::Write, 14), Stages { flash: PROGRAM, channel: TRANSFER, ..buffer });
+        let hit = Request { arrival: 20_000_000, ..pages(&bench.config, Op::Read, 11, 1) };
+        assert_eq!(bench.device.submit(&hit).expect("the device works").stages, buffer);
+        assert_eq!(bench.device.board().nand().clock().service_time().ram, 6 * 2000);
     }
 }
 

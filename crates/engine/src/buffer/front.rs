@@ -2,7 +2,8 @@
 //!
 //! A write goes into a frame; where none is free, pages are written out first, and the write waits
 //! for that. A read is answered from a frame that has all its sectors, else from flash, and merged
-//! where a part is newer here.
+//! where a part is newer here. A page's way into RAM or out of it to the host is charged
+//! (`timing.ram_page`); its way to flash is the flash's transfer.
 //!
 //! Pages that follow each other leave as one request of their own, under `Cause::Host`; what padding
 //! reads and programs is under `Cause::Pad`. A page stays in its frame until it is programmed, so
@@ -11,6 +12,7 @@
 use super::pages::{Held, Pages};
 use super::{Chosen, Leaving, Why};
 use crate::board::nand::fault::Fault;
+use crate::board::ram::RamWork;
 use crate::board::when::When;
 use crate::board::{Board, Search};
 use crate::config::Config;
@@ -95,13 +97,14 @@ impl Front {
             Some(slot) => {
                 below.board.event(Event::BufferHits, 1);
                 self.policy.used(slot, io.lpn, true);
-                (slot, after.waits_for(self.pages.get(slot).ready))
+                (slot, after.waits_for_buffer(self.pages.get(slot).ready))
             }
             None => self.take_frame(below, io.lpn, after)?,
         };
-        self.pages.write(slot, io.data, io.sectors, ready);
+        let done = below.board.ram_pages(RamWork::Data, 1, ready);
+        self.pages.write(slot, io.data, io.sectors, done);
         below.board.level(Level::BufferedPages, u64::from(self.pages.dirty()));
-        Ok(ready)
+        Ok(done)
     }
 
     /// Reads a page for the host.
@@ -123,12 +126,13 @@ impl Front {
         self.policy.used(slot, io.lpn, false);
         if io.sectors & !held.sectors == 0 {
             below.board.event(Event::BufferHits, 1);
-            let ready = after.waits_for(held.ready);
-            return Ok((ready, held.tag));
+            let ready = after.waits_for_buffer(held.ready);
+            return Ok((below.board.ram_pages(RamWork::Data, 1, ready), held.tag));
         }
         // Some sectors are only on flash: merged on their way to the host.
         let (read, found) = below.scheme.read(below.board, io, after)?;
-        let done = read.waits_for(held.ready);
+        let merged = read.waits_for_buffer(held.ready);
+        let done = below.board.ram_pages(RamWork::Data, 1, merged);
         if found == Tag::UNREADABLE {
             return Ok((done, Tag::UNREADABLE));
         }
@@ -147,7 +151,8 @@ impl Front {
         (after, read): (When, When),
     ) -> Result<(), Fault> {
         let (slot, free) = self.take_frame(below, lpn, after)?;
-        self.pages.fill(slot, tag, read.waits_for(free));
+        let here = below.board.ram_pages(RamWork::Data, 1, read.waits_for_buffer(free));
+        self.pages.fill(slot, tag, here);
         Ok(())
     }
 
@@ -198,7 +203,7 @@ impl Front {
         }
         let (slot, free) = self.pages.enter(lpn);
         self.policy.entered(slot, lpn);
-        Ok((slot, ready.waits_for(free)))
+        Ok((slot, ready.waits_for_buffer(free)))
     }
 
     /// Writes out what the policy chooses.
@@ -329,7 +334,7 @@ impl Front {
         let Held { lpn, tag, sectors, ready, .. } = *self.pages.get(slot);
         let sectors = sectors & self.all_sectors;
         let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
-        let done = below.scheme.write(below.board, &io, start.waits_for(ready))?;
+        let done = below.scheme.write(below.board, &io, start.waits_for_buffer(ready))?;
         below.board.event(Event::BufferFlushes, 1);
         // A partial page whose other sectors are lost is lost on flash; here it would look whole.
         if keep && !is_lost(below, lpn) {
