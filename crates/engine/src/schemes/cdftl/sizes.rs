@@ -24,7 +24,7 @@ fn page_bytes(config: &Config) -> u64 {
 /// Bytes that the budget leaves for both levels.
 fn budget(config: &Config) -> Option<u64> {
     let gtd = if config.scheme.cdftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
-    config.device.ram_bytes.0.map(|budget| budget.0.saturating_sub(gtd))
+    config.map_budget().map(|budget| budget.saturating_sub(gtd))
 }
 
 /// Sizes as set. A level without a size takes what a level with one leaves of the budget; where

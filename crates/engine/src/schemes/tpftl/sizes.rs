@@ -18,7 +18,7 @@ fn node_of(settings: &TpftlSettings, entries: u64) -> u64 {
 /// Bytes that the budget leaves for the cache.
 fn budget(config: &Config) -> Option<u64> {
     let gtd = if config.scheme.tpftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
-    config.device.ram_bytes.0.map(|budget| budget.0.saturating_sub(gtd))
+    config.map_budget().map(|budget| budget.saturating_sub(gtd))
 }
 
 /// Bytes of entries and nodes: as set, else what the budget leaves, else DFTL's; enough for two
