@@ -96,3 +96,29 @@ fn a_block_half_of_which_is_valid_is_converted_by_default() {
         assert_eq!((meter.programs(Gc) > 0, meter.programs(Convert) > 0), (!converts, converts));
     }
 }
+
+/// Whatever room a given device has beyond everything else, none or some: a budget takes memory, and
+/// never makes a device too small that is large enough without one.
+#[test]
+fn a_budget_never_asks_for_blocks_that_a_given_device_does_not_have() {
+    let (row, _) = schemes::find("waftl").expect("in the table");
+    let mut placed = [0, 0];
+    for planes in ["1", "2"] {
+        for blocks in (2400..6400).step_by(25) {
+            let blocks = blocks.to_string();
+            let given = [
+                ("device.planes", planes),
+                ("device.blocks_per_plane", blocks.as_str()),
+                ("device.over_provisioning", "0.036"),
+            ];
+            let free = config(&given);
+            let tight = config(&[&given[..], &[("device.ram_bytes", "1KiB")]].concat());
+            let fits = |config| (row.minimum_blocks)(config) <= config.usable_blocks();
+            assert!(fits(&tight) || !fits(&free), "{planes} planes of {blocks} blocks");
+            let structures = (row.ram_use)(&tight);
+            let on_flash = structures.iter().any(|used| used.structure == "map_cache");
+            placed[usize::from(on_flash)] += usize::from(fits(&tight));
+        }
+    }
+    assert!(placed[0] > 20 && placed[1] > 20, "in memory, on flash: {placed:?}");
+}

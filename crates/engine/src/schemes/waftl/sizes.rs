@@ -83,7 +83,9 @@ pub(super) fn map_cache(config: &Config) -> Option<u32> {
     let directory = FlashMap::directory_bytes(&geometry, geometry.logical_pages);
     let smallest = directory + u64::from(least) * map_page_bytes(&geometry);
     let whole = LogIndex::ram_bytes(&geometry, page_mapped(config, false));
-    if whole <= left(false).max(smallest) || room(config, true).is_none() {
+    let fits = config.device.logical_bytes.0.is_some()
+        || blocks(config, page_mapped(config, true), true) <= config.usable_blocks();
+    if whole <= left(false).max(smallest) || !fits {
         return None;
     }
     Some(pages(left(true).saturating_sub(directory)).max(least))
