@@ -42,10 +42,10 @@
 //! in. Collection changes what memory holds (lazy copying), and reads any other map page once for all
 //! pages of the victim there.
 //!
-//! No deadlock, whatever the workload. The device has Nl + Nz + Np + 1 blocks beside trim records, map
-//! pages, each with blocks of their own, and the reserve of all block-mapped schemes. A rewrite of a BMB takes one free block (of the
-//! reserve) and gives the old one back; the first BMB of a logical block is one of Nl. Collecting a
-//! PMB takes one (the + 1) and gives the victim back. Neither needs the other's, nor a zone block.
+//! No deadlock, whatever the workload. The device has Nl + Nz + Np + 1 blocks beside trim records and
+//! map pages, each with blocks of their own, and the reserve of all block-mapped schemes. A rewrite of
+//! a BMB takes one free block (of the reserve) and gives the old one back; the first BMB of a logical
+//! block is one of Nl. Collecting a PMB takes one (the + 1) and gives the victim back. Neither needs the other's, nor a zone block.
 //! Each collection makes at least one page free, or, with little to gain, a conversion frees P
 //! pages: at most Np * P collections in a row, and a conversion needs rewrites only. So each
 //! buffered page finds its place, and every migration ends with an empty zone. A failed program
@@ -128,6 +128,8 @@ impl Scheme for Waftl {
              its collection are settings of ours",
             "the page-mapped area's map is cached by whole map pages, least recently used first; it \
              is in memory as a whole without a budget (--ram), or where it fits",
+            "what a budget leaves for that cache is less the directory, the lists of page-mapped \
+             blocks and the access counts too, not the block table and the zone's map alone",
             "a bit in the block table says whether a logical block has page-mapped pages, so that \
              block-mapped ones need no look-up",
             "page-mapped blocks are bounded by waftl.pmb_pct and by the device's spare blocks; \

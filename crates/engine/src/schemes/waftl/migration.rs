@@ -166,7 +166,7 @@ impl Waftl {
         }
         let known = if pull { self.change_map_of(board, lbn, after)? } else { after };
         let (engine, purpose) = (&mut self.base.engine, (Need::Merge, cause));
-        let rewritten = engine.rebuild_for(board, lbn, None, Sources::Newest, purpose, after);
+        let rewritten = engine.rebuild_for(board, lbn, None, Sources::Newest, purpose, known);
         for &(lpn, ppn) in &self.kept {
             self.base.engine.logs.set(lpn, ppn);
         }
@@ -176,7 +176,7 @@ impl Waftl {
             self.updates[lbn.index()] = 0;
         }
         board.event(Event::Conversions, u64::from(before.by_page > 0 && now.by_page == 0));
-        rewritten.map(|done| done.join(known))
+        rewritten
     }
 
     /// Makes room in PMBs: collects the one with fewest valid pages, or, if that gains too little,

@@ -95,7 +95,11 @@ pub(super) fn map_cache(config: &Config) -> Option<u32> {
 fn least_cached(geometry: &Geometry) -> u32 {
     let (pages, entries) = (geometry.pages_per_block, geometry.entries_per_page());
     let all = FlashMap::pages(geometry, geometry.logical_pages);
-    let spread = if entries % pages == 0 { 1 } else { (pages - 1).div_ceil(entries) + 1 };
+    let spread = match (entries % pages, pages % entries) {
+        (0, _) => 1,
+        (_, 0) => pages / entries,
+        _ => (pages - 1).div_ceil(entries) + 1,
+    };
     spread.min(all)
 }
 
