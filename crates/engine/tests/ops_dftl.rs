@@ -9,7 +9,7 @@ use ftlab_engine::board::nand::state::OobRead;
 use ftlab_engine::meter::{BlockRole, Cause, Event};
 use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
-use ftlab_engine::schemes::Location;
+use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Lpn, Ppn};
 
@@ -379,4 +379,60 @@ fn a_changed_entry_can_leave_when_its_request_is_done() {
     let timing = config(&[]).timing;
     assert_eq!(hidden, 2 * timing.read.0, "the map, then the page");
     assert!(waited >= hidden + timing.program.0, "{waited} ns with the write-back in the request");
+}
+
+/// Which entry leaves is settled before the new one comes, whatever the policy: under
+/// `after_completion` the new one is never the one that leaves, and segments are no larger.
+#[test]
+fn when_a_changed_entry_is_written_decides_nothing_about_what_stays() {
+    for policy in ["psu_real_ghost", "slru", "lru", "lfu"] {
+        for fetch in ["true", "false"] {
+            let [before, after] = ["in_request", "after_completion"].map(|writeback| {
+                let pairs = [
+                    ("dftl.cmt_entries", "5"),
+                    ("dftl.cmt_policy", policy),
+                    ("dftl.checkpoint_interval", "0"),
+                    ("dftl.write_miss_fetch", fetch),
+                    ("dftl.writeback", writeback),
+                ];
+                let config = tiny("dftl", 60, &pairs);
+                let mut device = open("dftl", &config);
+                for request in mixed(&config, 3000, 7) {
+                    device.submit(&request).expect("works");
+                }
+                device.audit().expect("the device is sound");
+                let count = |event| device.board().meter().events(event);
+                let left = count(Event::EvictClean) + count(Event::EvictDirty);
+                [count(Event::MapLookups), count(Event::MapHits), left]
+            });
+            assert_eq!(before, after, "{policy}, write_miss_fetch = {fetch}");
+            assert!(before[1] > 100, "{policy}: {before:?}");
+        }
+    }
+}
+
+/// Memory that survives a power cut as a whole loses no changed entry, whatever
+/// `dftl.consistency` says of the directory; a copy of the directory makes no sense then.
+#[test]
+fn nonvolatile_memory_loses_no_changed_entry() {
+    for (nonvolatile, loses) in [("false", true), ("true", false)] {
+        let pairs = [("dftl.cmt_entries", "20"), ("device.ram_nonvolatile", nonvolatile)];
+        let config = tiny("dftl:gtd", 60, &pairs);
+        let mut device = open("dftl:gtd", &config);
+        for request in mixed(&config, 1000, 2) {
+            device.submit(&request).expect("works");
+        }
+        device.power_cycle().expect("recovery works");
+        device.audit().expect("the device is sound");
+        let lost = device.board().meter().events(Event::LostMapEntries);
+        assert_eq!(lost > 0, loses, "{lost} entries lost with ram_nonvolatile = {nonvolatile}");
+    }
+    let pairs = [
+        ("dftl.consistency", "gtd"),
+        ("dftl.gtd_sync_every", "64"),
+        ("device.ram_nonvolatile", "true"),
+    ];
+    let (row, _) = schemes::find("dftl").expect("a scheme of the table");
+    let refusal = (row.check)(&config(&pairs)).expect_err("nothing to copy").to_string();
+    assert!(refusal.contains("under battery"), "{refusal}");
 }

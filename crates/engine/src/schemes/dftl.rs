@@ -28,7 +28,8 @@
 //! `dftl.consistency`: `gtd` (the paper: the directory is in non-volatile memory, or with
 //! `dftl.gtd_sync_every` copied to flash; changed entries that only the CMT held are lost and
 //! counted), `replay` (checkpoints, and the out-of-band areas of blocks programmed since: nothing
-//! that completed is lost), `battery` (directory and CMT survive).
+//! that completed is lost), `battery` (directory and CMT survive; `device.ram_nonvolatile` makes it
+//! so).
 //!
 //! # Deviations
 //! Checkpoints, replay and trims are ours: the paper leaves consistency open. The translation pages
@@ -48,7 +49,7 @@ mod sizes;
 
 pub use settings::{DftlSettings, InitialMap, MapTransfer, WriteBack};
 
-use sizes::{entries, needs};
+use sizes::{effective, entries, needs};
 
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
@@ -73,6 +74,8 @@ pub struct Dftl {
     settings: DftlSettings,
     /// Entries that the cache holds between requests.
     entries: u32,
+    /// The entry that leaves when the present request is done.
+    leaving: Option<Lpn>,
 }
 
 impl Scheme for Dftl {
@@ -114,7 +117,7 @@ impl Scheme for Dftl {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         demand_mapped::check(config)?;
-        let dftl = &config.scheme.dftl;
+        let dftl = effective(config);
         if dftl.gtd_sync_every > 0 && dftl.consistency != Consistency::Gtd {
             return Err(SettingError::Conflict(format!(
                 "dftl.gtd_sync_every = {} needs dftl.consistency = gtd; under {} the directory is \
@@ -152,14 +155,14 @@ impl Scheme for Dftl {
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
-        let settings = config.scheme.dftl.clone();
+        let settings = effective(config);
         let cmt = cmt(config, board.geometry().logical_pages, &[]);
         let mut base = DemandMapped::new(board, config, &needs(config), cmt, seed);
         base.map.lazy_copying = settings.lazy_copying;
         if settings.init_map == InitialMap::Written {
             base.write_initial_map(board)?;
         }
-        Ok(Dftl { base, settings, entries: entries(config) })
+        Ok(Dftl { base, settings, entries: entries(config), leaving: None })
     }
 
     #[inline]
@@ -230,7 +233,7 @@ impl Scheme for Dftl {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let lost = survivor.lost_entries();
-        let settings = config.scheme.dftl.clone();
+        let settings = effective(config);
         let pages = board.geometry().logical_pages;
         let (needs, entries) = (needs(config), entries(config));
         let (mut base, when) = DemandMapped::recover(
@@ -244,7 +247,7 @@ impl Scheme for Dftl {
         base.map.lazy_copying = settings.lazy_copying;
         // Counted once, by the recovery that gets through.
         board.event(Event::LostMapEntries, lost);
-        Ok((Dftl { base, settings, entries }, when))
+        Ok((Dftl { base, settings, entries, leaving: None }, when))
     }
 }
 
@@ -253,7 +256,8 @@ fn cmt(config: &Config, pages: u32, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
     let DftlSettings { cmt_policy, slru_protected, writeback, .. } = config.scheme.dftl;
     // The entry that leaves after its request has a place of its own until then.
     let leaving = u32::from(writeback == WriteBack::AfterCompletion);
-    let mut cmt = Cmt::new(cmt_policy, pages, entries(config) + leaving, slru_protected);
+    let places = (entries(config), leaving);
+    let mut cmt = Cmt::with_guests(cmt_policy, pages, places, slru_protected);
     cmt.fill(changed);
     cmt
 }
@@ -270,10 +274,8 @@ impl Dftl {
             return Ok(after.waits_for_map(cmt.ready(slot)));
         }
         // Miss: make room, then load the entry from its translation page.
-        let mut when = self.checkpoint_if_due(board, after)?;
-        if self.base.map.cache.is_full() {
-            when = self.evict(board, when)?;
-        }
+        let when = self.checkpoint_if_due(board, after)?;
+        let when = self.make_room(board, when)?;
         let (part, _) = self.base.map.translation.part_of(lpn);
         let loaded = self.load(board, part, when)?;
         let map = &mut self.base.map;
@@ -307,20 +309,31 @@ impl Dftl {
             return self.translate(board, lpn, after);
         }
         board.event(Event::MapLookups, 1);
-        let mut when = after;
-        if self.base.map.cache.is_full() {
-            when = self.evict(board, when)?;
-        }
+        let when = self.make_room(board, after)?;
         let cmt = &mut self.base.map.cache;
         let slot = cmt.insert(lpn, None, when);
         cmt.set_unresolved(slot, true);
         Ok(when)
     }
 
-    /// Removes the policy's victim; a changed one is written to its translation page first.
-    fn evict(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let cmt = &mut self.base.map.cache;
+    /// The policy's victim leaves before the new entry comes; under `dftl.writeback =
+    /// after_completion` it is chosen then, and leaves later.
+    fn make_room(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let cmt = &self.base.map.cache;
+        if cmt.len() < self.entries {
+            return Ok(after);
+        }
         let victim = cmt.victim();
+        if cmt.is_full() {
+            return self.evict(board, victim, after);
+        }
+        self.leaving = Some(cmt.lpn(victim));
+        Ok(after)
+    }
+
+    /// Removes an entry; a changed one is written to its translation page first.
+    fn evict(&mut self, board: &mut Board, victim: Slot, after: When) -> Result<When, Fault> {
+        let cmt = &mut self.base.map.cache;
         let after = board.search(Search::Cached, cmt.len(), after);
         if !cmt.is_dirty(victim) {
             board.event(Event::EvictClean, 1);
@@ -347,7 +360,10 @@ impl Dftl {
     #[inline]
     fn settle(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
         while self.base.map.cache.len() > self.entries {
-            let _ = self.evict(board, done)?;
+            let cmt = &self.base.map.cache;
+            let chosen = self.leaving.take().and_then(|lpn| cmt.find(lpn));
+            let victim = chosen.unwrap_or_else(|| cmt.victim());
+            let _ = self.evict(board, victim, done)?;
         }
         Ok(())
     }

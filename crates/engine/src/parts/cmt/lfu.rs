@@ -11,8 +11,8 @@ pub struct Lfu {
 }
 
 impl CachePolicy for Lfu {
-    fn new(capacity: u32, _: f64) -> Self {
-        Lfu { heap: IndexedHeap::new(capacity), uses: 0 }
+    fn new(slots: u32, _: u32, _: f64) -> Self {
+        Lfu { heap: IndexedHeap::new(slots), uses: 0 }
     }
 
     fn inserted(&mut self, slot: Slot) {

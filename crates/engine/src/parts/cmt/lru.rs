@@ -10,8 +10,8 @@ pub struct Lru {
 }
 
 impl CachePolicy for Lru {
-    fn new(capacity: u32, _: f64) -> Self {
-        Lru { list: SlotLists::new(capacity) }
+    fn new(slots: u32, _: u32, _: f64) -> Self {
+        Lru { list: SlotLists::new(slots) }
     }
 
     fn inserted(&mut self, slot: Slot) {

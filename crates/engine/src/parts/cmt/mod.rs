@@ -43,8 +43,8 @@ struct Entry {
 
 /// Which entry leaves next. Told of every insertion, hit and removal.
 pub trait CachePolicy {
-    /// For `capacity` slots, of which `protected` (a share) belong to the better segment.
-    fn new(capacity: u32, protected: f64) -> Self;
+    /// For `slots` slots; of `capacity` of them `protected` (a share) belong to the better segment.
+    fn new(slots: u32, capacity: u32, protected: f64) -> Self;
     /// A slot was filled.
     fn inserted(&mut self, slot: Slot);
     /// A slot was used again.
@@ -66,10 +66,11 @@ macro_rules! policy_table {
         enum Policy { $( $variant($type), )* }
 
         impl Policy {
-            fn new(kind: CachePolicyKind, capacity: u32, protected: f64) -> Self {
+            fn new(kind: CachePolicyKind, slots: u32, capacity: u32, protected: f64) -> Self {
                 match kind {
-                    $( CachePolicyKind::$variant =>
-                        Policy::$variant(<$type as CachePolicy>::new(capacity, protected)), )*
+                    $( CachePolicyKind::$variant => {
+                        Policy::$variant(<$type as CachePolicy>::new(slots, capacity, protected))
+                    } )*
                 }
             }
             #[inline]
@@ -119,13 +120,24 @@ pub struct Cmt {
 impl Cmt {
     /// An empty cache of `capacity` entries for a map of `logical_pages`.
     pub fn new(kind: CachePolicyKind, logical_pages: u32, capacity: u32, protected: f64) -> Self {
+        Self::with_guests(kind, logical_pages, (capacity, 0), protected)
+    }
+
+    /// An empty cache with places for so many entries more, beyond the policy's `capacity`.
+    pub fn with_guests(
+        kind: CachePolicyKind,
+        logical_pages: u32,
+        (capacity, guests): (u32, u32),
+        protected: f64,
+    ) -> Self {
+        let places = capacity + guests;
         Cmt {
             slot_of: zeroed(logical_pages as usize),
-            entries: Vec::with_capacity(capacity as usize),
-            free: Vec::with_capacity(capacity as usize),
-            capacity,
+            entries: Vec::with_capacity(places as usize),
+            free: Vec::with_capacity(places as usize),
+            capacity: places,
             unresolved: 0,
-            policy: Policy::new(kind, capacity, protected),
+            policy: Policy::new(kind, places, capacity, protected),
         }
     }
 

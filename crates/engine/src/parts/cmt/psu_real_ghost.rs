@@ -29,11 +29,11 @@ impl PsuRealGhost {
 }
 
 impl CachePolicy for PsuRealGhost {
-    fn new(capacity: u32, protected: f64) -> Self {
+    fn new(slots: u32, capacity: u32, protected: f64) -> Self {
         let real = (f64::from(capacity) * protected).ceil() as u32;
         PsuRealGhost {
-            real: IndexedHeap::new(capacity),
-            ghost: IndexedHeap::new(capacity),
+            real: IndexedHeap::new(slots),
+            ghost: IndexedHeap::new(slots),
             real_capacity: real.clamp(1, capacity),
             highest_age: 0,
             arrivals: 0,

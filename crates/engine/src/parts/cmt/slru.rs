@@ -17,9 +17,9 @@ pub struct Slru {
 }
 
 impl CachePolicy for Slru {
-    fn new(capacity: u32, protected: f64) -> Self {
+    fn new(slots: u32, capacity: u32, protected: f64) -> Self {
         Slru {
-            lists: SlotLists::new(capacity),
+            lists: SlotLists::new(slots),
             protected_capacity: (f64::from(capacity) * protected) as u32,
         }
     }

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::parts::demand_mapped::{self, Needs, gtd_bytes};
 use crate::parts::map_recovery::Consistency;
 
-use super::WriteBack;
+use super::{DftlSettings, WriteBack};
 
 /// Entries of the CMT: as set, else what the budget holds, else the paper's 8192; never more than
 /// there are logical pages.
@@ -21,9 +21,18 @@ pub(super) fn entries(config: &Config) -> u32 {
     wanted.clamp(2, config.device.logical_pages().max(2)) as u32
 }
 
+/// The settings as they work: memory that survives as a whole is a battery.
+pub(super) fn effective(config: &Config) -> DftlSettings {
+    let mut dftl = config.scheme.dftl.clone();
+    if config.device.ram_nonvolatile {
+        dftl.consistency = Consistency::Battery;
+    }
+    dftl
+}
+
 /// Threshold, checkpoints, and what writes without look-up leave behind.
 pub(super) fn needs(config: &Config) -> Needs {
-    let dftl = &config.scheme.dftl;
+    let dftl = effective(config);
     let leaving = u64::from(dftl.writeback == WriteBack::AfterCompletion);
     let entries = u64::from(entries(config)) + leaving;
     let checkpoint_words = match dftl.consistency {
