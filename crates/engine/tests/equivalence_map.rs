@@ -104,6 +104,16 @@ fn each_of_tpftls_techniques_makes_it_another_scheme() {
     assert!(with("tpftl:s", &[often, ("tpftl.prefetch_place", "hot_end")]) != selective);
 }
 
+/// In memory that survives a power cut DFTL keeps directory and entries as with a battery; trims need
+/// no records on flash in any of the three.
+#[test]
+fn the_heirs_are_dftl_in_nonvolatile_memory_too() {
+    let dftl =
+        [("dftl.cmt_policy", "lru"), ("dftl.cmt_entries", "8"), ("device.ram_nonvolatile", "true")];
+    same(("dftl", &dftl), ("cdftl:one_level", &[("cdftl.cmt_entries", "8")]), &[]);
+    same(("dftl", &dftl), ("tpftl:one_level", &one_level("48B")), &[]);
+}
+
 /// Misses of the map cache over some requests.
 fn misses(scheme: &str, pairs: Pairs<'_>, requests: fn(&Config) -> Vec<Request>) -> u64 {
     let config = tiny(scheme, SEVERAL, pairs);

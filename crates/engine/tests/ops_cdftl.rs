@@ -312,3 +312,20 @@ fn sizes_above_the_budget_are_refused() {
         assert!(refusal.contains("device.ram_bytes leaves"), "{refusal}");
     }
 }
+
+/// Pages and entries beyond the map's take no room from the other level.
+#[test]
+fn a_level_larger_than_the_map_leaves_the_rest_to_the_other() {
+    let (row, _) = schemes::find("cdftl").expect("a scheme of the table");
+    let bytes = |pair: (&str, &str)| {
+        let ram = [("device.ram_bytes", "512KiB"), ("cdftl.gtd_in_budget", "false"), pair];
+        let used = (row.ram_use)(&config(&ram));
+        let of = |name| used.iter().find(|used| used.structure == name).expect("a level").bytes;
+        (of("cmt"), of("ctp"))
+    };
+    let map = 4 * config(&[]).device.logical_pages();
+    let (cmt, ctp) = bytes(("cdftl.ctp_pages", "4000"));
+    assert_eq!((cmt, ctp), (512 * 1024 - ctp, map.next_multiple_of(2048)));
+    let (cmt, ctp) = bytes(("cdftl.cmt_entries", "100000"));
+    assert_eq!((cmt, ctp), (2 * map, (512 * 1024 - 2 * map) / 2048 * 2048));
+}

@@ -128,6 +128,19 @@ fn selective_prefetch_loads_as_many_successors_as_one_node_gives_way_to() {
     assert_eq!(misses(never.as_mut(), &config, &[7, 8]), 2, "nine nodes were not lost");
 }
 
+/// Memory that survives a power cut knows that the number of nodes fell; else nothing is known.
+#[test]
+fn selective_prefetch_outlives_the_power_with_the_memory() {
+    for (nonvolatile, prefetched) in [("true", 3), ("false", 0)] {
+        let (config, mut device) = neighbours(&[("device.ram_nonvolatile", nonvolatile)]);
+        let device = device.as_mut();
+        device.power_cycle().expect("recovery works");
+        read(device, &config, &[7]);
+        assert_eq!(event(device, Event::PrefetchedEntries), prefetched, "{nonvolatile}");
+        device.audit().expect("the bytes hold");
+    }
+}
+
 /// Page 20 takes the place of an entry of its own node: of the farthest prefetched one, or of the one
 /// used longest ago.
 #[test]

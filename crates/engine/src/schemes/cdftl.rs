@@ -23,14 +23,16 @@
 //! # Reclaim
 //! DFTL's. An entry that is in either level changes in memory alone (lazy copying).
 //! Entries leave the CMT in the order of `cdftl.cmt_evict_order`: a changed one whose page is in the
-//! CTP is absorbed without flash access, any other changed one is written to its translation page. A
-//! changed page that leaves the CTP takes the changed entries of the CMT with it (they become
-//! clean) and is written without a read, every entry being known.
+//! CTP is absorbed without flash access, any other changed one is written to its translation page.
+//! Resident ones first (the default, the spec's reading): entries of other pages stay while there
+//! is a resident one, that is nearly always, and fill the CMT; under random writes `lru`, which
+//! absorbs too, misses far less. A changed page that leaves the CTP takes the changed entries of the
+//! CMT with it (they become clean) and is written without a read, every entry being known.
 //!
 //! # Recovery
 //! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed is
 //! lost; more changed entries than the CMT has room for are written out. Under
-//! `device.ram_nonvolatile` both levels survive as they are.
+//! `device.ram_nonvolatile` both levels survive as they are, and trims need no records.
 //!
 //! # Deviations
 //! The paper was not at hand: what TreeFTL 2013 and the published abstract leave open is a setting.
@@ -141,6 +143,9 @@ impl Scheme for Cdftl {
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        if self.nonvolatile {
+            return Ok(after);
+        }
         self.base.flush(board, after)
     }
 

@@ -27,7 +27,7 @@
 //!
 //! # Recovery
 //! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed is
-//! lost. Under `device.ram_nonvolatile` the cache survives as it is.
+//! lost. Under `device.ram_nonvolatile` the cache survives as it is, and trims need no records.
 //!
 //! # Deviations
 //! The paper was not at hand. Selective prefetching is off at first. The node that an entry is missed
@@ -44,7 +44,7 @@ mod sizes;
 
 pub use settings::{Levels, NodeOrder, PrefetchPlace, TpftlSettings};
 
-use nodes::{Nodes, Place};
+use nodes::{Nodes, Place, Trend};
 
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
@@ -65,17 +65,7 @@ pub type Rostered = Tpftl;
 pub struct Tpftl {
     base: DemandMapped<Nodes>,
     settings: TpftlSettings,
-    trend: Trend,
     nonvolatile: bool,
-}
-
-/// Whether the number of nodes falls: neighbours are in use.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trend {
-    /// Nodes gained less nodes lost since the last decision.
-    balance: i64,
-    /// Whether selective prefetching is on.
-    falling: bool,
 }
 
 const OFF: &str = "false";
@@ -158,6 +148,9 @@ impl Scheme for Tpftl {
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        if self.nonvolatile {
+            return Ok(after);
+        }
         self.base.flush(board, after)
     }
 
@@ -212,7 +205,7 @@ impl Tpftl {
         let settings = config.scheme.tpftl.clone();
         board.level(Level::MapNodes, u64::from(base.map.cache.nodes()));
         let nonvolatile = config.device.ram_nonvolatile;
-        Tpftl { base, settings, trend: Trend::default(), nonvolatile }
+        Tpftl { base, settings, nonvolatile }
     }
 
     /// Makes sure that the entry of a page is cached; when it is known.
@@ -271,10 +264,11 @@ impl Tpftl {
             true => io.request.pages - 1 - io.request.index,
             false => 0,
         };
-        let of_neighbours = match self.settings.selective_prefetch && self.trend.falling {
-            true => self.base.map.cache.predecessors(io.lpn),
-            false => 0,
-        };
+        let of_neighbours =
+            match self.settings.selective_prefetch && self.base.map.cache.trend.falling {
+                true => self.base.map.cache.predecessors(io.lpn),
+                false => 0,
+            };
         of_request.max(of_neighbours).min(most)
     }
 
@@ -392,9 +386,10 @@ impl Tpftl {
             return;
         }
         board.level(Level::MapNodes, u64::from(now));
-        self.trend.balance += i64::from(now) - i64::from(before);
-        if self.trend.balance.unsigned_abs() == u64::from(self.settings.thr) {
-            self.trend = Trend { balance: 0, falling: self.trend.balance < 0 };
+        let trend = &mut self.base.map.cache.trend;
+        trend.balance += i64::from(now) - i64::from(before);
+        if trend.balance.unsigned_abs() == u64::from(self.settings.thr) {
+            *trend = Trend { balance: 0, falling: trend.balance < 0 };
         }
     }
 }

@@ -37,19 +37,19 @@ pub(super) fn sizes(config: &Config) -> Sizes {
     let bytes = budget.unwrap_or(BYTES);
     let first = (bytes as f64 * cdftl.cmt_share) as u64;
     let left = |taken: u64, share: u64| budget.map_or(share, |bytes| bytes.saturating_sub(taken));
-    let (entries, pages) = match (cdftl.cmt_entries.0.map(u64::from), cdftl.ctp_pages.0) {
-        (Some(entries), Some(pages)) => (entries, u64::from(pages)),
+    let most = config.device.logical_pages().max(2);
+    let given_entries = cdftl.cmt_entries.0.map(|entries| u64::from(entries).min(most));
+    let given_pages = cdftl.ctp_pages.0.map(|pages| u64::from(pages).min(map_pages));
+    let (entries, pages) = match (given_entries, given_pages) {
+        (Some(entries), Some(pages)) => (entries, pages),
         (Some(entries), None) => (entries, left(entries * entry, bytes - first) / page),
-        (None, Some(pages)) => (left(u64::from(pages) * page, first) / entry, u64::from(pages)),
+        (None, Some(pages)) => (left(pages * page, first) / entry, pages),
         (None, None) => {
             let pages = if bytes < 2 * page { 0 } else { (bytes - first) / page };
             ((bytes - pages.min(map_pages) * page) / entry, pages)
         }
     };
-    Sizes {
-        entries: entries.clamp(2, config.device.logical_pages().max(2)) as u32,
-        pages: pages.min(map_pages) as u32,
-    }
+    Sizes { entries: entries.clamp(2, most) as u32, pages: pages.min(map_pages) as u32 }
 }
 
 /// Both levels, in bytes.

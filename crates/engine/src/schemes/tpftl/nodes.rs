@@ -22,6 +22,15 @@ struct Use {
     prefetched: bool,
 }
 
+/// Whether the number of nodes falls: neighbours are in use.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trend {
+    /// Nodes gained less nodes lost since the last decision.
+    pub balance: i64,
+    /// Whether selective prefetching is on.
+    pub falling: bool,
+}
+
 /// Cached entries by translation page.
 #[derive(Clone, Debug)]
 pub struct Nodes {
@@ -40,6 +49,8 @@ pub struct Nodes {
     entries_per_page: u32,
     settings: TpftlSettings,
     budget: u64,
+    /// What the scheme makes of the nodes that come and go.
+    pub trend: Trend,
 }
 
 /// Where an entry goes in its node.
@@ -71,6 +82,7 @@ impl Nodes {
             entries_per_page: geometry.entries_per_page(),
             settings,
             budget,
+            trend: Trend::default(),
         }
     }
 
