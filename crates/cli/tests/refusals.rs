@@ -75,7 +75,7 @@ fn illegal_values_name_what_is_legal() {
         ("--ram like:dfl", ["dfl", "nearest: dftl"]),
         ("--ram like:dftl.cnt", ["cnt", "'cmt'"]),
         ("--ram 1k --set device.ram_bytes=2k", ["--ram", "exclude"]),
-        ("--ram 1k --set dftl.cmt_entries=8192", ["dftl.cmt_entries", "leaves 1024"]),
+        ("--ram 1k --set dftl.cmt_entries=8192", ["dftl.cmt_entries", "allows 1024"]),
         ("--ram-strict", ["--ram-strict", "--ram BYTES"]),
         ("--set gc.victim", ["gc.victim", "KEY=VALUE"]),
         ("--set timing.read=25", ["timing.read", "unit"]),

@@ -8,13 +8,17 @@ use common::cuts::{Keeps, LOGICAL_BLOCKS, every_cut};
 use common::{chosen, tiny};
 use ftlab_engine::schemes;
 
+/// Cuts that a workload must have, so that it tells something; a buffer keeps much from flash.
+const LEAST_CUTS: u64 = 30;
+
 fn cuts(scheme: &str, number: usize, pairs: &[(&str, &str)], keeps: Keeps) {
     let memory = match keeps {
         Keeps::Everything => "true",
         _ => "false",
     };
     let pairs = [pairs, &[("device.ram_nonvolatile", memory)]].concat();
-    every_cut((scheme, keeps), number, &tiny(scheme, LOGICAL_BLOCKS, &pairs));
+    let config = tiny(scheme, LOGICAL_BLOCKS, &pairs);
+    every_cut((scheme, keeps), number, &config, LEAST_CUTS);
 }
 
 #[test]

@@ -134,7 +134,7 @@ impl Scheme for Dftl {
         let wanted = entries * u64::from(dftl.entry_bytes) + gtd;
         if dftl.cmt_entries.0.is_some() && wanted > budget {
             return Err(SettingError::Conflict(format!(
-                "dftl.cmt_entries = {entries} takes {wanted} bytes, device.ram_bytes leaves {budget}",
+                "dftl.cmt_entries = {entries} takes {wanted} bytes, device.ram_bytes allows {budget} for maps",
             )));
         }
         Ok(())

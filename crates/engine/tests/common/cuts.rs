@@ -129,8 +129,8 @@ pub struct Case {
 pub fn run(variant: (&str, Keeps), number: usize, config: &Config, case: Case) -> (bool, bool) {
     let (scheme, keeps) = variant;
     let line = format!(
-        "FTLAB_CRASH=\"{};{number};{};{};{:?};{:?}\"",
-        scheme, case.seed, case.cut, case.outcome, case.recut
+        "{scheme}, number {number}, seed {}, cut at {} ({:?}), recovery cut at {:?}",
+        case.seed, case.cut, case.outcome, case.recut
     );
     let mut device = open(scheme, config);
     device.verify_reads();
@@ -188,8 +188,9 @@ fn recover(device: &mut dyn Device, case: Case, line: &str) -> bool {
     case.recut.is_some()
 }
 
-/// Runs every case of a seed: cuts at every operation, with every outcome.
-pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config) {
+/// Runs every case of a seed: cuts at every operation, with every outcome. The workload must have
+/// more than `least` of them.
+pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config, least: u64) {
     let seed = 11 + number as u64;
     for outcome in CutOutcome::ALL {
         let mut cut = 0;
@@ -197,7 +198,7 @@ pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config) {
             let mut recut = None;
             let (happened, _) = run(variant, number, config, Case { seed, cut, outcome, recut });
             if !happened {
-                assert!(cut > 30, "{}: the workload hardly touched flash", variant.0);
+                assert!(cut > least, "{}: the workload hardly touched flash", variant.0);
                 break;
             }
             // Every seventh cut: the recovery is cut at each of its operations as well.
