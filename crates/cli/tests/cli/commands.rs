@@ -1,0 +1,141 @@
+//! Every command does what it says, on tiny workloads.
+
+use crate::common::{Bench, schemes, without_wall};
+use serde_json::Value;
+
+const SMALL: &str = "--device dftl2014 --capacity 8MiB --set device.over_provisioning=0.25";
+const CHURN: &str = "--workload randwrite:bs=2k,span=100%,count=3x";
+
+#[test]
+fn every_list_is_there_in_three_forms() {
+    let bench = Bench::new();
+    let lists = "schemes families victims buffers schedulers devices workloads formats keys";
+    for what in lists.split(' ') {
+        let short = bench.ftlab(&format!("list {what}")).ok();
+        let table = bench.ftlab(&format!("list {what} --table")).ok();
+        let json = bench.ftlab(&format!("list {what} --json")).ok();
+        let rows: Vec<Value> = serde_json::from_str(&json).unwrap();
+        assert_eq!(short.lines().count(), rows.len() + 1, "{what}: a heading and the rows");
+        assert_eq!(table.lines().count(), rows.len() + 1, "{what}");
+        for row in &rows {
+            let name = row.get("name").or(row.get("key")).unwrap().as_str().unwrap();
+            assert!(short.lines().any(|line| line.starts_with(name)), "{what}: {name}");
+        }
+    }
+    let listed = bench.ftlab("list schemes").ok();
+    let names: Vec<&str> =
+        listed.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, schemes());
+}
+
+#[test]
+fn a_trace_is_inspected_and_converted_without_loss() {
+    let bench = Bench::new();
+    let lines: String =
+        (0..50).map(|n| format!("0,{},4096,{},{}.5\n", n * 8, ["R", "w"][n % 2], n)).collect();
+    bench.file("t.spc", lines);
+    let text = bench.ftlab("trace inspect t.spc").ok();
+    assert!(text.contains("spc") && text.contains("50"), "{text}");
+    let before: Value =
+        serde_json::from_str(&bench.ftlab("trace inspect t.spc --json").ok()).unwrap();
+    assert_eq!((before["format"].as_str(), before["requests"].as_u64()), (Some("spc"), Some(50)));
+    bench.ftlab("trace convert t.spc t.csv.gz").ok();
+    let after: Value =
+        serde_json::from_str(&bench.ftlab("trace inspect t.csv.gz --json").ok()).unwrap();
+    for key in ["requests", "reads", "bytes_read", "bytes_written", "footprint_pages", "span_ns"] {
+        assert_eq!(before[key], after[key], "{key}");
+    }
+    assert_eq!(after["compression"], "gzip");
+    bench.ftlab("trace convert t.spc head.csv --head 7").ok();
+    let head: Value =
+        serde_json::from_str(&bench.ftlab("trace inspect head.csv --json").ok()).unwrap();
+    assert_eq!(head["requests"], 7);
+    let device: Value =
+        serde_json::from_str(&bench.ftlab("trace inspect t.spc --json --device dftl2014").ok())
+            .unwrap();
+    assert_eq!((&device["page_bytes"], &device["extent_bytes"]), (&2048.into(), &131_072.into()));
+    bench.ftlab("trace convert t.spc t.csv.gz").refused(2, &["t.csv.gz", "exists"]);
+}
+
+#[test]
+fn run_prints_a_table_and_writes_one_object() {
+    let bench = Bench::new();
+    for scheme in schemes() {
+        let line = format!("run --scheme {scheme} {SMALL} {CHURN} --verify --json {scheme}.json");
+        let text = bench.ftlab(&line).ok();
+        for heading in ["Response time", "Write amplification", "Wear", "Audit"] {
+            assert!(text.contains(heading), "{scheme}: {heading} is not in {text}");
+        }
+        let run = bench.json(&format!("{scheme}.json"));
+        assert_eq!(run["schema"], "ftlab/1");
+        assert_eq!((&run["scheme"], &run["audit"]), (&scheme.into(), &"passed".into()));
+        assert_eq!(run["host"]["write_pages"], 3 * 4096);
+        assert_eq!(run["workload"]["requests"], 3 * 4096);
+        assert_eq!(run["workload"]["synthetic"], true);
+        assert!(run["waf"].as_f64().unwrap() >= 1.0);
+        assert_eq!(run["config"]["device"]["logical_pages"], 4096);
+        assert!(run["flash"]["total_erases"].as_u64().unwrap() > 0, "{scheme} must reclaim");
+        let others = schemes();
+        let groups = run["config"].as_object().unwrap();
+        assert!(others.iter().all(|name| *name == scheme || !groups.contains_key(*name)));
+    }
+}
+
+#[test]
+fn compare_writes_three_files_and_no_more_whatever_the_number_of_jobs() {
+    let bench = Bench::new();
+    let line = format!("compare --schemes all {SMALL} {CHURN} --precondition fill");
+    let text = bench.ftlab(&format!("{line} --out one --jobs 1")).ok();
+    bench.ftlab(&format!("{line} --out deep/two --jobs 2")).ok();
+    assert!(schemes().iter().all(|name| text.contains(name)), "{text}");
+    let one = without_wall(bench.json("one/results.json"));
+    assert_eq!(one, without_wall(bench.json("deep/two/results.json")));
+    let names: Vec<&str> =
+        one.as_array().unwrap().iter().map(|run| run["scheme"].as_str().unwrap()).collect();
+    assert_eq!(names, schemes());
+    let device = |run: &Value| run["config"]["device"]["physical_pages"].clone();
+    let runs = one.as_array().unwrap();
+    assert!(runs.iter().all(|run| device(run) == device(&runs[0])), "one size for all");
+    let mut files: Vec<String> = std::fs::read_dir(bench.path("one"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["report.html", "results.csv", "results.json"]);
+    assert_eq!(bench.entries(), ["deep", "one"], "no temporary folder stays");
+    let csv = std::fs::read_to_string(bench.path("one/results.csv")).unwrap();
+    assert_eq!(csv.lines().count(), runs.len() + 1);
+}
+
+#[test]
+fn ram_is_known_without_a_run() {
+    let bench = Bench::new();
+    let text = bench.ftlab("ram --device dftl2014").ok();
+    assert!(schemes().iter().all(|name| text.contains(name)), "{text}");
+    let json = bench.ftlab("ram --device dftl2014 --capacity 1TiB --schemes dftl --json").ok();
+    let rows: Vec<Value> = serde_json::from_str(&json).unwrap();
+    // 2^29 pages, 512 entries of a translation page, 4 bytes for each of them in the directory.
+    assert_eq!(rows[0]["ram_bytes"]["structures"]["gtd"]["bytes"], 4 << 20);
+    assert_eq!(rows[0]["ram_bytes"]["structures"]["cmt"]["bytes"], 32768);
+}
+
+#[test]
+fn the_bundled_demo_reclaims_everywhere_and_only_the_log_scheme_queues() {
+    let bench = Bench::new();
+    bench
+        .ftlab(
+            "compare --schemes all --device dftl2014 --workload oltp_demo --head 100000 \
+             --precondition fill --out demo",
+        )
+        .ok();
+    let mut mean = std::collections::BTreeMap::new();
+    for run in bench.json("demo/results.json").as_array().unwrap() {
+        let scheme = run["scheme"].as_str().unwrap().to_owned();
+        assert_eq!(run["steady_state"]["gc_ran"], true, "{scheme}");
+        assert_eq!(run["workload"]["name"], "oltp_demo");
+        mean.insert(scheme, run["latency_ns"]["all"]["system"]["mean"].as_f64().unwrap());
+    }
+    assert!(mean["ideal_page"] < 10e6, "not saturated: {mean:?}");
+    assert!(mean["ideal_page"] < mean["dftl"] && mean["dftl"] < mean["fast"], "{mean:?}");
+    assert!(mean["fast"] > 5.0 * mean["ideal_page"], "{mean:?}");
+}

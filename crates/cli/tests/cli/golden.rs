@@ -1,0 +1,55 @@
+//! Numbers of two miniature workloads per scheme. A number that moves is explained in the
+//! changelog; `cargo insta review` accepts it.
+
+use crate::common::{Bench, schemes, without_wall};
+use serde_json::{Map, Value};
+
+/// Floating-point numbers to nine digits: enough to see any change, too few to see a platform.
+fn rounded(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let text = format!("{:.8e}", number.as_f64().unwrap());
+            text.parse::<f64>().unwrap().into()
+        }
+        Value::Array(items) => items.into_iter().map(rounded).collect(),
+        Value::Object(pairs) => {
+            let pairs = pairs.into_iter().map(|(key, value)| (key, rounded(value)));
+            Value::Object(pairs.collect::<Map<String, Value>>())
+        }
+        other => other,
+    }
+}
+
+/// What is measured, without settings, curves and sentences.
+fn metrics(run: Value) -> Value {
+    let mut run = without_wall(run);
+    let object = run.as_object_mut().unwrap();
+    for key in ["config", "version", "warnings", "cdf", "series"] {
+        object.remove(key).unwrap();
+    }
+    rounded(run)
+}
+
+#[test]
+fn metrics_of_miniature_workloads_stay_as_they_are() {
+    let bench = Bench::new();
+    let small = "--device dftl2014 --capacity 8MiB --set device.over_provisioning=0.2";
+    let skewed = "randrw:rwmixread=30,bssplit=2k/60:8k/40,span=100%,count=6000,\
+                  random_distribution=zipf:1.1,scatter=0,rate_iops=200,rate_process=poisson";
+    for scheme in schemes() {
+        let own = match scheme {
+            "dftl" => "--set dftl.cmt_entries=256",
+            "cdftl" => "--set cdftl.cmt_entries=128 --set cdftl.ctp_pages=2",
+            "tpftl" => "--set tpftl.cache_bytes=1KiB",
+            _ => "",
+        };
+        for (name, workload) in
+            [("random", "randwrite:bs=2k,span=100%,count=2x"), ("skewed", skewed)]
+        {
+            let run = bench.run(&format!(
+                "--scheme {scheme} {small} {own} --precondition fill --workload {workload}"
+            ));
+            insta::assert_json_snapshot!(format!("{scheme}_{name}"), metrics(run));
+        }
+    }
+}

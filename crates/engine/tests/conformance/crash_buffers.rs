@@ -1,0 +1,46 @@
+//! Power cuts at every operation of devices with a buffer: RAM that forgets loses what was not
+//! flushed and nothing that was; RAM that keeps its content loses nothing.
+
+use crate::common::buffers::{BUFFERS, PLAIN};
+use crate::common::cuts::{Keeps, LOGICAL_BLOCKS, every_cut};
+use crate::common::{chosen, tiny};
+use ftlab_engine::schemes;
+
+/// Cuts that a workload must have, so that it tells something; a buffer keeps much from flash.
+const LEAST_CUTS: u64 = 30;
+
+fn cuts(scheme: &str, number: usize, pairs: &[(&str, &str)], keeps: Keeps) {
+    let memory = match keeps {
+        Keeps::Everything => "true",
+        _ => "false",
+    };
+    let pairs = [pairs, &[("device.ram_nonvolatile", memory)]].concat();
+    let config = tiny(scheme, LOGICAL_BLOCKS, &pairs);
+    every_cut((scheme, keeps), number, &config, LEAST_CUTS);
+}
+
+#[test]
+fn every_buffer_loses_what_was_not_flushed_and_nothing_else() {
+    for scheme in ["ideal_page", "fast"].into_iter().filter(|scheme| chosen(scheme)) {
+        for (number, buffer) in BUFFERS.iter().enumerate() {
+            cuts(scheme, number, buffer, Keeps::Flushed);
+        }
+    }
+}
+
+#[test]
+fn every_buffer_in_nonvolatile_memory_loses_nothing() {
+    for scheme in ["ideal_page", "fast"].into_iter().filter(|scheme| chosen(scheme)) {
+        for (number, buffer) in BUFFERS.iter().enumerate() {
+            cuts(scheme, number, buffer, Keeps::Everything);
+        }
+    }
+}
+
+#[test]
+fn every_scheme_recovers_behind_a_buffer() {
+    for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
+        cuts(row.paper.name, 40, PLAIN, Keeps::Flushed);
+        cuts(row.paper.name, 41, PLAIN, Keeps::Everything);
+    }
+}

@@ -1,0 +1,109 @@
+//! Every scheme of the table on tiny devices: after every request the whole device is audited, and
+//! every read returns the version written last.
+
+use crate::common::conform::conform;
+use crate::common::faults::{self, Faults};
+use crate::common::variants;
+use crate::common::{chosen, mixed, open, tiny};
+use ftlab_engine::meter::Event;
+use ftlab_engine::schemes;
+
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
+/// Geometries: one plane, several planes of one die, several channels, larger pages.
+const GEOMETRIES: &[Pairs<'_>] = &[
+    &[],
+    &[("device.planes", "2"), ("timing.profile", "parallel")],
+    &[("device.channels", "2"), ("device.dies", "2"), ("timing.profile", "parallel")],
+    &[("device.channels", "2"), ("timing.profile", "parallel"), ("alloc.order", "dynamic")],
+    &[("device.pages_per_block", "8"), ("device.page_bytes", "1024")],
+];
+
+/// Logical blocks of the devices; the larger one has several translation pages (512-byte pages hold
+/// 128 entries).
+const SMALL: u64 = 24;
+const LARGE: u64 = 170;
+
+/// What a run saw of faults.
+#[derive(Default)]
+struct Seen {
+    retired: u32,
+    factory_bad: usize,
+    retries: u64,
+    unreadable: u64,
+}
+
+fn run(scheme: &str, blocks: u64, pairs: &[(&str, &str)], seed: u64) -> Seen {
+    let config = tiny(scheme, blocks, pairs);
+    let mut device = open(scheme, &config);
+    let mut requests = mixed(&config, 900, seed);
+    for (number, request) in requests.iter_mut().enumerate() {
+        // A gap of thirty milliseconds now and then, so that idle work happens.
+        request.arrival = number as u64 / 8 * 30_000_000;
+    }
+    if let Err(error) = conform(device.as_mut(), &requests) {
+        panic!("{scheme} {pairs:?} seed {seed}, {error}");
+    }
+    assert!(device.verified_reads() > 100, "reads were really compared");
+    let meter = device.board().meter();
+    let erased = meter.total_erases() > 0 || blocks == LARGE;
+    assert!(erased, "{scheme} {pairs:?}: nothing was ever erased");
+    let nand = device.board().nand();
+    Seen {
+        retired: nand.retired_since(),
+        factory_bad: nand.factory_bad().len(),
+        retries: meter.events(Event::ReadRetries),
+        unreadable: meter.host().unreadable_pages,
+    }
+}
+
+/// Whether the faults that were asked for happened, and no others.
+fn check(scheme: &str, faults: Faults, seen: &Seen) {
+    let asked = |key: &str| faults.iter().any(|(known, _)| known.contains(key));
+    let happened = [
+        ("factory_bad", seen.factory_bad > 0, asked("factory_bad")),
+        ("retirement", seen.retired > 0, asked("failure_rate")),
+        ("retry", seen.retries > 0, asked("read_")),
+        ("unreadable page", seen.unreadable > 0, asked("read_")),
+    ];
+    for (fault, happened, asked) in happened {
+        assert_eq!(happened, asked, "{scheme} {faults:?}: {fault}");
+    }
+}
+
+#[test]
+fn every_scheme_keeps_every_promise_on_every_geometry_and_under_faults() {
+    for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
+        for faults in faults::ALL {
+            let mut seen = Seen::default();
+            for geometry in GEOMETRIES {
+                let pairs = [*geometry, *faults].concat();
+                for seed in 1..=3 {
+                    let run = run(row.paper.name, SMALL, &pairs, seed);
+                    seen.retired += run.retired;
+                    seen.factory_bad += run.factory_bad;
+                    seen.retries += run.retries;
+                    seen.unreadable += run.unreadable;
+                }
+            }
+            check(row.paper.name, faults, &seen);
+        }
+    }
+}
+
+#[test]
+fn every_variant_keeps_every_promise() {
+    let variants = variants::all().enumerate().filter(|(_, variant)| chosen(variant.scheme));
+    for (number, variant) in variants {
+        for (turn, geometry) in GEOMETRIES.iter().enumerate() {
+            for (kind, faults) in faults::ALL.iter().enumerate() {
+                let pairs = [*geometry, variant.pairs, *faults].concat();
+                // The larger devices take turns, so that every kind of fault meets every variant.
+                run(variant.scheme, SMALL, &pairs, 7);
+                if kind < 3 || (number + turn + kind) % 3 == 0 {
+                    run(variant.scheme, LARGE, &pairs, 8);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What every scheme and every buffer promises: in every geometry and variant, under faults and power
+//! cuts.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod buffers;
+mod crash;
+mod crash_buffers;
+mod every_promise;

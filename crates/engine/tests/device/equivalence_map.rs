@@ -1,0 +1,144 @@
+//! Schemes with their map on flash that are the same under certain settings; each test writes down
+//! the settings on both sides that make it true. And what every least-recently-used map cache must
+//! do: a larger one never misses more (Mattson et al. 1970, the stack property).
+
+use crate::common::outcome::{Pairs, mix, random, run, same, same_on, streams};
+use crate::common::{open, tiny};
+use ftlab_engine::config::Config;
+use ftlab_engine::meter::Event;
+use ftlab_engine::request::Request;
+
+/// Logical blocks of devices with six translation pages.
+const SEVERAL: u64 = 170;
+
+/// DFTL with a plain LRU cache and without checkpoints, which its heirs do not have.
+fn dftl(entries: &'static str) -> [(&'static str, &'static str); 3] {
+    [("dftl.cmt_policy", "lru"), ("dftl.checkpoint_interval", "0"), ("dftl.cmt_entries", entries)]
+}
+
+#[test]
+fn cdftl_without_a_second_level_is_dftl_with_an_lru_cache() {
+    for entries in ["2", "8", "60"] {
+        let cdftl = [
+            ("cdftl.cmt_entries", entries),
+            ("cdftl.ctp_pages", "0"),
+            ("cdftl.cmt_evict_order", "lru"),
+        ];
+        same(("dftl", &dftl(entries)), ("cdftl", &cdftl), &[]);
+    }
+    let cdftl = [("cdftl.cmt_entries", "8")];
+    same_on(SEVERAL, ("dftl", &dftl("8")), ("cdftl:one_level", &cdftl), &[]);
+}
+
+#[test]
+fn each_of_cdftls_inventions_makes_it_another_scheme_than_dftl() {
+    let with = |different: Pairs<'_>| {
+        let one_level = [("cdftl.ctp_pages", "0"), ("cdftl.cmt_evict_order", "lru")];
+        let pairs = [&one_level[..], &[("cdftl.cmt_entries", "8")], different].concat();
+        run(("cdftl", &pairs), &tiny("cdftl", SEVERAL, &[]), mix).operations
+    };
+    let dftl = with(&[]);
+    for different in [
+        &[("cdftl.ctp_pages", "1")][..],
+        &[("cdftl.ctp_pages", "1"), ("cdftl.load_policy", "selective")],
+        &[("cdftl.cmt_evict_order", "ctp_resident_clean_dirty")],
+        &[("cdftl.cmt_evict_order", "ctp_resident_dirty_clean")],
+    ] {
+        assert!(with(different) != dftl, "{different:?}");
+    }
+}
+
+/// TPFTL's techniques off, and one list of entries: DFTL's, of so many bytes.
+fn one_level(bytes: &'static str) -> [(&'static str, &'static str); 2] {
+    [("tpftl.cache_bytes", bytes), ("tpftl.entry_bytes", "6")]
+}
+
+#[test]
+fn tpftl_without_its_techniques_on_one_level_is_dftl_with_an_lru_cache() {
+    for (entries, bytes) in [("2", "12B"), ("8", "48B"), ("60", "360B")] {
+        same(("dftl", &dftl(entries)), ("tpftl:one_level", &one_level(bytes)), &[]);
+    }
+    same_on(SEVERAL, ("dftl", &dftl("8")), ("tpftl:one_level", &one_level("48B")), &[]);
+    // Batch replacement is what DFTL's text allows.
+    let batch = [&dftl("8")[..], &[("dftl.batch_evict", "true")]].concat();
+    let tpftl = [
+        ("tpftl.levels", "one"),
+        ("tpftl.request_prefetch", "false"),
+        ("tpftl.selective_prefetch", "false"),
+        ("tpftl.clean_first", "false"),
+        ("tpftl.batch", "true"),
+        ("tpftl.cache_bytes", "48B"),
+    ];
+    same_on(SEVERAL, ("dftl", &batch), ("tpftl", &tpftl), &[]);
+}
+
+#[test]
+fn tpftl_without_its_techniques_with_one_translation_page_is_dftl_with_an_lru_cache() {
+    for (entries, bytes) in [("2", "20B"), ("8", "56B")] {
+        // A single node of 8 bytes, in which entries are in order of use. A scan looks at it too.
+        let left_out = [Event::CacheSearchSteps];
+        let tpftl = [("tpftl.cache_bytes", bytes), ("tpftl.node_bytes", "8")];
+        same(("dftl", &dftl(entries)), ("tpftl:none", &tpftl), &left_out);
+    }
+}
+
+#[test]
+fn each_of_tpftls_techniques_makes_it_another_scheme() {
+    let with = |scheme: &str, different: Pairs<'_>| {
+        let pairs = [&[("tpftl.cache_bytes", "120B")][..], different].concat();
+        let workload = |config: &Config| [streams(config), mix(config)].concat();
+        run((scheme, &pairs), &tiny("tpftl", SEVERAL, &[]), workload).operations
+    };
+    let none = with("tpftl:none", &[]);
+    for scheme in ["tpftl:r", "tpftl:b", "tpftl:c", "tpftl:one_level"] {
+        assert!(with(scheme, &[]) != none, "{scheme}");
+    }
+    assert!(with("tpftl:none", &[("tpftl.node_order", "mean_hotness")]) != none);
+    // Six translation pages: seldom are three nodes lost in a row.
+    let often = ("tpftl.thr", "1");
+    let selective = with("tpftl:s", &[often]);
+    assert!(selective != none);
+    assert!(with("tpftl:s", &[("tpftl.thr", "100")]) == none, "never on");
+    assert!(with("tpftl:s", &[often, ("tpftl.prefetch_place", "hot_end")]) != selective);
+}
+
+/// In memory that survives a power cut DFTL keeps directory and entries as with a battery; trims need
+/// no records on flash in any of the three.
+#[test]
+fn the_heirs_are_dftl_in_nonvolatile_memory_too() {
+    let dftl =
+        [("dftl.cmt_policy", "lru"), ("dftl.cmt_entries", "8"), ("device.ram_nonvolatile", "true")];
+    same(("dftl", &dftl), ("cdftl:one_level", &[("cdftl.cmt_entries", "8")]), &[]);
+    same(("dftl", &dftl), ("tpftl:one_level", &one_level("48B")), &[]);
+}
+
+/// Misses of the map cache over some requests.
+fn misses(scheme: &str, pairs: Pairs<'_>, requests: fn(&Config) -> Vec<Request>) -> u64 {
+    let config = tiny(scheme, SEVERAL, pairs);
+    let mut device = open(scheme, &config);
+    for request in requests(&config) {
+        device.submit(&request).expect("the device works");
+    }
+    let meter = device.board().meter();
+    meter.events(Event::MapLookups) - meter.events(Event::MapHits)
+}
+
+#[test]
+fn a_larger_cache_in_order_of_use_never_misses_more() {
+    let sizes = ["2", "3", "5", "8", "13", "21", "55", "144", "377", "680"];
+    for requests in [random, streams, mix] {
+        let by_size = sizes.map(|entries| {
+            let bytes = format!("{}B", 6 * entries.parse::<u64>().expect("a number"));
+            let all = [
+                misses("dftl", &dftl(entries), requests),
+                misses("cdftl:one_level", &[("cdftl.cmt_entries", entries)], requests),
+                misses("tpftl:one_level", &[("tpftl.cache_bytes", &bytes)], requests),
+            ];
+            assert!(all.iter().all(|&one| one == all[0]), "the same stack: {all:?}");
+            all[0]
+        });
+        assert!(by_size.is_sorted_by(|less, more| less >= more), "{by_size:?}");
+        assert!(by_size[0] > by_size[9], "{by_size:?}");
+        assert!(by_size[9] <= 680, "every entry is loaded once at most: {by_size:?}");
+    }
+}

@@ -1,0 +1,119 @@
+//! Every law of flash, broken on purpose, is caught; the message names block, page and rule.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::common::config;
+use ftlab_engine::board::Board;
+use ftlab_engine::board::nand::state::PageKind;
+use ftlab_engine::board::when::When;
+use ftlab_engine::config::Config;
+use ftlab_engine::meter::{BlockRole, Cause};
+use ftlab_engine::request::{PageIo, RequestShape};
+use ftlab_engine::units::{BlockId, Lpn, Ppn, Tag};
+
+fn board(pairs: &[(&str, &str)]) -> Board {
+    let mut all = vec![("device.pages_per_block", "4"), ("device.blocks_per_plane", "8")];
+    all.extend_from_slice(pairs);
+    let config: Config = config(&all);
+    Board::new(&config, 1, 0)
+}
+
+fn program(board: &mut Board, page: u32) {
+    let io = PageIo {
+        lpn: Lpn(page),
+        sectors: 1,
+        cause: Cause::Host,
+        data: Tag(1),
+        request: RequestShape { first_lpn: Lpn(page), pages: 1, index: 0 },
+    };
+    let _ = board
+        .program_update(Ppn(page), None, &io, PageKind::Data, When::START)
+        .expect("no fault is planned");
+}
+
+fn erase(board: &mut Board, block: u32) {
+    let _ = board
+        .erase(BlockId(block), BlockRole::Data, Cause::Gc, When::START)
+        .expect("no fault is planned");
+}
+
+/// Runs what must be refused and returns the refusal.
+fn refusal(board: &mut Board, act: impl FnOnce(&mut Board)) -> String {
+    let result = catch_unwind(AssertUnwindSafe(|| act(board)));
+    let panic = result.expect_err("the law must refuse this");
+    panic.downcast_ref::<String>().cloned().expect("a refusal says why")
+}
+
+#[test]
+fn a_page_is_programmed_once_between_erases() {
+    let mut board = board(&[]);
+    program(&mut board, 5);
+    let text = refusal(&mut board, |board| program(board, 5));
+    assert!(text.contains("page 5 (block 1, offset 1): it is not erased"), "{text}");
+}
+
+#[test]
+fn an_erased_page_cannot_be_read() {
+    let mut board = board(&[]);
+    let text = refusal(&mut board, |board| {
+        let _ = board.read(Ppn(6), Cause::Host, When::START);
+    });
+    assert!(text.contains("page 6 (block 1, offset 2): nothing readable there"), "{text}");
+}
+
+#[test]
+fn a_block_with_valid_pages_cannot_be_erased() {
+    let mut board = board(&[]);
+    program(&mut board, 4);
+    let text = refusal(&mut board, |board| erase(board, 1));
+    assert!(text.contains("erase of block 1: it still holds 1 valid pages"), "{text}");
+    board.nand_mut().invalidate(Ppn(4));
+    erase(&mut board, 1);
+}
+
+#[test]
+fn a_page_becomes_invalid_once() {
+    let mut board = board(&[]);
+    program(&mut board, 4);
+    board.nand_mut().invalidate(Ppn(4));
+    let text = refusal(&mut board, |board| {
+        board.nand_mut().invalidate(Ppn(4));
+    });
+    assert!(text.contains("page 4 (block 1, offset 0): it is not valid"), "{text}");
+}
+
+#[test]
+fn order_within_a_block_is_enforced_as_the_device_demands() {
+    let mut any = board(&[]);
+    program(&mut any, 7);
+    program(&mut any, 4);
+    let mut upwards = board(&[("nand.enforce_order", "ascending_gaps_ok")]);
+    program(&mut upwards, 6);
+    let text = refusal(&mut upwards, |board| program(board, 5));
+    assert!(text.contains("pages up to offset 3 are programmed"), "{text}");
+    program(&mut upwards, 7);
+    let mut strict = board(&[("nand.enforce_order", "strict")]);
+    program(&mut strict, 4);
+    let text = refusal(&mut strict, |board| program(board, 6));
+    assert!(text.contains("nand.enforce_order = strict"), "{text}");
+}
+
+#[test]
+fn addresses_beyond_the_device_are_refused() {
+    let mut board = board(&[]);
+    let text = refusal(&mut board, |board| program(board, 32));
+    assert!(text.contains("program of page 32: beyond the 32 pages"), "{text}");
+    let text = refusal(&mut board, |board| erase(board, 8));
+    assert!(text.contains("erase of block 8: beyond the 8 blocks"), "{text}");
+}
+
+#[test]
+fn a_retired_block_is_out_of_use() {
+    let mut board = board(&[]);
+    board.nand_mut().faults_mut().fail_erase_after(0);
+    assert!(board.erase(BlockId(2), BlockRole::Data, Cause::Gc, When::START).is_err());
+    let text = refusal(&mut board, |board| program(board, 8));
+    assert!(text.contains("the block is retired, read-only or undefined"), "{text}");
+    let text = refusal(&mut board, |board| erase(board, 2));
+    assert!(text.contains("erase of block 2: it was retired"), "{text}");
+}

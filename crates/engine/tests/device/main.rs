@@ -1,0 +1,24 @@
+//! The device under any scheme: clocks, host path, faults, wear, settings, and what must come out
+//! equal.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod canary;
+mod collecting;
+mod directory;
+mod equivalence;
+mod equivalence_map;
+mod faults;
+mod host;
+mod host_faults;
+mod host_limits;
+mod law;
+mod parameters;
+mod peers;
+mod regression;
+mod suspend;
+mod theory;
+mod timing;
+mod units;
+mod wear;

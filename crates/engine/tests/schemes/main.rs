@@ -1,0 +1,32 @@
+//! Each scheme against its paper: worked examples as sequences of operations, and its limits.
+
+mod adapt_bench;
+#[path = "../common/mod.rs"]
+mod common;
+mod fast_bench;
+
+mod adapt;
+mod areas_adapt;
+mod bast;
+mod bast_map;
+mod block;
+mod block_buffers;
+mod bounds_kast;
+mod bounds_last;
+mod buffers;
+mod cdftl;
+mod dftl;
+mod fast;
+mod faster;
+mod faults_fast;
+mod kast;
+mod last;
+mod mast;
+mod merges_fast;
+mod nk;
+mod replacement_block;
+mod superblock;
+mod tpftl;
+mod victims_waftl;
+mod waftl;
+mod waftl_map;
