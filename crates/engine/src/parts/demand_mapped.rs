@@ -37,6 +37,8 @@ pub struct DemandMapped<C> {
     pub space: PageSpace,
     /// The map, and what memory knows of it.
     pub map: CachedMap<C>,
+    /// Trims are recorded on flash, because memory does not survive a power cut.
+    pub records_trims: bool,
     /// Partial writes read the old page.
     rmw: bool,
     all_sectors: u64,
@@ -67,6 +69,7 @@ impl<C: MapCache> DemandMapped<C> {
         DemandMapped {
             space,
             map: CachedMap::new(geometry, cache, translation, trims, checkpoints),
+            records_trims: !config.device.ram_nonvolatile,
             rmw: config.io.partial_write == PartialWrite::Rmw,
             all_sectors: geometry.all_sectors(),
         }
@@ -130,7 +133,7 @@ impl<C: MapCache> DemandMapped<C> {
     /// Records pending trims.
     pub fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let mut when = after;
-        while self.map.trims.next_pending().is_some() {
+        while self.records_trims && self.map.trims.next_pending().is_some() {
             when = self.map.record_trims(&mut self.space, board, when)?;
         }
         Ok(when)

@@ -54,7 +54,7 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, ProgramOrder, SettingError};
 use crate::meter::Level;
-use crate::parts::block_mapped::{BlockMapped, forward_to_block_mapped};
+use crate::parts::block_mapped::BlockMapped;
 use crate::parts::block_survey::Survivor;
 use crate::parts::cmt::Slot;
 use crate::parts::data_blocks::Lbn;
@@ -67,6 +67,7 @@ use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::sequential_area::SequentialArea;
 use crate::parts::sequential_log::{Merge, SequentialLog, SequentialRule};
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
 use interval::{Interval, Marks, Threshold};
 use predictor::Predictor;
@@ -271,7 +272,7 @@ impl Scheme for Adapt {
         self.base.self_check(board, self.sequential.len() + self.random.len())
     }
 
-    forward_to_block_mapped!(base: payload_pages, read, flush, locate);
+    forward!(base: payload_pages, read, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.random.free_blocks(), threshold: 1 }

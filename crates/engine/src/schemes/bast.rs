@@ -50,11 +50,12 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, Optional};
-use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
+use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::data_blocks::Lbn;
 use crate::parts::flash_map::FlashMap;
 use crate::parts::owned_logs::{MergeRules, OwnedLogs, OwnedVictim, SequenceCheck, Shape};
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Memory, Paper, RamUse, Room, Scheme};
 use crate::settings;
 use crate::units::Tag;
@@ -231,7 +232,7 @@ impl Scheme for Bast {
         self.base.self_check(board, self.logs.len())
     }
 
-    forward_to_block_mapped!(base: flush, locate);
+    forward!(base: flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.logs.free_blocks(), threshold: 1 }

@@ -43,11 +43,12 @@ use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, ProgramOrder};
 use crate::meter::Event;
-use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
+use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::block_rewrite::BlockRewrite;
 use crate::parts::data_blocks::{Lbn, accepts, padded};
 use crate::parts::merge_engine::Sources;
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::settings;
 
@@ -168,7 +169,7 @@ impl Scheme for Block {
         self.base.self_check(board, self.rewrite.len() + self.base.engine.supply.marked())
     }
 
-    forward_to_block_mapped!(base: payload_pages, read, locate);
+    forward!(base: payload_pages, read, locate);
 
     fn room(&self) -> Room {
         let threshold = if self.settings.erase_now { 1 } else { FREE_FOR_A_WRITE };

@@ -60,7 +60,8 @@ use crate::config::{Config, SettingError};
 use crate::meter::{Cause, Event};
 use crate::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use crate::request::PageIo;
-use crate::schemes::{Classification, Family, Location, Paper, Preset, RamUse, Room, Scheme};
+use crate::schemes::forward::forward;
+use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Scheme};
 use crate::units::{Lpn, Ppn, Tag};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -70,7 +71,6 @@ pub type Rostered = Cdftl;
 pub struct Cdftl {
     base: DemandMapped<Levels>,
     settings: CdftlSettings,
-    nonvolatile: bool,
 }
 
 impl Scheme for Cdftl {
@@ -142,32 +142,15 @@ impl Scheme for Cdftl {
         self.base.trim(board, io.lpn, known)
     }
 
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        if self.nonvolatile {
-            return Ok(after);
-        }
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        self.base.idle(board, after)
-    }
+    forward!(base: flush, idle, locate, room);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.space.self_check(board)?;
         self.base.map.cache.self_check()
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn room(&self) -> Room {
-        self.base.room()
-    }
-
     fn power_off(self) -> Kept<Levels> {
-        self.base.keep(self.nonvolatile)
+        self.base.keep()
     }
 
     fn recover(
@@ -196,8 +179,7 @@ fn levels(board: &Board, config: &Config) -> Levels {
 
 impl Cdftl {
     fn on(base: DemandMapped<Levels>, config: &Config) -> Self {
-        let settings = config.scheme.cdftl.clone();
-        Cdftl { base, settings, nonvolatile: config.device.ram_nonvolatile }
+        Cdftl { base, settings: config.scheme.cdftl.clone() }
     }
 
     /// Makes sure that the CMT holds the entry of a page; when it is known.

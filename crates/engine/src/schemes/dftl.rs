@@ -60,9 +60,8 @@ use crate::parts::cmt::{Cmt, Slot};
 use crate::parts::demand_mapped::{self, DemandMapped, gtd_bytes};
 use crate::parts::map_recovery::{Consistency, Survivor};
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Memory, Paper, Preset, RamUse, Room, Scheme, Unsettled,
-};
+use crate::schemes::forward::forward;
+use crate::schemes::{Classification, Family, Memory, Paper, Preset, RamUse, Scheme};
 use crate::units::{Lpn, Ppn, Tag};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -158,7 +157,7 @@ impl Scheme for Dftl {
         let settings = effective(config);
         let cmt = cmt(config, board.geometry().logical_pages, &[]);
         let mut base = DemandMapped::new(board, config, &needs(config), cmt, seed);
-        base.map.lazy_copying = settings.lazy_copying;
+        settings.apply(&mut base);
         if settings.init_map == InitialMap::Written {
             base.write_initial_map(board)?;
         }
@@ -193,31 +192,10 @@ impl Scheme for Dftl {
         Ok(done)
     }
 
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        if self.settings.consistency != Consistency::Replay {
-            return Ok(after);
-        }
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        self.base.idle(board, after)
-    }
+    forward!(base: flush, idle, locate, unsettled, room);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.space.self_check(board)
-    }
-
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn unsettled(&self, board: &Board) -> Unsettled {
-        self.base.unsettled(board)
-    }
-
-    fn room(&self) -> Room {
-        self.base.room()
     }
 
     fn power_off(self) -> Survivor {
@@ -244,10 +222,17 @@ impl Scheme for Dftl {
             |changed| cmt(config, pages, changed),
             after,
         )?;
-        base.map.lazy_copying = settings.lazy_copying;
+        settings.apply(&mut base);
         // Counted once, by the recovery that gets through.
         board.event(Event::LostMapEntries, lost);
         Ok((Dftl { base, settings, entries, leaving: None }, when))
+    }
+}
+
+impl DftlSettings {
+    fn apply(&self, base: &mut DemandMapped<Cmt>) {
+        base.map.lazy_copying = self.lazy_copying;
+        base.records_trims = self.consistency == Consistency::Replay;
     }
 }
 

@@ -48,13 +48,14 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, Optional};
-use crate::parts::block_mapped::{self, BlockMapped, FirstWrite, forward_to_block_mapped};
+use crate::parts::block_mapped::{self, BlockMapped, FirstWrite};
 use crate::parts::fast_rules::{FastLog, FastRules, GapRule, RewriteRule, Stream};
 use crate::parts::log_index::LogIndex;
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::request_size::{RequestSize, SizeRule};
 use crate::parts::sequential_log::SequentialLog;
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::settings;
 
@@ -186,7 +187,7 @@ impl Scheme for Fast {
         self.log.self_check(board, 0)
     }
 
-    forward_to_block_mapped!(log.base: payload_pages, read, trim, flush, locate);
+    forward!(log.base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.log.random.free_blocks(), threshold: 1 }

@@ -60,13 +60,14 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, SettingError};
 use crate::meter::{Event, Level};
-use crate::parts::block_mapped::{BlockMapped, forward_to_block_mapped};
+use crate::parts::block_mapped::BlockMapped;
 use crate::parts::fast_rules::{FastLog, FastRules, Row, Stream};
 use crate::parts::log_index::LogIndex;
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::second_chance::SecondChances;
 use crate::parts::sequential_log::SequentialLog;
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
 use crate::units::{BlockId, Lpn, Ppn};
 use isolation::Isolation;
@@ -215,7 +216,7 @@ impl Scheme for Faster {
         self.log.self_check(board, self.kept.isolation.as_ref().map_or(0, Isolation::len))
     }
 
-    forward_to_block_mapped!(log.base: payload_pages, read, trim, flush, locate);
+    forward!(log.base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.log.random.free_blocks(), threshold: 1 }

@@ -58,7 +58,7 @@ use crate::board::when::When;
 use crate::board::{Board, Search};
 use crate::config::Config;
 use crate::meter::{Event, Level};
-use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
+use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::block_survey::Survivor;
 use crate::parts::cmt::Slot;
 use crate::parts::data_blocks::Lbn;
@@ -68,6 +68,7 @@ use crate::parts::owned_logs::{MergeRules, OwnedLogs, OwnedVictim, Owner, Shape}
 use crate::parts::sequential_area::SequentialArea;
 use crate::parts::sequential_log::{OpenLog, SequentialLog};
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
 use crate::units::zeroed;
 
@@ -199,7 +200,7 @@ impl Scheme for Kast {
         self.base.self_check(board, self.in_use())
     }
 
-    forward_to_block_mapped!(base: payload_pages, read, trim, flush, locate);
+    forward!(base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.limit - self.in_use(), threshold: 1 }

@@ -53,7 +53,7 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, ProgramOrder};
 use crate::meter::{Cause, Event, Level};
-use crate::parts::block_mapped::{BlockMapped, FirstWrite, forward_to_block_mapped};
+use crate::parts::block_mapped::{BlockMapped, FirstWrite};
 use crate::parts::block_survey::Survivor;
 use crate::parts::cmt::Slot;
 use crate::parts::data_blocks::Lbn;
@@ -66,6 +66,7 @@ use crate::parts::request_size::RequestSize;
 use crate::parts::sequential_area::SequentialArea;
 use crate::parts::sequential_log::{SequentialLog, SequentialRule};
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::units::Lpn;
 pub use settings::{LastSettings, MissRule, Shares, UnalignedRule};
@@ -194,7 +195,7 @@ impl Scheme for Last {
         self.base.self_check(board, self.areas().iter().sum())
     }
 
-    forward_to_block_mapped!(base: payload_pages, read, trim, flush, locate);
+    forward!(base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         let cold = self.cold.free_blocks();

@@ -48,13 +48,14 @@ use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, Optional, TimingProfile};
 use crate::meter::{Cause, Event, Level};
-use crate::parts::block_mapped::{self, BlockMapped, FirstWrite, forward_to_block_mapped};
+use crate::parts::block_mapped::{self, BlockMapped, FirstWrite};
 use crate::parts::data_blocks::Lbn;
 use crate::parts::log_index::LogIndex;
 use crate::parts::merge_engine::{MergeEngine, lbn_of_page, lpn_of_page};
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::striped_log::StripedLog;
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::settings;
 use crate::units::{BlockId, Ppn, zeroed};
@@ -210,7 +211,7 @@ impl Scheme for Mast {
         self.base.self_check(board, self.log.len())
     }
 
-    forward_to_block_mapped!(base: payload_pages, read, trim, flush, locate);
+    forward!(base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.log.free_blocks(), threshold: 1 }

@@ -10,6 +10,7 @@ pub mod cdftl;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
+pub(crate) mod forward;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;

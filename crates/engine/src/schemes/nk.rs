@@ -53,13 +53,14 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, SettingError};
-use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
+use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::cmt::Slot;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::log_index::LogIndex;
 use crate::parts::owned_logs::{MergeRules, OwnedLogs, Owner, Shape};
 use crate::parts::sequential_log::Merge;
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
 use associativity::{Associativity, Reclaimed};
 
@@ -187,7 +188,7 @@ impl Scheme for Nk {
         self.base.self_check(board, self.logs.len())
     }
 
-    forward_to_block_mapped!(base: payload_pages, read, trim, flush, locate);
+    forward!(base: payload_pages, read, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.logs.free_blocks(), threshold: 1 }

@@ -57,13 +57,14 @@ use crate::board::when::When;
 use crate::board::{Board, Search};
 use crate::config::{Config, ProgramOrder};
 use crate::meter::{Event, Level};
-use crate::parts::block_mapped::{self, BlockMapped, forward_to_block_mapped};
+use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::block_supply::Need;
 use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::{Lbn, accepts, padded};
 use crate::parts::merge_engine::Sources;
 use crate::parts::replacement_chains::{ChainVictim, ReplacementChains, length_of_folded};
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, RamUse, Room, Scheme};
 use crate::units::{BlockId, Lpn, Ppn, Tag};
 
@@ -196,7 +197,7 @@ impl Scheme for ReplacementBlock {
         self.base.self_check(board, self.chains.len())
     }
 
-    forward_to_block_mapped!(base: payload_pages, trim, flush, locate);
+    forward!(base: payload_pages, trim, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.chains.free_blocks(), threshold: 1 }

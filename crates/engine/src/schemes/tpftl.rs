@@ -53,9 +53,8 @@ use crate::config::{Config, SettingError};
 use crate::meter::{Cause, Event, Level};
 use crate::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use crate::request::PageIo;
-use crate::schemes::{
-    Classification, Family, Location, Memory, Pairs, Paper, Preset, RamUse, Room, Scheme,
-};
+use crate::schemes::forward::forward;
+use crate::schemes::{Classification, Family, Memory, Pairs, Paper, Preset, RamUse, Scheme};
 use crate::units::{Lpn, Ppn, Tag};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -65,7 +64,6 @@ pub type Rostered = Tpftl;
 pub struct Tpftl {
     base: DemandMapped<Nodes>,
     settings: TpftlSettings,
-    nonvolatile: bool,
 }
 
 const OFF: &str = "false";
@@ -147,32 +145,15 @@ impl Scheme for Tpftl {
         self.base.trim(board, io.lpn, known)
     }
 
-    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        if self.nonvolatile {
-            return Ok(after);
-        }
-        self.base.flush(board, after)
-    }
-
-    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        self.base.idle(board, after)
-    }
+    forward!(base: flush, idle, locate, room);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.space.self_check(board)?;
         self.base.map.cache.self_check()
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.base.locate(board, lpn)
-    }
-
-    fn room(&self) -> Room {
-        self.base.room()
-    }
-
     fn power_off(self) -> Kept<Nodes> {
-        self.base.keep(self.nonvolatile)
+        self.base.keep()
     }
 
     fn recover(
@@ -204,8 +185,7 @@ impl Tpftl {
     fn on(base: DemandMapped<Nodes>, board: &mut Board, config: &Config) -> Self {
         let settings = config.scheme.tpftl.clone();
         board.level(Level::MapNodes, u64::from(base.map.cache.nodes()));
-        let nonvolatile = config.device.ram_nonvolatile;
-        Tpftl { base, settings, nonvolatile }
+        Tpftl { base, settings }
     }
 
     /// Makes sure that the entry of a page is cached; when it is known.

@@ -74,11 +74,12 @@ use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
 use crate::config::{Config, GcMode, SettingError};
-use crate::parts::block_mapped::{BlockMapped, forward_to_block_mapped};
+use crate::parts::block_mapped::BlockMapped;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::flash_map::{Backing, FlashMap, Stay};
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::request::PageIo;
+use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Paper, Preset, RamUse, Room, Scheme};
 use crate::units::{BlockId, Lpn, Ppn, Tag, zeroed};
 use areas::{Area, Areas, Census};
@@ -283,7 +284,7 @@ impl Scheme for Waftl {
         }
     }
 
-    forward_to_block_mapped!(base: flush, locate);
+    forward!(base: flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.zone.free_blocks(), threshold: 1 }

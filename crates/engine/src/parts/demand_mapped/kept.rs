@@ -20,8 +20,9 @@ pub struct Kept<C> {
 }
 
 impl<C: MapCache> DemandMapped<C> {
-    /// The power goes; `nonvolatile` memory keeps everything.
-    pub fn keep(self, nonvolatile: bool) -> Kept<C> {
+    /// The power goes; under `device.ram_nonvolatile` memory keeps everything.
+    pub fn keep(self) -> Kept<C> {
+        let nonvolatile = !self.records_trims;
         let map = self.power_off(nonvolatile);
         Kept { map, cache: nonvolatile.then_some(self.map.cache) }
     }

@@ -1,0 +1,82 @@
+//! Methods of a scheme that are those of the part it stands on.
+
+/// Stands in an `impl Scheme` for the methods that the scheme leaves to what it stands on, such as
+/// `BlockMapped` or `DemandMapped`: `forward!(base: flush, locate);` gives the field and the methods.
+///
+/// `payload_pages`, `read` and `trim` are those of `BlockMapped`; page-mapped schemes translate first.
+macro_rules! forward {
+    ($($base:ident).+: $($method:ident),+) => {
+        forward!(@each ($($base).+) $($method)+);
+    };
+    (@each $base:tt $($method:ident)+) => {
+        $( forward!(@$method $base); )+
+    };
+    (@payload_pages $base:tt) => {
+        fn payload_pages(config: &$crate::config::Config) -> u64 {
+            $crate::parts::block_mapped::BlockMapped::payload_pages(config)
+        }
+    };
+    (@read ($($base:ident).+)) => {
+        #[inline]
+        fn read(
+            &mut self,
+            board: &mut $crate::board::Board,
+            io: &$crate::request::PageIo,
+            after: $crate::board::when::When,
+        ) -> Result<
+            ($crate::board::when::When, $crate::units::Tag),
+            $crate::board::nand::fault::Fault,
+        > {
+            self.$($base).+.read(board, io, after)
+        }
+    };
+    (@trim ($($base:ident).+)) => {
+        fn trim(
+            &mut self,
+            board: &mut $crate::board::Board,
+            io: &$crate::request::PageIo,
+            after: $crate::board::when::When,
+        ) -> Result<$crate::board::when::When, $crate::board::nand::fault::Fault> {
+            self.$($base).+.trim(board, io);
+            Ok(after)
+        }
+    };
+    (@flush ($($base:ident).+)) => {
+        fn flush(
+            &mut self,
+            board: &mut $crate::board::Board,
+            after: $crate::board::when::When,
+        ) -> Result<$crate::board::when::When, $crate::board::nand::fault::Fault> {
+            self.$($base).+.flush(board, after)
+        }
+    };
+    (@locate ($($base:ident).+)) => {
+        fn locate(
+            &self,
+            board: &$crate::board::Board,
+            lpn: $crate::units::Lpn,
+        ) -> $crate::schemes::Location {
+            self.$($base).+.locate(board, lpn)
+        }
+    };
+    (@idle ($($base:ident).+)) => {
+        fn idle(
+            &mut self,
+            board: &mut $crate::board::Board,
+            after: $crate::board::when::When,
+        ) -> Result<Option<$crate::board::when::When>, $crate::board::nand::fault::Fault> {
+            self.$($base).+.idle(board, after)
+        }
+    };
+    (@unsettled ($($base:ident).+)) => {
+        fn unsettled(&self, board: &$crate::board::Board) -> $crate::schemes::Unsettled {
+            self.$($base).+.unsettled(board)
+        }
+    };
+    (@room ($($base:ident).+)) => {
+        fn room(&self) -> $crate::schemes::Room {
+            self.$($base).+.room()
+        }
+    };
+}
+pub(crate) use forward;
