@@ -108,6 +108,9 @@ struct Plane {
     valid: u32,
     /// Blocks out of use.
     retired: u32,
+    /// Pages of a frontier that are written before free blocks are looked at: all, or none where a
+    /// power cut left so few free blocks that collection needs the rest of the frontier itself.
+    usable: u32,
 }
 
 /// The blocks of a page-mapped scheme.
@@ -174,6 +177,7 @@ impl PageSpace {
                 threshold,
                 valid: 0,
                 retired: nand.factory_bad_in(plane).len() as u32,
+                usable: geometry.pages_per_block,
             }
         };
         PageSpace {
@@ -290,11 +294,15 @@ impl PageSpace {
         (plane, stream): (PlaneId, Stream),
         after: When,
     ) -> Result<When, Fault> {
-        let frontier = &self.planes[plane.index()].frontiers[stream as usize];
-        if frontier.block.is_some() && frontier.next < self.pages_per_block {
+        let known = &mut self.planes[plane.index()];
+        let frontier = &known.frontiers[stream as usize];
+        if frontier.block.is_some() && frontier.next < known.usable {
             return Ok(after);
         }
-        self.close(board.nand(), plane, stream);
+        known.usable = self.pages_per_block;
+        if frontier.block.is_some() && frontier.next == self.pages_per_block {
+            self.close(board.nand(), plane, stream);
+        }
         let limit = self.collection_limit(plane);
         if self.planes[plane.index()].free.len() >= limit {
             return Ok(after);

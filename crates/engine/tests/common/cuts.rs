@@ -120,6 +120,8 @@ impl Host {
 #[derive(Clone, Copy)]
 pub struct Case {
     pub seed: u64,
+    /// Requests that are done before operations are counted.
+    pub warm_up: usize,
     pub cut: u64,
     pub outcome: CutOutcome,
     pub recut: Option<u64>,
@@ -129,13 +131,18 @@ pub struct Case {
 pub fn run(variant: (&str, Keeps), number: usize, config: &Config, case: Case) -> (bool, bool) {
     let (scheme, keeps) = variant;
     let line = format!(
-        "{scheme}, number {number}, seed {}, cut at {} ({:?}), recovery cut at {:?}",
-        case.seed, case.cut, case.outcome, case.recut
+        "{scheme}, number {number}, seed {}, {} requests, then cut at {} ({:?}), recovery cut at {:?}",
+        case.seed, case.warm_up, case.cut, case.outcome, case.recut
     );
     let mut device = open(scheme, config);
     device.verify_reads();
     let mut host = Host::new(config, keeps);
-    let requests = mixed(config, 2 * REQUESTS, case.seed);
+    let requests = mixed(config, case.warm_up + 2 * REQUESTS, case.seed);
+    let (early, requests) = requests.split_at(case.warm_up);
+    for request in early {
+        device.submit(request).unwrap_or_else(|error| panic!("{line}: {error}"));
+        host.note(request, true);
+    }
     let (before, behind) = requests.split_at(REQUESTS);
     device.board_mut().nand_mut().faults_mut().cut_power_after(case.cut, case.outcome);
     let interrupted = before.iter().find(|request| match device.submit(request) {
@@ -191,12 +198,13 @@ fn recover(device: &mut dyn Device, case: Case, line: &str) -> bool {
 /// Runs every case of a seed: cuts at every operation, with every outcome. The workload must have
 /// more than `least` of them.
 pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config, least: u64) {
-    let seed = 11 + number as u64;
+    let (seed, warm_up) = (11 + number as u64, 0);
     for outcome in CutOutcome::ALL {
         let mut cut = 0;
         loop {
             let mut recut = None;
-            let (happened, _) = run(variant, number, config, Case { seed, cut, outcome, recut });
+            let case = Case { seed, warm_up, cut, outcome, recut };
+            let (happened, _) = run(variant, number, config, case);
             if !happened {
                 assert!(cut > least, "{}: the workload hardly touched flash", variant.0);
                 break;
@@ -207,7 +215,7 @@ pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config, least: 
                     break;
                 }
                 recut = Some(again);
-                if !run(variant, number, config, Case { seed, cut, outcome, recut }).1 {
+                if !run(variant, number, config, Case { recut, ..case }).1 {
                     break;
                 }
             }
@@ -240,5 +248,42 @@ impl Host {
                 page.possible.clear();
             }
         }
+    }
+}
+
+/// Cuts the power a hundred times on one device; what one recovery leaves half done the next one
+/// finds. `number` seeds the workload.
+pub fn hundred_cuts((scheme, keeps): (&str, Keeps), number: usize, config: &Config) {
+    let mut device = open(scheme, config);
+    device.verify_reads();
+    let mut host = Host::new(config, keeps);
+    let requests = mixed(config, 6000, number as u64);
+    let mut requests = requests.iter();
+    for round in 0..100u64 {
+        let line = format!("{scheme}, number {number}, round {round}");
+        let outcome = CutOutcome::ALL[(round % 3) as usize];
+        let faults = device.board_mut().nand_mut().faults_mut();
+        faults.cut_power_after(round * 7 % 61, outcome);
+        for request in requests.by_ref() {
+            match device.submit(request) {
+                Ok(_) => host.note(request, true),
+                Err(DeviceError::Fault(Fault::PowerCut)) => {
+                    host.note(request, false);
+                    host.next_tag = device.last_version().0;
+                    break;
+                }
+                Err(error) => panic!("{line}: {error}"),
+            }
+        }
+        if let Err(error) = device.power_cycle() {
+            panic!("{line}: {error}");
+        }
+        device.board_mut().nand_mut().faults_mut().forget_cut();
+        if let Err(error) = device.audit() {
+            panic!("{line}: {error}");
+        }
+        host.check(device.as_ref(), &line);
+        host.adopt(device.as_ref());
+        host.read_all(device.as_mut(), config, &line);
     }
 }

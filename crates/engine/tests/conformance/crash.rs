@@ -3,15 +3,14 @@
 //! trimmed, and the device goes on working.
 //!
 //! A failure names its case in one line: scheme, number of the variant in `variants::all`, seed, where
-//! the power is cut and how, and where the recovery is.
+//! the power is cut and how (after how many requests the count begins), and where the recovery is.
 
-use crate::common::cuts::{Case, Host, Keeps, LOGICAL_BLOCKS, every_cut, run};
+use crate::common::cuts::{Case, Keeps, LOGICAL_BLOCKS, every_cut, hundred_cuts, run};
 use crate::common::faults;
 use crate::common::variants;
 use crate::common::{chosen, mixed, open, tiny};
-use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
-use ftlab_engine::schemes;
-use ftlab_engine::ssd::DeviceError;
+use ftlab_engine::board::nand::fault::CutOutcome;
+use ftlab_engine::schemes::{self, Family};
 
 /// Cuts that a workload must have, so that it tells something.
 const LEAST_CUTS: u64 = 50;
@@ -51,10 +50,41 @@ fn every_variant_survives_cuts_among_faults() {
         for turn in 0..60u64 {
             let outcome = CutOutcome::ALL[(turn % 3) as usize];
             let recut = (turn % 2 == 1).then_some(turn / 6);
-            let case = Case { seed: 500 + number as u64, cut: turn * 5, outcome, recut };
+            let (seed, cut) = (500 + number as u64, turn * 5);
+            let case = Case { seed, warm_up: 0, cut, outcome, recut };
             cuts += u32::from(run((scheme, keeps(durable)), number, &config, case).0);
         }
         assert!(cuts > 20, "{scheme} {own:?}: only {cuts} cuts happened");
+    }
+}
+
+/// Cuts on devices in use whose map takes several translation pages, every third recovery cut as
+/// well: whole translation pages come and go between collections.
+#[test]
+fn variants_with_a_map_on_flash_survive_cuts_among_several_translation_pages() {
+    const WARM_UP: usize = 400;
+    let on_flash = |scheme: &str| {
+        let (row, _) = schemes::find(scheme).expect("a scheme of the table");
+        row.paper.family == Family::CachedMap && chosen(scheme)
+    };
+    let variants = variants::all().enumerate().filter(|(_, variant)| on_flash(variant.scheme));
+    for (number, variant) in variants {
+        let pages = u64::from(tiny(variant.scheme, 1, variant.pairs).device.units_per_block());
+        let config = tiny(variant.scheme, 480_u64.div_ceil(pages), variant.pairs);
+        let seed = 900 + number as u64;
+        let mut device = open(variant.scheme, &config);
+        for request in mixed(&config, WARM_UP, seed) {
+            device.submit(&request).expect("the device works");
+        }
+        let erases = device.board().meter().total_erases();
+        assert!(erases > 3, "{} {:?}: nothing to collect", variant.scheme, variant.pairs);
+        for turn in 0..24u64 {
+            let outcome = CutOutcome::ALL[(turn / 3 % 3) as usize];
+            let recut = (turn % 3 == 2).then_some(turn / 4);
+            let case = Case { seed, warm_up: WARM_UP, cut: turn * 3, outcome, recut };
+            let scheme = (variant.scheme, keeps(variant.durable));
+            assert!(run(scheme, number, &config, case).0, "{}: no cut", variant.scheme);
+        }
     }
 }
 
@@ -76,37 +106,17 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
         let (blocks, planes) = if number % 3 == 0 { (170, "2") } else { (LOGICAL_BLOCKS, "1") };
         let pairs = [variant.pairs, failing, &[("device.planes", planes)]].concat();
         let config = tiny(variant.scheme, blocks, &pairs);
-        let mut device = open(variant.scheme, &config);
-        device.verify_reads();
-        let mut host = Host::new(&config, keeps(variant.durable));
-        let requests = mixed(&config, 6000, number as u64);
-        let mut requests = requests.iter();
-        for round in 0..100u64 {
-            let line = format!("{} variant {number} round {round}", variant.scheme);
-            let outcome = CutOutcome::ALL[(round % 3) as usize];
-            let faults = device.board_mut().nand_mut().faults_mut();
-            faults.cut_power_after(round * 7 % 61, outcome);
-            for request in requests.by_ref() {
-                match device.submit(request) {
-                    Ok(_) => host.note(request, true),
-                    Err(DeviceError::Fault(Fault::PowerCut)) => {
-                        host.note(request, false);
-                        host.next_tag = device.last_version().0;
-                        break;
-                    }
-                    Err(error) => panic!("{line}: {error}"),
-                }
-            }
-            if let Err(error) = device.power_cycle() {
-                panic!("{line}: {error}");
-            }
-            device.board_mut().nand_mut().faults_mut().forget_cut();
-            if let Err(error) = device.audit() {
-                panic!("{line}: {error}");
-            }
-            host.check(device.as_ref(), &line);
-            host.adopt(device.as_ref());
-            host.read_all(device.as_mut(), &config, &line);
-        }
+        let scheme = (variant.scheme, keeps(variant.durable));
+        hundred_cuts(scheme, number, &config);
     }
+}
+
+/// A cut collection has used the free blocks that its victim's erase would have given back. What is
+/// left of its targets is not for the host: with one spare block the device would be full one day.
+#[test]
+fn what_a_cut_collection_needs_is_kept_for_it() {
+    const TIGHT: [(&str, &str); 2] =
+        [("device.pages_per_block", "16"), ("tpftl.cache_bytes", "70B")];
+    let config = tiny("tpftl", LOGICAL_BLOCKS, &TIGHT);
+    hundred_cuts(("tpftl", Keeps::Everything), 254, &config);
 }

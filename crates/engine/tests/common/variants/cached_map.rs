@@ -8,7 +8,7 @@ const SMALL: (&str, &str) = ("dftl.cmt_entries", "4");
 /// Three cached entries over one cached translation page.
 const CMT: (&str, &str) = ("cdftl.cmt_entries", "3");
 const CTP: (&str, &str) = ("cdftl.ctp_pages", "1");
-/// Two translation pages on the smallest device.
+/// Two translation pages of 128 entries on devices of 24 blocks; ten blocks still have one.
 const LARGE_BLOCKS: (&str, &str) = ("device.pages_per_block", "8");
 
 /// Two nodes and three entries.
