@@ -18,13 +18,13 @@
 //! Group `bplru`; `buffer.pad_unwritten`.
 
 use super::groups::Groups;
-use super::pages::Pages;
 use super::{BufferPaper, Leaving, Policy, Why};
 use crate::board::Board;
 use crate::board::nand::geometry::Geometry;
 use crate::choices;
 use crate::config::Config;
 use crate::parts::cmt::Slot;
+use crate::parts::held_pages::HeldPages;
 use crate::settings;
 use crate::units::{Lpn, zeroed};
 
@@ -100,7 +100,7 @@ impl Policy for Bplru {
         self.blocks.leave(lpn);
     }
 
-    fn choose(&mut self, pages: &Pages, _: Why, _: &mut Board, leaving: &mut Leaving) {
+    fn choose(&mut self, pages: &HeldPages, _: Why, _: &mut Board, leaving: &mut Leaving) {
         let Some(block) = self.blocks.oldest() else { return };
         leaving.compared = self.blocks.len();
         self.blocks.leave_whole(block, pages, leaving);
@@ -113,7 +113,7 @@ impl Policy for Bplru {
         leaving.padded = (pads && here < all).then_some((first, all));
     }
 
-    fn self_check(&self, pages: &Pages) -> Result<(), String> {
+    fn self_check(&self, pages: &HeldPages) -> Result<(), String> {
         self.blocks.self_check(pages.len())
     }
 }

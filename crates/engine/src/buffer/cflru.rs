@@ -15,12 +15,12 @@
 //! Group `cflru`.
 
 use super::lru::{Lru, all_dirty};
-use super::pages::Pages;
 use super::{BufferPaper, Leaving, Policy, Why};
 use crate::board::Board;
 use crate::board::nand::geometry::Geometry;
 use crate::config::Config;
 use crate::parts::cmt::Slot;
+use crate::parts::held_pages::HeldPages;
 use crate::settings;
 use crate::units::Lpn;
 
@@ -71,7 +71,7 @@ impl Policy for Cflru {
         self.order.left(slot, lpn);
     }
 
-    fn choose(&mut self, pages: &Pages, why: Why, _: &mut Board, leaving: &mut Leaving) {
+    fn choose(&mut self, pages: &HeldPages, why: Why, _: &mut Board, leaving: &mut Leaving) {
         match why {
             Why::Space => {
                 let mut window = self.order.oldest_first().take(self.window);
@@ -84,7 +84,7 @@ impl Policy for Cflru {
         }
     }
 
-    fn self_check(&self, pages: &Pages) -> Result<(), String> {
+    fn self_check(&self, pages: &HeldPages) -> Result<(), String> {
         self.order.self_check(pages)
     }
 }

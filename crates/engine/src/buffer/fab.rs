@@ -12,12 +12,12 @@
 
 use super::fullest::Fullest;
 use super::groups::Groups;
-use super::pages::Pages;
 use super::{BufferPaper, Leaving, Policy, Why};
 use crate::board::Board;
 use crate::board::nand::geometry::Geometry;
 use crate::config::Config;
 use crate::parts::cmt::Slot;
+use crate::parts::held_pages::HeldPages;
 use crate::units::Lpn;
 
 /// Blocks by how many of their pages are here.
@@ -59,14 +59,14 @@ impl Policy for Fab {
         self.fullest.left(self.blocks.leave(lpn));
     }
 
-    fn choose(&mut self, pages: &Pages, _: Why, _: &mut Board, leaving: &mut Leaving) {
+    fn choose(&mut self, pages: &HeldPages, _: Why, _: &mut Board, leaving: &mut Leaving) {
         leaving.compared = self.blocks.len();
         if let Some(block) = self.fullest.block() {
             self.blocks.leave_whole(block, pages, leaving);
         }
     }
 
-    fn self_check(&self, pages: &Pages) -> Result<(), String> {
+    fn self_check(&self, pages: &HeldPages) -> Result<(), String> {
         self.fullest.self_check(&self.blocks)?;
         self.blocks.self_check(pages.len())
     }

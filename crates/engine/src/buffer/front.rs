@@ -9,7 +9,6 @@
 //! reads and programs is under `Cause::Pad`. A page stays in its frame until it is programmed, so
 //! that a power cut finds it in one place at least.
 
-use super::pages::{Held, Pages};
 use super::{Chosen, Leaving, Why};
 use crate::board::nand::fault::Fault;
 use crate::board::ram::RamWork;
@@ -19,6 +18,7 @@ use crate::config::Config;
 use crate::ledger::Ledger;
 use crate::meter::{Cause, Event, Level};
 use crate::parts::cmt::Slot;
+use crate::parts::held_pages::{Held, HeldPages};
 use crate::request::{PageIo, RequestShape};
 use crate::schemes::{Location, Scheme};
 use crate::units::{Lpn, Tag};
@@ -55,7 +55,7 @@ enum Fill {
 
 /// A buffer in front of a scheme.
 pub(crate) struct Front {
-    pages: Pages,
+    pages: HeldPages,
     policy: Chosen,
     leaving: Leaving,
     fills: Vec<Fill>,
@@ -73,7 +73,7 @@ impl Front {
         let frames = config.buffer_frames();
         let policy = Chosen::new(frames, geometry, config)?;
         Some(Front {
-            pages: Pages::new(frames, geometry.logical_pages),
+            pages: HeldPages::new(frames, geometry.logical_pages),
             policy,
             leaving: Leaving { slots: Vec::with_capacity(frames as usize), ..Leaving::default() },
             fills: Vec::with_capacity(geometry.pages_per_block as usize),

@@ -2,9 +2,9 @@
 //! Groups are kept in order of use; what leaves together is a group or a part of it.
 
 use super::Leaving;
-use super::pages::Pages;
 use crate::parts::cmt::Slot;
 use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::held_pages::HeldPages;
 use crate::units::{Divisor, Lpn, pack, unpack, zeroed};
 
 /// Groups of buffered pages, each in a slot while it has a page.
@@ -145,7 +145,7 @@ impl Groups {
     }
 
     /// All buffered pages of a group leave, upwards.
-    pub fn leave_whole(&self, group: Slot, pages: &Pages, leaving: &mut Leaving) {
+    pub fn leave_whole(&self, group: Slot, pages: &HeldPages, leaving: &mut Leaving) {
         let slot = |lpn| pages.find(lpn).expect("pages of groups are buffered");
         leaving.slots.extend(self.pages(group).map(slot));
     }

@@ -20,13 +20,13 @@
 
 use super::fullest::Fullest;
 use super::groups::Groups;
-use super::pages::Pages;
 use super::{BufferPaper, Leaving, Policy, Why};
 use crate::board::Board;
 use crate::board::nand::geometry::Geometry;
 use crate::config::{Config, Optional};
 use crate::meter::{Cause, Event, Level, Meter};
 use crate::parts::cmt::Slot;
+use crate::parts::held_pages::HeldPages;
 use crate::settings;
 use crate::units::Lpn;
 
@@ -123,7 +123,7 @@ impl Policy for LBuffer {
         self.fullest.left(self.blocks.leave(lpn));
     }
 
-    fn choose(&mut self, pages: &Pages, _: Why, board: &mut Board, leaving: &mut Leaving) {
+    fn choose(&mut self, pages: &HeldPages, _: Why, board: &mut Board, leaving: &mut Leaving) {
         if self.writes >= self.window {
             self.measure(board);
         }
@@ -138,7 +138,7 @@ impl Policy for LBuffer {
         leaving.padded = (plugs && missing > 0).then_some((first, all));
     }
 
-    fn self_check(&self, pages: &Pages) -> Result<(), String> {
+    fn self_check(&self, pages: &HeldPages) -> Result<(), String> {
         self.fullest.self_check(&self.blocks)?;
         self.blocks.self_check(pages.len())
     }

@@ -11,13 +11,13 @@
 //! kept too (`buffer.cache_reads`), a clean one just goes. A flush of the host writes all dirty pages
 //! in order of their numbers, those that follow each other as one request.
 
-use super::pages::Pages;
 use super::{BufferPaper, Leaving, Policy, Why};
 use crate::board::Board;
 use crate::board::nand::geometry::Geometry;
 use crate::config::Config;
 use crate::parts::cmt::Slot;
 use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::held_pages::HeldPages;
 use crate::units::Lpn;
 
 /// Pages in order of use.
@@ -54,7 +54,7 @@ impl Policy for Lru {
         self.pages.remove(slot);
     }
 
-    fn choose(&mut self, pages: &Pages, why: Why, _: &mut Board, leaving: &mut Leaving) {
+    fn choose(&mut self, pages: &HeldPages, why: Why, _: &mut Board, leaving: &mut Leaving) {
         match why {
             Why::Space => {
                 leaving.compared = pages.len();
@@ -65,7 +65,7 @@ impl Policy for Lru {
         }
     }
 
-    fn self_check(&self, pages: &Pages) -> Result<(), String> {
+    fn self_check(&self, pages: &HeldPages) -> Result<(), String> {
         match self.pages.len(0) == pages.len() {
             true => Ok(()),
             false => Err(format!("{} pages in order, {} held", self.pages.len(0), pages.len())),
@@ -75,7 +75,7 @@ impl Policy for Lru {
 
 impl Lru {
     /// The dirty page used longest ago.
-    pub fn oldest_dirty(&self, pages: &Pages) -> Option<Slot> {
+    pub fn oldest_dirty(&self, pages: &HeldPages) -> Option<Slot> {
         self.oldest_first().find(|&slot| pages.get(slot).dirty)
     }
 
@@ -86,7 +86,7 @@ impl Lru {
 }
 
 /// All dirty pages, upwards.
-pub(super) fn all_dirty(pages: &Pages, leaving: &mut Leaving) {
+pub(super) fn all_dirty(pages: &HeldPages, leaving: &mut Leaving) {
     leaving.slots.extend(pages.all().filter(|&slot| pages.get(slot).dirty));
     leaving.slots.sort_unstable_by_key(|&slot| pages.get(slot).lpn);
 }

@@ -16,12 +16,12 @@
 //! Group `map_aware`.
 
 use super::groups::Groups;
-use super::pages::Pages;
 use super::{BufferPaper, Leaving, Policy, Why};
 use crate::board::Board;
 use crate::board::nand::geometry::Geometry;
 use crate::config::{Config, Optional};
 use crate::parts::cmt::Slot;
+use crate::parts::held_pages::HeldPages;
 use crate::settings;
 use crate::units::Lpn;
 
@@ -78,14 +78,14 @@ impl Policy for MapAware {
         self.groups.leave(lpn);
     }
 
-    fn choose(&mut self, pages: &Pages, _: Why, _: &mut Board, leaving: &mut Leaving) {
+    fn choose(&mut self, pages: &HeldPages, _: Why, _: &mut Board, leaving: &mut Leaving) {
         let Some(group) = self.groups.oldest() else { return };
         leaving.compared = self.groups.len();
         self.groups.leave_whole(group, pages, leaving);
         leaving.slots.truncate(self.pages_max);
     }
 
-    fn self_check(&self, pages: &Pages) -> Result<(), String> {
+    fn self_check(&self, pages: &HeldPages) -> Result<(), String> {
         self.groups.self_check(pages.len())
     }
 }

@@ -15,7 +15,6 @@ mod groups;
 mod l_buffer;
 mod lru;
 mod map_aware;
-mod pages;
 mod settings;
 
 pub(crate) use front::{Below, Buffered, Front};
@@ -25,9 +24,9 @@ use crate::board::Board;
 use crate::board::nand::geometry::Geometry;
 use crate::config::{Config, Group, Shown, Value};
 use crate::parts::cmt::Slot;
+use crate::parts::held_pages::HeldPages;
 use crate::schemes::{Memory, RamUse};
 use crate::units::Lpn;
-use pages::Pages;
 
 /// Where a buffer comes from and what it does.
 #[derive(Clone, Copy, Debug)]
@@ -88,9 +87,9 @@ trait Policy {
     /// A page left its frame.
     fn left(&mut self, slot: Slot, lpn: Lpn);
     /// Says what leaves; the buffer is not empty, and `leaving` is.
-    fn choose(&mut self, pages: &Pages, why: Why, board: &mut Board, leaving: &mut Leaving);
+    fn choose(&mut self, pages: &HeldPages, why: Why, board: &mut Board, leaving: &mut Leaving);
     /// Whether its tables agree with the frames.
-    fn self_check(&self, pages: &Pages) -> Result<(), String>;
+    fn self_check(&self, pages: &HeldPages) -> Result<(), String>;
 }
 
 macro_rules! buffer_table {
@@ -186,7 +185,7 @@ macro_rules! buffer_table {
             }
             fn choose(
                 &mut self,
-                pages: &Pages,
+                pages: &HeldPages,
                 why: Why,
                 board: &mut Board,
                 leaving: &mut Leaving,
@@ -195,7 +194,7 @@ macro_rules! buffer_table {
                     $( Chosen::$kind(policy) => policy.choose(pages, why, board, leaving), )*
                 }
             }
-            fn self_check(&self, pages: &Pages) -> Result<(), String> {
+            fn self_check(&self, pages: &HeldPages) -> Result<(), String> {
                 match self { $( Chosen::$kind(policy) => policy.self_check(pages), )* }
             }
         }

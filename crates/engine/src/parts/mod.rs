@@ -14,6 +14,7 @@ pub mod demand_mapped;
 pub mod fast_rules;
 pub mod flash_map;
 pub mod free_pool;
+pub mod held_pages;
 pub mod history_table;
 pub mod log_index;
 pub mod log_recovery;

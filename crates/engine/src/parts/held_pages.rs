@@ -1,5 +1,5 @@
-//! The pages that a buffer holds: which frame holds which page, in which version, with which
-//! sectors. Which page leaves next is the policy's business.
+//! The host's pages in memory: which frame holds which page, in which version, with which sectors.
+//! Which page leaves next is the business of the buffer or the scheme that owns them.
 
 use crate::board::when::When;
 use crate::parts::cmt::Slot;
@@ -7,7 +7,7 @@ use crate::units::{Lpn, Tag, pack, unpack, zeroed};
 
 /// A page in a frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Held {
+pub struct Held {
     /// The page.
     pub lpn: Lpn,
     /// Its version.
@@ -20,8 +20,8 @@ pub(crate) struct Held {
     pub ready: When,
 }
 
-/// The frames of a buffer.
-pub(crate) struct Pages {
+/// Frames and what they hold.
+pub struct HeldPages {
     /// Frame of each logical page, plus one.
     slot_of: Vec<u32>,
     frames: Vec<Held>,
@@ -34,10 +34,10 @@ pub(crate) struct Pages {
     dirty: u32,
 }
 
-impl Pages {
+impl HeldPages {
     /// Empty frames.
     pub fn new(frames: u32, logical_pages: u32) -> Self {
-        Pages {
+        HeldPages {
             slot_of: zeroed(logical_pages as usize),
             frames: vec![Held::default(); frames as usize],
             free: Vec::with_capacity(frames as usize),
@@ -60,6 +60,11 @@ impl Pages {
     /// Pages that are newer here than on flash.
     pub fn dirty(&self) -> u32 {
         self.dirty
+    }
+
+    /// Whether no page is here.
+    pub fn is_empty(&self) -> bool {
+        self.held == 0
     }
 
     /// Whether no frame is free.
