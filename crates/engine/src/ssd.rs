@@ -88,7 +88,7 @@ impl<S: Scheme> Ssd<S> {
             ledger: Ledger::new(geometry.logical_pages),
             unreadable: None,
             obey_trims: config.io.trim,
-            idle_work: config.gc.mode != GcMode::Foreground,
+            idle_work: config.gc.mode != GcMode::Foreground || S::works_in_gaps(config),
             config: config.clone(),
             board,
         };

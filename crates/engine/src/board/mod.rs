@@ -43,6 +43,15 @@ pub enum Search {
     Cached,
 }
 
+impl Search {
+    fn event(self) -> Event {
+        match self {
+            Search::Block => Event::VictimSearchSteps,
+            Search::Cached => Event::CacheSearchSteps,
+        }
+    }
+}
+
 impl Board {
     /// An erased device that keeps the payload of up to `payload_pages` live pages.
     pub fn new(config: &Config, seed: u64, payload_pages: u64) -> Self {
@@ -106,6 +115,16 @@ impl Board {
         let plane = self.geometry().home_plane(lpn);
         let done = self.nand.read_nothing(&mut self.meter, plane, Cause::Host, after)?;
         Ok((done, Tag(0)))
+    }
+
+    /// A page that was never written is fetched all the same before it is overwritten: charged as a
+    /// page read, or free.
+    pub fn fetch_unwritten(&mut self, lpn: Lpn, after: When) -> Result<When, Fault> {
+        if !self.charge_unwritten {
+            return Ok(after);
+        }
+        let plane = self.geometry().home_plane(lpn);
+        self.nand.read_nothing(&mut self.meter, plane, Cause::ReadModifyWrite, after)
     }
 
     /// A read of part of the initial map, which is on flash by assumption and nowhere in memory.
@@ -222,21 +241,35 @@ impl Board {
     /// starts from the returned moment.
     #[inline]
     pub fn search(&mut self, what: Search, candidates: u32, after: When) -> When {
-        let event = match what {
-            Search::Block => Event::VictimSearchSteps,
-            Search::Cached => Event::CacheSearchSteps,
-        };
         let steps = match self.search.model {
             SearchModel::None | SearchModel::Scan => u64::from(candidates),
             SearchModel::List => 1,
         };
-        self.meter.event(event, steps);
+        self.meter.event(what.event(), steps);
         match self.search.model {
             SearchModel::None => after,
             SearchModel::Scan | SearchModel::List => {
                 self.nand.clock_mut().search(steps * self.search.step_time.0, after)
             }
         }
+    }
+
+    /// As [`Board::search`], where a scheme has a price of its own for comparing two candidates; at 0
+    /// it has none.
+    #[inline]
+    pub fn search_at(
+        &mut self,
+        what: Search,
+        candidates: u32,
+        step_time: Nanos,
+        after: When,
+    ) -> When {
+        if step_time == 0 {
+            return self.search(what, candidates, after);
+        }
+        let steps = u64::from(candidates);
+        self.meter.event(what.event(), steps);
+        self.nand.clock_mut().search(steps * step_time, after)
     }
 
     /// Names something that the gate cannot see.

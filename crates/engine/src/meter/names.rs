@@ -100,6 +100,9 @@ named! {
         AbsorbedEvictions = "absorbed_evictions",
         /// Translation pages that left a second level, among evict_clean and evict_dirty.
         SecondLevelEvictions = "second_level_evictions",
+        /// Cached translation pages programmed as a whole: changed ones, and others where the scheme
+        /// says so.
+        MapPageFlushes = "map_page_flushes",
         /// Entries loaded before anybody asked.
         PrefetchedEntries = "prefetched_entries",
         /// Those of them that somebody asked for before they left.
@@ -229,6 +232,10 @@ named! {
         PlugDecisions = "plug_decisions",
         /// Decisions to write a block as it is (`l_buffer`).
         LogDecisions = "log_decisions",
+        /// Pages of sequential requests that went past a cache of data.
+        BypassedPages = "bypassed_pages",
+        /// Entries made, changed or removed in TreeFTL's last access table.
+        LatteOps = "latte_ops",
         /// Dirty pages that were in the buffer's memory when the power went.
         LostBufferedPages = "lost_buffered_pages",
         /// Copies that stayed in their plane's register (`timing.copyback`).
@@ -283,6 +290,10 @@ named! {
         LongestChain = "longest_chain",
         /// Pages of the write buffer that are newer than on flash.
         BufferedPages = "buffered_pages",
+        /// Frames that hold translation pages.
+        MapFrames = "map_frames",
+        /// Frames that hold data pages.
+        DataFrames = "data_frames",
         /// Stress that `l_buffer` measured last: pages moved per thousand host pages.
         BufferStressPermille = "buffer_stress_permille",
         /// Associativity allowed, thousandths of a log block per group, mean over the groups (N-K).

@@ -14,7 +14,7 @@ use crate::board::when::When;
 use crate::meter::{Cause, Event};
 use crate::parts::checkpoint::Checkpoints;
 use crate::parts::map_cache::MapCache;
-use crate::parts::page_space::{Moved, PageOwner, PageSpace, Stream};
+use crate::parts::page_space::{Moved, Newer, PageOwner, PageSpace, Stream};
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, pack, zeroed};
@@ -40,20 +40,8 @@ pub struct CachedMap<C> {
 
 impl<C: MapCache> PageOwner for CachedMap<C> {
     fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32 {
-        let geometry = board.geometry();
-        let plane = geometry.plane_of_block(victim);
-        let mut parts = std::mem::take(&mut self.moved);
-        let mut offset = 0;
-        while let Some(ppn) = board.nand().state().next_valid(victim, offset) {
-            offset = geometry.offset_of(ppn) + 1;
-            if let OobRead::Written(oob) = board.nand().state().oob(ppn)
-                && !self.is_lazy(Lpn(oob.logical), ppn)
-            {
-                parts.push((self.translation.part_of(Lpn(oob.logical)).0, 0));
-            }
-        }
-        parts.sort_unstable();
-        parts.dedup();
+        let plane = board.geometry().plane_of_block(victim);
+        let mut parts = self.parts_to_update(board, victim);
         parts.retain(|&(part, _)| space.home_or_roomiest(board.nand(), part) == plane);
         let count = parts.len() as u32;
         parts.clear();
@@ -75,6 +63,22 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
             self.cache.resolve(lpn);
         }
         !superseded
+    }
+
+    fn newer(&mut self, logical: u32) -> Option<Newer> {
+        self.cache.newer(Lpn(logical))
+    }
+
+    /// Translation pages that must be written on behalf of a data victim.
+    fn weight(&mut self, board: &Board, victim: BlockId) -> Option<u32> {
+        if !self.cache.prefers_cached() {
+            return None;
+        }
+        let mut parts = self.parts_to_update(board, victim);
+        let count = parts.len() as u32;
+        parts.clear();
+        self.moved = parts;
+        Some(count)
     }
 
     fn moved(&mut self, board: &mut Board, page: Moved) {
@@ -150,10 +154,31 @@ impl<C: MapCache> CachedMap<C> {
         self.lazy_copying && self.cache.entry(lpn) == Some(Some(ppn))
     }
 
+    /// The translation pages, each once, that moving a data block's pages would change on flash, in
+    /// the list of moved pages, which is empty outside a collection.
+    fn parts_to_update(&mut self, board: &Board, victim: BlockId) -> Vec<(u32, u32)> {
+        let mut parts = std::mem::take(&mut self.moved);
+        let mut offset = 0;
+        while let Some(ppn) = board.nand().state().next_valid(victim, offset) {
+            offset = board.geometry().offset_of(ppn) + 1;
+            if let OobRead::Written(oob) = board.nand().state().oob(ppn)
+                && !self.is_lazy(Lpn(oob.logical), ppn)
+            {
+                parts.push((self.translation.part_of(Lpn(oob.logical)).0, 0));
+            }
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        parts
+    }
+
     /// Lazy copying: a cached entry changes in memory and flash learns of it at its eviction; any
     /// other entry waits for the batch update.
     fn moved_data(&mut self, board: &mut Board, page: Moved) {
         let lpn = Lpn(page.logical);
+        if page.newer {
+            self.cache.wrote_newer(lpn);
+        }
         match self.cache.entry(lpn) {
             Some(Some(ppn)) if ppn == page.old => {
                 self.cache.change(lpn, Some(page.new));
@@ -269,6 +294,22 @@ impl<C: MapCache> CachedMap<C> {
         let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
         let count = self.collect_changed(space, board, part);
         Ok((self.write_edits(space, board, part, how, ready)?, count))
+    }
+
+    /// The same, even when none has changed: what memory holds is programmed as it is.
+    pub fn rewrite_whole_part(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        how: MapWrite,
+        after: When,
+    ) -> Result<When, Fault> {
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        if self.collect_changed(space, board, part) > 0 {
+            return self.write_edits(space, board, part, how, ready);
+        }
+        self.translation.write(space, board, part, &[], how, ready)
     }
 
     /// Makes the changed entries of a translation page the edits; returns how many there are.

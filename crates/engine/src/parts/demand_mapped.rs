@@ -192,6 +192,18 @@ impl<C: MapCache> DemandMapped<C> {
         self.map.write_whole_part(&mut self.space, board, part, how, after)
     }
 
+    /// The same, even when none has changed.
+    pub fn rewrite_whole_part(
+        &mut self,
+        board: &mut Board,
+        part: u32,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let how = self.map_write(board, part, cause);
+        self.map.rewrite_whole_part(&mut self.space, board, part, how, after)
+    }
+
     /// Writes every translation page anew, as FlashSim begins.
     pub fn write_initial_map(&mut self, board: &mut Board) -> Result<(), Fault> {
         for part in 0..Translation::pages(board.geometry()) {

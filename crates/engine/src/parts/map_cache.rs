@@ -5,6 +5,7 @@
 //! ([`crate::parts::map_pages`]) or something else, and what leaves it when, is its scheme's
 //! business.
 
+use crate::parts::page_space::Newer;
 use crate::units::{Lpn, Ppn};
 
 /// Map entries in memory.
@@ -19,6 +20,20 @@ pub trait MapCache {
     fn clean(&mut self, lpn: Lpn);
     /// Every entry that differs from flash.
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_;
+
+    /// The version of a host page that memory holds, newer than the one on flash and whole: what
+    /// collection writes instead of copying the older one, where the owner wants that.
+    fn newer(&self, _: Lpn) -> Option<Newer> {
+        None
+    }
+    /// Whether collection should prefer pages whose entries are in memory.
+    fn prefers_cached(&self) -> bool {
+        false
+    }
+    /// Collection wrote the newer version of a page.
+    fn wrote_newer(&mut self, lpn: Lpn) {
+        unreachable!("memory holds no newer version of page {lpn}");
+    }
 
     /// Entries written without a look-up of what they supersede; older pages of theirs may still
     /// count as valid on flash. Caches that always look up have none.

@@ -23,6 +23,8 @@ pub struct MapPages {
     /// One bit per entry that differs from flash.
     dirty: Vec<u64>,
     dirty_entries: Vec<u32>,
+    /// Pages with an entry that differs from flash.
+    dirty_pages: u32,
     ready: Vec<When>,
     free: Vec<u32>,
     entries_per_page: u32,
@@ -40,6 +42,7 @@ impl MapPages {
             words: zeroed(frames * entries as usize),
             dirty: zeroed(frames * (entries as usize).div_ceil(64)),
             dirty_entries: zeroed(frames),
+            dirty_pages: 0,
             ready: vec![When::START; frames],
             free: (0..capacity).rev().collect(),
             entries_per_page: entries,
@@ -92,6 +95,16 @@ impl MapPages {
         self.dirty_entries[slot.index()]
     }
 
+    /// Pages with an entry that differs from flash.
+    pub fn dirty_pages(&self) -> u32 {
+        self.dirty_pages
+    }
+
+    /// Whether a slot holds a page.
+    pub fn holds(&self, slot: Slot) -> bool {
+        self.find(self.part(slot)) == Some(slot)
+    }
+
     /// Entries of a page, physical page plus one, 0 for "nowhere".
     #[inline]
     pub fn words(&self, slot: Slot) -> &[u32] {
@@ -141,8 +154,7 @@ impl MapPages {
 
     /// Every page in memory.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
-        let used = move |slot: &Slot| self.find(self.part(*slot)) == Some(*slot);
-        (0..self.capacity()).map(Slot).filter(used)
+        (0..self.capacity()).map(Slot).filter(|&slot| self.holds(slot))
     }
 }
 
@@ -162,15 +174,21 @@ impl MapCache for MapPages {
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let (slot, word, (index, bit)) = self.place(lpn).expect("the page is in memory");
         self.words[word] = pack(ppn.map(|ppn| ppn.0));
-        self.dirty_entries[slot.index()] += u32::from(self.dirty[index] & bit == 0);
-        self.dirty[index] |= bit;
+        if self.dirty[index] & bit == 0 {
+            self.dirty[index] |= bit;
+            self.dirty_pages += u32::from(self.dirty_entries[slot.index()] == 0);
+            self.dirty_entries[slot.index()] += 1;
+        }
     }
 
     #[inline]
     fn clean(&mut self, lpn: Lpn) {
         if let Some((slot, _, (index, bit))) = self.place(lpn) {
-            self.dirty_entries[slot.index()] -= u32::from(self.dirty[index] & bit != 0);
-            self.dirty[index] &= !bit;
+            if self.dirty[index] & bit != 0 {
+                self.dirty[index] &= !bit;
+                self.dirty_entries[slot.index()] -= 1;
+                self.dirty_pages -= u32::from(self.dirty_entries[slot.index()] == 0);
+            }
         }
     }
 
@@ -208,8 +226,10 @@ mod tests {
         pages.change(lpn, Some(Ppn(8)));
         assert_eq!(pages.changed().collect::<Vec<_>>(), [(lpn, Some(Ppn(8)))]);
         assert_eq!((pages.dirty_entries(slot), pages.words(slot)[65]), (1, 9));
+        assert_eq!(pages.dirty_pages(), 1);
         pages.clean(lpn);
         assert_eq!((pages.dirty_entries(slot), pages.is_dirty(lpn)), (0, false));
+        assert_eq!(pages.dirty_pages(), 0);
         assert_eq!(pages.entry(lpn), Some(Some(Ppn(8))), "clean, yet known");
         pages.remove(slot);
         assert_eq!((pages.entry(lpn), pages.len()), (None, 0));

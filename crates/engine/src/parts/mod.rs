@@ -28,6 +28,7 @@ pub mod numbered_area;
 pub mod oob_scan;
 pub mod owned_logs;
 pub mod page_space;
+pub mod page_tree;
 pub mod prediction_record;
 pub mod random_log;
 pub mod recent_pages;

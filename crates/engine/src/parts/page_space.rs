@@ -30,7 +30,7 @@ use crate::parts::victim::{VictimContext, Victims};
 use crate::parts::wear::{FreeRule, Levelling, WearPolicy};
 use crate::rng::{Purpose, Rng};
 use crate::schemes::Room;
-use crate::units::{BlockId, Lpn, PlaneId, Ppn, zeroed};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, zeroed};
 
 /// What is written to a frontier of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,17 @@ pub struct Moved {
     pub old: Ppn,
     /// Where it is.
     pub new: Ppn,
+    /// Whether what is there now came from memory.
+    pub newer: bool,
+}
+
+/// A version of a host page that memory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newer {
+    /// The version.
+    pub tag: Tag,
+    /// Its sectors.
+    pub sectors: u64,
 }
 
 /// Who keeps the map of the pages in the space.
@@ -78,6 +89,17 @@ pub trait PageOwner {
     /// Whether a valid page must be kept; false when the owner knows that it is superseded.
     fn wants(&mut self, _kind: PageKind, _logical: u32, _old: Ppn) -> bool {
         true
+    }
+
+    /// What is written in place of a copy of a host page, because memory holds a newer version.
+    fn newer(&mut self, _logical: u32) -> Option<Newer> {
+        None
+    }
+
+    /// Among blocks that are as good by the policy, the one with the smallest weight is collected.
+    /// `None`: the owner has no preference.
+    fn weight(&mut self, _board: &Board, _victim: BlockId) -> Option<u32> {
+        None
     }
 
     /// A page was moved; the old copy is about to be erased.

@@ -19,6 +19,8 @@ pub mod nk;
 pub mod replacement_block;
 pub mod superblock;
 pub mod tpftl;
+pub mod treeftl;
+pub mod treeftl_page_lru;
 pub mod waftl;
 
 use crate::board::Board;
@@ -185,6 +187,11 @@ pub trait Scheme: Sized + 'static {
     const PRESETS: &'static [Preset] = &[];
     /// Whether it buffers the host's data itself: then no buffer has a place in front of it.
     const BUFFERS_DATA: bool = false;
+    /// Whether idle gaps are used whatever `gc.mode` says.
+    fn works_in_gaps(_config: &Config) -> bool {
+        false
+    }
+
     /// What outlives a power cut besides the flash; `()` for most.
     type Survivor: Clone;
 
@@ -270,6 +277,7 @@ macro_rules! scheme_table {
             check: check::<$scheme>,
             minimum_blocks: <$scheme as Scheme>::minimum_blocks,
             ram_use: ram_use::<$scheme>,
+            buffers_data: <$scheme as Scheme>::BUFFERS_DATA,
             open: open_device::<$scheme>,
         }, )* ];
 
@@ -299,6 +307,8 @@ pub struct Row {
     pub minimum_blocks: fn(&Config) -> u64,
     /// Bytes by structure.
     pub ram_use: fn(&Config) -> Vec<RamUse>,
+    /// Whether it buffers the host's data itself.
+    pub buffers_data: bool,
     /// Builds a formatted device.
     pub open: OpenDevice,
 }
@@ -345,6 +355,8 @@ scheme_table! {
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
+    treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings;
+    treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings;
     tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
 }
 

@@ -10,20 +10,28 @@ use crate::common::faults;
 use crate::common::variants;
 use crate::common::{chosen, mixed, open, tiny};
 use ftlab_engine::board::nand::fault::CutOutcome;
+use ftlab_engine::config::Config;
 use ftlab_engine::schemes::{self, Family};
 
 /// Cuts that a workload must have, so that it tells something.
 const LEAST_CUTS: u64 = 50;
 
-fn keeps(durable: bool) -> Keeps {
-    if durable { Keeps::Everything } else { Keeps::Something }
+/// What outlives a cut under these settings: of a scheme that holds data in RAM, what was flushed.
+fn keeps(scheme: &str, config: &Config, durable: bool) -> Keeps {
+    let (row, _) = schemes::find(scheme).expect("a scheme of the table");
+    match durable {
+        true if row.buffers_data && !config.device.ram_nonvolatile => Keeps::Flushed,
+        true => Keeps::Everything,
+        false => Keeps::Something,
+    }
 }
 
 #[test]
 fn every_scheme_survives_a_cut_at_every_operation() {
     for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
         let config = tiny(row.paper.name, LOGICAL_BLOCKS, &[]);
-        every_cut((row.paper.name, Keeps::Everything), usize::MAX >> 40, &config, LEAST_CUTS);
+        let keeps = keeps(row.paper.name, &config, true);
+        every_cut((row.paper.name, keeps), usize::MAX >> 40, &config, LEAST_CUTS);
     }
 }
 
@@ -32,7 +40,8 @@ fn every_variant_survives_a_cut_at_every_operation() {
     let variants = variants::all().enumerate().filter(|(_, variant)| chosen(variant.scheme));
     for (number, variant) in variants {
         let config = tiny(variant.scheme, LOGICAL_BLOCKS, variant.pairs);
-        every_cut((variant.scheme, keeps(variant.durable)), number, &config, LEAST_CUTS);
+        let keeps = keeps(variant.scheme, &config, variant.durable);
+        every_cut((variant.scheme, keeps), number, &config, LEAST_CUTS);
     }
 }
 
@@ -52,7 +61,8 @@ fn every_variant_survives_cuts_among_faults() {
             let recut = (turn % 2 == 1).then_some(turn / 6);
             let (seed, cut) = (500 + number as u64, turn * 5);
             let case = Case { seed, warm_up: 0, cut, outcome, recut };
-            cuts += u32::from(run((scheme, keeps(durable)), number, &config, case).0);
+            cuts +=
+                u32::from(run((scheme, keeps(scheme, &config, durable)), number, &config, case).0);
         }
         assert!(cuts > 20, "{scheme} {own:?}: only {cuts} cuts happened");
     }
@@ -106,7 +116,7 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
         let (blocks, planes) = if number % 3 == 0 { (170, "2") } else { (LOGICAL_BLOCKS, "1") };
         let pairs = [variant.pairs, failing, &[("device.planes", planes)]].concat();
         let config = tiny(variant.scheme, blocks, &pairs);
-        let scheme = (variant.scheme, keeps(variant.durable));
+        let scheme = (variant.scheme, keeps(variant.scheme, &config, variant.durable));
         hundred_cuts(scheme, number, &config);
     }
 }

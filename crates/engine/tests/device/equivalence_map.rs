@@ -3,10 +3,11 @@
 //! do: a larger one never misses more (Mattson et al. 1970, the stack property).
 
 use crate::common::outcome::{Pairs, mix, random, run, same, same_on, streams};
-use crate::common::{open, tiny};
+use crate::common::{open, pages, size, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::Event;
-use ftlab_engine::request::Request;
+use ftlab_engine::request::{Op, Request};
+use ftlab_engine::rng::{Purpose, Rng};
 
 /// Logical blocks of devices with six translation pages.
 const SEVERAL: u64 = 170;
@@ -141,4 +142,40 @@ fn a_larger_cache_in_order_of_use_never_misses_more() {
         assert!(by_size[0] > by_size[9], "{by_size:?}");
         assert!(by_size[9] <= 680, "every entry is loaded once at most: {by_size:?}");
     }
+}
+
+/// Tree-PL is TreeFTL when at most one page of every translation page is ever used: a group is then as
+/// old as its data page, which leaves first, and its translation page follows it in both. Settings,
+/// both sides: twelve frames, everything else by default (`touch_parent` and `ctp_needs_no_cdp` true).
+/// Steps of searches and accesses to LATTE are what the two differ in.
+#[test]
+fn tree_pl_is_treeftl_when_every_group_has_one_data_page() {
+    const GROUPS: u32 = 24;
+    let requests = |config: &Config| {
+        let mut rng = Rng::new(5, Purpose::Workload);
+        let one = |_| {
+            let group = rng.below(GROUPS);
+            // The page of a group lies anywhere in it, always at the same place.
+            let page = u64::from(group * 128 + group * 37 % 128);
+            match rng.below(20) {
+                0..12 => pages(config, Op::Write, page, 1),
+                12..18 => pages(config, Op::Read, page, 1),
+                18 => pages(config, Op::Trim, page, 1),
+                _ => Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 },
+            }
+        };
+        (0..8000).map(one).collect::<Vec<Request>>()
+    };
+    let mut like = tiny("treeftl", 1, &[]);
+    size("treeftl", &mut like, u64::from(GROUPS) * 32);
+    let of = |scheme| {
+        let mut outcome = run((scheme, &[]), &like, requests);
+        for event in [Event::CacheSearchSteps, Event::LatteOps] {
+            outcome.events[event as usize] = 0;
+        }
+        outcome
+    };
+    let (tree, page_lru) = (of("treeftl"), of("treeftl_page_lru"));
+    assert!(tree.events[Event::BufferFlushes as usize] > 1000 && tree.erases[0] > 100);
+    assert!(tree == page_lru, "the same operations, counts, places and times");
 }

@@ -27,6 +27,8 @@ mod nk;
 mod replacement_block;
 mod superblock;
 mod tpftl;
+mod treeftl;
+mod treeftl_page_lru;
 mod victims_waftl;
 mod waftl;
 mod waftl_map;

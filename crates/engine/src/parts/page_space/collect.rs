@@ -1,13 +1,20 @@
 //! Collecting garbage: which victim fits, what moves where, and when it is enough.
 
-use super::{Moved, PageOwner, PageSpace, Stream};
+use super::{Moved, Newer, PageOwner, PageSpace, Stream};
 use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::OobRead;
 use crate::board::when::When;
 use crate::board::{Board, Search};
 use crate::meter::{BlockRole, Cause, Event};
-use crate::units::{BlockId, PlaneId};
+use crate::request::{PageIo, RequestShape};
+use crate::units::{BlockId, Lpn, PlaneId};
+
+/// The write of a page that memory holds.
+fn held(lpn: Lpn, newer: Newer, cause: Cause) -> PageIo {
+    let request = RequestShape { first_lpn: lpn, pages: 1, index: 0 };
+    PageIo { lpn, sectors: newer.sectors, cause, data: newer.tag, request }
+}
 
 impl PageSpace {
     #[cold]
@@ -97,15 +104,47 @@ impl PageSpace {
         after: When,
     ) -> (Option<BlockId>, When) {
         let (choice, found) = self.choose(board, plane, after);
-        let victim = choice.and_then(|victim| {
-            if self.fits(board, owner, victim) {
-                return Some(victim);
+        let Some(victim) = choice else { return (None, found) };
+        if self.fits(board, owner, victim) {
+            return self.choose_lightest(board, owner, victim, found);
+        }
+        let fitting = self
+            .closed_blocks(board, plane)
+            .filter(|&block| self.fits(board, owner, block))
+            .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)));
+        (fitting, found)
+    }
+
+    /// Among data blocks with as few valid pages as the policy's victim the one that its owner finds
+    /// lightest; so many of them are looked at.
+    fn choose_lightest<O: PageOwner>(
+        &self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        found: When,
+    ) -> (Option<BlockId>, When) {
+        const LOOKED_AT: usize = 32;
+        let Some(weight) = owner.weight(board, victim) else { return (Some(victim), found) };
+        if self.is_map(victim) || weight == 0 {
+            return (Some(victim), found);
+        }
+        let plane = board.geometry().plane_of_block(victim);
+        let valid = board.nand().valid_pages(victim);
+        let equals = self
+            .closed_blocks(board, plane)
+            .filter(|&block| !self.is_map(block) && block != victim)
+            .filter(|&block| board.nand().valid_pages(block) == valid)
+            .take(LOOKED_AT);
+        let (mut best, mut looked_at) = ((weight, victim), 0);
+        for block in equals {
+            looked_at += 1;
+            let weight = owner.weight(board, block).unwrap_or(u32::MAX);
+            if weight < best.0 && self.fits(board, owner, block) {
+                best = (weight, block);
             }
-            self.closed_blocks(board, plane)
-                .filter(|&block| self.fits(board, owner, block))
-                .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)))
-        });
-        (victim, found)
+        }
+        (Some(best.1), board.search(Search::Block, looked_at, found))
     }
 
     pub(super) fn is_map(&self, block: BlockId) -> bool {
@@ -234,16 +273,25 @@ impl PageSpace {
                 self.planes[plane.index()].valid -= 1;
                 continue;
             }
-            let (new, moved) =
-                self.program(board, (plane, stream), after, |board, new, ready| {
+            let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
+            let (new, moved) = match newer {
+                Some(newer) => {
+                    let io = held(Lpn(oob.logical), newer, cause);
+                    self.program(board, (plane, stream), after, |board, new, ready| {
+                        board.program_update(new, None, &io, oob.kind, ready)
+                    })?
+                }
+                None => self.program(board, (plane, stream), after, |board, new, ready| {
                     board.copy(old, new, oob.kind, cause, ready)
-                })?;
+                })?,
+            };
             done = done.join(moved);
             if oob.kind.is_host_data() {
                 board.nand_mut().discard(old);
             }
             self.planes[plane.index()].valid -= 1;
-            owner.moved(board, Moved { logical: oob.logical, kind: oob.kind, old, new });
+            let newer = newer.is_some();
+            owner.moved(board, Moved { logical: oob.logical, kind: oob.kind, old, new, newer });
             copied += 1;
         }
         Ok((copied, done))

@@ -28,6 +28,7 @@ mod cached_map;
 mod mixed_map;
 mod own_logs;
 mod page;
+mod ram_managing;
 mod shared_logs;
 
 /// A scheme of the table with settings that change what it does.
@@ -50,13 +51,14 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 6] = [
+const FAMILIES: [&[Variant]; 7] = [
     page::VARIANTS,
     block::VARIANTS,
     own_logs::VARIANTS,
     shared_logs::VARIANTS,
     mixed_map::VARIANTS,
     cached_map::VARIANTS,
+    ram_managing::VARIANTS,
 ];
 
 /// Every variant. Schemes without one are tested with their defaults.

@@ -1,0 +1,245 @@
+//! What the frames of the tree hold: translation pages, and data pages below them.
+
+use crate::board::nand::geometry::Geometry;
+use crate::board::when::When;
+use crate::parts::cmt::Slot;
+use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::held_pages::{Held, HeldPages};
+use crate::parts::map_cache::MapCache;
+use crate::parts::map_pages::MapPages;
+use crate::parts::page_space::Newer;
+use crate::units::{Lpn, Ppn, Tag, zeroed};
+
+/// Cached translation pages (CTP) and cached data pages (CDP).
+///
+/// A data page only lies here while the translation page with its entry does. The entry goes on
+/// saying where the page is on flash; that the page is cached is one bit per entry beside it.
+pub struct Frames {
+    /// The translation pages.
+    pub maps: MapPages,
+    data: HeldPages,
+    /// Data pages that are newer than flash, by their last write.
+    dirty: SlotLists<1>,
+    /// One bit per entry of a cached translation page: its data page is cached.
+    bits: Vec<u64>,
+    /// Such bits per cached translation page.
+    children: Vec<u32>,
+    words_per_map: usize,
+    entries_per_page: u32,
+    all_sectors: u64,
+    /// Collection writes what is here instead of copying what is older.
+    pub for_collection: bool,
+}
+
+impl Frames {
+    /// Room for so many translation pages and data pages; the owner sees to it that both together
+    /// are no more than there are frames.
+    pub fn new(geometry: &Geometry, maps: u32, data: u32, for_collection: bool) -> Self {
+        let words_per_map = (geometry.entries_per_page() as usize).div_ceil(64);
+        Frames {
+            maps: MapPages::new(geometry, maps),
+            data: HeldPages::new(data, geometry.logical_pages),
+            dirty: SlotLists::new(data),
+            bits: zeroed(maps as usize * words_per_map),
+            children: zeroed(maps as usize),
+            words_per_map,
+            entries_per_page: geometry.entries_per_page(),
+            all_sectors: geometry.all_sectors(),
+            for_collection,
+        }
+    }
+
+    /// Pages of both kinds.
+    pub fn len(&self) -> u32 {
+        self.maps.len() + self.data.len()
+    }
+
+    /// Data pages.
+    pub fn data_pages(&self) -> u32 {
+        self.data.len()
+    }
+
+    /// Data pages that are newer than flash.
+    pub fn dirty_data(&self) -> u32 {
+        self.data.dirty()
+    }
+
+    /// The frame of a cached data page.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<Slot> {
+        self.data.find(lpn)
+    }
+
+    /// A cached data page.
+    #[inline]
+    pub fn get(&self, data: Slot) -> &Held {
+        self.data.get(data)
+    }
+
+    /// The translation page above a cached data page, and the place of its entry there.
+    #[inline]
+    pub fn parent(&self, lpn: Lpn) -> (Slot, u32) {
+        let map = self.maps.find(lpn.0 / self.entries_per_page);
+        (map.expect("a cached data page hangs on its translation page"), self.offset(lpn))
+    }
+
+    /// Place of a page's entry in its translation page.
+    #[inline]
+    pub fn offset(&self, lpn: Lpn) -> u32 {
+        lpn.0 % self.entries_per_page
+    }
+
+    /// The page whose entry is at a place of a translation page.
+    pub fn lpn(&self, map: Slot, offset: u32) -> Lpn {
+        Lpn(self.maps.part(map) * self.entries_per_page + offset)
+    }
+
+    /// Cached data pages below a translation page.
+    #[inline]
+    pub fn children(&self, map: Slot) -> u32 {
+        self.children[map.index()]
+    }
+
+    /// The first cached data page below a translation page, by offset; `other_than` one of them.
+    pub fn first_child(&self, map: Slot, other_than: Option<u32>) -> Option<u32> {
+        let from = map.index() * self.words_per_map;
+        let words = &self.bits[from..from + self.words_per_map];
+        words.iter().enumerate().find_map(|(index, &word)| {
+            let skipped = other_than.filter(|&offset| offset as usize / 64 == index);
+            let left = word & !skipped.map_or(0, |offset| 1 << (offset % 64));
+            (left != 0).then(|| index as u32 * 64 + left.trailing_zeros())
+        })
+    }
+
+    fn bit(&self, map: Slot, offset: u32) -> (usize, u64) {
+        (map.index() * self.words_per_map + offset as usize / 64, 1 << (offset % 64))
+    }
+
+    /// A data page takes a frame, empty; there must be room.
+    pub fn enter(&mut self, lpn: Lpn) -> Slot {
+        let (map, offset) = self.parent(lpn);
+        let (word, bit) = self.bit(map, offset);
+        self.bits[word] |= bit;
+        self.children[map.index()] += 1;
+        self.data.enter(lpn).0
+    }
+
+    /// An empty frame takes what flash holds of its page.
+    pub fn fill(&mut self, data: Slot, tag: Tag, ready: When) {
+        self.data.fill(data, tag, ready);
+    }
+
+    /// The host writes a cached data page: where what must stay of it cannot be read, the page
+    /// remains lost as a whole.
+    pub fn write(&mut self, data: Slot, tag: Tag, sectors: u64, ready: When) {
+        let stays = self.data.get(data).sectors & !sectors & self.all_sectors;
+        let lost = self.data.get(data).tag == Tag::UNREADABLE && stays != 0;
+        let tag = if lost { Tag::UNREADABLE } else { tag };
+        self.data.write(data, tag, sectors, ready);
+        if self.dirty.list_of(data).is_some() {
+            self.dirty.remove(data);
+        }
+        self.dirty.push(0, data);
+    }
+
+    /// Flash holds a cached data page now.
+    pub fn written_out(&mut self, data: Slot) {
+        if self.dirty.list_of(data).is_some() {
+            self.dirty.remove(data);
+        }
+        self.data.clean(data);
+    }
+
+    /// A data page leaves.
+    pub fn leave(&mut self, data: Slot, ready: When) {
+        let (map, offset) = self.parent(self.data.get(data).lpn);
+        let (word, bit) = self.bit(map, offset);
+        self.bits[word] &= !bit;
+        self.children[map.index()] -= 1;
+        if self.dirty.list_of(data).is_some() {
+            self.dirty.remove(data);
+        }
+        self.data.leave(data, ready);
+    }
+
+    /// The data page newer than flash that was written longest ago.
+    pub fn oldest_dirty(&self) -> Option<Slot> {
+        self.dirty.oldest(0)
+    }
+
+    /// Every data page newer than flash, that written longest ago first.
+    pub fn dirty(&self) -> impl Iterator<Item = &Held> + '_ {
+        self.dirty.from_oldest(0).map(|data| self.data.get(data))
+    }
+
+    /// Whether counts, bits and pages agree.
+    pub fn self_check(&self) -> Result<(), String> {
+        self.data.self_check()?;
+        let bits: u32 = self.bits.iter().map(|word| word.count_ones()).sum();
+        if bits != self.data.len() || self.children.iter().sum::<u32>() != bits {
+            return Err(format!(
+                "{bits} entries say that their page is cached, {}",
+                self.data.len()
+            ));
+        }
+        for held in self.data.all().map(|data| self.data.get(data)) {
+            let Some(map) = self.maps.find(held.lpn.0 / self.entries_per_page) else {
+                return Err(format!("page {} is cached without its translation page", held.lpn));
+            };
+            let (word, bit) = self.bit(map, self.offset(held.lpn));
+            if self.bits[word] & bit == 0 {
+                return Err(format!("page {} is cached, its entry does not say so", held.lpn));
+            }
+        }
+        if self.dirty.len(0) != self.data.dirty() {
+            return Err(format!("{} changed pages are listed", self.dirty.len(0)));
+        }
+        Ok(())
+    }
+
+    /// The data pages.
+    pub fn data(&self) -> impl Iterator<Item = &Held> + '_ {
+        self.data.all().map(|data| self.data.get(data))
+    }
+}
+
+impl MapCache for Frames {
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        self.maps.entry(lpn)
+    }
+
+    #[inline]
+    fn is_dirty(&self, lpn: Lpn) -> bool {
+        self.maps.is_dirty(lpn)
+    }
+
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        self.maps.change(lpn, ppn);
+    }
+
+    #[inline]
+    fn clean(&mut self, lpn: Lpn) {
+        self.maps.clean(lpn);
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
+        self.maps.changed()
+    }
+
+    fn newer(&self, lpn: Lpn) -> Option<Newer> {
+        let held = self.data.get(self.find(lpn).filter(|_| self.for_collection)?);
+        let sectors = held.sectors & self.all_sectors;
+        held.dirty.then_some(Newer { tag: held.tag, sectors })
+    }
+
+    fn wrote_newer(&mut self, lpn: Lpn) {
+        let data = self.find(lpn).expect("collection found it here");
+        self.written_out(data);
+    }
+
+    fn prefers_cached(&self) -> bool {
+        self.for_collection
+    }
+}

@@ -1,0 +1,55 @@
+//! How many frames the tree has, and what it keeps beside them.
+
+use crate::board::nand::geometry::Geometry;
+use crate::config::Config;
+use crate::parts::demand_mapped::{Needs, gtd_bytes};
+use crate::parts::translation::Translation;
+use crate::schemes::treeftl::BypassMap;
+use crate::schemes::{Memory, RamUse};
+
+/// Memory of the paper's device, bytes.
+const DEFAULT_BYTES: u64 = 64 << 20;
+
+/// A translation page and a data page below it.
+const FEWEST: u64 = 2;
+
+/// Translation pages of the device.
+fn map_pages(config: &Config) -> u64 {
+    u64::from(Translation::pages(&Geometry::new(&config.device)))
+}
+
+/// Frames, each for a page of either kind: what device.ram_bytes holds, else 64 MiB; no more than
+/// there are pages.
+pub fn frames(config: &Config) -> u32 {
+    let budget = config.map_budget().unwrap_or(DEFAULT_BYTES);
+    let beside = match config.scheme.treeftl.gtd_in_budget {
+        true => gtd_bytes(config) + latte_bytes(config),
+        false => 0,
+    };
+    let all = map_pages(config) + config.device.logical_pages();
+    let frames = budget.saturating_sub(beside) / config.device.unit_bytes();
+    frames.min(all).max(FEWEST) as u32
+}
+
+/// Bytes of LATTE: a time of 4 bytes and an offset of 2 per group (spec 4.1), for as many groups as
+/// the memory can hold.
+pub fn latte_bytes(config: &Config) -> u64 {
+    let budget = config.map_budget().unwrap_or(DEFAULT_BYTES);
+    6 * map_pages(config).min(budget / config.device.unit_bytes())
+}
+
+/// Translation pages and data pages that may be in memory; together no more than there are frames,
+/// but for the working page of a sequential request.
+pub(super) fn slots(config: &Config) -> (u32, u32) {
+    let frames = u64::from(frames(config));
+    let working = u64::from(config.scheme.treeftl.bypass_map == BypassMap::Flash);
+    let maps = map_pages(config).min(frames) + working;
+    (maps as u32, config.device.logical_pages().min(frames) as u32)
+}
+
+/// Bytes by structure: the frames, and what the scheme keeps to find its victims.
+pub(super) fn ram_use(config: &Config, order: RamUse) -> Vec<RamUse> {
+    let bytes = u64::from(frames(config)) * config.device.unit_bytes();
+    let frames = RamUse { structure: "frames", bytes, memory: Memory::Sram };
+    Needs::plain(config).ram_use(config, &[frames, order])
+}

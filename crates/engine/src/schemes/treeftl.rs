@@ -1,0 +1,149 @@
+//! # Idea
+//! One RAM for map and data: whole translation pages and the data pages that they point to share its
+//! frames as a tree. The partition follows the workload by itself, because a branch is pruned as a
+//! whole, data pages first; and the search for the branch used longest ago is cheap, because there
+//! are few branches.
+//!
+//! # Paper
+//! Wang, Wong: TreeFTL, DATE 2013, section III; spec 4.1.
+//!
+//! # Structures
+//! GTD, cached translation pages (CTP), cached data pages (CDP): `parts::page_tree`. A caching group
+//! (CG) is a CTP with its CDPs. LATTE, the last access time table for eviction: per CG the time of
+//! the last access and the offset (0 to E - 1) of the CDP that was accessed then.
+//!
+//! # Read
+//! The CTP is loaded if it is not cached. A CDP is read from RAM; any other page from flash, and it is
+//! not cached.
+//!
+//! # Write
+//! A: CTP and CDP are cached, no flash operation. B: the CTP is, the data page is loaded. C: neither
+//! is, both are loaded. Then the CDP is overwritten. A request of more than `treeftl.seq_pages` pages
+//! is sequential: it is written to flash and read from there, past the RAM.
+//!
+//! # Reclaim
+//! A frame is needed: in the CG with the smallest time the CDP with the smallest offset leaves, that
+//! in LATTE last of all; the CTP of a CG without CDP that is still the oldest leaves too. What is
+//! newer than flash is programmed. Garbage collection is DFTL's: entries that are cached change in
+//! RAM alone, the others are written to their translation pages, a page at a time.
+//!
+//! # Recovery
+//! What was flushed survives, by a scan; under `device.ram_nonvolatile` (the paper: non-volatile RAM
+//! or a battery) everything.
+//!
+//! # Deviations
+//! A CTP's entry goes on naming the older version on flash while a CDP is cached, and one bit beside
+//! it says so: the paper overwrites the entry with a RAM address and cannot find the older version
+//! again. The CTP in use is no victim; whether its CDPs may be, the paper does not say: they may.
+//! Clean CDPs (after a flush of the host) and clean CTPs leave without a program. The order of equal
+//! times does not arise: the clock counts accesses. A table in order of access stands for the search
+//! through all times, whose steps are counted. Blocks as the unit of mapping, which the paper only
+//! mentions, are not implemented. Collection, trims and recovery are ours.
+//!
+//! # Settings
+//! The table in `settings`, and the groups `gc`, `alloc` and `search`; `device.ram_bytes` is what the
+//! frames share.
+
+mod settings;
+
+pub use settings::{BypassCopy, BypassMap, HitScope, TreeftlSettings};
+
+use crate::board::Board;
+use crate::config::Config;
+use crate::meter::Event;
+use crate::parts::cmt::Slot;
+use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::page_tree::{self, Frames, Leaf, PageTree, Pruning, latte_bytes};
+use crate::schemes::{Family, Memory, Paper, Preset, RamUse};
+use crate::units::{pack, unpack, zeroed};
+
+/// The name under which the scheme table finds this file's scheme.
+pub type Rostered = TreeFtl;
+
+/// A tree that is pruned by groups.
+pub type TreeFtl = PageTree<Latte>;
+
+/// LATTE. Its times only ever tell which group comes first, so a list in their order stands for them.
+pub struct Latte {
+    groups: SlotLists<1>,
+    /// Offset of the CDP that was accessed last, plus one.
+    accessed: Vec<u32>,
+}
+
+impl Latte {
+    /// The group was accessed now.
+    fn touch(&mut self, board: &mut Board, group: Slot) {
+        self.groups.remove(group);
+        self.groups.push(0, group);
+        board.event(Event::LatteOps, 1);
+    }
+}
+
+impl Pruning for Latte {
+    const PAPER: Paper = Paper {
+        name: "treeftl",
+        title: "TreeFTL: efficient RAM management for high performance of NAND flash-based storage \
+                systems",
+        authors: "Wang, Wong",
+        venue: "DATE 2013",
+        year: 2013,
+        sections: "III; V's integration with garbage collection as treeftl.gc_cached",
+        deviations: &[
+            "an entry keeps the flash address of a cached page's older version",
+            "clean pages leave without a program (treeftl.flush_clean_ctp = true: translation pages \
+             do not)",
+            "the translation page in use is no victim",
+            "garbage collection and map updates are DFTL's; trims and recovery are ours",
+            "blocks as the unit of mapping are not implemented",
+        ],
+        family: Family::RamManaging,
+        class: page_tree::CLASS,
+    };
+    const PRESETS: &'static [Preset] = &[("gc", &[("treeftl.gc_cached", "true")])];
+
+    fn ram_use(config: &Config) -> RamUse {
+        RamUse { structure: "latte", bytes: latte_bytes(config), memory: Memory::Sram }
+    }
+
+    fn new(_: &Config, maps: u32, _: u32) -> Self {
+        Latte { groups: SlotLists::new(maps), accessed: zeroed(maps as usize) }
+    }
+
+    fn loaded(&mut self, board: &mut Board, map: Slot) {
+        self.accessed[map.index()] = 0;
+        self.groups.push(0, map);
+        board.event(Event::LatteOps, 1);
+    }
+
+    fn used_map(&mut self, board: &mut Board, map: Slot) {
+        self.touch(board, map);
+    }
+
+    fn used_data(&mut self, board: &mut Board, (map, offset): (Slot, u32), _: Slot) {
+        self.touch(board, map);
+        self.accessed[map.index()] = pack(Some(offset));
+    }
+
+    fn data_left(&mut self, _: Slot, _: Slot) {}
+
+    fn map_left(&mut self, board: &mut Board, map: Slot) {
+        self.groups.remove(map);
+        board.event(Event::LatteOps, 1);
+    }
+
+    fn next(&mut self, frames: &Frames, pinned: Option<Slot>) -> (Leaf, u32) {
+        let compared = self.groups.len(0);
+        // Rule 1: the group with the smallest time.
+        let bare = |&map: &Slot| Some(map) == pinned && frames.children(map) == 0;
+        let victim = self.groups.from_oldest(0).find(|map| !bare(map));
+        let map = victim.expect("two frames hold more than the translation page in use");
+        // Rule 2: its CDP with the smallest offset, the one accessed last at the end.
+        let last = unpack(self.accessed[map.index()]);
+        let offset = frames.first_child(map, last).or_else(|| frames.first_child(map, None));
+        match offset {
+            Some(offset) => (Leaf::Data(frames.lpn(map, offset)), compared),
+            // Rule 3: a group without CDP gives up its CTP.
+            None => (Leaf::Map(map), compared),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The settings of `treeftl`; those of the tree hold for `treeftl_page_lru` too.
+
+use crate::{choices, settings};
+
+choices! {
+    /// What happens to the cached copy of a page that a sequential request writes.
+    pub enum BypassCopy {
+        /// It leaves the memory, its older version unwritten.
+        Drop = "drop",
+        /// It takes the new version too, and is as new as flash.
+        Update = "update",
+    }
+}
+
+choices! {
+    /// Where the map entries of sequential requests are looked up and changed.
+    pub enum BypassMap {
+        /// In translation pages that take a frame, as for random requests.
+        Cached = "cached",
+        /// In cached translation pages where there are any, else on flash: the controller reads each
+        /// translation page once per request into a working page of its own and writes it back, if
+        /// it changed, when the request is done with it.
+        Flash = "flash",
+    }
+}
+
+choices! {
+    /// Which page accesses the hit ratios are about.
+    pub enum HitScope {
+        /// Those of random requests.
+        Random = "random",
+        /// For the map those of random requests, for data those of random writes.
+        RandomWrites = "random_writes",
+        /// Those of all requests.
+        All = "all",
+    }
+}
+
+settings! {
+    /// Settings of `treeftl`, and of the tree of `treeftl_page_lru`.
+    pub struct TreeftlSettings in "treeftl" {
+        /// A request of more pages than this is sequential and bypasses the memory.
+        seq_pages: u32 = 32, legal("", |_| true),
+            source("TreeFTL 2013, III.A: half a block, 64 KB");
+        /// Whether the old version of a page is loaded before all of the page is overwritten; where
+        /// a write keeps some of its sectors, it always is.
+        load_on_full_write: bool = true, legal("", |_| true),
+            source("TreeFTL 2013, III.A, Fig. 2; spec 5.4 #27: an oddity");
+        /// Whether a page that was never written is loaded too (io.unwritten_read charges it).
+        load_unwritten: bool = false, legal("", |_| true), source("spec 4.1");
+        /// What happens to cached copies of pages that a sequential request writes.
+        bypass_invalidate: BypassCopy = BypassCopy::Drop, legal("", |_| true), source("spec 4.1");
+        /// Where map entries of sequential requests are looked up and changed.
+        bypass_map: BypassMap = BypassMap::Cached, legal("", |_| true), source("spec 4.1");
+        /// Whether a translation page that leaves unchanged is written all the same.
+        flush_clean_ctp: bool = false, legal("", |_| true),
+            source("spec 4.1; TreeFTL 2013, III.A says flushed of any victim");
+        /// Whether an access that uses the translation page alone (a read of a page that is not
+        /// cached, a sequential request) counts as use of its group.
+        touch_on_ctp_only: bool = true, legal("", |_| true), source("spec 4.1");
+        /// Microseconds that the controller takes for each time stamp that the search for a victim
+        /// compares; 0: as search.model and search.step_time say.
+        lru_cost_us: f64 = 0.0, legal("0 to 1000", |v| (0.0..=1000.0).contains(v)),
+            source("TreeFTL 2013, Fig. 6 does not print it");
+        /// Whether directory and LATTE (of treeftl_page_lru: its time stamps) take room from the
+        /// frames.
+        gtd_in_budget: bool = false, legal("", |_| true), source("spec 4.1");
+        /// Which page accesses the hit ratios are about.
+        hit_scope: HitScope = HitScope::Random, legal("", |_| true), source("spec 4.1");
+        /// Whether collection writes the newer version of a page that memory holds instead of copying
+        /// the older one, and prefers, among victims with equally few valid pages, those whose
+        /// translation pages are cached.
+        gc_cached: bool = false, legal("", |_| true),
+            source("TreeFTL 2013, V: future work; the rules are ours");
+        /// Whether changed pages are written in idle gaps, data first, translation pages behind; they
+        /// stay in memory.
+        idle_flush: bool = false, legal("", |_| true), source("TreeFTL 2013, III.D");
+    }
+}
