@@ -183,12 +183,12 @@ impl MapCache for MapPages {
 
     #[inline]
     fn clean(&mut self, lpn: Lpn) {
-        if let Some((slot, _, (index, bit))) = self.place(lpn) {
-            if self.dirty[index] & bit != 0 {
-                self.dirty[index] &= !bit;
-                self.dirty_entries[slot.index()] -= 1;
-                self.dirty_pages -= u32::from(self.dirty_entries[slot.index()] == 0);
-            }
+        if let Some((slot, _, (index, bit))) = self.place(lpn)
+            && self.dirty[index] & bit != 0
+        {
+            self.dirty[index] &= !bit;
+            self.dirty_entries[slot.index()] -= 1;
+            self.dirty_pages -= u32::from(self.dirty_entries[slot.index()] == 0);
         }
     }
 

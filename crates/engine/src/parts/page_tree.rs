@@ -136,7 +136,7 @@ impl<P: Pruning> PageTree<P> {
 
     /// Frames in use.
     fn used(&self) -> u32 {
-        self.held().len() - u32::from(self.working.is_some())
+        self.held().pages() - u32::from(self.working.is_some())
     }
 
     fn tell_levels(&self, board: &mut Board) {

@@ -163,7 +163,7 @@ impl Pruning for PageLru {
     }
 
     fn next(&mut self, frames: &Frames, pinned: Option<Slot>) -> (Leaf, u32) {
-        let compared = frames.len();
+        let compared = frames.pages();
         let spared = pinned.filter(|&map| self.maps.contains(map));
         if let Some(map) = spared {
             self.maps.remove(map);

@@ -162,6 +162,20 @@ pub const LATENCIES: [(&str, &str); 5] = [
     ("timing.controller_page", "7ns"),
 ];
 
+/// The host asks for everything to be on flash.
+pub fn flush(device: &mut dyn Device) {
+    let request = Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 };
+    device.submit(&request).expect("the device works");
+}
+
+/// Pages that a scheme holds in RAM make way for others, from page 48 on, and are on flash alone.
+pub fn push_out(scheme: &str, device: &mut dyn Device, config: &Config) {
+    if schemes::find(scheme).expect("a scheme of the table").0.buffers_data {
+        (48..72).for_each(|page| submit(device, config, Op::Write, page));
+        flush(device);
+    }
+}
+
 /// Writes every page once, in order.
 pub fn fill(device: &mut dyn Device, config: &Config) {
     (0..config.device.logical_pages()).for_each(|page| submit(device, config, Op::Write, page));

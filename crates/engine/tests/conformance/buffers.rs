@@ -10,7 +10,7 @@ use ftlab_engine::config::Config;
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
-use ftlab_engine::schemes;
+use ftlab_engine::schemes::{self, Row};
 
 type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -83,7 +83,9 @@ fn every_buffer_keeps_every_promise_in_front_of_schemes_of_every_kind() {
 
 #[test]
 fn every_scheme_keeps_every_promise_behind_a_buffer() {
-    for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
+    // One that buffers data itself takes no buffer in front.
+    let takes_one = |row: &&Row| chosen(row.paper.name) && !row.buffers_data;
+    for row in schemes::TABLE.iter().filter(takes_one) {
         let padding: Pairs<'_> = &[("buffer.name", "bplru"), ("buffer.bytes", "8192")];
         run(row.paper.name, PLAIN, 1);
         run(row.paper.name, &[PARALLEL, padding].concat(), 2);

@@ -1,7 +1,7 @@
 //! Levelling of wear: how far erases drift apart under each policy, what levelling costs, and that
 //! blocks die exactly when their cycles are used up.
 
-use crate::common::{open, pages, place, submit, tiny};
+use crate::common::{flush, open, pages, place, submit, tiny};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::SettingError;
 use ftlab_engine::meter::{Cause, Event};
@@ -104,6 +104,7 @@ fn dynamic_levelling_puts_moved_data_into_worn_blocks() {
                     if rng.below(10) == 0 { rng.below(logical) } else { rng.below(logical / 5) };
                 submit(device.as_mut(), &config, Op::Write, u64::from(page));
             }
+            flush(device.as_mut());
             device.audit().expect("sound");
             let meter = device.board().meter();
             assert_eq!((meter.programs(Cause::Wear), meter.events(Event::LevelledBlocks)), (0, 0));
@@ -230,6 +231,9 @@ fn static_levelling_reaches_blocks_that_no_merge_touches() {
         }
         for _ in 0..40_000 {
             submit(device.as_mut(), &config, Op::Write, 1);
+            if row.buffers_data {
+                flush(device.as_mut());
+            }
         }
         device.audit().expect("the audit passes");
         let (least, most) = spread(device.as_ref());

@@ -50,7 +50,7 @@ impl Frames {
     }
 
     /// Pages of both kinds.
-    pub fn len(&self) -> u32 {
+    pub fn pages(&self) -> u32 {
         self.maps.len() + self.data.len()
     }
 
