@@ -88,7 +88,6 @@ pub struct PageTree<P> {
     frames: u32,
     step_time: Nanos,
     all_sectors: u64,
-    nonvolatile: bool,
     sequential: RequestSize,
     /// The translation page that a sequential request works with and that has no frame.
     working: Option<u32>,
@@ -118,7 +117,6 @@ impl<P: Pruning> PageTree<P> {
             frames: frames(config),
             step_time: (settings.lru_cost_us * 1000.0).round() as Nanos,
             all_sectors: board.geometry().all_sectors(),
-            nonvolatile: config.device.ram_nonvolatile,
             sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
             working: None,
             idle_turn: 0,
@@ -244,7 +242,8 @@ impl<P: Pruning> PageTree<P> {
         part: u32,
         after: When,
     ) -> Result<(Slot, When), Fault> {
-        let loaded = self.base.load(board, part, after)?;
+        let read = self.base.load(board, part, after)?;
+        let loaded = board.ram_pages(RamWork::Map, 1, read);
         let map = &mut self.base.map;
         Ok((map.cache.maps.insert(board, &map.translation, part, loaded), loaded))
     }
@@ -271,9 +270,10 @@ impl<P: Pruning> PageTree<P> {
         };
         let data = self.held_mut().enter(io.lpn);
         let ready = match loaded {
-            Some((ready, tag)) => {
-                self.held_mut().fill(data, tag, ready);
-                ready
+            Some((read, tag)) => {
+                let here = board.ram_pages(RamWork::Data, 1, read);
+                self.held_mut().fill(data, tag, here);
+                here
             }
             None => free,
         };

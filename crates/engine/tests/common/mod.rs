@@ -16,7 +16,7 @@ use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::{Lpn, Nanos, Ppn};
+use ftlab_engine::units::{Lpn, Nanos, Ppn, Tag};
 
 /// A configuration from `key=value` pairs; a pair that is refused fails the test.
 pub fn config(pairs: &[(&str, &str)]) -> Config {
@@ -161,6 +161,15 @@ pub const LATENCIES: [(&str, &str); 5] = [
     ("timing.page_transfer", "17ns"),
     ("timing.controller_page", "7ns"),
 ];
+
+/// Version of a page that the host would read, 0 for none.
+pub fn version(device: &dyn Device, page: u32) -> Tag {
+    match device.locate(Lpn(page)) {
+        Location::Flash(ppn) => device.board().nand().state().tag(ppn),
+        Location::Ram(tag) => tag,
+        Location::Nowhere => Tag(0),
+    }
+}
 
 /// The host asks for everything to be on flash.
 pub fn flush(device: &mut dyn Device) {

@@ -179,3 +179,36 @@ fn tree_pl_is_treeftl_when_every_group_has_one_data_page() {
     assert!(tree.events[Event::BufferFlushes as usize] > 1000 && tree.erases[0] > 100);
     assert!(tree == page_lru, "the same operations, counts, places and times");
 }
+
+/// Exact LRU over map and data together is a stack too, as long as what enters the tree does not
+/// depend on what is in it: random writes enter always. Groups (`treeftl`) are none. Settings: those
+/// of Tree-PL's defaults, under which no data page outlives its translation page.
+#[test]
+fn a_larger_tree_in_order_of_use_never_misses_more() {
+    let requests = |config: &Config| {
+        let mut rng = Rng::new(8, Purpose::Workload);
+        let logical = config.device.logical_pages() as u32;
+        let one = |_| {
+            let page = if rng.below(4) == 0 { rng.below(logical) } else { rng.below(logical / 8) };
+            pages(config, Op::Write, u64::from(page), 1)
+        };
+        (0..6000).map(one).collect::<Vec<Request>>()
+    };
+    let sizes = [3, 4, 6, 9, 14, 30, 70, 150, 400, 700];
+    let by_size = sizes.map(|frames: u64| {
+        let bytes = (512 * frames).to_string();
+        let config = tiny("treeftl_page_lru", SEVERAL, &[("device.ram_bytes", &bytes)]);
+        let mut device = open("treeftl_page_lru", &config);
+        for request in requests(&config) {
+            device.submit(&request).expect("the device works");
+        }
+        let meter = device.board().meter();
+        let [maps, data] =
+            [(Event::MapLookups, Event::MapHits), (Event::BufferLookups, Event::BufferHits)]
+                .map(|(lookups, hits)| meter.events(lookups) - meter.events(hits));
+        (maps, data)
+    });
+    assert!(by_size.is_sorted_by(|less, more| less.0 >= more.0 && less.1 >= more.1), "{by_size:?}");
+    assert!(by_size[0].0 > 1000 && by_size[9].0 == 6, "{by_size:?}");
+    assert!(by_size[9].1 <= 680, "every page enters once: {by_size:?}");
+}

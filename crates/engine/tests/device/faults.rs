@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::common::{config, mixed, open, pages, place, push_out, submit, tiny};
+use crate::common::{self, config, mixed, open, pages, place, push_out, submit, tiny};
 use ftlab_engine::board::Board;
 use ftlab_engine::board::nand::fault::Fault;
 use ftlab_engine::board::nand::state::PageKind;
@@ -11,7 +11,7 @@ use ftlab_engine::board::when::When;
 use ftlab_engine::config::SettingError;
 use ftlab_engine::meter::{BlockRole, Cause, Event};
 use ftlab_engine::request::{Op, PageIo, Request, RequestShape, Unreadable};
-use ftlab_engine::schemes::{self, Location, Row};
+use ftlab_engine::schemes::{self, Row};
 use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::{BlockId, Lpn, PlaneId, Ppn, Tag};
 
@@ -267,11 +267,7 @@ fn every_scheme_wears_out_by_name_and_stays_readable() {
         assert_eq!(retired_blocks, device.board().nand().retired_blocks());
         for (page, version) in versions.iter().enumerate().filter(|(_, v)| **v != u32::MAX) {
             if *version > 0 {
-                let found = match device.locate(Lpn(page as u32)) {
-                    Location::Flash(at) => device.board().nand().state().tag(at),
-                    Location::Ram(tag) => tag,
-                    Location::Nowhere => Tag(0),
-                };
+                let found = common::version(device.as_ref(), page as u32);
                 assert_eq!(found, Tag(*version), "{name}: {page}");
             }
             assert_eq!(read(device.as_mut(), &config, page as u64), None, "{name}");

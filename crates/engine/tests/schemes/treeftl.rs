@@ -1,7 +1,7 @@
 //! TreeFTL's worked examples (Figs 2 and 3) as sequences of flash operations, what sequential requests
 //! do to the tree, and every open point of the paper as a setting that changes what it says.
 
-use crate::common::{config, open, pages, place, record, submit};
+use crate::common::{config, flush, open, pages, place, record, submit, version};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::OobRead;
 use ftlab_engine::config::Config;
@@ -81,10 +81,12 @@ fn figure_2_the_three_cases_of_a_random_write() {
         assert_eq!((logical(device, map), data), (3, old), "{scheme}");
         let case_a = record(device, |device| submit(device, &config, Op::Write, 3 * E + 7));
         assert_eq!(case_a, [], "{scheme}");
-        // Map: the first read missed, B and A hit, C missed, A hit. Data: B and C missed.
+        // Map: the first read missed, B and A hit, C missed, A hit. Data: B and C missed. A page was
+        // put into RAM twice for the requests before, then twice (B), once (A), three times (C), once.
         let meter = device.board().meter();
         let counted = [Event::MapLookups, Event::MapHits, Event::BufferLookups, Event::BufferHits];
         assert_eq!(counted.map(|event| meter.events(event)), [5, 3, 5, 2], "{scheme}");
+        assert_eq!(meter.events(Event::RamOps), 2 + 2 + 1 + 3 + 1, "{scheme}");
         device.audit().expect("tree and flash agree");
     }
 }
@@ -449,17 +451,11 @@ fn a_power_cut_takes_what_was_not_flushed() {
         let device = device.as_mut();
         device.submit(&pages(&config, Op::Write, 0, 40)).expect("the device works");
         submit(device, &config, Op::Write, 5);
-        let flush = Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 };
-        device.submit(&flush).expect("the device works");
+        flush(device);
         submit(device, &config, Op::Write, 5);
         device.power_cycle().expect("it recovers");
         device.audit().expect("tree and flash agree");
-        let found = match device.locate(Lpn(5)) {
-            Location::Flash(ppn) => device.board().nand().state().tag(ppn),
-            Location::Ram(tag) => tag,
-            Location::Nowhere => Tag(0),
-        };
-        assert_eq!(found, expected, "kept: {kept}");
+        assert_eq!(version(device, 5), expected, "kept: {kept}");
         assert_eq!(event(device, Event::LostBufferedPages), u64::from(kept == "false"));
     }
 }
@@ -493,8 +489,8 @@ fn frames_share_the_memory() {
 
 #[test]
 fn a_buffer_in_front_is_refused() {
+    let config = config(&[("buffer.name", "lru")]);
     for scheme in ["treeftl", "treeftl_page_lru"] {
-        let config = config(&[("buffer.name", "lru")]);
         let (row, _) = schemes::find(scheme).expect("it is in the table");
         let refused = (row.check)(&config).expect_err("twice the same pages").to_string();
         assert!(refused.contains(scheme) && refused.contains("buffer.name = lru"), "{refused}");

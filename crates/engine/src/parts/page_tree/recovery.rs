@@ -29,8 +29,9 @@ pub struct TreeSurvivor {
 impl<P: Pruning> PageTree<P> {
     /// The power goes.
     pub(super) fn survivor(&self) -> TreeSurvivor {
-        let map = self.base.power_off(self.nonvolatile);
-        if self.nonvolatile {
+        let nonvolatile = !self.base.records_trims;
+        let map = self.base.power_off(nonvolatile);
+        if nonvolatile {
             return TreeSurvivor { map, data: self.held().dirty().copied().collect(), lost: 0 };
         }
         TreeSurvivor { map, data: Vec::new(), lost: u64::from(self.held().dirty_data()) }

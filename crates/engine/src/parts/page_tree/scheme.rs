@@ -7,7 +7,8 @@ use crate::board::when::When;
 use crate::config::{Config, SettingError};
 use crate::parts::demand_mapped::{self, Needs};
 use crate::request::PageIo;
-use crate::schemes::{Location, Paper, Preset, RamUse, Room, Scheme, Unsettled};
+use crate::schemes::forward::forward;
+use crate::schemes::{Location, Paper, Preset, RamUse, Scheme, Unsettled};
 use crate::units::{Lpn, Tag};
 
 impl<P: Pruning> Scheme for PageTree<P> {
@@ -74,9 +75,7 @@ impl<P: Pruning> Scheme for PageTree<P> {
         self.count_unsettled(board)
     }
 
-    fn room(&self) -> Room {
-        self.base.room()
-    }
+    forward!(base: room);
 
     fn power_off(self) -> TreeSurvivor {
         self.survivor()
