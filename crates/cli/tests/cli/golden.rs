@@ -40,7 +40,7 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
         let own = match scheme {
             "dftl" => "--set dftl.cmt_entries=256",
             "cdftl" => "--set cdftl.cmt_entries=128 --set cdftl.ctp_pages=2",
-            "treeftl" | "treeftl_page_lru" => "--ram 512KiB",
+            "treeftl" | "treeftl_page_lru" => "--ram 256KiB",
             "tpftl" => "--set tpftl.cache_bytes=1KiB",
             _ => "",
         };

@@ -42,7 +42,7 @@
 //!
 //! # Settings
 //! The table in `settings`, and the groups `gc`, `alloc` and `search`; `device.ram_bytes` is what the
-//! frames share.
+//! frames share, by default 1/512 of the capacity, 32 KiB to the paper's 64 MiB.
 
 mod settings;
 

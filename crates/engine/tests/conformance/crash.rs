@@ -61,8 +61,8 @@ fn every_variant_survives_cuts_among_faults() {
             let recut = (turn % 2 == 1).then_some(turn / 6);
             let (seed, cut) = (500 + number as u64, turn * 5);
             let case = Case { seed, warm_up: 0, cut, outcome, recut };
-            cuts +=
-                u32::from(run((scheme, keeps(scheme, &config, durable)), number, &config, case).0);
+            let keeps = keeps(scheme, &config, durable);
+            cuts += u32::from(run((scheme, keeps), number, &config, case).0);
         }
         assert!(cuts > 20, "{scheme} {own:?}: only {cuts} cuts happened");
     }
@@ -75,7 +75,8 @@ fn variants_with_a_map_on_flash_survive_cuts_among_several_translation_pages() {
     const WARM_UP: usize = 400;
     let on_flash = |scheme: &str| {
         let (row, _) = schemes::find(scheme).expect("a scheme of the table");
-        row.paper.family == Family::CachedMap && chosen(scheme)
+        let has_one = matches!(row.paper.family, Family::CachedMap | Family::RamManaging);
+        has_one && chosen(scheme)
     };
     let variants = variants::all().enumerate().filter(|(_, variant)| on_flash(variant.scheme));
     for (number, variant) in variants {
@@ -92,7 +93,7 @@ fn variants_with_a_map_on_flash_survive_cuts_among_several_translation_pages() {
             let outcome = CutOutcome::ALL[(turn / 3 % 3) as usize];
             let recut = (turn % 3 == 2).then_some(turn / 4);
             let case = Case { seed, warm_up: WARM_UP, cut: turn * 3, outcome, recut };
-            let scheme = (variant.scheme, keeps(variant.durable));
+            let scheme = (variant.scheme, keeps(variant.scheme, &config, variant.durable));
             assert!(run(scheme, number, &config, case).0, "{}: no cut", variant.scheme);
         }
     }

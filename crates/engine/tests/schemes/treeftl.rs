@@ -460,8 +460,8 @@ fn a_power_cut_takes_what_was_not_flushed() {
     }
 }
 
-/// Frames: 64 MiB of the paper's device, what `--ram` says, never more than there are pages; LATTE
-/// takes 6 bytes per group beside them, or out of them.
+/// Frames: what `--ram` says, never more than there are pages; else 64 MiB of 32 GiB, that share of a
+/// smaller device, 32 KiB at least. LATTE takes 6 bytes per group beside them, or out of them.
 #[test]
 fn frames_share_the_memory() {
     let bytes = |pairs: &[(&str, &str)], structure: &str| {
@@ -473,7 +473,6 @@ fn frames_share_the_memory() {
     let large = [("device.blocks_per_plane", "270336"), ("device.logical_bytes", "32GiB")];
     let with = |more: &[(&'static str, &'static str)]| [&large[..], more].concat();
     assert_eq!(bytes(&large, "frames"), Some(32_768 * 2048));
-    // 32,768 translation pages: a group each.
     assert_eq!(bytes(&large, "latte"), Some(6 * 32_768));
     assert_eq!(bytes(&large, "gtd"), Some(4 * 32_768));
     let small = with(&[("device.ram_bytes", "8MiB")]);
@@ -482,15 +481,17 @@ fn frames_share_the_memory() {
     // 128 KiB of directory and 24 KiB of LATTE: 76 frames.
     let inside = with(&[("device.ram_bytes", "8MiB"), ("treeftl.gtd_in_budget", "true")]);
     assert_eq!(bytes(&inside, "frames"), Some((8 << 20) - 76 * 2048));
-    let few = [("device.blocks_per_plane", "256")];
+    assert_eq!(bytes(&[("device.logical_bytes", "256MiB")], "frames"), Some(512 << 10));
+    assert_eq!(bytes(&[("device.logical_bytes", "8MiB")], "frames"), Some(32 << 10));
+    let few = [("device.blocks_per_plane", "256"), ("device.ram_bytes", "1GiB")];
     let all = config(&few).device.logical_pages();
     assert_eq!(bytes(&few, "frames"), Some((all + all.div_ceil(E)) * 2048));
 }
 
 #[test]
 fn a_buffer_in_front_is_refused() {
-    let config = config(&[("buffer.name", "lru")]);
     for scheme in ["treeftl", "treeftl_page_lru"] {
+        let config = config(&[("buffer.name", "lru")]);
         let (row, _) = schemes::find(scheme).expect("it is in the table");
         let refused = (row.check)(&config).expect_err("twice the same pages").to_string();
         assert!(refused.contains(scheme) && refused.contains("buffer.name = lru"), "{refused}");

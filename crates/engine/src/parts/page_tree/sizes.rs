@@ -3,12 +3,10 @@
 use crate::board::nand::geometry::Geometry;
 use crate::config::Config;
 use crate::parts::demand_mapped::{Needs, gtd_bytes};
+use crate::parts::held_pages::default_ram;
 use crate::parts::translation::Translation;
 use crate::schemes::treeftl::BypassMap;
 use crate::schemes::{Memory, RamUse};
-
-/// Memory of the paper's device, bytes.
-const DEFAULT_BYTES: u64 = 64 << 20;
 
 /// A translation page and a data page below it.
 const FEWEST: u64 = 2;
@@ -18,10 +16,14 @@ fn map_pages(config: &Config) -> u64 {
     u64::from(Translation::pages(&Geometry::new(&config.device)))
 }
 
-/// Frames, each for a page of either kind: what device.ram_bytes holds, else 64 MiB; no more than
-/// there are pages.
+/// RAM of the tree.
+fn ram(config: &Config) -> u64 {
+    config.map_budget().unwrap_or_else(|| default_ram(config))
+}
+
+/// Frames, each for a page of either kind; no more than there are pages.
 pub fn frames(config: &Config) -> u32 {
-    let budget = config.map_budget().unwrap_or(DEFAULT_BYTES);
+    let budget = ram(config);
     let beside = match config.scheme.treeftl.gtd_in_budget {
         true => gtd_bytes(config) + latte_bytes(config),
         false => 0,
@@ -34,7 +36,7 @@ pub fn frames(config: &Config) -> u32 {
 /// Bytes of LATTE: a time of 4 bytes and an offset of 2 per group (spec 4.1), for as many groups as
 /// the memory can hold.
 pub fn latte_bytes(config: &Config) -> u64 {
-    let budget = config.map_budget().unwrap_or(DEFAULT_BYTES);
+    let budget = ram(config);
     6 * map_pages(config).min(budget / config.device.unit_bytes())
 }
 
