@@ -67,6 +67,8 @@ pub struct Moved {
     pub old: Ppn,
     /// Where it is.
     pub new: Ppn,
+    /// When the copy is complete.
+    pub done: When,
 }
 
 /// Who keeps the map of the pages in the space.

@@ -11,6 +11,7 @@ pub mod dftl;
 pub mod fast;
 pub mod faster;
 pub(crate) mod forward;
+pub mod hat;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;
@@ -345,6 +346,7 @@ scheme_table! {
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
+    hat => hat::Hat, hat::HatSettings;
     tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
 }
 

@@ -19,6 +19,7 @@ mod dftl;
 mod fast;
 mod faster;
 mod faults_fast;
+mod hat;
 mod kast;
 mod last;
 mod mast;

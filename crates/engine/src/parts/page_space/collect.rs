@@ -243,7 +243,8 @@ impl PageSpace {
                 board.nand_mut().discard(old);
             }
             self.planes[plane.index()].valid -= 1;
-            owner.moved(board, Moved { logical: oob.logical, kind: oob.kind, old, new });
+            let page = Moved { logical: oob.logical, kind: oob.kind, old, new, done: moved };
+            owner.moved(board, page);
             copied += 1;
         }
         Ok((copied, done))
