@@ -12,6 +12,7 @@ pub mod fast;
 pub mod faster;
 pub(crate) mod forward;
 pub mod hat;
+pub mod hmb;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;
@@ -347,6 +348,7 @@ scheme_table! {
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
     hat => hat::Hat, hat::HatSettings;
+    hmb => hmb::Hmb, hmb::HmbSettings;
     tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
 }
 

@@ -20,6 +20,7 @@ mod fast;
 mod faster;
 mod faults_fast;
 mod hat;
+mod hmb;
 mod kast;
 mod last;
 mod mast;

@@ -23,6 +23,12 @@ const NONVOLATILE: (&str, &str) = ("device.ram_nonvolatile", "true");
 /// Four entries of HAT's QMT.
 const QMT: (&str, &str) = ("hat.qmt_entries", "4");
 
+/// Two entries of the device's cache, so that the host's memory is asked.
+const HMB: (&str, &str) = ("hmb.cache_entries", "2");
+/// Room for two chunks of eight entries.
+const CHUNK: (&str, &str) = ("hmb.chunk_entries", "8");
+const HOST: (&str, &str) = ("hmb.bytes", "64B");
+
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
@@ -116,4 +122,13 @@ pub const VARIANTS: &[Variant] = &[
     durable("hat", &[PAGE, UNIT, PAGES, QMT, ("nand.enforce_order", "strict")]),
     durable("hat", &[QMT, ("wear.policy", "dynamic"), ("gc.separate_frontiers", "true")]),
     durable("hat", &[QMT, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("hmb", &[HMB, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable("hmb", &[HMB, ("hmb.upload", "on_miss"), ("hmb.host_memory", "kept")]),
+    durable("hmb", &[HMB, CHUNK, HOST, ("hmb.host_memory", "kept"), ("io.partial_write", "rmw")]),
+    durable("hmb", &[HMB, CHUNK, HOST, ("hmb.upload", "on_miss"), ("hmb.mode", "dma")]),
+    durable("hmb", &[HMB, ("hmb.bytes", "0"), ("device.ram_nonvolatile", "true")]),
+    durable("hmb", advanced!(HMB, ("hmb.mode", "dma"), ("gc.unit", "die"))),
+    durable("hmb", &[PAGE, UNIT, PAGES, HMB, ("nand.enforce_order", "strict")]),
+    durable("hmb", &[HMB, ("wear.policy", "dynamic"), ("gc.separate_frontiers", "true")]),
+    durable("hmb", &[HMB, ("wear.policy", "static"), ("hmb.upload", "on_miss")]),
 ];
