@@ -149,6 +149,12 @@ impl Board {
         self.nand.read_cells(&mut self.meter, (plane, page), cause, after)
     }
 
+    /// Whether a write may keep sectors of the page that it supersedes, which is read first then.
+    #[inline]
+    pub fn keeps_sectors(&self, io: &PageIo) -> bool {
+        self.rmw && io.sectors != self.geometry().all_sectors()
+    }
+
     /// Programs a page with host data, reading the superseded page first where a partial write
     /// needs its other sectors (`io.partial_write = rmw`). The old page stays valid. If it cannot
     /// be read, the new page is unreadable as a whole: errors have the size of a page.

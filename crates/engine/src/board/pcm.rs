@@ -191,6 +191,18 @@ impl Board {
     /// Reads one entry: waits for the port, which finishes the write under way but begins no other.
     /// An entry that is still queued need not be read: its owner knows it.
     pub fn pcm_read(&mut self, after: When) -> When {
+        let (from, start) = self.book_pcm_read(after);
+        let end = start + self.pcm.read;
+        self.nand.clock_mut().waits_for_port(start - from, end, after)
+    }
+
+    /// The same beside everything else: nobody waits for what is read.
+    pub fn pcm_read_beside(&mut self, after: When) {
+        let _ = self.book_pcm_read(after);
+    }
+
+    /// Books a read; when it could begin, and when it does.
+    fn book_pcm_read(&mut self, after: When) -> (Nanos, Nanos) {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
         self.meter.event(Event::PcmReads, 1);
         let clock = self.nand.clock_mut();
@@ -203,19 +215,30 @@ impl Board {
             clock.timeline_mut().add(Span { unit, start, end, work, cause, planes: 1 });
         }
         clock.pcm_is_read(length);
-        clock.waits_for_port(start - from, end, after)
+        (from, start)
     }
 
     /// Posts a write of one entry; returns when it is accepted: at once where the queue has room,
     /// else when the oldest write is done. The port is busy with it afterwards.
     pub fn pcm_write(&mut self, after: When) -> When {
+        let (from, accepted) = self.book_pcm_write(after);
+        self.nand.clock_mut().waits_for_port(accepted - from, accepted, after)
+    }
+
+    /// The same where whoever writes holds the entry until the queue takes it, and nobody waits.
+    /// Later writes queue behind.
+    pub fn pcm_write_beside(&mut self, after: When) {
+        let _ = self.book_pcm_write(after);
+    }
+
+    /// Books a write; when it could begin, and when it is accepted.
+    fn book_pcm_write(&mut self, after: When) -> (Nanos, Nanos) {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
         self.meter.event(Event::PcmWrites, 1);
         let clock = self.nand.clock_mut();
         let from = clock.earliest(after);
         self.pcm.forget(clock.now());
-        let accepted = self.pcm.book_write(from, clock.timeline_mut());
-        clock.waits_for_port(accepted - from, accepted, after)
+        (from, self.pcm.book_write(from, clock.timeline_mut()))
     }
 
     /// When the port of the phase-change memory has done everything that is queued.

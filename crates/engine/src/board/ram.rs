@@ -62,6 +62,15 @@ impl Board {
         self.nand.clock_mut().access_dram(length, after)
     }
 
+    /// Waits `length` for what the host's memory says about a part of the map: the latency of the
+    /// link, on which as many looks as there are can be under way.
+    pub fn host_memory(&mut self, length: Nanos, after: When) -> When {
+        self.meter.event(Event::HostMemoryReads, 1);
+        let clock = self.nand.clock_mut();
+        let end = clock.earliest(after) + length;
+        clock.waits_for_port(0, end, after)
+    }
+
     /// Whether the DRAM is refreshed for a table of the scheme's: it is part of the design, which
     /// could not do without.
     pub fn refreshes_dram(&self) -> bool {

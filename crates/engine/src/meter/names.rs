@@ -248,6 +248,16 @@ named! {
         PcmReads = "pcm_reads",
         /// Entries written to phase-change memory.
         PcmWrites = "pcm_writes",
+        /// Looks into the host's memory, or hints that came with commands.
+        HostMemoryReads = "host_memory_reads",
+        /// Entries that the device lacked and the host's memory had right.
+        HintHits = "hint_hits",
+        /// Entries that the host's memory had wrong: written or moved since they were sent.
+        StaleHints = "stale_hints",
+        /// Entries that neither the device nor the host's memory had.
+        MissingHints = "missing_hints",
+        /// Chunks of the map sent to the host's memory.
+        UploadedChunks = "uploaded_chunks",
     }
 }
 

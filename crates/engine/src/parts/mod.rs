@@ -27,6 +27,7 @@ pub mod merge_journal;
 pub mod numbered_area;
 pub mod oob_scan;
 pub mod owned_logs;
+pub mod page_mapped;
 pub mod page_space;
 pub mod page_tree;
 pub mod prediction_record;

@@ -67,6 +67,8 @@ pub struct Moved {
     pub old: Ppn,
     /// Where it is.
     pub new: Ppn,
+    /// When the copy is complete.
+    pub done: When,
     /// Whether what is there now came from memory.
     pub newer: bool,
 }

@@ -111,6 +111,19 @@ impl Scheme for Dftl {
         ("gtd", &[("dftl.consistency", "gtd")]),
         ("battery", &[("dftl.consistency", "battery")]),
         ("batch", &[("dftl.batch_evict", "true")]),
+        // As HAT 2010 compares itself with it: no fetch on a write miss, a map read of tR alone,
+        // write-back behind the request, entries with LPN and PPN, nothing for power cuts.
+        (
+            "hat",
+            &[
+                ("dftl.cmt_policy", "lru"),
+                ("dftl.write_miss_fetch", "false"),
+                ("dftl.writeback", "after_completion"),
+                ("dftl.map_read_xfer", "entry"),
+                ("dftl.entry_bytes", "8"),
+                ("dftl.checkpoint_interval", "0"),
+            ],
+        ),
     ];
     type Survivor = Survivor;
 

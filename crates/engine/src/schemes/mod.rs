@@ -11,6 +11,8 @@ pub mod dftl;
 pub mod fast;
 pub mod faster;
 pub(crate) mod forward;
+pub mod hat;
+pub mod hmb;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;
@@ -355,8 +357,10 @@ scheme_table! {
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
+    hat => hat::Hat, hat::HatSettings;
     treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings;
     treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings;
+    hmb => hmb::Hmb, hmb::HmbSettings;
     tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
 }
 

@@ -19,6 +19,8 @@ mod dftl;
 mod fast;
 mod faster;
 mod faults_fast;
+mod hat;
+mod hmb;
 mod kast;
 mod last;
 mod mast;

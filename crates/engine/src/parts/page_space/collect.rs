@@ -290,8 +290,8 @@ impl PageSpace {
                 board.nand_mut().discard(old);
             }
             self.planes[plane.index()].valid -= 1;
-            let newer = newer.is_some();
-            owner.moved(board, Moved { logical: oob.logical, kind: oob.kind, old, new, newer });
+            let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
+            owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
             copied += 1;
         }
         Ok((copied, done))

@@ -20,6 +20,14 @@ const HOT_END: (&str, &str) = ("tpftl.prefetch_place", "hot_end");
 
 /// Everything in memory survives a power cut.
 const NONVOLATILE: (&str, &str) = ("device.ram_nonvolatile", "true");
+/// Four entries of HAT's QMT.
+const QMT: (&str, &str) = ("hat.qmt_entries", "4");
+
+/// Two entries of the device's cache, so that the host's memory is asked.
+const HMB: (&str, &str) = ("hmb.cache_entries", "2");
+/// Room for two chunks of eight entries.
+const CHUNK: (&str, &str) = ("hmb.chunk_entries", "8");
+const HOST: (&str, &str) = ("hmb.bytes", "64B");
 
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
@@ -55,6 +63,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("wear.policy", "static"), ("wear.spread", "2")]),
     durable("dftl:battery", &[SMALL]),
     durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
+    durable("dftl:hat", &[SMALL]),
     Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
     Variant { scheme: "dftl:gtd", pairs: &[SMALL, ("dftl.gtd_sync_every", "64")], durable: false },
     durable("cdftl", &[CMT, CTP]),
@@ -99,4 +108,27 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("tpftl", &[SOME, LARGE_BLOCKS, ("wear.policy", "static"), ("wear.spread", "2")]),
     durable("tpftl", &[PAGE, UNIT, PAGES, FEW, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
+    durable("hat", &[QMT, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable("hat", &[("hat.qmt_entries", "1"), ("hat.alg1_literal", "true")]),
+    durable("hat", &[QMT, ("hat.alg1_literal", "true"), ("io.partial_write", "rmw")]),
+    durable("hat", &[QMT, ("hat.write_miss_smt_read", "false"), ("gc.separate_frontiers", "true")]),
+    durable(
+        "hat",
+        &[QMT, ("hat.gc_smt_update", "foreground"), ("hat.pcm_queue", "4"), ("gc.victim", "fifo")],
+    ),
+    durable("hat", &[QMT, ("device.ram_nonvolatile", "true"), ("gc.mode", "both")]),
+    durable("hat", advanced!(QMT, ("device.ram_nonvolatile", "true"), ("gc.unit", "die"))),
+    durable("hat", advanced!(QMT, ("hat.gc_smt_update", "foreground"), ("gc.mode", "idle"))),
+    durable("hat", &[PAGE, UNIT, PAGES, QMT, ("nand.enforce_order", "strict")]),
+    durable("hat", &[QMT, ("wear.policy", "dynamic"), ("gc.separate_frontiers", "true")]),
+    durable("hat", &[QMT, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("hmb", &[HMB, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable("hmb", &[HMB, ("hmb.upload", "on_miss"), ("hmb.host_memory", "kept")]),
+    durable("hmb", &[HMB, CHUNK, HOST, ("hmb.host_memory", "kept"), ("io.partial_write", "rmw")]),
+    durable("hmb", &[HMB, CHUNK, HOST, ("hmb.upload", "on_miss"), ("hmb.mode", "dma")]),
+    durable("hmb", &[HMB, ("hmb.bytes", "0"), ("device.ram_nonvolatile", "true")]),
+    durable("hmb", advanced!(HMB, ("hmb.mode", "dma"), ("gc.unit", "die"))),
+    durable("hmb", &[PAGE, UNIT, PAGES, HMB, ("nand.enforce_order", "strict")]),
+    durable("hmb", &[HMB, ("wear.policy", "dynamic"), ("gc.separate_frontiers", "true")]),
+    durable("hmb", &[HMB, ("wear.policy", "static"), ("hmb.upload", "on_miss")]),
 ];

@@ -1,0 +1,446 @@
+//! # Idea
+//! DFTL with a small cache, and a copy of the map in the memory of the host, which is cheap: the
+//! host sends along where it believes a page is, and a read takes one access to flash nearly
+//! always.
+//!
+//! # Paper
+//! Budilovsky, Toledo, Zuck: Prototyping a high-performance low-cost solid-state disk, SYSTOR 2011;
+//! spec 4.9. `hmb.mode = dma` is the later form, NVMe's host memory buffer. The paper was not at
+//! hand: what follows is its abstract and the specification.
+//!
+//! # Structures
+//! As DFTL: translation pages, their directory, a cache of `hmb.cache_entries` entries. In the
+//! host's memory up to `hmb.bytes` of map chunks, `hmb.chunk_entries` entries each.
+//!
+//! # Read
+//! The entry is cached: as DFTL. Else the host's entry is looked at (the *hint*). It holds if the
+//! page it names is marked valid and carries the logical number in its spare area: one access. If
+//! it is not marked valid, that is known at once; if it belongs to another logical page now, the
+//! read was in vain. Then, and where the host knows nothing, the translation page is read as in
+//! DFTL, and its chunk is sent to the host.
+//!
+//! # Write
+//! The superseded page is found in the same way, its spare area being read to verify the hint. The
+//! new entry goes to the cache, and with the completion to the host (`hmb.upload`).
+//!
+//! # Reclaim
+//! As DFTL. The host is not told: hints of moved pages are stale until they are used.
+//!
+//! # Recovery
+//! The map on flash is authoritative, as in DFTL without checkpoints. The host's copy is lost with
+//! the power, or kept (`hmb.host_memory`); kept hints are verified like any other.
+//!
+//! # Deviations
+//! How hints are verified is ours (the paper: a tag in each chunk); so are `hmb.upload` and the
+//! chunks' order of leaving. Sending chunks and entries to the host takes no time: nobody waits for
+//! it. A hint that says "nowhere" cannot be verified and counts as missing.
+//!
+//! # Settings
+//! The table below, and the groups `gc` and `alloc`.
+
+mod host_map;
+
+use host_map::HostMap;
+
+use crate::board::nand::fault::Fault;
+use crate::board::nand::geometry::Geometry;
+use crate::board::nand::state::OobRead;
+use crate::board::when::When;
+use crate::board::{Board, Search};
+use crate::config::{Bytes, Config, Duration, Optional, SettingError};
+use crate::meter::{Cause, Event};
+use crate::parts::cmt::{CachePolicyKind, Cmt};
+use crate::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
+use crate::request::PageIo;
+use crate::schemes::forward::forward;
+use crate::schemes::{Classification, Family, Memory, Paper, RamUse, Scheme};
+use crate::units::{Lpn, Ppn, Tag};
+use crate::{choices, settings};
+
+choices! {
+    /// How the device learns what the host knows.
+    pub enum HintMode {
+        /// The host sends it with every command.
+        Hint = "hint",
+        /// The device reads the host's memory where its own cache does not know.
+        Dma = "dma",
+    }
+}
+
+choices! {
+    /// What the device sends to the host's memory.
+    pub enum Upload {
+        /// A chunk whenever its translation page was read, and the entry of every write and trim
+        /// with the completion: only what collection moves becomes stale.
+        OnWrite = "on_write",
+        /// Chunks alone: what is written becomes stale too, until it is read.
+        OnMiss = "on_miss",
+    }
+}
+
+choices! {
+    /// What a power cut of the device leaves of the host's memory.
+    pub enum HostMemory {
+        /// Nothing: the host went down too.
+        Lost = "lost",
+        /// Everything, older than the device or not.
+        Kept = "kept",
+    }
+}
+
+settings! {
+    /// Settings of `hmb`.
+    pub struct HmbSettings in "hmb" {
+        /// Host memory for map chunks; auto: the whole map.
+        bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("spec 4.9");
+        /// Entries of a chunk, a part of a translation page's; auto: all of them.
+        chunk_entries: Optional<u32> = Optional(None),
+            legal("auto, or 1..=8192", |v| v.0.is_none_or(|n| (1..=8192).contains(&n))),
+            source("spec 4.9: open");
+        /// How the device learns what the host knows.
+        mode: HintMode = HintMode::Hint, legal("", |_| true),
+            source("SYSTOR 2011; NVMe host memory buffer");
+        /// What a hint adds to a command, or a look into the host's memory to a page.
+        hint_us: Duration = Duration(1000), legal("0 to 1ms", |v| v.0 <= 1_000_000),
+            source("spec 4.9: open");
+        /// What the device sends to the host's memory.
+        upload: Upload = Upload::OnWrite, legal("", |_| true), source("spec 4.9");
+        /// What a power cut of the device leaves of the host's memory.
+        host_memory: HostMemory = HostMemory::Lost, legal("", |_| true), source("ftlab");
+        /// Entries of the device's cache; auto: what device.ram_bytes holds, else 32 KiB.
+        cache_entries: Optional<u32> = Optional(None),
+            legal("auto, or 2..=536870912", |v| v.0.is_none_or(|n| (2..=1 << 29).contains(&n))),
+            source("DFTL 2014, 5.3: 32 KB");
+    }
+}
+
+/// Bytes of a cached entry, LPN and PPN, and of one in the host's memory.
+const ENTRY_BYTES: u64 = 8;
+const HOST_ENTRY_BYTES: u64 = 4;
+
+/// The device's cache where no budget is given.
+const CACHE: u64 = 32 << 10;
+
+/// The name under which the scheme table finds this file's scheme.
+pub type Rostered = Hmb;
+
+/// DFTL with a copy of the map in the host's memory.
+pub struct Hmb {
+    base: DemandMapped<Cmt>,
+    host: HostMap,
+    settings: HmbSettings,
+}
+
+/// What outlives a power cut: of the device, and of the host.
+#[derive(Clone)]
+pub struct Survivor {
+    map: Kept<Cmt>,
+    host: Option<HostMap>,
+}
+
+fn entries(config: &Config) -> u32 {
+    let budget = config.map_budget().unwrap_or(CACHE);
+    let wanted = config.scheme.hmb.cache_entries.0.map_or(budget / ENTRY_BYTES, u64::from);
+    wanted.clamp(2, config.device.logical_pages().max(2)) as u32
+}
+
+fn entries_per_page(config: &Config) -> u32 {
+    Geometry::new(&config.device).entries_per_page()
+}
+
+fn chunk_entries(config: &Config) -> u32 {
+    config.scheme.hmb.chunk_entries.0.unwrap_or_else(|| entries_per_page(config))
+}
+
+/// Chunks that the host's memory holds: at most the whole map.
+fn chunks(config: &Config) -> u32 {
+    let whole = config.device.logical_pages().div_ceil(u64::from(chunk_entries(config)));
+    let chunk_bytes = HOST_ENTRY_BYTES * u64::from(chunk_entries(config));
+    let held = config.scheme.hmb.bytes.0.map_or(whole, |bytes| bytes.0 / chunk_bytes);
+    held.min(whole) as u32
+}
+
+fn empty_host(config: &Config) -> HostMap {
+    HostMap::new(config.device.logical_pages() as u32, chunk_entries(config), chunks(config))
+}
+
+fn cmt(config: &Config, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
+    let pages = config.device.logical_pages() as u32;
+    let mut cmt = Cmt::new(CachePolicyKind::Lru, pages, entries(config), 0.0);
+    cmt.fill(changed);
+    cmt
+}
+
+impl Scheme for Hmb {
+    const PAPER: Paper = Paper {
+        name: "hmb",
+        title: "Prototyping a high-performance low-cost solid-state disk",
+        authors: "Budilovsky, Toledo, Zuck",
+        venue: "SYSTOR",
+        year: 2011,
+        sections: "abstract",
+        deviations: &[
+            "the paper was not at hand: its abstract and the specification are implemented",
+            "a hint is verified by the mark of its page and the spare area, not by a chunk tag",
+            "what is sent to the host when is a setting (hmb.upload), and takes no time",
+            "a hint that says \"nowhere\" counts as missing",
+            "trims and their record pages are added",
+        ],
+        family: Family::CachedMap,
+        class: Classification {
+            kind: "page",
+            granularity: "page",
+            update_blocks: "all data blocks",
+            associativity: "N:N",
+            full_merge: false,
+        },
+    };
+    type Survivor = Survivor;
+
+    fn check(config: &Config) -> Result<(), SettingError> {
+        demand_mapped::check(config)?;
+        let (chunk, page) = (chunk_entries(config), entries_per_page(config));
+        if page % chunk != 0 {
+            return Err(SettingError::Conflict(format!(
+                "hmb.chunk_entries = {chunk} does not divide a translation page of {page} entries"
+            )));
+        }
+        let wanted = ENTRY_BYTES * u64::from(entries(config));
+        match config.map_budget() {
+            Some(budget) if config.scheme.hmb.cache_entries.0.is_some() && wanted > budget => {
+                Err(SettingError::Conflict(format!(
+                    "hmb.cache_entries = {} takes {wanted} bytes, device.ram_bytes leaves {budget}",
+                    entries(config),
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn minimum_blocks(config: &Config) -> u64 {
+        Needs::plain(config).minimum_blocks(config)
+    }
+
+    fn payload_pages(config: &Config) -> u64 {
+        Needs::plain(config).payload_pages(config)
+    }
+
+    fn ram_use(config: &Config) -> Vec<RamUse> {
+        let cached = ENTRY_BYTES * u64::from(entries(config));
+        let chunk = HOST_ENTRY_BYTES * u64::from(chunk_entries(config));
+        let host = u64::from(chunks(config)) * chunk;
+        let own = [
+            RamUse { structure: "cmt", bytes: cached, memory: Memory::Sram },
+            RamUse { structure: "host_map", bytes: host, memory: Memory::Host },
+        ];
+        Needs::plain(config).ram_use(config, &own)
+    }
+
+    fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
+        let needs = Needs::plain(config);
+        let base = DemandMapped::new(board, config, &needs, cmt(config, &[]), seed);
+        Ok(Self::over(config, base, empty_host(config)))
+    }
+
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        let mut after = self.receive(board, io, after);
+        if self.base.map.cache.find(io.lpn).is_none() {
+            after = self.look_up(board, after);
+            if let Some(ppn) = self.hint(board, io.lpn) {
+                if belongs_to(board, ppn, io.lpn) {
+                    // One access to flash: the spare area that verifies the hint comes with the
+                    // page.
+                    board.event(Event::HintHits, 1);
+                    board.event(Event::MapLookups, 1);
+                    return board.read(ppn, io.cause, after);
+                }
+                // Another logical page lives there now: read in vain.
+                board.event(Event::StaleHints, 1);
+                (after, _) = board.read(ppn, Cause::Translate, after)?;
+            }
+        }
+        let known = self.translate(board, io.lpn, after)?;
+        let answer = self.base.read(board, io, known)?;
+        self.answer(board, io.lpn);
+        Ok(answer)
+    }
+
+    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let known = self.find_old(board, io, after)?;
+        let done = self.base.write(board, io, known)?;
+        self.sent(board, io.lpn);
+        Ok(done)
+    }
+
+    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let known = self.find_old(board, io, after)?;
+        let done = self.base.trim(board, io.lpn, known)?;
+        self.sent(board, io.lpn);
+        Ok(done)
+    }
+
+    forward!(base: flush, idle, locate, unsettled, room);
+
+    fn self_check(&self, board: &Board) -> Result<(), String> {
+        self.base.space.self_check(board)?;
+        // What verifies must be the truth.
+        for lpn in (0..board.geometry().logical_pages).map(Lpn) {
+            let Some(ppn) = self.host.known(lpn) else { continue };
+            let verified = board.nand().state().is_valid(ppn) && belongs_to(board, ppn, lpn);
+            if verified && self.base.map.current(board, lpn) != Some(ppn) {
+                return Err(format!("page {lpn}: the host's {ppn} passes, and is old"));
+            }
+        }
+        Ok(())
+    }
+
+    fn power_off(self) -> Survivor {
+        let kept = self.settings.host_memory == HostMemory::Kept;
+        Survivor { map: self.base.keep(), host: kept.then_some(self.host) }
+    }
+
+    fn recover(
+        board: &mut Board,
+        config: &Config,
+        seed: u64,
+        Survivor { map, host }: Survivor,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let needs = Needs::plain(config);
+        let with = (entries(config), |changed: &[_]| cmt(config, changed));
+        let (base, when) = map.recover(board, config, (&needs, seed), with, after)?;
+        Ok((Self::over(config, base, host.unwrap_or_else(|| empty_host(config))), when))
+    }
+}
+
+/// Whether a page carries a logical number in its spare area; the caller pays for reading it.
+fn belongs_to(board: &Board, ppn: Ppn, lpn: Lpn) -> bool {
+    match board.nand().state().oob(ppn) {
+        OobRead::Written(oob) => oob.kind.is_host_data() && oob.logical == lpn.0,
+        OobRead::Free | OobRead::Torn => false,
+    }
+}
+
+impl Hmb {
+    fn over(config: &Config, base: DemandMapped<Cmt>, host: HostMap) -> Self {
+        Hmb { base, host, settings: config.scheme.hmb.clone() }
+    }
+
+    /// A command arrives, with its hint.
+    fn receive(&mut self, board: &mut Board, io: &PageIo, after: When) -> When {
+        let first = io.request.index == 0;
+        match self.settings.mode {
+            HintMode::Hint if first => board.host_memory(self.settings.hint_us.0, after),
+            HintMode::Hint | HintMode::Dma => after,
+        }
+    }
+
+    /// The cache does not know the page: the device looks into the host's memory, unless the hint
+    /// came with the command.
+    fn look_up(&mut self, board: &mut Board, after: When) -> When {
+        match self.settings.mode {
+            HintMode::Hint => after,
+            HintMode::Dma => board.host_memory(self.settings.hint_us.0, after),
+        }
+    }
+
+    /// Where the host believes a page is, if flash holds a page there that counts.
+    fn hint(&mut self, board: &mut Board, lpn: Lpn) -> Option<Ppn> {
+        let Some(ppn) = self.host.hint(lpn) else {
+            board.event(Event::MissingHints, 1);
+            return None;
+        };
+        if board.nand().state().is_valid(ppn) {
+            return Some(ppn);
+        }
+        board.event(Event::StaleHints, 1);
+        None
+    }
+
+    /// Makes sure that the entry of a page that is written or trimmed is cached.
+    fn find_old(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let mut after = self.receive(board, io, after);
+        if self.base.map.cache.find(io.lpn).is_none() {
+            after = self.look_up(board, after);
+            if let Some(ppn) = self.hint(board, io.lpn) {
+                (after, _) = board.read_oob(ppn, after)?;
+                if belongs_to(board, ppn, io.lpn) {
+                    board.event(Event::HintHits, 1);
+                    board.event(Event::MapLookups, 1);
+                    return self.cache_hint(board, io.lpn, after);
+                }
+                board.event(Event::StaleHints, 1);
+            }
+        }
+        self.translate(board, io.lpn, after)
+    }
+
+    /// A verified hint becomes a cached entry. Making room for it may collect garbage, which may
+    /// move the page: the entry is taken afterwards.
+    fn cache_hint(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
+        let ready = self.make_room(board, after)?;
+        let ppn = self.base.map.translation.entry(board, lpn);
+        self.base.map.cache.insert(lpn, ppn, ready);
+        Ok(ready)
+    }
+
+    /// As DFTL: makes sure that the entry of a page is cached. What was read goes to the host.
+    fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
+        board.event(Event::MapLookups, 1);
+        let cache = &mut self.base.map.cache;
+        if let Some(slot) = cache.find(lpn) {
+            board.event(Event::MapHits, 1);
+            cache.touch(slot);
+            return Ok(after.waits_for_map(cache.ready(slot)));
+        }
+        let ready = self.make_room(board, after)?;
+        let (part, _) = self.base.map.translation.part_of(lpn);
+        let loaded = self.base.load(board, part, ready)?;
+        let map = &mut self.base.map;
+        let ppn = map.translation.entry(board, lpn);
+        map.cache.insert(lpn, ppn, loaded);
+        self.upload(board, lpn);
+        Ok(loaded)
+    }
+
+    fn make_room(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let cache = &mut self.base.map.cache;
+        if !cache.is_full() {
+            return Ok(after);
+        }
+        let victim = cache.victim();
+        let after = board.search(Search::Cached, cache.len(), after);
+        let (lpn, changed) = (cache.lpn(victim), cache.is_dirty(victim));
+        let event = if changed { Event::EvictDirty } else { Event::EvictClean };
+        board.event(event, 1);
+        let done = match changed {
+            true => self.base.write_back(board, lpn, Cause::Translate, after)?,
+            false => after,
+        };
+        self.base.map.cache.remove(victim);
+        Ok(done)
+    }
+
+    /// The chunk of a page goes to the host, as memory and the translation page at hand say.
+    fn upload(&mut self, board: &mut Board, lpn: Lpn) {
+        board.event(Event::UploadedChunks, 1);
+        for lpn in self.host.neighbours(lpn).map(Lpn) {
+            self.host.learn(lpn, self.base.map.current(board, lpn));
+        }
+    }
+
+    /// A read is answered: the host learns what it had wrong.
+    fn answer(&mut self, board: &Board, lpn: Lpn) {
+        let now = self.base.map.current(board, lpn);
+        if self.host.known(lpn) != now {
+            self.host.learn(lpn, now);
+        }
+    }
+
+    /// A write or trim is complete.
+    fn sent(&mut self, board: &Board, lpn: Lpn) {
+        if self.settings.upload == Upload::OnWrite {
+            self.answer(board, lpn);
+        }
+    }
+}
