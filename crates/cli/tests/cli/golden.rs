@@ -41,6 +41,7 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
             "dftl" => "--set dftl.cmt_entries=256",
             "cdftl" => "--set cdftl.cmt_entries=128 --set cdftl.ctp_pages=2",
             "tpftl" => "--set tpftl.cache_bytes=1KiB",
+            "sftl" => "--set sftl.cache_bytes=4KiB",
             _ => "",
         };
         for (name, workload) in

@@ -17,6 +17,7 @@ pub mod last;
 pub mod mast;
 pub mod nk;
 pub mod replacement_block;
+pub mod sftl;
 pub mod superblock;
 pub mod tpftl;
 pub mod waftl;
@@ -346,6 +347,7 @@ scheme_table! {
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
     tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
+    sftl => sftl::Sftl, sftl::SftlSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.

@@ -25,6 +25,7 @@ mod mast;
 mod merges_fast;
 mod nk;
 mod replacement_block;
+mod sftl;
 mod superblock;
 mod tpftl;
 mod victims_waftl;

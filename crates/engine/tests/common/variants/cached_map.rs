@@ -21,6 +21,9 @@ const HOT_END: (&str, &str) = ("tpftl.prefetch_place", "hot_end");
 /// Everything in memory survives a power cut.
 const NONVOLATILE: (&str, &str) = ("device.ram_nonvolatile", "true");
 
+/// A page and a few entries: pages of 512 bytes where everything is compressed and grows again.
+const TIGHT: (&str, &str) = ("device.ram_bytes", "600B");
+
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
@@ -99,4 +102,22 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("tpftl", &[SOME, LARGE_BLOCKS, ("wear.policy", "static"), ("wear.spread", "2")]),
     durable("tpftl", &[PAGE, UNIT, PAGES, FEW, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
+    durable("sftl", &[TIGHT, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable("sftl", advanced!(("device.ram_bytes", "2400B"))),
+    durable("sftl", &[TIGHT, ("sftl.size_formula", "wiscsee"), ("sftl.dirty_buf_share", "0.02")]),
+    durable("sftl", &[TIGHT, ("io.partial_write", "rmw"), ("sftl.entry_bytes", "4")]),
+    durable("sftl", &[TIGHT, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
+    durable("sftl", &[("device.ram_bytes", "2400B"), PAGE, UNIT, PAGES]),
+    durable("sftl", &[TIGHT, ("nand.enforce_order", "strict"), ("wear.policy", "dynamic")]),
+    durable(
+        "sftl",
+        &[
+            TIGHT,
+            ("nand.enforce_order", "ascending_gaps_ok"),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable("sftl", &[TIGHT, NONVOLATILE]),
+    durable("sftl:raw", &[("device.ram_bytes", "1KiB"), ("sftl.gtd_in_budget", "true")]),
 ];
