@@ -103,6 +103,12 @@ named! {
         /// Cached translation pages programmed as a whole: changed ones, and others where the scheme
         /// says so.
         MapPageFlushes = "map_page_flushes",
+        /// Changed entries put in a buffer of their own, their translation page not being in memory.
+        MapBufferedEntries = "map_buffered_entries",
+        /// Map writes that took all entries of a translation page out of such a buffer.
+        MapBufferFlushes = "map_buffer_flushes",
+        /// Times that a translation page in memory was compressed: loaded, or its runs changed.
+        Recompressions = "recompressions",
         /// Entries loaded before anybody asked.
         PrefetchedEntries = "prefetched_entries",
         /// Those of them that somebody asked for before they left.
@@ -286,6 +292,10 @@ named! {
         BlockMappedPages = "block_mapped_pages",
         /// Translation pages that the cache holds entries of (TPFTL's nodes).
         MapNodes = "map_nodes",
+        /// Bytes of a compressed translation page in memory, mean over those there (S-FTL).
+        MapPageBytes = "map_page_bytes",
+        /// Bytes of compressed translation pages in memory, thousandths of their size on flash.
+        MapCompressionPermille = "map_compression_permille",
         /// ADAPT's delta of the last interval, thousandths.
         DeltaPermille = "delta_permille",
         /// ADAPT's phi of the last interval, pages per full merge.

@@ -24,6 +24,13 @@ pub struct Translation {
     logical_pages: u32,
 }
 
+/// Whether an entry, as stored (physical page plus one, 0 for nowhere), goes on with the run of the
+/// one before it: the next physical page, or nowhere like that one.
+#[inline]
+pub fn goes_on(before: u32, word: u32) -> bool {
+    if before == 0 { word == 0 } else { word == before + 1 }
+}
+
 /// How a translation page is written.
 #[derive(Clone, Copy, Debug)]
 pub struct MapWrite {

@@ -19,6 +19,7 @@ pub mod last;
 pub mod mast;
 pub mod nk;
 pub mod replacement_block;
+pub mod sftl;
 pub mod superblock;
 pub mod tpftl;
 pub mod treeftl;
@@ -362,6 +363,7 @@ scheme_table! {
     treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings;
     hmb => hmb::Hmb, hmb::HmbSettings;
     tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
+    sftl => sftl::Sftl, sftl::SftlSettings;
 }
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.

@@ -27,6 +27,7 @@ mod mast;
 mod merges_fast;
 mod nk;
 mod replacement_block;
+mod sftl;
 mod superblock;
 mod tpftl;
 mod treeftl;

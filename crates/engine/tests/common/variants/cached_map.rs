@@ -29,6 +29,9 @@ const HMB: (&str, &str) = ("hmb.cache_entries", "2");
 const CHUNK: (&str, &str) = ("hmb.chunk_entries", "8");
 const HOST: (&str, &str) = ("hmb.bytes", "64B");
 
+/// A page and a few entries: pages of 512 bytes where everything is compressed and grows again.
+const TIGHT: (&str, &str) = ("device.ram_bytes", "600B");
+
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
@@ -131,4 +134,22 @@ pub const VARIANTS: &[Variant] = &[
     durable("hmb", &[PAGE, UNIT, PAGES, HMB, ("nand.enforce_order", "strict")]),
     durable("hmb", &[HMB, ("wear.policy", "dynamic"), ("gc.separate_frontiers", "true")]),
     durable("hmb", &[HMB, ("wear.policy", "static"), ("hmb.upload", "on_miss")]),
+    durable("sftl", &[TIGHT, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
+    durable("sftl", advanced!(("device.ram_bytes", "2400B"))),
+    durable("sftl", &[TIGHT, ("sftl.size_formula", "wiscsee"), ("sftl.dirty_buf_share", "0.02")]),
+    durable("sftl", &[TIGHT, ("io.partial_write", "rmw"), ("sftl.entry_bytes", "4")]),
+    durable("sftl", &[TIGHT, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
+    durable("sftl", &[("device.ram_bytes", "2400B"), PAGE, UNIT, PAGES]),
+    durable("sftl", &[TIGHT, ("nand.enforce_order", "strict"), ("wear.policy", "dynamic")]),
+    durable(
+        "sftl",
+        &[
+            TIGHT,
+            ("nand.enforce_order", "ascending_gaps_ok"),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable("sftl", &[TIGHT, NONVOLATILE]),
+    durable("sftl:raw", &[("device.ram_bytes", "1KiB"), ("sftl.gtd_in_budget", "true")]),
 ];
