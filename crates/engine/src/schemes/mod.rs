@@ -14,6 +14,7 @@ pub(crate) mod forward;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;
+pub mod lazyftl;
 pub mod mast;
 pub mod nk;
 pub mod replacement_block;
@@ -345,6 +346,7 @@ scheme_table! {
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
+    lazyftl => lazyftl::LazyFtl, lazyftl::LazyFtlSettings;
     tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
 }
 

@@ -21,6 +21,7 @@ mod faster;
 mod faults_fast;
 mod kast;
 mod last;
+mod lazyftl;
 mod mast;
 mod merges_fast;
 mod nk;
