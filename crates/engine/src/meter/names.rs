@@ -115,6 +115,11 @@ named! {
         PrefetchedUsed = "prefetched_used",
         /// Map entries that garbage collection changed in the cache alone (lazy copying).
         LazyUpdates = "lazy_updates",
+        /// Superseded pages that became invalid when the map was next written, not when they were
+        /// superseded.
+        DeferredInvalidations = "deferred_invalidations",
+        /// Translation pages written because an update area was full.
+        ConvertedMapPages = "converted_map_pages",
         /// Checkpoints completed.
         Checkpoints = "checkpoints",
         /// Changed map entries that a power cut lost.
@@ -286,6 +291,8 @@ named! {
         IsolationBlocks = "isolation_blocks",
         /// Blocks of a zone that takes all writes first.
         BufferZoneBlocks = "buffer_zone_blocks",
+        /// Blocks of an update area: written, and the map not told yet.
+        UpdateAreaBlocks = "update_area_blocks",
         /// Logical pages that are mapped by pages.
         PageMappedPages = "page_mapped_pages",
         /// Logical pages that are mapped by blocks.

@@ -40,6 +40,9 @@ pub struct CachedMap<C> {
 
 impl<C: MapCache> PageOwner for CachedMap<C> {
     fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32 {
+        if C::ADOPTS {
+            return self.cache.most_overdue(space, victim);
+        }
         let plane = board.geometry().plane_of_block(victim);
         let mut parts = self.parts_to_update(board, victim);
         parts.retain(|&(part, _)| space.home_or_roomiest(board.nand(), part) == plane);
@@ -47,6 +50,10 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         parts.clear();
         self.moved = parts;
         count
+    }
+
+    fn most_map_writes(&self, space: &PageSpace, victim: BlockId, valid: u32) -> u32 {
+        if C::ADOPTS { self.cache.most_overdue(space, victim) } else { valid }
     }
 
     /// A version that a write without look-up superseded must not be copied: the copy would be
@@ -98,6 +105,9 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
+        if C::ADOPTS {
+            return self.write_overdue(space, board, after);
+        }
         let mut when = after;
         let mut moved = std::mem::take(&mut self.moved);
         moved.sort_unstable();
@@ -193,9 +203,41 @@ impl<C: MapCache> CachedMap<C> {
                 self.cache.resolve(lpn);
                 return;
             }
+            _ if C::ADOPTS => {
+                self.cache.change(lpn, Some(page.new));
+                board.event(Event::LazyUpdates, 1);
+                return;
+            }
             _ => {}
         }
         self.moved.push((page.logical, page.new.0));
+    }
+
+    /// Memory has taken the entries of a victim's pages: translation pages that are overdue for it
+    /// are written before anything else moves.
+    fn write_overdue(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let victim = space.collecting().expect("called in the middle of a collection");
+        let plane = board.geometry().plane_of_block(victim);
+        let mut when = after;
+        loop {
+            let (part, found) = self.cache.overdue(space, board, (plane, 0), when);
+            let Some(part) = part else { return Ok(found) };
+            let home = space.home(board.nand(), part);
+            when = space.make_map_room(board, self, home, found)?;
+            when = match self.cache.held(part) {
+                Some(ready) => when.waits_for_map(ready),
+                None => self.translation.read(board, part, Cause::GcMapUpdate, when)?,
+            };
+            self.collect_changed(space, board, part);
+            let plane = space.home_or_roomiest(board.nand(), part);
+            let how = MapWrite { plane, cause: Cause::GcMapUpdate };
+            when = self.write_edits(space, board, part, how, when)?;
+        }
     }
 
     /// Decides what a moved page means for its translation page, which has been read.
@@ -218,6 +260,7 @@ impl<C: MapCache> CachedMap<C> {
             self.cache.resolve(lpn);
             if let Some(old) = self.translation.entry(board, lpn) {
                 space.invalidate(board, old);
+                board.event(Event::DeferredInvalidations, 1);
             }
         }
         let place = self.translation.part_of(lpn).1;

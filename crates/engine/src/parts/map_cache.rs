@@ -5,8 +5,10 @@
 //! ([`crate::parts::map_pages`]) or something else, and what leaves it when, is its scheme's
 //! business.
 
-use crate::parts::page_space::Newer;
-use crate::units::{Lpn, Ppn};
+use crate::board::Board;
+use crate::board::when::When;
+use crate::parts::page_space::{Newer, PageSpace};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
 /// Map entries in memory.
 pub trait MapCache {
@@ -47,5 +49,29 @@ pub trait MapCache {
     /// What the entry superseded has been found.
     fn resolve(&mut self, lpn: Lpn) {
         unreachable!("page {lpn} was looked up before it was written");
+    }
+
+    /// Whether memory takes the entries of all pages that collection moves, so that no translation
+    /// page is written for their sake. What that is too much for is [`MapCache::overdue`].
+    const ADOPTS: bool = false;
+
+    /// A translation page whose changed entries have to be written before the host opens so many
+    /// data blocks in a plane, or before collection there goes on; and when that was known.
+    fn overdue(
+        &mut self,
+        _space: &mut PageSpace,
+        _board: &mut Board,
+        (_plane, _opening): (PlaneId, u32),
+        after: When,
+    ) -> (Option<u32>, When) {
+        (None, after)
+    }
+    /// Translation pages that are overdue at most once `victim` has been emptied.
+    fn most_overdue(&self, _space: &PageSpace, _victim: BlockId) -> u32 {
+        0
+    }
+    /// When a whole translation page that memory holds was loaded; writing it needs no read.
+    fn held(&self, _part: u32) -> Option<When> {
+        None
     }
 }

@@ -134,6 +134,13 @@ impl MapPages {
         Slot(slot)
     }
 
+    /// The translation page on flash says this of a page now; memory follows if it holds it.
+    pub fn follow(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        if let Some((_, word, _)) = self.place(lpn) {
+            self.words[word] = pack(ppn.map(|ppn| ppn.0));
+        }
+    }
+
     /// Drops a page; what it alone knew must be on flash by now.
     pub fn remove(&mut self, slot: Slot) {
         assert_eq!(self.dirty_entries(slot), 0, "the page holds what flash does not");

@@ -14,6 +14,7 @@ mod idle;
 mod level;
 mod recovery;
 mod threshold;
+mod withheld;
 
 pub use threshold::Threshold;
 
@@ -87,6 +88,11 @@ pub trait PageOwner {
     /// Map pages that [`PageOwner::before_erase`] writes to the victim's own plane after moving
     /// `victim`, a data block.
     fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32;
+
+    /// The same for any victim with so many valid pages, at most and quickly told.
+    fn most_map_writes(&self, _: &PageSpace, _victim: BlockId, valid: u32) -> u32 {
+        valid
+    }
 
     /// Whether a valid page must be kept; false when the owner knows that it is superseded.
     fn wants(&mut self, _kind: PageKind, _logical: u32, _old: Ppn) -> bool {
@@ -172,6 +178,8 @@ pub struct PageSpace {
     dynamic: bool,
     /// Pages are being moved out of a victim just now.
     moving: bool,
+    /// Closed data blocks that are no candidates yet; none for most schemes.
+    withheld: Option<withheld::Withheld>,
 }
 
 /// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
@@ -230,6 +238,7 @@ impl PageSpace {
             levelled: Stream::Data,
             dynamic: config.wear.policy == WearPolicy::Dynamic,
             moving: false,
+            withheld: None,
         }
     }
 
@@ -387,7 +396,9 @@ impl PageSpace {
         };
         let holds = if stream == Stream::Worn { self.levelled } else { stream };
         self.stream_of[block.index()] = holds as u8 + 1;
-        self.is_in_use(board.nand(), block);
+        if !self.holds_back(block) {
+            self.is_in_use(board.nand(), block);
+        }
         self.planes[plane.index()].frontiers[stream as usize] =
             Frontier { block: Some(block), next: 0 };
         Ok(())
@@ -416,10 +427,14 @@ impl PageSpace {
         Ok(())
     }
 
-    /// The frontier's block becomes a candidate.
+    /// The frontier's block becomes a candidate, unless it is withheld.
     fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
         if let Some(block) = self.planes[plane.index()].frontiers[stream as usize].block.take() {
-            self.planes[plane.index()].victims.closed(nand, block);
+            if self.holds_back(block) {
+                self.hold(nand, block);
+            } else {
+                self.planes[plane.index()].victims.closed(nand, block);
+            }
         }
     }
 
@@ -452,6 +467,11 @@ impl PageSpace {
             free_blocks: known.free.len(),
             candidates: self.blocks_per_plane - known.retired - known.free.len() - open,
         }
+    }
+
+    /// The data block that is being emptied, while its owner finishes.
+    pub fn collecting(&self) -> Option<BlockId> {
+        self.collecting
     }
 
     /// Blocks that a stream has open, for checkpoints.

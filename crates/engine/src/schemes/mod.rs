@@ -16,6 +16,7 @@ pub mod hmb;
 pub mod ideal_page;
 pub mod kast;
 pub mod last;
+pub mod lazyftl;
 pub mod mast;
 pub mod nk;
 pub mod replacement_block;
@@ -358,6 +359,7 @@ scheme_table! {
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
+    lazyftl => lazyftl::LazyFtl, lazyftl::LazyFtlSettings;
     hat => hat::Hat, hat::HatSettings;
     treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings;
     treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings;

@@ -233,7 +233,7 @@ fn whatever_read_fails_at_most_one_page_is_lost() {
             kept += u32::from(meter.events(Event::LostPages) == 0);
         }
         // The others' maps or caches hold every entry of this device.
-        let loads = matches!(name, "dftl" | "treeftl" | "treeftl_page_lru");
+        let loads = matches!(name, "dftl" | "lazyftl" | "treeftl" | "treeftl_page_lru");
         assert_eq!(kept > 0, loads, "{name}: {kept} reads were of the map");
     });
 }

@@ -23,6 +23,7 @@ mod hat;
 mod hmb;
 mod kast;
 mod last;
+mod lazyftl;
 mod mast;
 mod merges_fast;
 mod nk;

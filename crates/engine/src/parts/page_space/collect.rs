@@ -165,8 +165,9 @@ impl PageSpace {
             return blocks(Stream::Map, valid) <= free;
         }
         let moved = blocks(self.moved_data, valid);
-        // At most one map page per page moved; only when that is too much are they counted.
-        moved + blocks(Stream::Map, valid) <= free
+        // Most owners write at most a map page per page moved; only when that is too much are they
+        // counted.
+        moved + blocks(Stream::Map, owner.most_map_writes(self, victim, valid)) <= free
             || moved + blocks(Stream::Map, owner.map_writes(self, board, victim)) <= free
     }
 
@@ -388,7 +389,7 @@ impl PageSpace {
             .blocks_of(plane)
             .map(BlockId)
             .filter(|&block| self.stream_of[block.index()] != 0 && Some(block) != self.collecting)
-            .filter(|&block| !self.is_paused(block))
+            .filter(|&block| !self.is_paused(block) && !self.is_withheld(block))
             .filter(move |&block| !open(block))
             .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
     }

@@ -35,7 +35,7 @@ impl PageSpace {
         }
         let is_map = self.is_map(victim);
         let role = if is_map { BlockRole::Map } else { BlockRole::Data };
-        self.levelled = if is_map { Stream::Map } else { Stream::Data };
+        self.levelled = if is_map { Stream::Map } else { self.moved_data };
         let moved = self.empty(board, owner, (victim, Stream::Worn), Cause::Wear, after);
         // Whether it is full or not: what comes next is none of this block's business.
         let target = self.planes[plane.index()].frontiers[Stream::Worn as usize].block;
@@ -52,11 +52,7 @@ impl PageSpace {
     /// written.
     fn can_level<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
         let plane = board.geometry().plane_of_block(victim);
-        let map_pages = if self.is_map(victim) {
-            0
-        } else {
-            board.nand().valid_pages(victim).min(owner.map_writes(self, board, victim))
-        };
+        let map_pages = if self.is_map(victim) { 0 } else { owner.map_writes(self, board, victim) };
         let known = &self.planes[plane.index()];
         let frontier = known.frontiers[Stream::Map as usize];
         let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);

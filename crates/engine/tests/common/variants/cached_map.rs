@@ -2,6 +2,10 @@
 
 use super::{PAGE, PAGES, UNIT, Variant, durable};
 
+/// As few blocks as there can be in UBA and CBA, and one GMT page: everything happens all the time.
+const LEAST: (&str, &str) = ("lazyftl.uba_cba_blocks", "2");
+const ONE_PAGE: (&str, &str) = ("lazyftl.gmt_cache_pages", "1");
+
 /// Four cached entries: everything that a cache can do happens all the time.
 const SMALL: (&str, &str) = ("dftl.cmt_entries", "4");
 
@@ -152,4 +156,33 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("sftl", &[TIGHT, NONVOLATILE]),
     durable("sftl:raw", &[("device.ram_bytes", "1KiB"), ("sftl.gtd_in_budget", "true")]),
+    durable("lazyftl", &[LEAST, ONE_PAGE]),
+    durable("lazyftl", &[("lazyftl.uba_cba_blocks", "4"), ("device.ram_nonvolatile", "true")]),
+    durable("lazyftl", &[("lazyftl.uba_cba_blocks", "5"), ("gc.victim", "fifo")]),
+    durable("lazyftl", &[("lazyftl.uba_cba_blocks", "4"), ("lazyftl.cba_percent", "50")]),
+    durable(
+        "lazyftl:background",
+        &[("lazyftl.uba_cba_blocks", "4"), ("gc.mode", "both"), ("gc.idle_pages", "1")],
+    ),
+    durable("lazyftl", &[LEAST, ("io.partial_write", "rmw"), ("nand.enforce_order", "strict")]),
+    durable("lazyftl", &[PAGE, UNIT, PAGES, LEAST]),
+    durable("lazyftl", &[LEAST, ("wear.policy", "dynamic"), ("gc.separate_frontiers", "true")]),
+    durable(
+        "lazyftl",
+        &[("lazyftl.uba_cba_blocks", "3"), ("wear.policy", "static"), ("wear.spread", "2")],
+    ),
+    durable(
+        "lazyftl",
+        advanced!(("lazyftl.uba_cba_blocks", "8"), ("gc.unit", "die"), ("gc.mode", "idle")),
+    ),
+    durable(
+        "lazyftl",
+        &[
+            ("device.channels", "2"),
+            ("timing.profile", "parallel"),
+            ("alloc.order", "dynamic"),
+            ("lazyftl.uba_cba_blocks", "6"),
+            ("lazyftl.cba_percent", "34"),
+        ],
+    ),
 ];
