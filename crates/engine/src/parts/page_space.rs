@@ -81,6 +81,8 @@ pub struct Newer {
     pub tag: Tag,
     /// Its sectors.
     pub sectors: u64,
+    /// When memory has it.
+    pub ready: When,
 }
 
 /// Who keeps the map of the pages in the space.

@@ -59,6 +59,9 @@ pub trait Pruning: 'static {
     /// Named sets of settings.
     const PRESETS: &'static [Preset] = &[];
 
+    /// Bytes that it keeps for each frame.
+    const BYTES_PER_FRAME: u64 = 0;
+
     /// What it keeps to find the page that leaves.
     fn ram_use(config: &Config) -> RamUse;
     /// An empty tree with room for so many pages of each kind.
@@ -104,17 +107,17 @@ impl<P: Pruning> PageTree<P> {
     }
 
     fn cache(board: &Board, config: &Config) -> Frames {
-        let (maps, data) = sizes::slots(config);
+        let (maps, data) = sizes::slots::<P>(config);
         Frames::new(board.geometry(), maps, data, config.scheme.treeftl.gc_cached)
     }
 
     fn above(board: &Board, config: &Config, base: DemandMapped<Frames>) -> Self {
         let settings = config.scheme.treeftl.clone();
-        let (maps, data) = sizes::slots(config);
+        let (maps, data) = sizes::slots::<P>(config);
         PageTree {
             base,
             order: P::new(config, maps, data),
-            frames: frames(config),
+            frames: frames::<P>(config),
             step_time: (settings.lru_cost_us * 1000.0).round() as Nanos,
             all_sectors: board.geometry().all_sectors(),
             sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
@@ -268,14 +271,14 @@ impl<P: Pruning> PageTree<P> {
             }
             _ => None,
         };
-        let data = self.held_mut().enter(io.lpn);
+        let (data, free_from) = self.held_mut().enter(io.lpn);
         let ready = match loaded {
             Some((read, tag)) => {
-                let here = board.ram_pages(RamWork::Data, 1, read);
+                let here = board.ram_pages(RamWork::Data, 1, read.waits_for_buffer(free_from));
                 self.held_mut().fill(data, tag, here);
                 here
             }
-            None => free,
+            None => free.waits_for_buffer(free_from),
         };
         self.tell_levels(board);
         Ok((data, ready))
@@ -367,6 +370,7 @@ impl<P: Pruning> PageTree<P> {
     fn write_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
         let part = self.held().maps.part(map);
         board.event(Event::MapPageFlushes, 1);
+        let after = after.waits_for_map(self.held().maps.ready(map));
         self.base.rewrite_whole_part(board, part, Cause::Translate, after)
     }
 

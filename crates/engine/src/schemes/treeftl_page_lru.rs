@@ -109,8 +109,10 @@ impl Pruning for PageLru {
         class: page_tree::CLASS,
     };
 
+    const BYTES_PER_FRAME: u64 = 4;
+
     fn ram_use(config: &Config) -> RamUse {
-        let bytes = 4 * u64::from(frames(config));
+        let bytes = Self::BYTES_PER_FRAME * u64::from(frames::<Self>(config));
         RamUse { structure: "time_stamps", bytes, memory: Memory::Sram }
     }
 

@@ -8,7 +8,7 @@ use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
-use ftlab_engine::schemes::{self, Location};
+use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Lpn, Ppn, Tag};
 
@@ -415,11 +415,11 @@ fn idle_gaps_take_changed_pages_to_flash() {
 }
 
 /// `treeftl:gc`: where memory holds a newer version, collection programs that one and reads nothing;
-/// and it updates fewer translation pages.
+/// and where few translation pages are cached, victims that need few others are preferred.
 #[test]
 fn collection_moves_what_memory_holds() {
-    let run = |scheme| {
-        let mut config = settings(2000, &[]);
+    let run = |scheme, frames| {
+        let mut config = settings(frames, &[]);
         config.device.set_capacity(16 << 20, 0);
         config.device.blocks_per_plane += 16;
         let mut device = open(scheme, &config);
@@ -436,10 +436,13 @@ fn collection_moves_what_memory_holds() {
         let meter = device.board().meter();
         (meter.reads(Cause::Gc), meter.programs(Cause::Gc), meter.programs(Cause::GcMapUpdate))
     };
-    let (reads, moved, _) = run("treeftl");
+    let (reads, moved, _) = run("treeftl", 2000);
     assert_eq!(reads, moved, "the paper: every page is copied");
-    let (reads, moved, _) = run("treeftl:gc");
+    let (reads, moved, _) = run("treeftl:gc", 2000);
     assert!(reads * 10 < moved * 9, "{reads} reads for {moved} pages moved");
+    let (.., updates) = run("treeftl", 10);
+    let (.., updates_gc) = run("treeftl:gc", 10);
+    assert!(updates > 1000 && updates_gc < updates, "{updates} and {updates_gc} map updates");
 }
 
 /// Volatile RAM loses what was not flushed, down to the version on flash; kept RAM nothing.
@@ -457,43 +460,5 @@ fn a_power_cut_takes_what_was_not_flushed() {
         device.audit().expect("tree and flash agree");
         assert_eq!(version(device, 5), expected, "kept: {kept}");
         assert_eq!(event(device, Event::LostBufferedPages), u64::from(kept == "false"));
-    }
-}
-
-/// Frames: what `--ram` says, never more than there are pages; else 64 MiB of 32 GiB, that share of a
-/// smaller device, 32 KiB at least. LATTE takes 6 bytes per group beside them, or out of them.
-#[test]
-fn frames_share_the_memory() {
-    let bytes = |pairs: &[(&str, &str)], structure: &str| {
-        let config = config(pairs);
-        let (row, _) = schemes::find("treeftl").expect("it is in the table");
-        let structures = (row.ram_use)(&config);
-        structures.iter().find(|known| known.structure == structure).map(|known| known.bytes)
-    };
-    let large = [("device.blocks_per_plane", "270336"), ("device.logical_bytes", "32GiB")];
-    let with = |more: &[(&'static str, &'static str)]| [&large[..], more].concat();
-    assert_eq!(bytes(&large, "frames"), Some(32_768 * 2048));
-    assert_eq!(bytes(&large, "latte"), Some(6 * 32_768));
-    assert_eq!(bytes(&large, "gtd"), Some(4 * 32_768));
-    let small = with(&[("device.ram_bytes", "8MiB")]);
-    assert_eq!(bytes(&small, "frames"), Some(8 << 20));
-    assert_eq!(bytes(&small, "latte"), Some(6 * 4096));
-    // 128 KiB of directory and 24 KiB of LATTE: 76 frames.
-    let inside = with(&[("device.ram_bytes", "8MiB"), ("treeftl.gtd_in_budget", "true")]);
-    assert_eq!(bytes(&inside, "frames"), Some((8 << 20) - 76 * 2048));
-    assert_eq!(bytes(&[("device.logical_bytes", "256MiB")], "frames"), Some(512 << 10));
-    assert_eq!(bytes(&[("device.logical_bytes", "8MiB")], "frames"), Some(32 << 10));
-    let few = [("device.blocks_per_plane", "256"), ("device.ram_bytes", "1GiB")];
-    let all = config(&few).device.logical_pages();
-    assert_eq!(bytes(&few, "frames"), Some((all + all.div_ceil(E)) * 2048));
-}
-
-#[test]
-fn a_buffer_in_front_is_refused() {
-    for scheme in ["treeftl", "treeftl_page_lru"] {
-        let config = config(&[("buffer.name", "lru")]);
-        let (row, _) = schemes::find(scheme).expect("it is in the table");
-        let refused = (row.check)(&config).expect_err("twice the same pages").to_string();
-        assert!(refused.contains(scheme) && refused.contains("buffer.name = lru"), "{refused}");
     }
 }

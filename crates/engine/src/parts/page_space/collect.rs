@@ -278,7 +278,8 @@ impl PageSpace {
             let (new, moved) = match newer {
                 Some(newer) => {
                     let io = held(Lpn(oob.logical), newer, cause);
-                    self.program(board, (plane, stream), after, |board, new, ready| {
+                    let from = after.waits_for_buffer(newer.ready);
+                    self.program(board, (plane, stream), from, |board, new, ready| {
                         board.program_update(new, None, &io, oob.kind, ready)
                     })?
                 }

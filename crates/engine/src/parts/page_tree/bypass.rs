@@ -19,6 +19,37 @@ impl<P: Pruning> PageTree<P> {
         io: &PageIo,
         after: When,
     ) -> Result<When, Fault> {
+        let written = self.write_past(board, io, after);
+        self.end_on_fault(board, written)
+    }
+
+    /// Reads a page of a sequential request from flash, unless a version of it is cached.
+    pub(super) fn read_through(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        let read = self.read_past(board, io, after);
+        self.end_on_fault(board, read)
+    }
+
+    /// A request that a fault ends leaves its working page as a translation page like any other.
+    fn end_on_fault<T>(&mut self, board: &mut Board, end: Result<T, Fault>) -> Result<T, Fault> {
+        if end.is_err() {
+            self.keep_working_page(board);
+        }
+        end
+    }
+
+    fn keep_working_page(&mut self, board: &mut Board) {
+        if let Some(part) = self.working.take() {
+            let map = self.held().maps.find(part).expect("the working page is in memory");
+            self.order.loaded(board, map);
+        }
+    }
+
+    fn write_past(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         board.event(Event::BypassedPages, 1);
         let known = self.translate_bypassing(board, io, after)?;
         self.count_data(board, io);
@@ -47,8 +78,7 @@ impl<P: Pruning> PageTree<P> {
         self.finish_bypass(board, io, done)
     }
 
-    /// Reads a page of a sequential request from flash, unless a version of it is cached.
-    pub(super) fn read_through(
+    fn read_past(
         &mut self,
         board: &mut Board,
         io: &PageIo,
@@ -113,9 +143,21 @@ impl<P: Pruning> PageTree<P> {
         if !last && io.lpn.0 + 1 < end {
             return Ok(done);
         }
-        let (written, changed) = self.base.write_whole_part(board, part, Cause::Translate, done)?;
-        board.event(Event::MapPageFlushes, u64::from(changed > 0));
         let map = self.held().maps.find(part).expect("the working page is in memory");
+        let mut written = done;
+        if self.held().maps.dirty_entries(map) > 0 {
+            board.event(Event::MapPageFlushes, 1);
+            match self.base.write_whole_part(board, part, Cause::Translate, done) {
+                Ok((end, _)) => written = end,
+                Err(Fault::PowerCut) => return Err(Fault::PowerCut),
+                // What was asked for is on flash. That nothing more can be written is for the next
+                // write to say.
+                Err(_) => {
+                    self.keep_working_page(board);
+                    return Ok(done);
+                }
+            }
+        }
         self.held_mut().maps.remove(map);
         self.working = None;
         Ok(written)

@@ -115,13 +115,13 @@ impl Frames {
         (map.index() * self.words_per_map + offset as usize / 64, 1 << (offset % 64))
     }
 
-    /// A data page takes a frame, empty; there must be room.
-    pub fn enter(&mut self, lpn: Lpn) -> Slot {
+    /// A data page takes a frame, empty, that is free from the returned moment on; there must be room.
+    pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
         let (map, offset) = self.parent(lpn);
         let (word, bit) = self.bit(map, offset);
         self.bits[word] |= bit;
         self.children[map.index()] += 1;
-        self.data.enter(lpn).0
+        self.data.enter(lpn)
     }
 
     /// An empty frame takes what flash holds of its page.
@@ -231,7 +231,7 @@ impl MapCache for Frames {
     fn newer(&self, lpn: Lpn) -> Option<Newer> {
         let held = self.data.get(self.find(lpn).filter(|_| self.for_collection)?);
         let sectors = held.sectors & self.all_sectors;
-        held.dirty.then_some(Newer { tag: held.tag, sectors })
+        held.dirty.then_some(Newer { tag: held.tag, sectors, ready: held.ready })
     }
 
     fn wrote_newer(&mut self, lpn: Lpn) {

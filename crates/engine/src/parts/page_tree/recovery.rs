@@ -69,7 +69,7 @@ impl<P: Pruning> PageTree<P> {
         }
         for held in data {
             tree.readopt(board, held.lpn, when);
-            let slot = tree.held_mut().enter(held.lpn);
+            let (slot, _) = tree.held_mut().enter(held.lpn);
             tree.held_mut().write(slot, held.tag, held.sectors, when);
             let parent = tree.held().parent(held.lpn);
             tree.order.used_data(board, parent, slot);

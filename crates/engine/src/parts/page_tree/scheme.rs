@@ -34,7 +34,7 @@ impl<P: Pruning> Scheme for PageTree<P> {
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
-        sizes::ram_use(config, P::ram_use(config))
+        sizes::ram_use::<P>(config)
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {

@@ -4,6 +4,7 @@ use crate::board::nand::geometry::Geometry;
 use crate::config::Config;
 use crate::parts::demand_mapped::{Needs, gtd_bytes};
 use crate::parts::held_pages::default_ram;
+use crate::parts::page_tree::Pruning;
 use crate::parts::translation::Translation;
 use crate::schemes::treeftl::BypassMap;
 use crate::schemes::{Memory, RamUse};
@@ -22,14 +23,15 @@ fn ram(config: &Config) -> u64 {
 }
 
 /// Frames, each for a page of either kind; no more than there are pages.
-pub fn frames(config: &Config) -> u32 {
+pub fn frames<P: Pruning>(config: &Config) -> u32 {
     let budget = ram(config);
-    let beside = match config.scheme.treeftl.gtd_in_budget {
-        true => gtd_bytes(config) + latte_bytes(config),
-        false => 0,
+    let (beside, per_frame) = match config.scheme.treeftl.gtd_in_budget {
+        true if P::BYTES_PER_FRAME > 0 => (gtd_bytes(config), P::BYTES_PER_FRAME),
+        true => (gtd_bytes(config) + P::ram_use(config).bytes, 0),
+        false => (0, 0),
     };
     let all = map_pages(config) + config.device.logical_pages();
-    let frames = budget.saturating_sub(beside) / config.device.unit_bytes();
+    let frames = budget.saturating_sub(beside) / (config.device.unit_bytes() + per_frame);
     frames.min(all).max(FEWEST) as u32
 }
 
@@ -42,16 +44,16 @@ pub fn latte_bytes(config: &Config) -> u64 {
 
 /// Translation pages and data pages that may be in memory; together no more than there are frames,
 /// but for the working page of a sequential request.
-pub(super) fn slots(config: &Config) -> (u32, u32) {
-    let frames = u64::from(frames(config));
+pub(super) fn slots<P: Pruning>(config: &Config) -> (u32, u32) {
+    let frames = u64::from(frames::<P>(config));
     let working = u64::from(config.scheme.treeftl.bypass_map == BypassMap::Flash);
     let maps = map_pages(config).min(frames) + working;
     (maps as u32, config.device.logical_pages().min(frames) as u32)
 }
 
 /// Bytes by structure: the frames, and what the scheme keeps to find its victims.
-pub(super) fn ram_use(config: &Config, order: RamUse) -> Vec<RamUse> {
-    let bytes = u64::from(frames(config)) * config.device.unit_bytes();
+pub(super) fn ram_use<P: Pruning>(config: &Config) -> Vec<RamUse> {
+    let bytes = u64::from(frames::<P>(config)) * config.device.unit_bytes();
     let frames = RamUse { structure: "frames", bytes, memory: Memory::Sram };
-    Needs::plain(config).ram_use(config, &[frames, order])
+    Needs::plain(config).ram_use(config, &[frames, P::ram_use(config)])
 }

@@ -1,0 +1,88 @@
+//! What TreeFTL and Tree-PL hold at most, and how they end on a device that ends.
+
+use crate::common::{config, open, pages, tiny};
+use ftlab_engine::request::Op;
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::schemes::{self, RamUse};
+use ftlab_engine::ssd::Device;
+
+/// Entries of a translation page.
+const E: u64 = 512;
+
+/// A device that cannot write any more, in the middle of a sequential request: its working page stays
+/// as a translation page like any other, the audit passes, and what is on flash can be read.
+#[test]
+fn a_sequential_request_that_a_fault_ends_leaves_no_working_page() {
+    for seed in 0..40 {
+        let pairs = [
+            ("wear.blocks_die", "true"),
+            ("device.endurance_cycles", "8"),
+            ("device.ram_bytes", "1KiB"),
+            ("treeftl.seq_pages", "3"),
+            ("treeftl.bypass_map", "flash"),
+        ];
+        let config = tiny("treeftl", 80, &pairs);
+        let mut device = open("treeftl", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        let mut rng = Rng::new(seed, Purpose::Workload);
+        let write = |device: &mut dyn Device, first: u32| {
+            device.submit(&pages(&config, Op::Write, u64::from(first), 8)).err()
+        };
+        while write(device, rng.below(312)).is_none() {}
+        device.audit().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        for page in 0..320 {
+            // A read that must make room may end like a write.
+            let _ = device.submit(&pages(&config, Op::Read, page, 1));
+        }
+        for first in (0..320).step_by(8) {
+            let _ = device.submit(&pages(&config, Op::Read, first, 8));
+        }
+        device.audit().unwrap_or_else(|error| panic!("seed {seed}, read: {error}"));
+    }
+}
+
+/// Frames: what `--ram` says, never more than there are pages; else 64 MiB of 32 GiB, that share of a
+/// smaller device, 32 KiB at least. LATTE takes 6 bytes per group beside them, or out of them.
+#[test]
+fn frames_share_the_memory() {
+    let bytes = |pairs: &[(&str, &str)], structure: &str| {
+        let config = config(pairs);
+        let (row, _) = schemes::find("treeftl").expect("it is in the table");
+        let structures = (row.ram_use)(&config);
+        structures.iter().find(|known| known.structure == structure).map(|known| known.bytes)
+    };
+    let large = [("device.blocks_per_plane", "270336"), ("device.logical_bytes", "32GiB")];
+    let with = |more: &[(&'static str, &'static str)]| [&large[..], more].concat();
+    assert_eq!(bytes(&large, "frames"), Some(32_768 * 2048));
+    assert_eq!(bytes(&large, "latte"), Some(6 * 32_768));
+    assert_eq!(bytes(&large, "gtd"), Some(4 * 32_768));
+    let small = with(&[("device.ram_bytes", "8MiB")]);
+    assert_eq!(bytes(&small, "frames"), Some(8 << 20));
+    assert_eq!(bytes(&small, "latte"), Some(6 * 4096));
+    // 128 KiB of directory and 24 KiB of LATTE: 76 frames.
+    let inside = with(&[("device.ram_bytes", "8MiB"), ("treeftl.gtd_in_budget", "true")]);
+    assert_eq!(bytes(&inside, "frames"), Some((8 << 20) - 76 * 2048));
+    // The time stamps of Tree-PL: 4 bytes a frame.
+    let stamped = config(&inside);
+    let (row, _) = schemes::find("treeftl_page_lru").expect("it is in the table");
+    let structures = (row.ram_use)(&stamped);
+    let own = |known: &&RamUse| ["frames", "time_stamps", "gtd"].contains(&known.structure);
+    let all: u64 = structures.iter().filter(own).map(|known| known.bytes).sum();
+    assert!((8 << 20) - 2052 < all && all <= 8 << 20, "{all} bytes of 8 MiB");
+    assert_eq!(bytes(&[("device.logical_bytes", "256MiB")], "frames"), Some(512 << 10));
+    assert_eq!(bytes(&[("device.logical_bytes", "8MiB")], "frames"), Some(32 << 10));
+    let few = [("device.blocks_per_plane", "256"), ("device.ram_bytes", "1GiB")];
+    let all = config(&few).device.logical_pages();
+    assert_eq!(bytes(&few, "frames"), Some((all + all.div_ceil(E)) * 2048));
+}
+
+#[test]
+fn a_buffer_in_front_is_refused() {
+    for scheme in ["treeftl", "treeftl_page_lru"] {
+        let config = config(&[("buffer.name", "lru")]);
+        let (row, _) = schemes::find(scheme).expect("it is in the table");
+        let refused = (row.check)(&config).expect_err("twice the same pages").to_string();
+        assert!(refused.contains(scheme) && refused.contains("buffer.name = lru"), "{refused}");
+    }
+}
