@@ -13,7 +13,8 @@
 //!
 //! # Read
 //! Translate (Algorithm 1), then one page read. `dftl.writeback = after_completion`: a changed entry
-//! that had to leave is written behind the request.
+//! that had to leave is written behind the page whose entry took its place; the next page of the
+//! same request may find the die busy with that.
 //!
 //! # Write
 //! Translate, program the next page of the data frontier, invalidate the old page, change the CMT.
@@ -73,7 +74,7 @@ pub struct Dftl {
     settings: DftlSettings,
     /// Entries that the cache holds between requests.
     entries: u32,
-    /// The entry that leaves when the present request is done.
+    /// The entry that leaves when the present page is done.
     leaving: Option<Lpn>,
 }
 
@@ -252,7 +253,7 @@ impl DftlSettings {
 /// The cache, with entries that differ from flash.
 fn cmt(config: &Config, pages: u32, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
     let DftlSettings { cmt_policy, slru_protected, writeback, .. } = config.scheme.dftl;
-    // The entry that leaves after its request has a place of its own until then.
+    // The entry that leaves after the page has a place of its own until then.
     let leaving = u32::from(writeback == WriteBack::AfterCompletion);
     let places = (entries(config), leaving);
     let mut cmt = Cmt::with_guests(cmt_policy, pages, places, slru_protected);
@@ -354,7 +355,7 @@ impl Dftl {
     }
 
     /// Under `dftl.writeback = after_completion`: the entry that one request more than the cache
-    /// holds leaves when the request is done, and the request does not wait for it.
+    /// holds leaves when the page is done, and that page does not wait for it.
     #[inline]
     fn settle(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
         while self.base.map.cache.len() > self.entries {

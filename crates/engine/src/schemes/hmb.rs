@@ -20,7 +20,8 @@
 //! DFTL, and its chunk is sent to the host.
 //!
 //! # Write
-//! The superseded page is found in the same way, its spare area being read to verify the hint. The
+//! The superseded page is found in the same way; its spare area is read to verify the hint, which
+//! takes a page read that counts as translation. The
 //! new entry goes to the cache, and with the completion to the host (`hmb.upload`).
 //!
 //! # Reclaim
@@ -33,7 +34,7 @@
 //! # Deviations
 //! How hints are verified is ours (the paper: a tag in each chunk); so are `hmb.upload` and the
 //! chunks' order of leaving. Sending chunks and entries to the host takes no time: nobody waits for
-//! it. A hint that says "nowhere" cannot be verified and counts as missing.
+//! it. A hint comes with the first page of a command that gets past a write buffer. A hint that says "nowhere" cannot be verified and counts as missing.
 //!
 //! # Settings
 //! The table below, and the groups `gc` and `alloc`.
@@ -129,6 +130,8 @@ pub struct Hmb {
     base: DemandMapped<Cmt>,
     host: HostMap,
     settings: HmbSettings,
+    /// When the hint of the present command is here.
+    arrived: When,
 }
 
 /// What outlives a power cut: of the device, and of the host.
@@ -323,16 +326,18 @@ fn belongs_to(board: &Board, ppn: Ppn, lpn: Lpn) -> bool {
 
 impl Hmb {
     fn over(config: &Config, base: DemandMapped<Cmt>, host: HostMap) -> Self {
-        Hmb { base, host, settings: config.scheme.hmb.clone() }
+        Hmb { base, host, settings: config.scheme.hmb.clone(), arrived: When::START }
     }
 
-    /// A command arrives, with its hint.
+    /// A command arrives, with its hint: no page of it is looked for before.
     fn receive(&mut self, board: &mut Board, io: &PageIo, after: When) -> When {
-        let first = io.request.index == 0;
-        match self.settings.mode {
-            HintMode::Hint if first => board.host_memory(self.settings.hint_us.0, after),
-            HintMode::Hint | HintMode::Dma => after,
+        if self.settings.mode == HintMode::Dma {
+            return after;
         }
+        if io.request.index == 0 {
+            self.arrived = board.host_memory(self.settings.hint_us.0, after);
+        }
+        after.waits_for_map(self.arrived)
     }
 
     /// The cache does not know the page: the device looks into the host's memory, unless the hint
@@ -363,7 +368,7 @@ impl Hmb {
         if self.base.map.cache.find(io.lpn).is_none() {
             after = self.look_up(board, after);
             if let Some(ppn) = self.hint(board, io.lpn) {
-                (after, _) = board.read_oob(ppn, after)?;
+                after = board.read_spare(ppn, None, after)?;
                 if belongs_to(board, ppn, io.lpn) {
                     board.event(Event::HintHits, 1);
                     board.event(Event::MapLookups, 1);

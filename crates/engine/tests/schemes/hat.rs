@@ -2,16 +2,16 @@
 //! what the phase-change memory does beside the flash, when a request waits for it after all, and
 //! what each setting changes.
 
-use crate::common::{config, fill, mixed, open, pages, place, record, submit, tiny};
+use crate::common::{config, fill, flush, mixed, open, pages, place, record, submit, tiny};
 use ftlab_engine::board::energy::memory_energy;
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::{Config, SettingError};
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::{Completion, Op};
 use ftlab_engine::rng::{Purpose, Rng};
-use ftlab_engine::schemes::{self, Memory};
+use ftlab_engine::schemes::{self, Location, Memory};
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::{Nanos, Ppn};
+use ftlab_engine::units::{Lpn, Nanos, Ppn};
 
 /// HAT 2010, Table 4.
 const TABLE_4: [(&str, &str); 5] = [
@@ -320,11 +320,18 @@ fn under_a_light_load_hat_takes_less_energy_than_the_page_ftl() {
     assert!(hat.total() < page.total() / 5, "{hat:?} {page:?}");
 }
 
-/// A trim changes the entry like a write: the tail goes, the SMT follows, and trims that outlive
-/// the power cut with the QMT are still there after it.
+/// A trim changes the entry like a write: the tail goes, the SMT follows. Trims outlive a power cut:
+/// with the QMT where memory keeps its content, else once they were flushed.
 #[test]
 fn trims_are_entries_that_say_nowhere() {
-    let config = tiny("hat", 24, &[("hat.qmt_entries", "2")]);
+    for nonvolatile in ["false", "true"] {
+        trims_say_nowhere(nonvolatile);
+    }
+}
+
+fn trims_say_nowhere(nonvolatile: &str) {
+    let pairs = [("hat.qmt_entries", "2"), ("device.ram_nonvolatile", nonvolatile)];
+    let config = tiny("hat", 24, &pairs);
     let mut device = open("hat", &config);
     let device = device.as_mut();
     device.verify_reads();
@@ -336,6 +343,13 @@ fn trims_are_entries_that_say_nowhere() {
     assert_eq!(events(device, Event::PcmWrites) - writes, 2, "page 3 and the trimmed page 0");
     let operations = record(device, |device| submit(device, &config, Op::Read, 0));
     assert!(!operations.iter().any(|op| matches!(op, Operation::Read(ppn, _) if ppn.0 == 0)));
+    device.audit().expect("tables, flash and host agree");
+    if nonvolatile == "false" {
+        flush(device);
+    }
+    device.power_cycle().expect("it recovers");
+    assert_eq!(device.locate(Lpn(0)), Location::Nowhere);
+    assert_ne!(device.locate(Lpn(1)), Location::Nowhere);
     device.audit().expect("tables, flash and host agree");
 }
 

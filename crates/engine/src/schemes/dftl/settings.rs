@@ -30,8 +30,9 @@ choices! {
     pub enum WriteBack {
         /// Before the entry that takes its place is loaded; the request waits.
         InRequest = "in_request",
-        /// When the request is done; nobody waits but who needs the same flash. In the serial
-        /// profile, where one operation follows the other, the request pays for it nevertheless.
+        /// When the page is done whose entry took the place; nobody waits but who needs the same
+        /// flash, such as the next page of the request. In the serial profile, where one operation
+        /// follows the other, the request pays for it nevertheless.
         AfterCompletion = "after_completion",
     }
 }
