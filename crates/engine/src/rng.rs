@@ -16,6 +16,8 @@ pub enum Purpose {
     ReadFault = 4,
     /// Blocks that are bad from the start.
     FactoryBad = 5,
+    /// Entries that sink in a cache.
+    Demotion = 6,
 }
 
 /// One stream of random numbers.

@@ -249,6 +249,18 @@ named! {
         LatteOps = "latte_ops",
         /// Dirty pages that were in the buffer's memory when the power went.
         LostBufferedPages = "lost_buffered_pages",
+        /// Map misses whose entry was in the ghost list: it had just left (`aps`).
+        GhostMapHits = "ghost_map_hits",
+        /// Reads of pages that had just left the buffer.
+        GhostReadHits = "ghost_read_hits",
+        /// Writes of pages that had just left the buffer.
+        GhostWriteHits = "ghost_write_hits",
+        /// Times that RAM went from one partition to the other.
+        Repartitions = "repartitions",
+        /// Accesses that moved other entries down the levels (`jtl`).
+        Cascades = "cascades",
+        /// Entries that they moved down.
+        CascadeSteps = "cascade_steps",
         /// Copies that stayed in their plane's register (`timing.copyback`).
         Copybacks = "copybacks",
         /// Pages moved in the controller's RAM.
@@ -323,6 +335,12 @@ named! {
         DataFrames = "data_frames",
         /// Stress that `l_buffer` measured last: pages moved per thousand host pages.
         BufferStressPermille = "buffer_stress_permille",
+        /// Map entries in memory.
+        CachedEntries = "cached_entries",
+        /// RAM for map entries, bytes.
+        MapPartitionBytes = "map_partition_bytes",
+        /// RAM for data pages, bytes.
+        DataPartitionBytes = "data_partition_bytes",
         /// Associativity allowed, thousandths of a log block per group, mean over the groups (N-K).
         GroupLogsPermille = "group_logs_permille",
     }

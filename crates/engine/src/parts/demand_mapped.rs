@@ -7,6 +7,7 @@
 //! [`DemandMapped::write`] collects garbage where it is due, programs the page, marks the old one and
 //! changes the cached entry.
 
+mod entries;
 mod kept;
 mod sizes;
 

@@ -334,24 +334,7 @@ impl Dftl {
     fn evict(&mut self, board: &mut Board, victim: Slot, after: When) -> Result<When, Fault> {
         let cmt = &mut self.base.map.cache;
         let after = board.search(Search::Cached, cmt.len(), after);
-        if !cmt.is_dirty(victim) {
-            board.event(Event::EvictClean, 1);
-            cmt.remove(victim);
-            return Ok(after);
-        }
-        board.event(Event::EvictDirty, 1);
-        let lpn = cmt.lpn(victim);
-        let done = if self.settings.batch_evict {
-            let (part, _) = self.base.map.translation.part_of(lpn);
-            let (written, along) =
-                self.base.write_back_part(board, part, Cause::Translate, after)?;
-            board.event(Event::BatchedEvictions, u64::from(along.saturating_sub(1)));
-            written
-        } else {
-            self.base.write_back(board, lpn, Cause::Translate, after)?
-        };
-        self.base.map.cache.remove(victim);
-        Ok(done)
+        self.base.evict(board, victim, self.settings.batch_evict, after)
     }
 
     /// Under `dftl.writeback = after_completion`: the entry that one request more than the cache

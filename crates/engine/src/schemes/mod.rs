@@ -4,6 +4,7 @@
 //! command line, in results and in tests come from the table.
 
 pub mod adapt;
+pub mod aps;
 pub mod bast;
 pub mod block;
 pub mod cdftl;
@@ -14,6 +15,7 @@ pub(crate) mod forward;
 pub mod hat;
 pub mod hmb;
 pub mod ideal_page;
+pub mod jtl;
 pub mod kast;
 pub mod last;
 pub mod lazyftl;
@@ -363,6 +365,8 @@ scheme_table! {
     hat => hat::Hat, hat::HatSettings;
     treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings;
     treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings;
+    aps => aps::Aps, aps::ApsSettings;
+    jtl => jtl::Jtl, jtl::JtlSettings;
     hmb => hmb::Hmb, hmb::HmbSettings;
     tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
     sftl => sftl::Sftl, sftl::SftlSettings;

@@ -6,6 +6,7 @@ mod common;
 mod fast_bench;
 
 mod adapt;
+mod aps;
 mod areas_adapt;
 mod bast;
 mod bast_map;
@@ -21,6 +22,7 @@ mod faster;
 mod faults_fast;
 mod hat;
 mod hmb;
+mod jtl;
 mod kast;
 mod last;
 mod lazyftl;

@@ -40,6 +40,17 @@ pub enum Fault {
     },
 }
 
+impl Fault {
+    /// For work that nobody waits for, on a device that may be at its end: without room it is left
+    /// undone. Every other fault remains one.
+    pub fn unless_worn_out<T>(self) -> Result<Option<T>, Fault> {
+        match self {
+            Fault::DeviceFull { .. } | Fault::WornOut { .. } => Ok(None),
+            other => Err(other),
+        }
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -30,6 +30,7 @@ mod own_logs;
 mod page;
 mod ram_managing;
 mod shared_logs;
+mod split_ram;
 
 /// A scheme of the table with settings that change what it does.
 pub struct Variant {
@@ -51,7 +52,7 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 7] = [
+const FAMILIES: [&[Variant]; 8] = [
     page::VARIANTS,
     block::VARIANTS,
     own_logs::VARIANTS,
@@ -59,6 +60,7 @@ const FAMILIES: [&[Variant]; 7] = [
     mixed_map::VARIANTS,
     cached_map::VARIANTS,
     ram_managing::VARIANTS,
+    split_ram::VARIANTS,
 ];
 
 /// Every variant. Schemes without one are tested with their defaults.

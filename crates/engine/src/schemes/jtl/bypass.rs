@@ -1,0 +1,97 @@
+//! Sequential requests: data goes to flash and comes from there, and what RAM holds is kept true.
+
+use super::Jtl;
+use crate::board::Board;
+use crate::board::nand::fault::Fault;
+use crate::board::when::When;
+use crate::meter::Event;
+use crate::request::PageIo;
+use crate::units::{Ppn, Tag};
+
+/// A translation page that the present sequential request has read.
+#[derive(Clone, Copy)]
+pub(super) struct Loaded {
+    part: u32,
+    /// Where it was; elsewhere, it was written since.
+    place: Option<Ppn>,
+    ready: When,
+}
+
+impl Jtl {
+    /// Writes a page of a sequential request to flash.
+    pub(super) fn write_through(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.bypass(board, io);
+        let cache = &self.base.map.cache;
+        let known = match cache.find(io.lpn) {
+            Some(slot) => after.waits_for_map(cache.ready(slot)),
+            None => {
+                let ready = self.make_place(board, after)?;
+                let read = self.load_once(board, io, ready)?;
+                self.begin(board, io.lpn, read);
+                read
+            }
+        };
+        let Some(slot) = self.data.pages().find(io.lpn) else {
+            return self.base.write(board, io, known);
+        };
+        // What a partial write keeps of the version in RAM goes along. That version leaves when its
+        // successor is on flash, and its entry goes where entries without a page are.
+        let held = *self.data.pages().get(slot);
+        let merged = self.data.merged(slot, io);
+        let done = self.base.write(board, &merged, known.waits_for_buffer(held.ready))?;
+        self.data.supersede(slot, merged.data, done);
+        let moved = self.move_up(board, (io.lpn, true), self.levels.below(), done)?;
+        self.data.leave(board, slot, done);
+        Ok(moved)
+    }
+
+    /// Reads a page of a sequential request: from flash, unless it is in RAM. Nothing moves.
+    pub(super) fn read_through(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        self.bypass(board, io);
+        let cache = &self.base.map.cache;
+        let Some(slot) = cache.find(io.lpn) else {
+            let known = self.load_once(board, io, after)?;
+            return match self.base.map.translation.entry(board, io.lpn) {
+                Some(ppn) => board.read(ppn, io.cause, known),
+                None => board.read_unwritten(io.lpn, known),
+            };
+        };
+        let known = after.waits_for_map(cache.ready(slot));
+        match self.data.pages().find(io.lpn) {
+            Some(frame) => self.data.get_merged(&mut self.base, board, (frame, io), known),
+            None => self.base.read(board, io, known),
+        }
+    }
+
+    #[inline]
+    fn bypass(&mut self, board: &mut Board, io: &PageIo) {
+        board.event(Event::BypassedPages, 1);
+        if io.request.index == 0 {
+            self.loaded = None;
+        }
+    }
+
+    /// Reads the translation page of a page of a sequential request, once for all its pages.
+    fn load_once(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let (part, _) = self.base.map.translation.part_of(io.lpn);
+        let place = self.base.map.translation.location(part);
+        if let Some(loaded) = self.loaded
+            && (loaded.part, loaded.place) == (part, place)
+        {
+            return Ok(after.waits_for_map(loaded.ready));
+        }
+        let ready = self.base.load(board, part, after)?;
+        self.loaded = Some(Loaded { part, place, ready });
+        Ok(ready)
+    }
+}
