@@ -42,6 +42,8 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
             "cdftl" => "--set cdftl.cmt_entries=128 --set cdftl.ctp_pages=2",
             "treeftl" | "treeftl_page_lru" => "--ram 256KiB",
             "tpftl" => "--set tpftl.cache_bytes=1KiB",
+            "aps" => "--ram 128KiB --set aps.interval=500",
+            "jtl" => "--ram 128KiB",
             "hat" => "--set hat.qmt_entries=256",
             "hmb" => "--set hmb.cache_entries=256 --set hmb.bytes=8KiB",
             "sftl" => "--set sftl.cache_bytes=4KiB",
