@@ -15,21 +15,15 @@ use crate::config::Config;
 use crate::meter::{Cause, Event, Level};
 use crate::parts::cmt::Slot;
 use crate::parts::demand_mapped::DemandMapped;
-use crate::parts::held_pages::{Held, HeldPages};
+use crate::parts::held_pages::{Held, HeldPages, default_ram};
 use crate::parts::map_cache::MapCache;
 use crate::request::{PageIo, RequestShape};
 use crate::schemes::{Location, Unsettled};
 use crate::units::{Lpn, Tag};
 
-/// RAM of TreeFTL 2013's device.
-const DEFAULT_BYTES: u64 = 64 << 20;
-
-/// RAM that map entries and pages share: `device.ram_bytes`, else 64 MiB or what the logical space
-/// can use.
-pub fn budget(config: &Config, entry_bytes: u32) -> u64 {
-    let each = u64::from(entry_bytes) + config.device.unit_bytes();
-    let useful = config.device.logical_pages() * each;
-    config.device.ram_bytes.0.map_or(DEFAULT_BYTES.min(useful), |bytes| bytes.0)
+/// RAM that map entries and pages share.
+pub fn budget(config: &Config) -> u64 {
+    config.map_budget().unwrap_or_else(|| default_ram(config))
 }
 
 /// Host pages in RAM.

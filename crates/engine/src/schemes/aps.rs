@@ -41,7 +41,7 @@
 //!
 //! # Settings
 //! The table of `settings`; `device.ram_bytes` is the RAM of both partitions and the ghost lists, by
-//! default 64 MiB or what the logical space can use.
+//! default 1/512 of the capacity (64 MiB of TreeFTL 2013's device; 32 KiB to 64 MiB).
 
 pub mod partition;
 mod settings;

@@ -39,8 +39,8 @@
 //! write-back of single entries, partial writes, collection, trims and recovery are ours.
 //!
 //! # Settings
-//! The table of `settings`; `device.ram_bytes` is the RAM of both halves, by default 64 MiB or what
-//! the logical space can use.
+//! The table of `settings`; `device.ram_bytes` is the RAM of both halves, by
+//! default 1/512 of the capacity (64 MiB of TreeFTL 2013's device; 32 KiB to 64 MiB).
 
 mod bypass;
 pub mod levels;

@@ -3,7 +3,7 @@
 //! do: a larger one never misses more (Mattson et al. 1970, the stack property).
 
 use crate::common::outcome::{Pairs, mix, random, run, same, same_on, streams};
-use crate::common::{open, pages, size, tiny};
+use crate::common::{fill, open, pages, size, submit, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::{Op, Request};
@@ -211,4 +211,38 @@ fn a_larger_tree_in_order_of_use_never_misses_more() {
     assert!(by_size.is_sorted_by(|less, more| less.0 >= more.0 && less.1 >= more.1), "{by_size:?}");
     assert!(by_size[0].0 > 1000 && by_size[9].0 == 6, "{by_size:?}");
     assert!(by_size[9].1 <= 680, "every page enters once: {by_size:?}");
+}
+
+/// So are the partitions of APS while their sizes do not move (`aps.interval`) and nothing is
+/// written, whose look-up when it leaves the buffer depends on the buffer. JTL's entries sink at
+/// random: no stack.
+#[test]
+fn larger_halves_in_order_of_use_never_miss_more() {
+    let sizes = ["3KiB", "4KiB", "5KiB", "8KiB", "32KiB", "128KiB", "512KiB"];
+    let by_size = sizes.map(|bytes| {
+        let pairs = [
+            ("aps.interval", "1000000000"),
+            ("aps.entry_bytes", "64"),
+            ("device.ram_bytes", bytes),
+        ];
+        let config = tiny("aps", SEVERAL, &pairs);
+        let mut device = open("aps", &config);
+        fill(device.as_mut(), &config);
+        device.start_measuring();
+        let mut rng = Rng::new(8, Purpose::Workload);
+        let logical = config.device.logical_pages() as u32;
+        for _ in 0..6000 {
+            let page = if rng.below(4) == 0 { rng.below(logical) } else { rng.below(logical / 8) };
+            submit(device.as_mut(), &config, Op::Read, u64::from(page));
+        }
+        let meter = device.board().meter();
+        assert_eq!(meter.events(Event::Repartitions), 0);
+        [(Event::MapLookups, Event::MapHits), (Event::BufferLookups, Event::BufferHits)]
+            .map(|(lookups, hits)| meter.events(lookups) - meter.events(hits))
+    });
+    for kind in [0, 1] {
+        let misses = by_size.map(|misses| misses[kind]);
+        assert!(misses.is_sorted_by(|less, more| less >= more), "{misses:?}");
+        assert!(misses[0] > 2 * misses[6], "{misses:?}");
+    }
 }

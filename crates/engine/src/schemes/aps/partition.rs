@@ -41,7 +41,7 @@ impl Partitions {
         let entry_bytes = u64::from(aps.entry_bytes);
         let page_bytes = config.device.unit_bytes();
         let logical_pages = config.device.logical_pages();
-        let ram = ram_data::budget(config, aps.entry_bytes);
+        let ram = ram_data::budget(config);
         let share = |share: f64| (ram as f64 * share) as u64;
         let mut partitions = Partitions {
             budget: ram,

@@ -42,7 +42,7 @@ impl Sizes {
     /// What the settings ask for.
     pub fn new(config: &Config) -> Self {
         let jtl = &config.scheme.jtl;
-        let ram = ram_data::budget(config, jtl.entry_bytes);
+        let ram = ram_data::budget(config);
         let map_bytes = (ram as f64 * jtl.map_share) as u64;
         let data_bytes = ram - map_bytes;
         let logical = config.device.logical_pages();
