@@ -96,7 +96,7 @@ fn refuse_idle_overrides(overrides: &[(String, String)], chosen: &[Chosen]) -> O
     for (key, _) in overrides {
         let group = key.split('.').next().unwrap_or_default();
         let is_scheme = TABLE.iter().any(|row| row.paper.name == group);
-        if is_scheme && chosen.iter().all(|one| one.row.paper.name != group) {
+        if is_scheme && !chosen.iter().any(|one| one.row.reads(&one.config, group)) {
             return Err(Failure::usage(format!(
                 "--set {key} has no effect: {group} is not among the schemes"
             )));
@@ -148,5 +148,14 @@ mod tests {
         let other = refusal("dftl", &["buffer.name=lru", "bplru.pad=always"]);
         assert!(other.contains("the buffer is lru"), "{other}");
         assert!(refusal("dftl", &["buffer.name=lur"]).contains("none | lru | bplru"));
+    }
+
+    #[test]
+    fn a_scheme_takes_the_settings_of_the_one_that_it_stands_on() {
+        let takes = |scheme, set: &str| choose(scheme, &Config::default(), &[set.into()]).is_ok();
+        let (chains, logs) = ("replacement_block.reserve=2", "bast.victim=fifo");
+        assert!(takes("dac", chains) && !takes("dac", logs));
+        assert!(takes("dac:bast", logs) && !takes("dac:bast", chains));
+        assert!(!takes("bast", "dac.l1_entries=5"));
     }
 }

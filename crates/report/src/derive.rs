@@ -17,7 +17,7 @@ use ftlab_engine::config::{Described, Shown};
 use ftlab_engine::meter::{
     BlockRole, Cause, Event, LatencyStatistics, Level, Meter, Window as Counted,
 };
-use ftlab_engine::schemes::{Memory, RamUse as StructureUse, Row};
+use ftlab_engine::schemes::{Memory, RamUse as StructureUse, Row, TABLE};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
 use serde_json::{Map, Value};
@@ -67,7 +67,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         scheme: facts.scheme,
         device: device.config().device.name.clone(),
         workload: facts.workload,
-        config: configuration(device, facts.row.paper.name),
+        config: configuration(device, facts.row),
         seed: facts.seed,
         precondition: facts.precondition,
         steady_state: SteadyState {
@@ -353,17 +353,17 @@ fn series(meter: &Meter) -> Vec<Window> {
     windows.all().iter().take(WINDOWS_MAX).enumerate().map(window).collect()
 }
 
-/// Every shared setting and the scheme's own, nested by group; other schemes' are left out. Sizes
+/// Every shared setting and the scheme's own, with those of the scheme that it stands on, nested by
+/// group; other schemes' are left out. Sizes
 /// that follow from settings stand beside those of the device.
-fn configuration(device: &dyn Device, scheme: &str) -> Map<String, Value> {
-    let schemes: Vec<&str> =
-        ftlab_engine::schemes::TABLE.iter().map(|row| row.paper.name).collect();
+fn configuration(device: &dyn Device, row: &Row) -> Map<String, Value> {
     let mut groups = Map::new();
     for Described { key, value, .. } in device.config().describe() {
         let Some((group, name)) = key.split_once('.') else {
             continue;
         };
-        if group != scheme && schemes.contains(&group) {
+        let is_scheme = TABLE.iter().any(|row| row.paper.name == group);
+        if is_scheme && !row.reads(device.config(), group) {
             continue;
         }
         let settings = groups.entry(group).or_insert_with(|| Value::Object(Map::new()));

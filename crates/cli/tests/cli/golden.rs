@@ -41,6 +41,7 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
             "dftl" => "--set dftl.cmt_entries=256",
             "cdftl" => "--set cdftl.cmt_entries=128 --set cdftl.ctp_pages=2",
             "treeftl" | "treeftl_page_lru" => "--ram 256KiB",
+            "dac" => "--set dac.l1_entries=8 --set dac.spatial_pages=0 --set dac.freq_pages=0",
             "tpftl" => "--set tpftl.cache_bytes=1KiB",
             "aps" => "--ram 128KiB --set aps.interval=500",
             "jtl" => "--ram 128KiB",

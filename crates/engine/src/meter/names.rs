@@ -90,6 +90,10 @@ named! {
         MapHits = "map_hits",
         /// Those of them that were answered from a second level, of whole translation pages.
         SecondLevelHits = "second_level_hits",
+        /// Those of them that a cache of map pages by frequency answered (DAC).
+        FrequencyHits = "frequency_hits",
+        /// Map pages that moved from the cache by recency to the one by frequency (DAC).
+        PromotedMapPages = "promoted_map_pages",
         /// Entries, or map pages where whole pages are cached, that left the cache unchanged.
         EvictClean = "evict_clean",
         /// Entries, or map pages, that left the cache changed, each with a map write.

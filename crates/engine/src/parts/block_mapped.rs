@@ -16,12 +16,13 @@ use crate::board::when::When;
 use crate::choices;
 use crate::config::{Config, DeviceSettings};
 use crate::meter::Event;
+use crate::parts::block_map::{BlockMap, BlockMapKind};
 use crate::parts::block_supply::BlockSupply;
 use crate::parts::block_survey::{Survey, Survivor};
 use crate::parts::block_trims::BlockTrims;
 use crate::parts::data_blocks::DataBlocks;
-use crate::parts::flash_map::{self, FlashMap, FoundMapPages};
 use crate::parts::log_recovery;
+use crate::parts::map_area::FoundMapPages;
 use crate::parts::merge_engine::{Absorb, MergeEngine};
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::record_area::RecordArea;
@@ -65,7 +66,7 @@ pub struct Found {
     /// What interrupted merges left of old data blocks: for `log_recovery::evacuate`, or
     /// [`BlockMapped::stray`].
     pub leftovers: Vec<Survivor>,
-    /// Map pages, for `FlashMap::recover`.
+    /// Map pages, for `MergeEngine::recover_map`.
     pub map_pages: FoundMapPages,
 }
 
@@ -168,8 +169,8 @@ impl BlockMapped {
     /// or retired; a map on flash is right.
     pub fn self_check(&self, board: &Board, logs: u32) -> Result<(), String> {
         let mut others = logs + self.trims.blocks() + self.strays.len();
-        if let Some(map) = &self.engine.flash_map {
-            map.self_check(board, flash_map::words(&self.engine.data))?;
+        if let Some(map) = &self.engine.block_map {
+            map.self_check(board, &self.engine.data)?;
             others += map.area_blocks();
         }
         self.engine.self_check(board, others)
@@ -219,10 +220,9 @@ impl BlockMapped {
         Ok((base, Found { logs, leftovers, map_pages }, erased))
     }
 
-    /// From now on the block map is on flash, and memory holds `most` map pages.
-    pub fn map_on_flash(&mut self, board: &Board, most: u32) {
-        self.engine.flash_map =
-            Some(FlashMap::new(board.geometry(), board.geometry().logical_blocks(), most));
+    /// From now on the block map is on flash.
+    pub fn map_on_flash(&mut self, board: &Board, kind: BlockMapKind) {
+        self.engine.block_map = Some(BlockMap::new(board, kind));
     }
 
     /// A block found after a power cut that the scheme does not go on with.

@@ -17,7 +17,7 @@ use crate::board::nand::state::{Oob, OobRead, PageKind};
 use crate::board::when::When;
 use crate::meter::BlockRole;
 use crate::parts::data_blocks::Lbn;
-use crate::parts::flash_map::{FlashMap, FoundMapPages};
+use crate::parts::map_area::{FoundMapPages, MapArea};
 use crate::parts::oob_scan::{self, Extent};
 use crate::parts::trim_records::TrimRecords;
 use crate::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
@@ -82,7 +82,7 @@ impl Survey {
             newest: zeroed(geometry.logical_pages as usize),
             records: zeroed(TrimRecords::segments(&geometry) as usize),
             // The largest map is one of pages.
-            maps: zeroed(FlashMap::pages(&geometry, geometry.logical_pages) as usize),
+            maps: zeroed(MapArea::pages(&geometry, geometry.logical_pages) as usize),
         };
         let mut done = after;
         for number in 0..geometry.blocks() {

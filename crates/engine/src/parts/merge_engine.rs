@@ -21,10 +21,10 @@ use crate::board::when::When;
 use crate::config::{Config, ProgramOrder};
 use crate::meter::{BlockRole, Cause, Event};
 pub use crate::parts::absorb::Absorb;
+use crate::parts::block_map::BlockMap;
 use crate::parts::block_supply::{BlockSupply, Need};
 use crate::parts::data_blocks::{DataBlocks, Lbn};
 pub use crate::parts::data_blocks::{lbn_of_page, lpn_of_page};
-use crate::parts::flash_map::FlashMap;
 use crate::parts::log_index::LogIndex;
 use crate::parts::merge_journal::MergeJournal;
 use crate::request::PageIo;
@@ -49,8 +49,8 @@ pub enum Sources {
 pub struct MergeEngine {
     /// The block map.
     pub data: DataBlocks,
-    /// The map pages, where the block map is on flash.
-    pub flash_map: Option<FlashMap>,
+    /// The block map's map pages, where it is on flash.
+    pub block_map: Option<BlockMap>,
     /// Newest copies in log blocks.
     pub logs: LogIndex,
     /// Erased blocks.
@@ -72,7 +72,7 @@ impl MergeEngine {
     pub fn new(board: &Board, config: &Config) -> Self {
         MergeEngine {
             data: DataBlocks::new(board.geometry(), config),
-            flash_map: None,
+            block_map: None,
             logs: LogIndex::new(board.geometry()),
             supply: BlockSupply::new(board, config),
             copies_invalid: false,

@@ -1,6 +1,8 @@
 //! Bricks that schemes are built from, by composition. No part asks which scheme uses it.
 
 pub mod absorb;
+pub mod block_map;
+pub mod block_map_cache;
 pub mod block_mapped;
 pub mod block_rewrite;
 pub mod block_supply;
@@ -19,6 +21,7 @@ pub mod held_pages;
 pub mod history_table;
 pub mod log_index;
 pub mod log_recovery;
+pub mod map_area;
 pub mod map_cache;
 pub mod map_pages;
 pub mod map_recovery;

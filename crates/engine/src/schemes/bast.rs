@@ -50,9 +50,11 @@ use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::config::{Config, Optional};
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_map::BlockMapKind;
+use crate::parts::block_mapped::{self, BlockMapped, Found};
 use crate::parts::data_blocks::Lbn;
 use crate::parts::flash_map::FlashMap;
+use crate::parts::map_area::MapArea;
 use crate::parts::owned_logs::{MergeRules, OwnedLogs, OwnedVictim, SequenceCheck, Shape};
 use crate::request::PageIo;
 use crate::schemes::forward::forward;
@@ -96,7 +98,7 @@ pub type Rostered = Bast;
 
 /// BAST.
 pub struct Bast {
-    base: BlockMapped,
+    pub(super) base: BlockMapped,
     logs: OwnedLogs,
 }
 
@@ -107,7 +109,7 @@ fn map_cache(config: &Config) -> Option<u32> {
 }
 
 /// Nlog.
-fn log_blocks(config: &Config) -> u64 {
+pub(super) fn log_blocks(config: &Config) -> u64 {
     let BastSettings { log_pct, log_blocks, .. } = &config.scheme.bast;
     block_mapped::log_blocks(&config.device, *log_pct, log_blocks.0, 1)
 }
@@ -142,14 +144,14 @@ impl Scheme for Bast {
 
     fn minimum_blocks(config: &Config) -> u64 {
         let geometry = Geometry::new(&config.device);
-        let blocks = |_| u64::from(FlashMap::blocks(&geometry, geometry.logical_blocks()));
+        let blocks = |_| u64::from(MapArea::blocks(&geometry, geometry.logical_blocks()));
         let map = map_cache(config).map_or(0, blocks);
         BlockMapped::minimum_blocks(config, log_blocks(config) + map)
     }
 
     fn payload_pages(config: &Config) -> u64 {
         let geometry = Geometry::new(&config.device);
-        let pages = |_| FlashMap::payload_pages(&geometry, geometry.logical_blocks());
+        let pages = |_| MapArea::payload_pages(&geometry, geometry.logical_blocks());
         BlockMapped::payload_pages(config) + map_cache(config).map_or(0, pages)
     }
 
@@ -173,7 +175,7 @@ impl Scheme for Bast {
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let mut base = BlockMapped::new(board, config);
         if let Some(most) = map_cache(config) {
-            base.map_on_flash(board, most);
+            base.map_on_flash(board, BlockMapKind::Written(most));
         }
         Ok(Bast::on(base, board, config, seed))
     }
@@ -248,23 +250,35 @@ impl Scheme for Bast {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let (base, found, erased) = BlockMapped::recover(board, config, after)?;
+        let how = (config, seed, map_cache(config).map(BlockMapKind::Written));
+        Bast::resume(base, &found, board, how, erased)
+    }
+}
+
+impl Bast {
+    /// With what was found after a power cut, the block map on flash if `map` says so.
+    pub(super) fn resume(
+        base: BlockMapped,
+        found: &Found,
+        board: &mut Board,
+        (config, seed, map): (&Config, u64, Option<BlockMapKind>),
+        after: When,
+    ) -> Result<(Self, When), Fault> {
         let mut bast = Bast::on(base, board, config, seed);
         for log in &found.logs {
             if !bast.logs.resume(board, log.block, |_| 1) {
                 bast.base.stray(board, log);
             }
         }
-        let mut done = bast.base.evacuate(board, &found.leftovers, erased)?;
-        if let Some(most) = map_cache(config) {
-            done = bast.base.engine.recover_map(board, &found.map_pages, most, done)?;
+        let mut done = bast.base.evacuate(board, &found.leftovers, after)?;
+        if let Some(kind) = map {
+            done = bast.base.engine.recover_map(board, &found.map_pages, kind, done)?;
         }
         Ok((bast, done))
     }
-}
 
-impl Bast {
     /// Without a log block yet.
-    fn on(base: BlockMapped, board: &Board, config: &Config, seed: u64) -> Self {
+    pub(super) fn on(base: BlockMapped, board: &Board, config: &Config, seed: u64) -> Self {
         let BastSettings { victim, seq_check, partial, .. } = config.scheme.bast;
         let shape = Shape { limit: log_blocks(config) as u32, group: 1, sharers: 1 };
         let rules = MergeRules { check: seq_check, partial };

@@ -8,6 +8,7 @@ pub mod aps;
 pub mod bast;
 pub mod block;
 pub mod cdftl;
+pub mod dac;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
@@ -201,6 +202,10 @@ pub trait Scheme: Sized + 'static {
     /// What outlives a power cut besides the flash; `()` for most.
     type Survivor: Clone;
 
+    /// The scheme that it stands on as a whole, whose settings are its own as well.
+    fn stands_on(_config: &Config) -> Option<&'static str> {
+        None
+    }
     /// Legality of the settings for this scheme beyond what each key checks.
     fn check(_config: &Config) -> Result<(), SettingError> {
         Ok(())
@@ -280,6 +285,7 @@ macro_rules! scheme_table {
         pub const TABLE: &[Row] = &[ $( Row {
             paper: <$scheme as Scheme>::PAPER,
             presets: <$scheme as Scheme>::PRESETS,
+            stands_on: <$scheme as Scheme>::stands_on,
             check: check::<$scheme>,
             minimum_blocks: <$scheme as Scheme>::minimum_blocks,
             ram_use: ram_use::<$scheme>,
@@ -307,6 +313,8 @@ pub struct Row {
     pub paper: Paper,
     /// Named sets of settings.
     pub presets: &'static [Preset],
+    /// The scheme that it stands on as a whole.
+    pub stands_on: fn(&Config) -> Option<&'static str>,
     /// Legality of the settings.
     pub check: fn(&Config) -> Result<(), SettingError>,
     /// Physical blocks that it needs.
@@ -317,6 +325,13 @@ pub struct Row {
     pub buffers_data: bool,
     /// Builds a formatted device.
     pub open: OpenDevice,
+}
+
+impl Row {
+    /// Whether the settings of the scheme `group` have an effect here.
+    pub fn reads(&self, config: &Config, group: &str) -> bool {
+        self.paper.name == group || (self.stands_on)(config) == Some(group)
+    }
 }
 
 /// Legality of the settings for a scheme, with whatever is in front of it.
@@ -361,6 +376,7 @@ scheme_table! {
     adapt => adapt::Adapt, adapt::settings::AdaptSettings;
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
+    dac => dac::Dac, dac::DacSettings;
     lazyftl => lazyftl::LazyFtl, lazyftl::LazyFtlSettings;
     hat => hat::Hat, hat::HatSettings;
     treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings;

@@ -57,7 +57,8 @@ use crate::board::when::When;
 use crate::board::{Board, Search};
 use crate::config::{Config, ProgramOrder};
 use crate::meter::{Event, Level};
-use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::block_map::BlockMapKind;
+use crate::parts::block_mapped::{self, BlockMapped, Found};
 use crate::parts::block_supply::Need;
 use crate::parts::block_survey::Survivor;
 use crate::parts::data_blocks::{Lbn, accepts, padded};
@@ -84,14 +85,14 @@ enum Place {
 
 /// The replacement-block FTL.
 pub struct ReplacementBlock {
-    base: BlockMapped,
+    pub(super) base: BlockMapped,
     chains: ReplacementChains,
     settings: ReplacementBlockSettings,
     order: ProgramOrder,
 }
 
 /// Spare blocks, the reserve among them.
-fn spare_blocks(config: &Config) -> u64 {
+pub(super) fn spare_blocks(config: &Config) -> u64 {
     let ReplacementBlockSettings { spare_pct, reserve, .. } = config.scheme.replacement_block;
     block_mapped::log_blocks(&config.device, spare_pct, None, u64::from(reserve) + 1)
 }
@@ -151,9 +152,10 @@ impl Scheme for ReplacementBlock {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        let known = self.base.engine.look_up(board, io.lpn, after)?;
         let found = match self.settings.mode {
-            ReplacementMode::OffsetFixed => self.walk(board, io.lpn, after)?.1,
-            ReplacementMode::Append => self.search_back(board, io.lpn, after)?,
+            ReplacementMode::OffsetFixed => self.walk(board, io.lpn, known)?.1,
+            ReplacementMode::Append => self.search_back(board, io.lpn, known)?,
         };
         self.base.read(board, io, found)
     }
@@ -161,7 +163,8 @@ impl Scheme for ReplacementBlock {
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let (lbn, _) = Lbn::of(board.geometry(), io.lpn);
-        let mut when = self.base.merge_strays(board, &mut (), after)?;
+        let merged = self.base.merge_strays(board, &mut (), after)?;
+        let mut when = self.base.engine.look_up(board, io.lpn, merged)?;
         let done = loop {
             let (place, found) = self.find_place(board, io.lpn, when)?;
             if let Some((victim, looked_at)) = self.must_fold(lbn, place) {
@@ -197,7 +200,13 @@ impl Scheme for ReplacementBlock {
         self.base.self_check(board, self.chains.len())
     }
 
-    forward!(base: payload_pages, trim, flush, locate);
+    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let known = self.base.engine.look_up(board, io.lpn, after)?;
+        self.base.trim(board, io);
+        Ok(known)
+    }
+
+    forward!(base: payload_pages, flush, locate);
 
     fn room(&self) -> Room {
         Room { free_blocks: self.chains.free_blocks(), threshold: 1 }
@@ -213,16 +222,30 @@ impl Scheme for ReplacementBlock {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let (base, found, erased) = BlockMapped::recover(board, config, after)?;
-        let mut scheme = ReplacementBlock::on(base, board, config);
-        scheme.resume(board, found.logs);
-        let done = scheme.base.evacuate(board, &found.leftovers, erased)?;
-        Ok((scheme, done))
+        ReplacementBlock::resume(base, found, board, (config, None), erased)
     }
 }
 
 impl ReplacementBlock {
+    /// With what was found after a power cut, the block map on flash if `map` says so.
+    pub(super) fn resume(
+        base: BlockMapped,
+        found: Found,
+        board: &mut Board,
+        (config, map): (&Config, Option<BlockMapKind>),
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let mut scheme = ReplacementBlock::on(base, board, config);
+        scheme.take_over(board, found.logs);
+        let mut done = scheme.base.evacuate(board, &found.leftovers, after)?;
+        if let Some(kind) = map {
+            done = scheme.base.engine.recover_map(board, &found.map_pages, kind, done)?;
+        }
+        Ok((scheme, done))
+    }
+
     /// Without a replacement block yet.
-    fn on(mut base: BlockMapped, board: &Board, config: &Config) -> Self {
+    pub(super) fn on(mut base: BlockMapped, board: &Board, config: &Config) -> Self {
         let settings = config.scheme.replacement_block.clone();
         let limit = chain_blocks(config) as u32;
         let order = padded(base.engine.data.order());
@@ -458,7 +481,7 @@ impl ReplacementBlock {
     }
 
     /// Takes over the units found after a power cut.
-    fn resume(&mut self, board: &mut Board, mut units: Vec<Survivor>) {
+    fn take_over(&mut self, board: &mut Board, mut units: Vec<Survivor>) {
         units.sort_by_key(|unit| unit.oldest);
         let fixed = self.settings.mode == ReplacementMode::OffsetFixed;
         let longest = self.settings.max_chain.0.unwrap_or(u32::MAX);

@@ -8,6 +8,7 @@ mod canary;
 mod collecting;
 mod directory;
 mod equivalence;
+mod equivalence_dac;
 mod equivalence_hat;
 mod equivalence_map;
 mod faults;

@@ -3,10 +3,9 @@
 //! leaves. Blocks have 4 pages and map pages 128 entries: with 300 logical blocks there are three.
 
 use crate::common::{mixed, open, pages, tiny};
-use crate::fast_bench::{Bench, copy};
+use crate::fast_bench::{Bench, copy, entry, map_page};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::board::nand::record::Operation::{self, Erase, Program, Read};
-use ftlab_engine::board::nand::state::{OobRead, PageKind};
 use ftlab_engine::meter::Cause::{
     self, GcMapBlock, GcMapUpdate, Host, Merge, Pad, Recover, Translate, Trim, Wear,
 };
@@ -14,7 +13,7 @@ use ftlab_engine::meter::Event;
 use ftlab_engine::request::Op;
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::DeviceError;
-use ftlab_engine::units::{BlockId, Ppn};
+use ftlab_engine::units::Ppn;
 
 const ON: (&str, &str) = ("bast.map_on_flash", "on");
 const TWO: (&str, &str) = ("bast.log_blocks", "2");
@@ -36,27 +35,6 @@ fn bench(filled: &[u64], pairs: &[(&str, &str)]) -> Bench {
     }
     bench.device.start_measuring();
     bench
-}
-
-/// Where a map page is.
-fn map_page(bench: &Bench, part: u32) -> Ppn {
-    let nand = bench.device.board().nand();
-    let holds = |ppn: &Ppn| match nand.state().oob(*ppn) {
-        OobRead::Written(oob) => {
-            oob.kind == PageKind::Map && oob.logical == part && nand.state().is_valid(*ppn)
-        }
-        OobRead::Free | OobRead::Torn => false,
-    };
-    let mut found = (0..nand.geometry().pages()).map(Ppn).filter(holds);
-    let page = found.next().expect("this map page was written");
-    assert_eq!(found.next(), None, "one at most is alive");
-    page
-}
-
-/// What a map page says of a logical block.
-fn entry(bench: &Bench, lbn: u32) -> Option<BlockId> {
-    let words = bench.device.board().nand().payload(map_page(bench, lbn / 128));
-    words[lbn as usize % 128].checked_sub(1).map(BlockId)
 }
 
 fn copies(from: [Ppn; 4], to: [Ppn; 4]) -> Vec<Operation> {

@@ -16,6 +16,7 @@ mod bounds_kast;
 mod bounds_last;
 mod buffers;
 mod cdftl;
+mod dac;
 mod dftl;
 mod fast;
 mod faster;

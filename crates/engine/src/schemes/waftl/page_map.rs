@@ -12,8 +12,9 @@ use crate::board::nand::fault::Fault;
 use crate::board::when::When;
 use crate::meter::{Cause, Event};
 use crate::parts::data_blocks::Lbn;
-use crate::parts::flash_map::{Backing, FlashMap, Stay};
+use crate::parts::flash_map::{FlashMap, Stay};
 use crate::parts::log_index::LogIndex;
+use crate::parts::map_area::Backing;
 use crate::parts::merge_engine::lpn_of_page;
 use crate::units::{BlockId, Lpn, Ppn, pack};
 

@@ -7,6 +7,7 @@ use crate::config::{Config, SettingError};
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::flash_map::FlashMap;
 use crate::parts::log_index::LogIndex;
+use crate::parts::map_area::MapArea;
 use crate::schemes::{Memory, RamUse};
 
 /// Bytes of a block in the list of its area.
@@ -48,7 +49,7 @@ fn room(config: &Config, on_flash: bool) -> Option<u64> {
 /// Blocks of a device with so many page-mapped ones.
 fn blocks(config: &Config, by_page: u64, on_flash: bool) -> u64 {
     let geometry = Geometry::new(&config.device);
-    let map = if on_flash { FlashMap::blocks(&geometry, geometry.logical_pages) } else { 0 };
+    let map = if on_flash { MapArea::blocks(&geometry, geometry.logical_pages) } else { 0 };
     BlockMapped::minimum_blocks(config, zone_blocks(config) + by_page + 1 + u64::from(map))
 }
 
@@ -61,7 +62,7 @@ pub(super) fn minimum_blocks(config: &Config) -> u64 {
 /// Records and map pages that are alive at once.
 pub(super) fn payload_pages(config: &Config) -> u64 {
     let geometry = Geometry::new(&config.device);
-    let map = |_| FlashMap::payload_pages(&geometry, geometry.logical_pages);
+    let map = |_| MapArea::payload_pages(&geometry, geometry.logical_pages);
     BlockMapped::payload_pages(config) + map_cache(config).map_or(0, map)
 }
 
@@ -72,7 +73,7 @@ pub(super) fn payload_pages(config: &Config) -> u64 {
 /// a small map, the map is in memory.
 pub(super) fn map_cache(config: &Config) -> Option<u32> {
     let geometry = Geometry::new(&config.device);
-    let all = FlashMap::pages(&geometry, geometry.logical_pages);
+    let all = MapArea::pages(&geometry, geometry.logical_pages);
     let pages = |bytes: u64| (bytes / map_page_bytes(&geometry)).clamp(1, u64::from(all)) as u32;
     if let Some(bytes) = config.scheme.waftl.pmb_cache_bytes.0 {
         return Some(pages(bytes.0));
@@ -80,7 +81,7 @@ pub(super) fn map_cache(config: &Config) -> Option<u32> {
     let budget = config.map_budget()?;
     let left = |on_flash| budget.saturating_sub(sram_beside(config, on_flash));
     let least = least_cached(&geometry);
-    let directory = FlashMap::directory_bytes(&geometry, geometry.logical_pages);
+    let directory = MapArea::directory_bytes(&geometry, geometry.logical_pages);
     let smallest = directory + u64::from(least) * map_page_bytes(&geometry);
     let whole = LogIndex::ram_bytes(&geometry, page_mapped(config, false));
     let fits = config.device.logical_bytes.0.is_some()
@@ -94,7 +95,7 @@ pub(super) fn map_cache(config: &Config) -> Option<u32> {
 /// Map pages over which the entries of a logical block can spread: they change together.
 fn least_cached(geometry: &Geometry) -> u32 {
     let (pages, entries) = (geometry.pages_per_block, geometry.entries_per_page());
-    let all = FlashMap::pages(geometry, geometry.logical_pages);
+    let all = MapArea::pages(geometry, geometry.logical_pages);
     let spread = match (entries % pages, pages % entries) {
         (0, _) => 1,
         (_, 0) => pages / entries,

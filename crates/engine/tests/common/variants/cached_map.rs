@@ -35,6 +35,14 @@ const HOST: (&str, &str) = ("hmb.bytes", "64B");
 
 /// A page and a few entries: pages of 512 bytes where everything is compressed and grows again.
 const TIGHT: (&str, &str) = ("device.ram_bytes", "600B");
+/// Two entries of DAC's first level; what its second level does without; and its bases.
+const L1: (&str, &str) = ("dac.l1_entries", "2");
+const NO_SPATIAL: (&str, &str) = ("dac.spatial_pages", "0");
+const NO_FREQ: (&str, &str) = ("dac.freq_pages", "0");
+const BATCH: (&str, &str) = ("dac.batch_evict", "true");
+const CHAINS: (&str, &str) = ("replacement_block.spare_pct", "30");
+const LOGS: (&str, &str) = ("bast.log_blocks", "3");
+const ASCENDING: &str = "ascending_gaps_ok";
 
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
@@ -100,6 +108,23 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("cdftl", &[CMT, CTP, LARGE_BLOCKS, ("wear.policy", "static"), ("wear.spread", "2")]),
     durable("cdftl", &[PAGE, UNIT, PAGES, CMT, CTP, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
+    durable("dac", &[L1, NO_SPATIAL, NO_FREQ]),
+    durable("dac", &[L1, ("dac.freq_pages", "1"), CHAINS, ("dac.promote_hits", "1")]),
+    durable("dac", &[L1, NO_SPATIAL, CHAINS, ("replacement_block.mode", "append")]),
+    durable("dac", &[L1, NO_FREQ, CHAINS, ("nand.enforce_order", "strict")]),
+    durable("dac", &[L1, NO_SPATIAL, NO_FREQ, CHAINS, ("io.partial_write", "rmw")]),
+    durable("dac", &[L1, NO_SPATIAL, NO_FREQ, CHAINS, BATCH, ("nand.enforce_order", ASCENDING)]),
+    durable("dac", &[L1, NO_SPATIAL, CHAINS, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("dac", advanced!(L1, NO_SPATIAL, NO_FREQ, CHAINS)),
+    durable("dac:bast", &[L1, NO_SPATIAL, NO_FREQ, LOGS]),
+    durable("dac:bast", &[L1, LOGS, ("dac.promote_hits", "2")]),
+    durable("dac:bast", &[L1, NO_SPATIAL, NO_FREQ, LOGS, BATCH, ("nand.enforce_order", "strict")]),
+    durable("dac:bast", &[L1, NO_SPATIAL, LOGS, ("wear.policy", "dynamic")]),
+    durable(
+        "dac:bast",
+        &[L1, NO_SPATIAL, NO_FREQ, ("wear.policy", "static"), ("wear.spread", "2")],
+    ),
+    durable("dac:bast", advanced!(L1, NO_FREQ, ("bast.log_blocks", "6"))),
     durable("tpftl", &[FEW]),
     durable("tpftl", &[SOME, LARGE_BLOCKS]),
     durable("tpftl", &[FEW, LARGE_BLOCKS, NONVOLATILE]),

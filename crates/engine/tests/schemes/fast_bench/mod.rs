@@ -4,6 +4,7 @@
 pub mod model;
 
 use ftlab_engine::board::nand::record::Operation::{self, Program, Read};
+use ftlab_engine::board::nand::state::{OobRead, PageKind};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::Cause::Merge;
 use ftlab_engine::meter::{BlockRole, Event, Meter};
@@ -96,6 +97,27 @@ impl Bench {
         let role = |role| self.meter().erases(role);
         (role(BlockRole::Data), role(BlockRole::Log), role(BlockRole::Map))
     }
+}
+
+/// Where a page of the block map is.
+pub fn map_page(bench: &Bench, part: u32) -> Ppn {
+    let nand = bench.device.board().nand();
+    let holds = |ppn: &Ppn| match nand.state().oob(*ppn) {
+        OobRead::Written(oob) => {
+            oob.kind == PageKind::Map && oob.logical == part && nand.state().is_valid(*ppn)
+        }
+        OobRead::Free | OobRead::Torn => false,
+    };
+    let mut found = (0..nand.geometry().pages()).map(Ppn).filter(holds);
+    let page = found.next().expect("this map page was written");
+    assert_eq!(found.next(), None, "one at most is alive");
+    page
+}
+
+/// What the block map on flash says of a logical block, 128 of them to a map page.
+pub fn entry(bench: &Bench, lbn: u32) -> Option<BlockId> {
+    let words = bench.device.board().nand().payload(map_page(bench, lbn / 128));
+    words[lbn as usize % 128].checked_sub(1).map(BlockId)
 }
 
 /// The copy of one page in a merge.
