@@ -19,6 +19,7 @@ pub mod free_pool;
 pub mod ghost_list;
 pub mod held_pages;
 pub mod history_table;
+pub mod hot_filter;
 pub mod log_index;
 pub mod log_recovery;
 pub mod map_area;

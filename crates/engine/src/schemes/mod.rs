@@ -9,6 +9,7 @@ pub mod bast;
 pub mod block;
 pub mod cdftl;
 pub mod dac;
+pub mod cftl;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
@@ -378,6 +379,7 @@ scheme_table! {
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
     dac => dac::Dac, dac::DacSettings;
     lazyftl => lazyftl::LazyFtl, lazyftl::LazyFtlSettings;
+    cftl => cftl::Cftl, cftl::CftlSettings;
     hat => hat::Hat, hat::HatSettings;
     treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings;
     treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings;

@@ -17,6 +17,7 @@ mod bounds_last;
 mod buffers;
 mod cdftl;
 mod dac;
+mod cftl;
 mod dftl;
 mod fast;
 mod faster;
