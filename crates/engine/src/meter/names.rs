@@ -217,6 +217,10 @@ named! {
         AbortedConversions = "aborted_conversions",
         /// Block-mapped logical blocks that became page-mapped, as one of their pages changed (CFTL).
         Reversions = "reversions",
+        /// Block-mapped blocks that became page-mapped as they were.
+        Fusions = "fusions",
+        /// Page-mapped logical blocks that were gathered into a block of their own.
+        Defusions = "defusions",
         /// Look-ups of maps kept in spare areas.
         SpareMapLookups = "spare_map_lookups",
         /// Look-ups that memory answered.

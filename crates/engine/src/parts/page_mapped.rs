@@ -29,6 +29,9 @@ const FLOOR: u32 = 2;
 
 /// Where every logical page is.
 pub trait PageTable {
+    /// How the scheme writes its blocks, for those who read them after a power cut.
+    const EXTENT: Extent = Extent::Ascending;
+
     /// Physical page of a logical one; costs nothing.
     fn entry(&self, lpn: Lpn) -> Option<Ppn>;
     /// The host wrote or trimmed a page, after the scheme looked it up.
@@ -98,8 +101,12 @@ pub fn minimum_blocks(config: &Config, threshold: u32) -> u64 {
     let geometry = Geometry::new(device);
     let records =
         u64::from(TrimRecords::segments(&geometry)).div_ceil(u64::from(device.units_per_block()));
-    let reserve = PageSpace::reserve(threshold.min(64), 3);
-    planes * (data + u64::from(reserve)) + 2 * records
+    planes * (data + reserve(threshold)) + 2 * records
+}
+
+/// Blocks of each plane that hold no data.
+pub fn reserve(threshold: u32) -> u64 {
+    u64::from(PageSpace::reserve(threshold.min(64), 3))
 }
 
 /// A record and the one that replaces it, per segment.
@@ -158,8 +165,18 @@ impl<T: PageTable> PageMapped<T> {
         after: When,
     ) -> Result<(PlaneId, When), Fault> {
         let plane = self.space.place_host(board, io);
-        let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)?;
-        Ok((plane, ready))
+        Ok((plane, self.make_room_in(board, plane, after)?))
+    }
+
+    /// The same in a plane that the scheme chose.
+    #[inline]
+    pub fn make_room_in(
+        &mut self,
+        board: &mut Board,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)
     }
 
     /// Second half: programs the next page of the frontier, marks the old page, changes the table.
@@ -177,12 +194,18 @@ impl<T: PageTable> PageMapped<T> {
         let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
             board.program_update(new, old, io, PageKind::Data, ready)
         })?;
+        self.written(board, io.lpn, (old, new));
+        Ok(done)
+    }
+
+    /// The host's page was programmed: the old one is invalid, the table says so.
+    #[inline]
+    pub fn written(&mut self, board: &mut Board, lpn: Lpn, (old, new): (Option<Ppn>, Ppn)) {
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }
-        self.map.table.change(io.lpn, Some(new));
-        self.map.trims.written(io.lpn);
-        Ok(done)
+        self.map.table.change(lpn, Some(new));
+        self.map.trims.written(lpn);
     }
 
     /// Forgets a page that was looked up; whether there was one.
@@ -238,8 +261,9 @@ impl<T: PageTable> PageMapped<T> {
         let segments = TrimRecords::segments(&geometry) as usize;
         let mut newest_record: Vec<(u64, u32)> = vec![(0, 0); segments];
         // Step 1: every page's out-of-band area; the highest sequence number wins.
-        let scanned = oob_scan::device(board, Extent::Ascending, after, |ppn, oob| {
+        let scanned = oob_scan::device(board, T::EXTENT, after, |ppn, oob| {
             let list = match oob.kind {
+                PageKind::Pad => return,
                 PageKind::TrimRecord => &mut newest_record,
                 _ => &mut newest,
             };

@@ -17,6 +17,7 @@ pub(crate) mod forward;
 pub mod hat;
 pub mod hmb;
 pub mod ideal_page;
+pub mod janus;
 pub mod jtl;
 pub mod kast;
 pub mod last;
@@ -380,6 +381,7 @@ scheme_table! {
     dac => dac::Dac, dac::DacSettings;
     lazyftl => lazyftl::LazyFtl, lazyftl::LazyFtlSettings;
     cftl => cftl::Cftl, cftl::CftlSettings;
+    janus => janus::Janus, janus::JanusSettings;
     hat => hat::Hat, hat::HatSettings;
     treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings;
     treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings;

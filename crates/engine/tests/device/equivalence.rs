@@ -287,3 +287,20 @@ fn mast_that_merges_everything_is_fast_that_never_opens_its_sequential_block() {
         same(("mast", &[&always, mast].concat()), ("fast", &[&never, fast].concat()), &only);
     }
 }
+
+/// janus.target = all_page, janus.gc_low = ideal_page.gc_low, and whatever else the same on both
+/// sides. Janus keeps two blocks more; both get its device.
+#[test]
+fn janus_with_everything_page_mapped_is_the_ideal_page_map() {
+    let both: [Pairs<'_>; 3] = [
+        &[("gc.separate_frontiers", "true"), ("gc.victim", "cost_benefit_age")],
+        &[("wear.policy", "dynamic"), ("gc.mode", "both"), ("gc.idle_pages", "1")],
+        &[("alloc.order", "dynamic"), ("gc.victim", "fifo")],
+    ];
+    for (low, both) in ["4", "6", "4"].into_iter().zip(both) {
+        let janus = [&[("janus.target", "all_page"), ("janus.gc_low", low)], both].concat();
+        let ideal = [&[("ideal_page.gc_low", low)], both].concat();
+        // Its table counts as lying in DRAM.
+        same(("janus", &janus), ("ideal_page", &ideal), &[Event::DramAccesses]);
+    }
+}

@@ -24,6 +24,7 @@ mod faster;
 mod faults_fast;
 mod hat;
 mod hmb;
+mod janus;
 mod jtl;
 mod kast;
 mod last;

@@ -16,10 +16,13 @@ use crate::units::{BlockId, PlaneId, Ppn, zeroed};
 /// The withheld blocks of the device.
 #[derive(Clone, Debug)]
 pub(super) struct Withheld {
-    /// Per plane: what the host wrote, and what was moved, in the order in which it was closed.
+    /// Per plane: what the host wrote, and what was moved, in the order in which it was closed. Blocks
+    /// that the owner took are in no list.
     lists: Vec<[Vec<BlockId>; 2]>,
-    /// 1 for a block in a list.
+    /// 1 for a block that is withheld.
     member: Vec<u8>,
+    /// How many there are.
+    count: u32,
     /// Whether every closed data block is withheld.
     closing: bool,
     /// Pages of the withheld blocks of each plane that hold nothing valid.
@@ -33,6 +36,7 @@ impl Withheld {
         Withheld {
             lists: (0..geometry.planes()).map(|_| lists()).collect(),
             member: zeroed(geometry.blocks() as usize),
+            count: 0,
             closing,
             unused: vec![0; geometry.planes() as usize],
         }
@@ -95,8 +99,11 @@ impl PageSpace {
         assert_eq!(held.member[block.index()], 1, "block {block} is not withheld");
         held.member[block.index()] = 0;
         held.unused[plane.index()] -= self.pages_per_block - nand.valid_pages(block);
-        for list in &mut held.lists[plane.index()] {
-            list.retain(|&other| other != block);
+        held.count -= 1;
+        if held.closing {
+            for list in &mut held.lists[plane.index()] {
+                list.retain(|&other| other != block);
+            }
         }
         self.is_in_use(nand, block);
         self.planes[plane.index()].victims.closed(nand, block);
@@ -115,8 +122,7 @@ impl PageSpace {
 
     /// Withheld blocks of the device.
     pub fn withheld_blocks(&self) -> u32 {
-        let held = self.withheld.as_ref().expect("this space withholds blocks");
-        held.lists.iter().flatten().map(|list| list.len() as u32).sum()
+        self.withheld.as_ref().expect("this space withholds blocks").count
     }
 
     /// Withheld blocks of the device, and pages in them that hold data.
@@ -142,8 +148,7 @@ impl PageSpace {
         planes.rev().max_by_key(|&plane| self.room_in(plane)).expect("a device has a plane")
     }
 
-    /// Takes a free block that is withheld, and that the owner writes; collects first where it is
-    /// due.
+    /// Takes a free block that is withheld, and that the owner writes; collects first where it is due.
     pub fn take_withheld<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -225,18 +230,25 @@ impl PageSpace {
     /// Withheld blocks are in the lists of their plane, and their unused pages are counted right.
     pub(super) fn check_withheld(&self, nand: &Nand) -> Result<(), String> {
         let Some(held) = &self.withheld else { return Ok(()) };
+        let mut count = 0;
         for (index, lists) in held.lists.iter().enumerate() {
-            let blocks = || lists.iter().flatten();
-            let unused: u32 =
-                blocks().map(|&block| self.pages_per_block - nand.valid_pages(block)).sum();
-            let strays = blocks().filter(|&&block| !self.is_withheld(block)).count();
-            if unused != held.unused[index] || strays > 0 {
+            let plane = PlaneId(index as u32);
+            let blocks = || nand.geometry().blocks_of(plane).map(BlockId);
+            let blocks = || blocks().filter(|&block| self.is_withheld(block));
+            let unused: u32 = blocks().map(|b| self.pages_per_block - nand.valid_pages(b)).sum();
+            let listed = lists.iter().flatten().filter(|&&block| self.is_withheld(block)).count();
+            let all = blocks().count();
+            count += all;
+            if unused != held.unused[index] || listed != if held.closing { all } else { 0 } {
                 return Err(format!(
-                    "the withheld blocks of plane {index} count {} unused pages and have {unused}; \
-                     {strays} are not marked",
+                    "{all} blocks of plane {index} are withheld, {listed} are listed; they count {} \
+                     unused pages and have {unused}",
                     held.unused[index]
                 ));
             }
+        }
+        if count as u32 != held.count {
+            return Err(format!("{} blocks count as withheld, {count} are", held.count));
         }
         Ok(())
     }
@@ -278,6 +290,9 @@ impl PageSpace {
         let held = self.withheld.as_mut().expect("this space withholds blocks");
         held.member[block.index()] = 1;
         held.unused[plane.index()] += self.pages_per_block - nand.valid_pages(block);
-        held.lists[plane.index()][Self::list_of(stream)].push(block);
+        held.count += 1;
+        if held.closing {
+            held.lists[plane.index()][Self::list_of(stream)].push(block);
+        }
     }
 }

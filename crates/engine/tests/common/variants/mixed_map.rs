@@ -7,6 +7,13 @@ const ONE_MAP_PAGE: (&str, &str) = ("waftl.pmb_cache_bytes", "1KiB");
 /// BMB rewrites leave page-mapped pages where they are.
 const PULL_NOTHING: (&str, &str) = ("waftl.pull_pmb", "false");
 
+/// The boundary moves all the time.
+const OFTEN: (&str, &str) = ("janus.eval_every", "20");
+/// A third of the logical blocks is page-mapped.
+const FIXED: (&str, &str) = ("janus.target", "fixed");
+const ALL_BLOCK: (&str, &str) = ("janus.target", "all_block");
+const RMW: (&str, &str) = ("io.partial_write", "rmw");
+
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("waftl", &[]),
@@ -72,6 +79,27 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("waftl", advanced!(("waftl.buffer_blocks", "4"), ("waftl.pmb_blocks", "4"))),
     durable("waftl", &[("waftl.buffer_blocks", "3"), ("device.pages_per_block", "8")]),
+    durable("janus", &[OFTEN]),
+    durable("janus", &[("janus.target", "all_page"), ("gc.mode", "both")]),
+    durable("janus", &[ALL_BLOCK]),
+    durable("janus", &[ALL_BLOCK, ("nand.enforce_order", "strict")]),
+    durable("janus", &[ALL_BLOCK, ("nand.enforce_order", "ascending_gaps_ok"), RMW]),
+    durable("janus", &[FIXED, ("janus.defuse_rule", "sequential"), RMW]),
+    durable("janus", &[FIXED, ("janus.defuse_rule", "coldest"), ("nand.enforce_order", "strict")]),
+    durable("janus", &[FIXED, ("janus.fixed_pct", "60"), ("gc.separate_frontiers", "true")]),
+    durable("janus", &[OFTEN, ("janus.block_cost", "0"), ("wear.policy", "dynamic")]),
+    durable("janus", &[FIXED, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("janus", &[ALL_BLOCK, ("wear.policy", "static"), ("wear.spread", "2")]),
+    durable("janus", advanced!(FIXED, ("gc.unit", "die"), ("gc.mode", "idle"))),
+    durable(
+        "janus",
+        &[
+            OFTEN,
+            ("device.channels", "2"),
+            ("timing.profile", "parallel"),
+            ("alloc.order", "dynamic"),
+        ],
+    ),
     // Their page maps on flash: one or two map pages in memory, all of them, what a budget leaves; under every
     // order of programs, and where a logical block spreads over map pages.
     durable("waftl", &[ONE_MAP_PAGE, ("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "4")]),
