@@ -314,7 +314,9 @@ impl PageSpace {
     pub fn note_invalid(&mut self, nand: &Nand, ppn: Ppn) {
         let block = nand.geometry().block_of(ppn);
         let valid = nand.valid_pages(block);
-        let plane = &mut self.planes[nand.geometry().plane_of_block(block).index()];
+        let plane = nand.geometry().plane_of_block(block);
+        self.note_unused(block, plane);
+        let plane = &mut self.planes[plane.index()];
         plane.valid -= 1;
         plane.victims.invalidated(block, valid);
     }
@@ -426,7 +428,7 @@ impl PageSpace {
                 ));
             }
         }
-        Ok(())
+        self.check_withheld(board.nand())
     }
 
     /// The frontier's block becomes a candidate, unless it is withheld.

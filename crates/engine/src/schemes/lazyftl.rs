@@ -222,6 +222,7 @@ impl Scheme for LazyFtl {
         )?;
         let mut scheme = Self::with(config, base);
         let DemandMapped { space, map, .. } = &mut scheme.base;
+        space.withhold(board.nand());
         space.withhold_again(board.nand(), map.cache.blocks());
         Ok((scheme, when))
     }

@@ -33,6 +33,9 @@ impl PageSpace {
         if let Some(stream) = streams.into_iter().find(open) {
             self.close(board.nand(), plane, stream);
         }
+        if self.is_withheld(victim) {
+            self.release_candidate(board.nand(), victim);
+        }
         let is_map = self.is_map(victim);
         let role = if is_map { BlockRole::Map } else { BlockRole::Data };
         self.levelled = if is_map { Stream::Map } else { self.moved_data };

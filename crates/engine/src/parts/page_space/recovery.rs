@@ -111,7 +111,7 @@ impl PageSpace {
         let geometry = nand.geometry();
         let kind = (0..geometry.pages_per_block).find_map(|offset| {
             match nand.state().oob(geometry.page(block, offset)) {
-                OobRead::Written(oob) => Some(oob.kind),
+                OobRead::Written(oob) => Some(oob.kind).filter(|&kind| kind != PageKind::Pad),
                 OobRead::Free | OobRead::Torn => None,
             }
         });

@@ -1,10 +1,16 @@
-//! Data blocks that are closed but withheld from collection, for schemes that tell the map late
-//! where their pages are: such a block becomes a candidate when its owner says so.
+//! Data blocks that are withheld from collection until their owner says so: every block that is
+//! closed, for schemes that tell the map late where its pages are; or blocks that the owner asked
+//! for, and writes itself, for schemes that map some blocks as a whole.
 
+use super::PageOwner;
 use super::{PageSpace, Stream};
+use crate::board::Board;
 use crate::board::nand::Nand;
+use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
-use crate::units::{BlockId, PlaneId, zeroed};
+use crate::board::when::When;
+use crate::meter::{BlockRole, Cause, Event};
+use crate::units::{BlockId, PlaneId, Ppn, zeroed};
 
 /// The withheld blocks of the device.
 #[derive(Clone, Debug)]
@@ -13,15 +19,21 @@ pub(super) struct Withheld {
     lists: Vec<[Vec<BlockId>; 2]>,
     /// 1 for a block in a list.
     member: Vec<u8>,
+    /// Whether every closed data block is withheld.
+    closing: bool,
+    /// Pages of the withheld blocks of each plane that hold nothing valid.
+    unused: Vec<u32>,
 }
 
 impl Withheld {
-    fn new(geometry: &Geometry) -> Self {
+    fn new(geometry: &Geometry, closing: bool) -> Self {
         let most = geometry.blocks_per_plane as usize;
         let lists = || [Vec::with_capacity(most), Vec::with_capacity(most)];
         Withheld {
             lists: (0..geometry.planes()).map(|_| lists()).collect(),
             member: zeroed(geometry.blocks() as usize),
+            closing,
+            unused: vec![0; geometry.planes() as usize],
         }
     }
 }
@@ -31,12 +43,16 @@ impl PageSpace {
     /// `gc.separate_frontiers` says.
     pub fn withhold(&mut self, nand: &Nand) {
         self.moved_data = Stream::MovedData;
-        self.withheld = Some(Withheld::new(nand.geometry()));
+        self.withheld = Some(Withheld::new(nand.geometry(), true));
     }
 
-    /// The same after a power cut; `blocks` hold pages of which the map does not know yet.
+    /// From now on blocks that the owner takes are withheld.
+    pub fn withhold_taken(&mut self, nand: &Nand) {
+        self.withheld = Some(Withheld::new(nand.geometry(), false));
+    }
+
+    /// After a power cut, these blocks are withheld as before.
     pub fn withhold_again(&mut self, nand: &Nand, blocks: impl Iterator<Item = BlockId>) {
-        self.withhold(nand);
         for block in blocks {
             let plane = nand.geometry().plane_of_block(block);
             let frontiers = &self.planes[plane.index()].frontiers;
@@ -77,6 +93,7 @@ impl PageSpace {
         let held = self.withheld.as_mut().expect("this space withholds blocks");
         assert_eq!(held.member[block.index()], 1, "block {block} is not withheld");
         held.member[block.index()] = 0;
+        held.unused[plane.index()] -= self.pages_per_block - nand.valid_pages(block);
         for list in &mut held.lists[plane.index()] {
             list.retain(|&other| other != block);
         }
@@ -95,6 +112,120 @@ impl PageSpace {
         true
     }
 
+    /// Withheld blocks of the device.
+    pub fn withheld_blocks(&self) -> u32 {
+        let held = self.withheld.as_ref().expect("this space withholds blocks");
+        held.lists.iter().flatten().map(|list| list.len() as u32).sum()
+    }
+
+    /// Withheld blocks of the device, and pages in them that hold data.
+    pub fn withheld_pages(&self, geometry: &Geometry) -> (u32, u64) {
+        let held = self.withheld.as_ref().expect("this space withholds blocks");
+        let unused: u64 = held.unused.iter().map(|&pages| u64::from(pages)).sum();
+        let blocks = self.withheld_blocks();
+        (blocks, u64::from(blocks) * u64::from(geometry.pages_per_block) - unused)
+    }
+
+    /// Pages that a plane still takes, with withheld blocks counted as full.
+    pub fn room_in(&self, plane: PlaneId) -> u32 {
+        let known = &self.planes[plane.index()];
+        let blocks = self.blocks_per_plane - Self::reserve(self.threshold.0, 2);
+        let unused = self.withheld.as_ref().map_or(0, |held| held.unused[plane.index()]);
+        let most = blocks.saturating_sub(known.retired) * self.pages_per_block;
+        most.saturating_sub(known.valid + unused)
+    }
+
+    /// The plane with most room.
+    pub fn roomiest(&self) -> PlaneId {
+        let planes = (0..self.planes.len() as u32).map(PlaneId);
+        planes.rev().max_by_key(|&plane| self.room_in(plane)).expect("a device has a plane")
+    }
+
+    /// Takes a free block that is withheld, and that the owner writes; collects first where it is due.
+    pub fn take_withheld<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<(BlockId, When), Fault> {
+        let limit = self.collection_limit(plane);
+        let mut when = after;
+        if self.planes[plane.index()].free.len() < limit {
+            when = self.collect_until(board, owner, plane, limit, when)?;
+        }
+        let pool = &mut self.planes[plane.index()].free;
+        let taken = if self.dynamic { pool.take_worn() } else { pool.take() };
+        let Some(block) = taken else { return Err(self.out_of_blocks(board, plane)) };
+        self.stream_of[block.index()] = Stream::Data as u8 + 1;
+        self.hold(board.nand(), block);
+        Ok((block, when))
+    }
+
+    /// Programs a page of a withheld block. After a failed program the block takes no more.
+    pub fn program_withheld(
+        &mut self,
+        board: &mut Board,
+        ppn: Ppn,
+        program: impl FnOnce(&mut Board) -> Result<When, Fault>,
+    ) -> Result<When, Fault> {
+        let result = program(board);
+        match &result {
+            Ok(_) => {
+                let plane = board.geometry().plane_of(ppn);
+                self.planes[plane.index()].valid += 1;
+                let held = self.withheld.as_mut().expect("this space withholds blocks");
+                held.unused[plane.index()] -= 1;
+            }
+            Err(Fault::ProgramFailed { .. }) => board.event(Event::ProgramFailures, 1),
+            Err(_) => {}
+        }
+        result
+    }
+
+    /// A withheld block that holds nothing valid is erased.
+    pub fn erase_withheld(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.release_candidate(board.nand(), block);
+        self.is_candidate_no_more(board.nand(), block);
+        self.stream_of[block.index()] = 0;
+        self.release(board, block, BlockRole::Data, cause, after)
+    }
+
+    /// Withheld blocks are in the lists of their plane, and their unused pages are counted right.
+    pub(super) fn check_withheld(&self, nand: &Nand) -> Result<(), String> {
+        let Some(held) = &self.withheld else { return Ok(()) };
+        for (index, lists) in held.lists.iter().enumerate() {
+            let blocks = || lists.iter().flatten();
+            let unused: u32 =
+                blocks().map(|&block| self.pages_per_block - nand.valid_pages(block)).sum();
+            let strays = blocks().filter(|&&block| !self.is_withheld(block)).count();
+            if unused != held.unused[index] || strays > 0 {
+                return Err(format!(
+                    "the withheld blocks of plane {index} count {} unused pages and have {unused}; \
+                     {strays} are not marked",
+                    held.unused[index]
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// A page of a block became invalid; if the block is withheld, it is not free for others.
+    #[inline]
+    pub(super) fn note_unused(&mut self, block: BlockId, plane: PlaneId) {
+        if let Some(held) = &mut self.withheld
+            && held.member[block.index()] == 1
+        {
+            held.unused[plane.index()] += 1;
+        }
+    }
+
     fn list_of(stream: Stream) -> usize {
         match stream {
             Stream::Data => 0,
@@ -105,18 +236,23 @@ impl PageSpace {
 
     /// Whether a block is withheld when it is closed.
     pub(super) fn holds_back(&self, block: BlockId) -> bool {
-        self.withheld.is_some() && !self.is_map(block)
+        self.withheld.as_ref().is_some_and(|held| held.closing) && !self.is_map(block)
     }
 
     pub(super) fn hold(&mut self, nand: &Nand, block: BlockId) {
         let plane = nand.geometry().plane_of_block(block);
         let moved = self.stream_of[block.index()] == Stream::MovedData as u8 + 1;
         let stream = if moved { Stream::MovedData } else { Stream::Data };
-        if let Some(levelling) = &mut self.levelling {
-            levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);
+        if self.holds_back(block) {
+            if let Some(levelling) = &mut self.levelling {
+                levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);
+            }
+        } else {
+            self.is_in_use(nand, block);
         }
         let held = self.withheld.as_mut().expect("this space withholds blocks");
         held.member[block.index()] = 1;
+        held.unused[plane.index()] += self.pages_per_block - nand.valid_pages(block);
         held.lists[plane.index()][Self::list_of(stream)].push(block);
     }
 }
