@@ -44,6 +44,7 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
             "tpftl" => "--set tpftl.cache_bytes=1KiB",
             "hat" => "--set hat.qmt_entries=256",
             "hmb" => "--set hmb.cache_entries=256 --set hmb.bytes=8KiB",
+            "cftl" => "--set cftl.cache_bytes=1KiB",
             "sftl" => "--set sftl.cache_bytes=4KiB",
             _ => "",
         };

@@ -88,6 +88,10 @@ named! {
         MapLookups = "map_lookups",
         /// Look-ups that were answered from the cache.
         MapHits = "map_hits",
+        /// Those of them that an entry answered which covers several pages.
+        RunHits = "run_hits",
+        /// Those of them that the block table answered.
+        BlockTableHits = "block_table_hits",
         /// Those of them that were answered from a second level, of whole translation pages.
         SecondLevelHits = "second_level_hits",
         /// Entries, or map pages where whole pages are cached, that left the cache unchanged.
@@ -205,6 +209,10 @@ named! {
         MigratedPages = "migrated_pages",
         /// Logical blocks, groups or log blocks that changed the way in which they are mapped.
         Conversions = "conversions",
+        /// Conversions given up, one of the pages having been written or become hot.
+        AbortedConversions = "aborted_conversions",
+        /// Block-mapped logical blocks that became page-mapped, as one of their pages changed (CFTL).
+        Reversions = "reversions",
         /// Look-ups of maps kept in spare areas.
         SpareMapLookups = "spare_map_lookups",
         /// Look-ups that memory answered.

@@ -202,7 +202,8 @@ fn replay(board: &mut Board, after: When) -> Result<FoundMap, Fault> {
     }
     // Step 4: data blocks programmed since the checkpoint; of every page the newest counts.
     let mut add = |ppn: Ppn, oob: Oob| {
-        if oob.sequence > checkpoint.sequence {
+        // Pads lie among data.
+        if oob.kind.is_host_data() && oob.sequence > checkpoint.sequence {
             let held = since.entry(Lpn(oob.logical)).or_insert((0, ppn));
             if oob.sequence > held.0 {
                 *held = (oob.sequence, ppn);

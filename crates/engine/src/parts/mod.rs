@@ -16,6 +16,7 @@ pub mod flash_map;
 pub mod free_pool;
 pub mod held_pages;
 pub mod history_table;
+pub mod hot_filter;
 pub mod log_index;
 pub mod log_recovery;
 pub mod map_cache;

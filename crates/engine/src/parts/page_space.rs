@@ -182,6 +182,8 @@ pub struct PageSpace {
     moving: bool,
     /// Closed data blocks that are no candidates yet; none for most schemes.
     withheld: Option<withheld::Withheld>,
+    /// Victims reclaimed since the device was started.
+    reclaimed: u64,
 }
 
 /// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
@@ -241,6 +243,7 @@ impl PageSpace {
             dynamic: config.wear.policy == WearPolicy::Dynamic,
             moving: false,
             withheld: None,
+            reclaimed: 0,
         }
     }
 
@@ -471,6 +474,12 @@ impl PageSpace {
             free_blocks: known.free.len(),
             candidates: self.blocks_per_plane - known.retired - known.free.len() - open,
         }
+    }
+
+    /// Victims reclaimed since the device was started.
+    #[inline]
+    pub fn reclaimed_blocks(&self) -> u64 {
+        self.reclaimed
     }
 
     /// The data block that is being emptied, while its owner finishes.

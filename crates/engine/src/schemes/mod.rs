@@ -7,6 +7,7 @@ pub mod adapt;
 pub mod bast;
 pub mod block;
 pub mod cdftl;
+pub mod cftl;
 pub mod dftl;
 pub mod fast;
 pub mod faster;
@@ -360,6 +361,7 @@ scheme_table! {
     dftl => dftl::Dftl, dftl::DftlSettings;
     cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
     lazyftl => lazyftl::LazyFtl, lazyftl::LazyFtlSettings;
+    cftl => cftl::Cftl, cftl::CftlSettings;
     hat => hat::Hat, hat::HatSettings;
     treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings;
     treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings;

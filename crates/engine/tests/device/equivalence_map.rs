@@ -129,11 +129,20 @@ fn a_larger_cache_in_order_of_use_never_misses_more() {
     let sizes = ["2", "3", "5", "8", "13", "21", "55", "144", "377", "680"];
     for requests in [random, streams, mix] {
         let by_size = sizes.map(|entries| {
-            let bytes = format!("{}B", 6 * entries.parse::<u64>().expect("a number"));
+            let bytes = |each| format!("{}B", each * entries.parse::<u64>().expect("a number"));
+            // CFTL with entries of one page, a page table alone, and no conversion.
+            let pages = bytes(8);
+            let cftl = [
+                ("cftl.cache_bytes", &*pages),
+                ("cftl.cache_split", "1"),
+                ("cftl.run_len_bits", "0"),
+                ("cftl.convert", "off"),
+            ];
             let all = [
                 misses("dftl", &dftl(entries), requests),
                 misses("cdftl:one_level", &[("cdftl.cmt_entries", entries)], requests),
-                misses("tpftl:one_level", &[("tpftl.cache_bytes", &bytes)], requests),
+                misses("tpftl:one_level", &[("tpftl.cache_bytes", &bytes(6))], requests),
+                misses("cftl", &cftl, requests),
             ];
             assert!(all.iter().all(|&one| one == all[0]), "the same stack: {all:?}");
             all[0]

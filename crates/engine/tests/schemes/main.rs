@@ -15,6 +15,7 @@ mod bounds_kast;
 mod bounds_last;
 mod buffers;
 mod cdftl;
+mod cftl;
 mod dftl;
 mod fast;
 mod faster;

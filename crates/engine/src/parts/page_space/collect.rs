@@ -202,6 +202,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         board.victim(copied);
+        self.reclaimed += 1;
         self.adapt(board.geometry().plane_of_block(victim), copied);
         let cause = if role == BlockRole::Map { Cause::GcMapBlock } else { Cause::Gc };
         self.release(board, victim, role, cause, after)

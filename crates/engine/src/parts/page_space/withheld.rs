@@ -5,9 +5,10 @@
 use super::PageOwner;
 use super::{PageSpace, Stream};
 use crate::board::Board;
-use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
+use crate::board::nand::state::PageKind;
+use crate::board::nand::{Nand, Payload};
 use crate::board::when::When;
 use crate::meter::{BlockRole, Cause, Event};
 use crate::units::{BlockId, PlaneId, Ppn, zeroed};
@@ -39,8 +40,8 @@ impl Withheld {
 }
 
 impl PageSpace {
-    /// From now on closed data blocks are withheld, and moved data has a frontier of its own whatever
-    /// `gc.separate_frontiers` says.
+    /// From now on closed data blocks are withheld, and moved data has a frontier of its own
+    /// whatever `gc.separate_frontiers` says.
     pub fn withhold(&mut self, nand: &Nand) {
         self.moved_data = Stream::MovedData;
         self.withheld = Some(Withheld::new(nand.geometry(), true));
@@ -141,7 +142,8 @@ impl PageSpace {
         planes.rev().max_by_key(|&plane| self.room_in(plane)).expect("a device has a plane")
     }
 
-    /// Takes a free block that is withheld, and that the owner writes; collects first where it is due.
+    /// Takes a free block that is withheld, and that the owner writes; collects first where it is
+    /// due.
     pub fn take_withheld<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -181,6 +183,29 @@ impl PageSpace {
             Err(_) => {}
         }
         result
+    }
+
+    /// Fills a withheld block up to an offset with pads: a scan of blocks that are written in order
+    /// looks no further than the first erased page. After a failed program the block takes no more.
+    pub fn pad_withheld(
+        &self,
+        board: &mut Board,
+        block: BlockId,
+        offset: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut done = after;
+        for hole in board.nand().state().block(block).top..offset {
+            let ppn = board.geometry().page(block, hole);
+            let what = (PageKind::Pad, 0);
+            let padded = board.program_payload(ppn, what, Payload::Words(&[]), Cause::Pad, done);
+            if let Err(Fault::ProgramFailed { .. }) = padded {
+                board.event(Event::ProgramFailures, 1);
+            }
+            done = padded?;
+            board.nand_mut().discard(ppn);
+        }
+        Ok(done)
     }
 
     /// A withheld block that holds nothing valid is erased.

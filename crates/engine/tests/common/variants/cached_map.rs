@@ -36,6 +36,11 @@ const HOST: (&str, &str) = ("hmb.bytes", "64B");
 /// A page and a few entries: pages of 512 bytes where everything is compressed and grows again.
 const TIGHT: (&str, &str) = ("device.ram_bytes", "600B");
 
+/// Six entries of the page table and one of the block table; conversions all the time.
+const TABLES: (&str, &str) = ("cftl.cache_bytes", "64B");
+const EAGER: (&str, &str) = ("cftl.read_thr", "1");
+const GAPS: (&str, &str) = ("gc.mode", "both");
+
 /// With these settings beside the defaults.
 pub const VARIANTS: &[Variant] = &[
     durable("dftl", &[SMALL, ("gc.mode", "both"), ("gc.idle_pages", "1"), ("gc.idle_factor", "4")]),
@@ -185,4 +190,35 @@ pub const VARIANTS: &[Variant] = &[
             ("lazyftl.cba_percent", "34"),
         ],
     ),
+    durable("cftl", &[TABLES, EAGER, GAPS, ("cftl.convert_pages", "1"), ("gc.idle_pages", "1")]),
+    durable(
+        "cftl",
+        &[("device.ram_bytes", "1100B"), EAGER, ("cftl.convert", "gc"), ("cftl.hot_thr", "16")],
+    ),
+    durable("cftl", advanced!(TABLES, EAGER, GAPS, ("cftl.hot_thr", "16"))),
+    durable(
+        "cftl",
+        &[TABLES, EAGER, GAPS, ("cftl.run_len_bits", "1"), ("cftl.cache_split", "0.3")],
+    ),
+    durable("cftl", &[TABLES, EAGER, GAPS, ("io.partial_write", "rmw"), ("cftl.hot_thr", "16")]),
+    durable(
+        "cftl",
+        &[TABLES, EAGER, GAPS, ("nand.enforce_order", "strict"), ("wear.policy", "dynamic")],
+    ),
+    durable(
+        "cftl",
+        &[
+            TABLES,
+            EAGER,
+            GAPS,
+            ("nand.enforce_order", "ascending_gaps_ok"),
+            ("cftl.hot_bf", "1"),
+            ("cftl.hot_thr", "16"),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+        ],
+    ),
+    durable("cftl", &[PAGE, UNIT, PAGES, TABLES, EAGER, GAPS, ("cftl.bf_bits", "64")]),
+    durable("cftl", &[TABLES, EAGER, GAPS, NONVOLATILE, ("cftl.convert_pages", "3")]),
+    durable("cftl:pages_only", &[TABLES, ("gc.separate_frontiers", "true"), ("gc.victim", "fifo")]),
 ];
