@@ -225,7 +225,7 @@ impl<C: MapCache> CachedMap<C> {
         let plane = board.geometry().plane_of_block(victim);
         let mut when = after;
         loop {
-            let (part, found) = self.cache.overdue(space, board, (plane, 0), when);
+            let (part, found) = self.cache.overdue(space, board, (plane, None), when);
             let Some(part) = part else { return Ok(found) };
             let home = space.home(board.nand(), part);
             when = space.make_map_room(board, self, home, found)?;

@@ -56,12 +56,13 @@ pub trait MapCache {
     const ADOPTS: bool = false;
 
     /// A translation page whose changed entries have to be written before the host opens so many
-    /// data blocks in a plane, or before collection there goes on; and when that was known.
+    /// data blocks in a plane; in the middle of a collection there (`None`) one of those that
+    /// [`MapCache::most_overdue`] counted, no more. And when that was known.
     fn overdue(
         &mut self,
         _space: &mut PageSpace,
         _board: &mut Board,
-        (_plane, _opening): (PlaneId, u32),
+        (_plane, _opening): (PlaneId, Option<u32>),
         after: When,
     ) -> (Option<u32>, When) {
         (None, after)

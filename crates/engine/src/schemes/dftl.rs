@@ -194,7 +194,12 @@ impl Scheme for Dftl {
         } else {
             self.translate_blindly(board, io.lpn, after)?
         };
-        let done = self.base.write(board, io, known)?;
+        let written = self.base.write(board, io, known);
+        if written.is_err() {
+            // Nothing superseded the page that nobody looked up: the map on flash names it again.
+            self.base.map.cache.drop_unresolved(io.lpn);
+        }
+        let done = written?;
         self.settle(board, done)?;
         Ok(done)
     }

@@ -163,9 +163,12 @@ impl Scheme for LazyFtl {
         }
         // In the UMT: the page it had is invalidated now, the invalidate flag is inherited.
         self.base.map.cache.pin(io.lpn);
-        let done = self.base.write(board, io, ready)?;
+        let written = self.base.write(board, io, ready);
         self.base.map.cache.unpin();
-        Ok(done)
+        if written.is_err() {
+            self.base.map.cache.drop_unwritten(io.lpn);
+        }
+        written
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -260,7 +263,7 @@ impl LazyFtl {
             let DemandMapped { space, map, .. } = &mut self.base;
             let plane = space.place(board.nand(), lpn);
             let opening = space.needs_block(board.nand(), plane, Stream::Data);
-            let place = (plane, u32::from(opening));
+            let place = (plane, Some(u32::from(opening)));
             let (part, found) = map.cache.overdue(space, board, place, when);
             if opening {
                 map.cache.tell_level(space, board);

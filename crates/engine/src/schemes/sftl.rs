@@ -77,6 +77,8 @@ pub type Rostered = Sftl;
 pub struct Sftl {
     base: DemandMapped<Cache>,
     sizes: Sizes,
+    /// A power cut came between a page's growth and what makes room for it.
+    outgrown: bool,
 }
 
 impl Scheme for Sftl {
@@ -133,12 +135,14 @@ impl Scheme for Sftl {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        let after = self.fit_again(board, after)?;
         let known = self.translate(board, io.lpn, after)?;
         self.base.read(board, io, known)
     }
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let after = self.fit_again(board, after)?;
         let in_memory = self.base.map.cache.entry(io.lpn).is_some();
         let known = if in_memory || self.sizes.buffered == 0 || self.base.needs_old(io) {
             self.translate(board, io.lpn, after)?
@@ -153,6 +157,7 @@ impl Scheme for Sftl {
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let after = self.fit_again(board, after)?;
         let known = if self.base.map.cache.is_unresolved(io.lpn) {
             // What the buffered write superseded must be found before it is forgotten.
             board.event(Event::MapLookups, 1);
@@ -165,11 +170,13 @@ impl Scheme for Sftl {
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let after = self.fit_again(board, after)?;
         let done = self.base.flush(board, after)?;
         self.fit(board, done)
     }
 
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        let after = self.fit_again(board, after)?;
         let step = self.base.idle(board, after)?;
         step.map(|done| self.fit(board, done)).transpose()
     }
@@ -179,7 +186,7 @@ impl Scheme for Sftl {
         let cache = &self.base.map.cache;
         cache.self_check()?;
         let (bytes, allowed) = (cache.pages.bytes(), self.sizes.page_bytes);
-        if bytes > allowed {
+        if bytes > allowed && !self.outgrown {
             return Err(format!("cached pages take {bytes} bytes, {allowed} are allowed"));
         }
         Ok(())
@@ -209,15 +216,26 @@ impl Scheme for Sftl {
         let room = (sizes.buffered, fill);
         let (base, when) = survivor.recover(board, config, (&needs, seed), room, after)?;
         let mut sftl = Self::on(base, config);
-        // A cut may have come between a page's growth and what makes room for it.
-        let when = sftl.fit(board, when)?;
+        sftl.outgrown = sftl.base.map.cache.pages.bytes() > sftl.sizes.page_bytes;
         Ok((sftl, when))
     }
 }
 
 impl Sftl {
     fn on(base: DemandMapped<Cache>, config: &Config) -> Self {
-        Sftl { base, sizes: sizes(config) }
+        Sftl { base, sizes: sizes(config), outgrown: false }
+    }
+
+    /// What a cut left outgrown makes room before anything else happens; not while recovering, which
+    /// writes nothing: cut again, it begins from the same memory.
+    #[inline]
+    fn fit_again(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        if !self.outgrown {
+            return Ok(after);
+        }
+        let done = self.fit(board, after)?;
+        self.outgrown = false;
+        Ok(done)
     }
 
     /// Makes sure that memory holds the entry of a page; when it is known.

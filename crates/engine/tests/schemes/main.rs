@@ -29,6 +29,7 @@ mod jtl;
 mod kast;
 mod last;
 mod lazyftl;
+mod lazyftl_limits;
 mod mast;
 mod merges_fast;
 mod nk;

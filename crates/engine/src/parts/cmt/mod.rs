@@ -250,6 +250,16 @@ impl Cmt {
         self.entries[slot.0 as usize].unresolved
     }
 
+    /// Removes the entry of a write that did not happen, if that made it and nobody knows it yet.
+    pub fn drop_unresolved(&mut self, lpn: Lpn) {
+        if let Some(slot) = self.find(lpn)
+            && !self.is_dirty(slot)
+            && MapCache::is_unresolved(self, lpn)
+        {
+            self.remove(slot);
+        }
+    }
+
     /// Notes whether the page that an entry supersedes is unknown.
     pub fn set_unresolved(&mut self, slot: Slot, unresolved: bool) {
         let entry = &mut self.entries[slot.0 as usize];

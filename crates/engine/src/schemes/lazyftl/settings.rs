@@ -88,10 +88,12 @@ impl Sizes {
         let all = device.logical_pages().div_ceil(device.unit_bytes() / 4).max(1);
         let gmt_pages = lazy.gmt_cache_pages.0.map_or(left.unwrap_or(GMT_PAGES), u64::from);
         let cold = |percent: u32| (area * percent).div_ceil(100).clamp(1, area - 1);
+        let entries = (u64::from(area) + SLACK_PER_PLANE) * planes * pages;
+        let most = device.logical_pages() + planes * pages;
         Sizes {
             area,
             cold: lazy.cba_percent.0.map(cold),
-            entries: ((u64::from(area) + SLACK_PER_PLANE) * planes * pages + pages + 1) as u32,
+            entries: (entries.min(most) + pages + 1) as u32,
             trimmed: pages as u32,
             gmt_pages: gmt_pages.clamp(1, all) as u32,
         }

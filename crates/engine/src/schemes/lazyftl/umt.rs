@@ -88,6 +88,15 @@ impl LazyMap {
         self.pinned = None;
     }
 
+    /// Nothing was written after all: a page that got an entry for that is again where the GMT says.
+    pub fn drop_unwritten(&mut self, lpn: Lpn) {
+        if let Some(slot) = self.umt.find(lpn)
+            && !self.umt.is_dirty(slot)
+        {
+            self.umt.remove(slot);
+        }
+    }
+
     /// A page gets an entry without anybody having looked where its old version is.
     #[inline]
     pub fn enter_blindly(&mut self, lpn: Lpn) {
@@ -395,13 +404,14 @@ impl MapCache for LazyMap {
         &mut self,
         space: &mut PageSpace,
         board: &mut Board,
-        (plane, opening): (PlaneId, u32),
+        (plane, opening): (PlaneId, Option<u32>),
         after: When,
     ) -> (Option<u32>, When) {
         let mut when = after;
-        while let Some(streams) = self.full(space, plane, (opening, 0)) {
+        while let Some(streams) = self.full(space, plane, (opening.unwrap_or(0), 0)) {
             let (found, part, searched) = self.convert(space, board, (plane, streams), when);
-            if !found || part.is_some() {
+            // A collection has room for one block's map pages; what is left waits for the next write.
+            if !found || part.is_some() || opening.is_none() {
                 return (part, searched);
             }
             when = searched;
