@@ -13,7 +13,7 @@ const WORKLOAD: &str = "--workload randwrite:bs=2k,span=100%,count=300,seed=4 --
 /// of 300.
 fn writes(scheme: &str) -> u64 {
     match scheme {
-        "block" | "replacement_block" | "bast" | "kast" | "nk" | "adapt" => 20,
+        "block" | "replacement_block" | "bast" | "kast" | "nk" | "adapt" | "dac" | "janus" => 20,
         _ => 300,
     }
 }
@@ -28,13 +28,13 @@ fn number(run: &Value, pointer: &str) -> u64 {
 fn the_end_of_a_device_is_a_result_with_exact_accounts() {
     let bench = Bench::new();
     for scheme in schemes() {
-        let workload = WORKLOAD.replace("count=300", &format!("count={}", writes(&scheme)));
+        let workload = WORKLOAD.replace("count=300", &format!("count={}", writes(scheme)));
         let run = bench.run(&format!("--scheme {scheme} {DEVICE} {workload}"));
         let end = |key: &str| number(&run, &format!("/wear/until_worn_out/{key}"));
         let requests = number(&run, "/workload/requests");
         assert_eq!(end("bytes_to_end"), (requests - 1) * PAGE, "{scheme}");
         assert_eq!(number(&run, "/host/bytes_written"), requests * PAGE, "{scheme}");
-        assert_eq!(end("loops"), (requests - 1) / writes(&scheme), "{scheme}");
+        assert_eq!(end("loops"), (requests - 1) / writes(scheme), "{scheme}");
         assert!(end("loops") >= 5, "{scheme}: {} loops", end("loops"));
         let first = end("bytes_to_first_death");
         assert!(first % PAGE == 0 && first <= end("bytes_to_end"), "{scheme}: {first}");
