@@ -383,15 +383,15 @@ impl MergeEngine {
         }
     }
 
-    /// Static levelling: moves the data block that is least worn and was left alone for long to the
-    /// most worn free block of its plane, if erases are too far apart there. One block at most; log
-    /// pages stay where they are. The last free block is not for that.
+    /// Static levelling: the least worn data block that was left alone for long moves to the most worn
+    /// free block of its plane (not the last), where erases are too far apart. Nobody waits for it.
     fn level(&mut self, board: &mut Board, plane: PlaneId, after: When) -> Result<When, Fault> {
         let Some(node) = self.supply.due(plane) else { return Ok(after) };
         let lbn = Lbn(node * board.geometry().planes() + plane.0);
         board.event(Event::LevelledBlocks, 1);
         let purpose = (Need::Wear, Cause::Wear);
-        self.rebuild_for(board, lbn, None, Sources::DataBlock, purpose, after)
+        let levelled = self.rebuild_for(board, lbn, None, Sources::DataBlock, purpose, after);
+        levelled.or_else(|fault| Ok(fault.unless_worn_out()?.unwrap_or(after)))
     }
 
     /// Reclaims a log block: every logical block with a valid page in it gets a new data block, one

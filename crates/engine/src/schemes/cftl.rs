@@ -163,7 +163,9 @@ impl Scheme for Cftl {
         let mut done = self.base.write(board, io, known)?;
         let collected = self.base.space.reclaimed_blocks() > reclaimed;
         if collected && self.settings.convert.behind_collection() {
-            done = self.convert_step(board, done)?.unwrap_or(done);
+            // The page is written, whether or not a worn-out device has room for this.
+            let step = self.convert_step(board, done).or_else(Fault::unless_worn_out)?;
+            done = step.unwrap_or(done);
         }
         self.fit(board, Some(io.lpn), done)
     }
@@ -349,7 +351,10 @@ impl Cftl {
             // Collection may have split the run meanwhile: what is left at its beginning leaves.
             let runs = &mut self.base.map.cache.runs;
             let left = runs.find(first).expect("collection changes entries, and drops none");
-            runs.remove(left);
+            // Or it has joined the run that is in use, which stays.
+            if keep.and_then(|lpn| runs.find(lpn.0)) != Some(left) {
+                runs.remove(left);
+            }
         }
         self.tell(board);
         Ok(when)

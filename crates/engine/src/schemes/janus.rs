@@ -223,7 +223,9 @@ impl Scheme for Janus {
         };
         // More page-mapped than there shall be: one goes for each that came, and each block opened.
         if (opened || self.page_mapped > fused) && self.page_mapped > self.boundary.most() {
-            return self.defuse(board, lbn, done);
+            // The page is written, whether or not a worn-out device has room for this.
+            let defused = self.defuse(board, lbn, done);
+            return defused.or_else(|fault| Ok(fault.unless_worn_out()?.unwrap_or(done)));
         }
         Ok(done)
     }
@@ -367,8 +369,10 @@ impl Janus {
             plane = self.base.space.roomiest();
         }
         let ready = self.base.make_room_in(board, plane, after)?;
-        self.live += u64::from(self.entry(io.lpn).is_none());
-        self.base.put(board, io, plane, ready)
+        let is_new = self.entry(io.lpn).is_none();
+        let done = self.base.put(board, io, plane, ready)?;
+        self.live += u64::from(is_new);
+        Ok(done)
     }
 
     #[inline]
@@ -378,8 +382,9 @@ impl Janus {
 
     /// Whether a logical block holds a page.
     fn holds_a_page(&self, board: &Board, lbn: Lbn) -> bool {
-        let pages = 0..board.geometry().pages_per_block;
-        pages.into_iter().any(|o| self.entry(lbn.page(board.geometry(), o)).is_some())
+        let geometry = board.geometry();
+        let mut pages = (0..geometry.pages_per_block).map(|offset| lbn.page(geometry, offset));
+        pages.any(|lpn| lpn.0 < geometry.logical_pages && self.entry(lpn).is_some())
     }
 
     /// Writes a page of the block-mapped area; otherwise says from when on it can go elsewhere.
@@ -454,6 +459,7 @@ impl Janus {
         let mut found: Vec<(Lbn, BlockId)> = Vec::new();
         for lbn in (0..geometry.logical_blocks()).map(Lbn) {
             let lpns = (0..geometry.pages_per_block).map(|offset| lbn.page(geometry, offset));
+            let lpns = lpns.take_while(|lpn| lpn.0 < geometry.logical_pages);
             let table = &self.base.map.table;
             let places = || lpns.clone().filter_map(|lpn| table.entry(lpn).map(|p| (lpn, p)));
             let Some((_, first)) = places().next() else { continue };

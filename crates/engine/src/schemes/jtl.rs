@@ -165,8 +165,9 @@ impl Scheme for Jtl {
         board.event(Event::BufferLookups, 1);
         if let Some(slot) = self.data.pages().find(io.lpn) {
             board.event(Event::BufferHits, 1);
-            let done = self.data.put(board, slot, io, known);
-            return Ok(done.join(self.move_up(board, (io.lpn, hit), 0, known)?));
+            // The entry moves first: should the device have no room for that, nothing was written.
+            let moved = self.move_up(board, (io.lpn, hit), 0, known)?;
+            return Ok(self.data.put(board, slot, io, known).join(moved));
         }
         let mut old = None;
         if self.data.is_partial(io) {

@@ -1,7 +1,7 @@
 //! Janus-FTL's two operations as sequences of flash operations: fusion without any, defusion with at
 //! most a copy per page; block mapping alone; and what moves the boundary.
 
-use crate::common::{fill, open, place, record, submit, tiny};
+use crate::common::{config, fill, mixed, open, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
@@ -209,4 +209,29 @@ fn memory_is_counted_by_area() {
     assert_eq!(bytes(&[("janus.target", "all_block")]), 165);
     assert_eq!(bytes(&[("janus.target", "all_page")]), 165 + 640);
     assert_eq!(bytes(&[("janus.target", "fixed"), ("janus.fixed_pct", "25")]), 165 + 160);
+}
+
+/// A capacity that is no multiple of a block: the last logical block has fewer pages, and takes part
+/// in everything, recovery included.
+#[test]
+fn the_last_logical_block_may_be_cut_short() {
+    for scheme in ["janus", "cftl"] {
+        let config = config(&[
+            ("device.pages_per_block", "4"),
+            ("device.page_bytes", "512"),
+            ("device.logical_bytes", "19KiB"),
+            ("device.blocks_per_plane", "60"),
+        ]);
+        assert_eq!(config.device.logical_pages(), 38);
+        let mut device = open(scheme, &config);
+        device.verify_reads();
+        for request in mixed(&config, 2000, 3) {
+            device.submit(&request).expect("the device works");
+        }
+        device.power_cycle().expect("it recovers");
+        for request in mixed(&config, 500, 4) {
+            device.submit(&request).expect("the device works");
+        }
+        device.audit().unwrap_or_else(|error| panic!("{scheme}: {error}"));
+    }
 }

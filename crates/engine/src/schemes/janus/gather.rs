@@ -165,6 +165,10 @@ impl Janus {
         let mut done = after;
         for missing in board.nand().state().block(block).top..offset {
             let lpn = lbn.page(board.geometry(), missing);
+            // The last logical block may be cut short.
+            if lpn.0 >= board.geometry().logical_pages {
+                break;
+            }
             let Some(old) = self.entry(lpn) else { continue };
             let ready = self.pad_to(board, block, missing, after)?;
             let new = board.geometry().page(block, missing);
