@@ -33,6 +33,7 @@ mod lazyftl_limits;
 mod mast;
 mod merges_fast;
 mod nk;
+mod ram_limits;
 mod replacement_block;
 mod sftl;
 mod superblock;
