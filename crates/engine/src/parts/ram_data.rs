@@ -165,6 +165,14 @@ impl RamData {
         Ok((done, !lost))
     }
 
+    /// Whether flash might have lost a page once it is written out: it is lost already, or has sectors
+    /// on flash alone. Its entry is cached.
+    pub fn may_be_lost<C: MapCache>(&self, base: &DemandMapped<C>, slot: Slot) -> bool {
+        let Held { lpn, tag, sectors, .. } = *self.pages.get(slot);
+        let partly = !sectors & self.all_sectors != 0;
+        tag == Tag::UNREADABLE || (partly && base.map.cache.entry(lpn).flatten().is_some())
+    }
+
     /// A write of a page that goes past its frame, with the sectors of the frame's version that it
     /// does not supersede.
     pub fn merged(&self, slot: Slot, io: &PageIo) -> PageIo {

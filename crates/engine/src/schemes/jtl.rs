@@ -64,7 +64,7 @@ use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Location, Memory, Paper, RamUse, Scheme, Unsettled};
 use crate::units::{Lpn, Ppn, Tag};
 use bypass::Loaded;
-use levels::Levels;
+use levels::{Cascade, Levels};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Jtl;
@@ -197,13 +197,17 @@ impl Scheme for Jtl {
         let slots = self.data.to_flush();
         for &slot in &slots {
             let lpn = self.data.pages().get(slot).lpn;
-            let (written, whole) = self.data.write_out(&mut self.base, board, slot, after)?;
+            let mut ready = after;
+            if self.data.may_be_lost(&self.base, slot) {
+                // Its entry may have to leave group 0, and gets its place below before anything is
+                // written: a page that is lost must not stay as a clean one.
+                ready = self.make_place(board, after)?;
+            }
+            let (written, whole) = self.data.write_out(&mut self.base, board, slot, ready)?;
             done = done.join(written);
             if !whole {
                 // Flash lost sectors of it: it is no page to be kept.
-                let moved = self.move_up(board, (lpn, true), self.levels.below(), written)?;
-                self.data.leave(board, slot, moved);
-                done = done.join(moved);
+                self.sink_alone(board, lpn, slot, written);
             }
         }
         self.data.flushed(slots);
@@ -354,12 +358,7 @@ impl Jtl {
         let top = self.levels.below();
         let nobody = (Slot(0), None);
         let cascade = self.levels.plan(nobody, top, true, &mut self.rng);
-        let mut when = after;
-        if let Some(&(slot, level)) = cascade.demoted().last()
-            && level == self.levels.count()
-        {
-            when = self.let_entry_go(board, slot, when)?;
-        }
+        let when = self.leave_last(board, &cascade, after)?;
         self.count(board, cascade.demoted().len());
         self.levels.sink(&cascade);
         Ok(when)
@@ -387,24 +386,19 @@ impl Jtl {
         let from = self.levels.level_of(accessed);
         let hole_stops = self.settings.hole_stops_cascade || !there;
         let cascade = self.levels.plan((accessed, from), target, hole_stops, &mut self.rng);
-        let mut when = after;
-        let mut frame = None;
-        for &(slot, level) in cascade.demoted() {
-            if level == self.levels.count() {
-                when = self.let_entry_go(board, slot, when)?;
-            } else if level >= self.levels.below() && self.levels.is_upper(slot) {
-                // From m to m + 1.
-                let page = self.data.pages().find(self.base.map.cache.lpn(slot));
-                let page = page.expect("pages of group 0 are in RAM");
-                if self.data.pages().get(page).dirty {
-                    (when, _) = self.data.write_out(&mut self.base, board, page, when)?;
-                } else {
-                    board.event(Event::BufferCleanDrops, 1);
-                }
-                frame = Some(page);
+        let mut when = self.leave_last(board, &cascade, after)?;
+        let crosses = |&&(slot, level): &&(Slot, u32)| {
+            level >= self.levels.below() && self.levels.is_upper(slot)
+        };
+        if let Some(&(slot, _)) = cascade.demoted().iter().find(crosses) {
+            // From m to m + 1. The page is written last of all: nothing can fail after it.
+            let page = self.data.pages().find(self.base.map.cache.lpn(slot));
+            let page = page.expect("pages of group 0 are in RAM");
+            if self.data.pages().get(page).dirty {
+                (when, _) = self.data.write_out(&mut self.base, board, page, when)?;
+            } else {
+                board.event(Event::BufferCleanDrops, 1);
             }
-        }
-        if let Some(page) = frame {
             self.data.leave(board, page, when);
         }
         self.count(board, cascade.demoted().len());
@@ -429,10 +423,29 @@ impl Jtl {
         board.event(Event::CascadeSteps, demoted as u64);
     }
 
-    /// An entry leaves the last level.
-    fn let_entry_go(&mut self, board: &mut Board, slot: Slot, after: When) -> Result<When, Fault> {
-        let done = self.base.evict(board, slot, false, after)?;
-        self.levels.take_out(slot);
-        Ok(done)
+    /// The entry that a cascade pushes out of the last level leaves, if there is one.
+    fn leave_last(
+        &mut self,
+        board: &mut Board,
+        cascade: &Cascade,
+        after: When,
+    ) -> Result<When, Fault> {
+        match cascade.demoted().last() {
+            Some(&(slot, level)) if level == self.levels.count() => {
+                let done = self.base.evict(board, slot, false, after)?;
+                self.levels.take_out(slot);
+                Ok(done)
+            }
+            _ => Ok(after),
+        }
+    }
+
+    /// The page of an entry of group 0 leaves RAM; the entry goes to the top of group 1, where
+    /// [`Jtl::make_place`] made room.
+    fn sink_alone(&mut self, board: &mut Board, lpn: Lpn, page: Slot, free: When) {
+        let entry = self.base.map.cache.find(lpn).expect("pages of group 0 have entries");
+        self.levels.take_out(entry);
+        self.levels.put(entry, self.levels.below());
+        self.data.leave(board, page, free);
     }
 }

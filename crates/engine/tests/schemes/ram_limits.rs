@@ -1,6 +1,78 @@
-//! Schemes that share RAM between map and data at their limits.
+//! Schemes that share RAM between map and data at their limits: the least that they can hold, and a
+//! device that ends.
 
-use crate::common::{mixed, open, tiny};
+use crate::common::{mixed, open, pages, tiny};
+use ftlab_engine::config::Config;
+use ftlab_engine::request::Op;
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::ssd::{Device, DeviceError};
+
+type Pairs = &'static [(&'static str, &'static str)];
+
+/// A device whose blocks die of age, with little RAM.
+const MORTAL: Pairs = &[
+    ("wear.blocks_die", "true"),
+    ("device.endurance_cycles", "8"),
+    ("device.ram_bytes", "2KiB"),
+    ("io.partial_write", "rmw"),
+    ("device.page_bytes", "1024"),
+];
+
+/// Writes at random, short and long, until the device refuses one for good reason.
+fn wear_out(device: &mut dyn Device, config: &Config, rng: &mut Rng) {
+    let logical = config.device.logical_pages() as u32;
+    loop {
+        let run = if rng.below(2) == 0 { 1 } else { 8 };
+        let page = u64::from(rng.below(logical - 8));
+        let mut request = pages(config, Op::Write, page, run);
+        // Half of a page now and then.
+        request.sectors -= u32::from(rng.below(3) == 0);
+        match device.submit(&request) {
+            Ok(_) => {}
+            Err(DeviceError::Fault(_)) => return,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// On a device that is worn out: writes may be refused, reads that must make room too; none returns
+/// anything but what was written last.
+fn use_on(device: &mut dyn Device, config: &Config, seed: u64) {
+    for request in mixed(config, 400, seed) {
+        match device.submit(&request) {
+            Ok(_) | Err(DeviceError::Fault(_)) => {}
+            Err(error) => panic!("seed {seed}, {request:?}: {error}"),
+        }
+        device.audit().unwrap_or_else(|error| panic!("seed {seed}, {request:?}: {error}"));
+    }
+}
+
+/// A write that a worn-out device refuses was not done, and a page that it lost is not kept as whole:
+/// past the RAM and through it, wherever the cascade ends, and where reads fail too.
+#[test]
+fn jtl_ends_with_what_it_promised() {
+    for stops in ["true", "false"] {
+        for errors in ["0", "0.02"] {
+            for seed in 0..40 {
+                let own: &[(&str, &str)] = &[
+                    ("jtl.seq_pages", "3"),
+                    ("jtl.map_share", "0.5"),
+                    ("jtl.entry_bytes", "64"),
+                    ("jtl.hole_stops_cascade", stops),
+                    ("nand.read_error_rate", errors),
+                    ("device.ram_bytes", "8KiB"),
+                ];
+                let config = tiny("jtl", 80, &[MORTAL, own].concat());
+                let mut device = open("jtl", &config);
+                device.verify_reads();
+                let mut rng = Rng::new(seed, Purpose::Workload);
+                wear_out(device.as_mut(), &config, &mut rng);
+                device.audit().unwrap_or_else(|error| panic!("{stops}, seed {seed}: {error}"));
+                use_on(device.as_mut(), &config, seed);
+            }
+        }
+    }
+}
 
 /// One entry more than there are pages: group 1 is one place. An entry that is displaced past the
 /// hole of the accessed one takes that place; it does not leave the levels with its page in RAM.

@@ -39,15 +39,17 @@ impl Jtl {
         let Some(slot) = self.data.pages().find(io.lpn) else {
             return self.base.write(board, io, known);
         };
+        // The entry will go where entries without a page are. It gets its place there first: should
+        // the device have no room for the entry that leaves, nothing was written.
+        let ready = self.make_place(board, known)?;
         // What a partial write keeps of the version in RAM goes along. That version leaves when its
-        // successor is on flash, and its entry goes where entries without a page are.
+        // successor is on flash.
         let held = *self.data.pages().get(slot);
         let merged = self.data.merged(slot, io);
-        let done = self.base.write(board, &merged, known.waits_for_buffer(held.ready))?;
+        let done = self.base.write(board, &merged, ready.waits_for_buffer(held.ready))?;
         self.data.supersede(slot, merged.data, done);
-        let moved = self.move_up(board, (io.lpn, true), self.levels.below(), done)?;
-        self.data.leave(board, slot, done);
-        Ok(moved)
+        self.sink_alone(board, io.lpn, slot, done);
+        Ok(done)
     }
 
     /// Reads a page of a sequential request: from flash, unless it is in RAM. Nothing moves.
