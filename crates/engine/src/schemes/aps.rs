@@ -360,7 +360,23 @@ impl Aps {
         let Some(towards) = self.interval.close(board) else { return Ok(after) };
         let Some(shifted) = self.partitions.shifted(towards) else { return Ok(after) };
         // What has lost its place leaves before the sizes change: a power cut in between finds
-        // partitions that hold what they may.
+        // partitions that hold what they may. A worn-out device cannot write what would have to
+        // leave, and keeps its partitions: the request goes on.
+        let made = self.shrink_to(board, &shifted, after).map(Some);
+        let Some(when) = made.or_else(Fault::unless_worn_out)? else { return Ok(after) };
+        self.partitions = shifted;
+        board.event(Event::Repartitions, 1);
+        self.tell_sizes(board);
+        Ok(when)
+    }
+
+    /// What finds no place in smaller partitions leaves.
+    fn shrink_to(
+        &mut self,
+        board: &mut Board,
+        shifted: &Partitions,
+        after: When,
+    ) -> Result<When, Fault> {
         let mut when = after;
         while self.base.map.cache.len() > shifted.entries() {
             when = self.evict_entry(board, when)?;
@@ -368,9 +384,6 @@ impl Aps {
         while self.data.pages().len() > shifted.frames() {
             when = self.evict_page(board, when)?;
         }
-        self.partitions = shifted;
-        board.event(Event::Repartitions, 1);
-        self.tell_sizes(board);
         Ok(when)
     }
 

@@ -5,7 +5,9 @@ use crate::common::{mixed, open, pages, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::{Device, DeviceError};
+use ftlab_engine::units::Lpn;
 
 type Pairs = &'static [(&'static str, &'static str)];
 
@@ -106,4 +108,70 @@ fn group_1_of_jtl_may_be_a_single_place() {
             }
         }
     }
+}
+
+/// The partitions are adjusted every seven requests, on a device that can write no more as well.
+#[test]
+fn aps_ends_with_what_it_promised() {
+    for lookup in ["first", "on_demand"] {
+        for errors in ["0", "0.02"] {
+            for seed in 0..40 {
+                let own: &[(&str, &str)] = &[
+                    ("aps.interval", "7"),
+                    ("aps.lookup", lookup),
+                    ("aps.entry_bytes", "64"),
+                    ("aps.rmw", if seed % 2 == 0 { "true" } else { "false" }),
+                    ("nand.read_error_rate", errors),
+                    ("device.ram_bytes", "8KiB"),
+                ];
+                let config = tiny("aps", 80, &[MORTAL, own].concat());
+                let mut device = open("aps", &config);
+                let device = device.as_mut();
+                device.verify_reads();
+                let mut rng = Rng::new(seed, Purpose::Workload);
+                wear_out(device, &config, &mut rng);
+                device.audit().unwrap_or_else(|error| panic!("{lookup}, seed {seed}: {error}"));
+                use_on(device, &config, seed);
+            }
+        }
+    }
+}
+
+/// Pages in RAM are read from there, whatever else the device refuses: where the read closes an
+/// interval and the partitions cannot be adjusted, they stay as they are.
+#[test]
+fn aps_keeps_its_partitions_where_it_cannot_change_them() {
+    let mut read = 0;
+    for seed in 0..20 {
+        let pairs = [
+            ("wear.blocks_die", "true"),
+            ("device.endurance_cycles", "8"),
+            ("aps.interval", "7"),
+            ("aps.lookup", "on_demand"),
+            ("aps.entry_bytes", "64"),
+            ("aps.min_share", "0.1"),
+        ];
+        let config = tiny("aps", 80, &pairs);
+        let mut device = open("aps", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        let mut rng = Rng::new(seed, Purpose::Workload);
+        let logical = config.device.logical_pages() as u32;
+        let mut write = |device: &mut dyn Device| {
+            device.submit(&pages(&config, Op::Write, u64::from(rng.below(logical)), 1)).err()
+        };
+        while write(device).is_none() {}
+        for _ in 0..200 {
+            // Whether it is done or not, what has left RAM lately is counted.
+            let _ = write(device);
+            let in_ram = |page: &u32| matches!(device.locate(Lpn(*page)), Location::Ram(_));
+            let Some(held) = (0..logical).find(in_ram) else { continue };
+            device
+                .submit(&pages(&config, Op::Read, u64::from(held), 1))
+                .unwrap_or_else(|error| panic!("seed {seed}: page {held} is in RAM: {error}"));
+            read += 1;
+        }
+        device.audit().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+    assert!(read > 1000, "{read} reads of pages in RAM");
 }
