@@ -321,7 +321,7 @@ impl Aps {
             base,
             data: RamData::new(board, partitions.most_frames()),
             order: SlotLists::new(partitions.most_frames()),
-            interval: Interval::new(config),
+            interval: Interval::new(board, config),
             map_ghosts: GhostList::new(partitions.ghost_entries(), pages),
             data_ghosts: GhostList::new(partitions.ghost_pages(), pages),
             partitions,

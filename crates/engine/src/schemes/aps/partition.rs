@@ -171,7 +171,7 @@ impl Costs {
 /// Flash work up to a moment, ns of garbage collection among it, and evictions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
-    collection: Nanos,
+    collection: u128,
     host_programs: u64,
     clean: u64,
     dirty: u64,
@@ -182,9 +182,9 @@ impl Marks {
         let meter = board.meter();
         let collecting = [Cause::Gc, Cause::GcMapBlock, Cause::GcMapUpdate];
         let time = |cause| {
-            meter.reads(cause) * costs.read
-                + meter.programs(cause) * costs.program
-                + meter.erases_by_cause(cause) * costs.erase
+            u128::from(meter.reads(cause)) * u128::from(costs.read)
+                + u128::from(meter.programs(cause)) * u128::from(costs.program)
+                + u128::from(meter.erases_by_cause(cause)) * u128::from(costs.erase)
         };
         Marks {
             collection: collecting.into_iter().map(time).sum(),
@@ -226,10 +226,10 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Nothing happened yet.
-    pub fn new(config: &Config) -> Self {
+    /// Nothing happened yet; what the board did before belongs to no interval.
+    pub fn new(board: &Board, config: &Config) -> Self {
         let costs = Costs::new(config);
-        let marks = Marks::default();
+        let marks = Marks::of(board, &costs);
         Interval { costs, requests: 0, map_hits: 0, read_hits: 0, write_hits: 0, marks }
     }
 
@@ -239,16 +239,18 @@ impl Interval {
     /// What a step more for the map would have saved: each ghost hit a map read, and the dirty share
     /// of the interval's evictions a read and a program. What a step more for data would have saved:
     /// each ghost hit of a read a page read, each of a write a program and what collection took per
-    /// host page programmed. All in ns, rounded down.
+    /// host page programmed. All in ns, rounded down; 128 bits hold the products of any counts.
     pub fn close(&mut self, board: &Board) -> Option<Towards> {
         let now = Marks::of(board, &self.costs);
         let during = now.since(&self.marks);
-        let Costs { read, program, .. } = self.costs;
-        let evictions = (during.clean + during.dirty).max(1);
-        let map =
-            self.map_hits * read + self.map_hits * during.dirty * (read + program) / evictions;
-        let collection = during.collection / during.host_programs.max(1);
-        let data = self.read_hits * read + self.write_hits * (program + collection);
+        let [read, program] = [self.costs.read, self.costs.program].map(u128::from);
+        let [map_hits, read_hits, write_hits] =
+            [self.map_hits, self.read_hits, self.write_hits].map(u128::from);
+        let evictions = u128::from(during.clean + during.dirty).max(1);
+        let written = map_hits * u128::from(during.dirty) * (read + program) / evictions;
+        let map = map_hits * read + written;
+        let collection = during.collection / u128::from(during.host_programs).max(1);
+        let data = read_hits * read + write_hits * (program + collection);
         *self = Interval {
             requests: 0,
             map_hits: 0,
@@ -278,9 +280,12 @@ mod tests {
         config
     }
 
-    /// Ghost hits of the map, of reads and of writes, and who gets the next step.
-    fn verdict(board: &Board, hits: [u64; 3]) -> Option<Towards> {
-        let mut interval = Interval::new(&config(&[]));
+    /// Ghost hits of the map, of reads and of writes and evictions (clean, dirty) of an interval, and
+    /// who gets the next step.
+    fn verdict(board: &mut Board, hits: [u64; 3], evictions: [u64; 2]) -> Option<Towards> {
+        let mut interval = Interval::new(board, &config(&[]));
+        board.event(Event::EvictClean, evictions[0]);
+        board.event(Event::EvictDirty, evictions[1]);
         [interval.map_hits, interval.read_hits, interval.write_hits] = hits;
         interval.close(board)
     }
@@ -289,24 +294,46 @@ mod tests {
     fn the_partition_that_would_have_saved_more_time_gets_the_step() {
         let mut board = Board::new(&config(&[]), 1, 0);
         // A map read is 100 ns, as is a page read; a program is 1000 ns.
-        assert_eq!(verdict(&board, [0, 0, 0]), None, "no ghost was hit");
-        assert_eq!(verdict(&board, [4, 3, 0]), Some(Towards::Map));
-        assert_eq!(verdict(&board, [3, 4, 0]), Some(Towards::Data));
-        assert_eq!(verdict(&board, [9, 0, 1]), Some(Towards::Data));
-        assert_eq!(verdict(&board, [10, 0, 1]), None, "both would have saved 1000 ns");
-        assert_eq!(verdict(&board, [11, 0, 1]), Some(Towards::Map));
+        let mut clean = |hits| verdict(&mut board, hits, [0, 0]);
+        assert_eq!(clean([0, 0, 0]), None, "no ghost was hit");
+        assert_eq!(clean([4, 3, 0]), Some(Towards::Map));
+        assert_eq!(clean([3, 4, 0]), Some(Towards::Data));
+        assert_eq!(clean([9, 0, 1]), Some(Towards::Data));
+        assert_eq!(clean([10, 0, 1]), None, "both would have saved 1000 ns");
+        assert_eq!(clean([11, 0, 1]), Some(Towards::Map));
         // Every second entry that left was dirty: a miss costs 100 + 1100 / 2.
-        board.event(Event::EvictClean, 3);
-        board.event(Event::EvictDirty, 3);
-        assert_eq!(verdict(&board, [1, 6, 0]), Some(Towards::Map), "650 against 600");
-        assert_eq!(verdict(&board, [1, 7, 0]), Some(Towards::Data), "650 against 700");
+        let mut half = |hits| verdict(&mut board, hits, [3, 3]);
+        assert_eq!(half([1, 6, 0]), Some(Towards::Map), "650 against 600");
+        assert_eq!(half([1, 7, 0]), Some(Towards::Data), "650 against 700");
+    }
+
+    /// An interval as long as its setting allows, of nothing but dirty evictions: their product with
+    /// the hits passes 64 bits.
+    #[test]
+    fn long_intervals_do_not_wrap() {
+        let mut board = Board::new(&config(&[]), 1, 0);
+        let most = 1_000_000_000;
+        let map = verdict(&mut board, [most, most, 0], [0, most]);
+        assert_eq!(map, Some(Towards::Map), "1200 s against 100 s");
+        let data = verdict(&mut board, [most, 0, 2 * most], [0, most]);
+        assert_eq!(data, Some(Towards::Data), "1200 s against 2000 s");
+    }
+
+    /// A board that has worked before, as after a power cut: the interval that begins there does not
+    /// count it.
+    #[test]
+    fn an_interval_begins_where_the_board_is() {
+        let mut board = Board::new(&config(&[]), 1, 0);
+        board.event(Event::EvictDirty, 10);
+        let verdict = verdict(&mut board, [1, 2, 0], [1, 0]);
+        assert_eq!(verdict, Some(Towards::Data), "clean evictions: 100 against 200");
     }
 
     /// Only what happened in the interval counts, whether or not measuring began within it.
     #[test]
     fn intervals_count_their_own_evictions() {
         let mut board = Board::new(&config(&[]), 1, 0);
-        let mut interval = Interval::new(&config(&[]));
+        let mut interval = Interval::new(&board, &config(&[]));
         board.event(Event::EvictDirty, 10);
         assert_eq!(interval.close(&board), None);
         board.event(Event::EvictClean, 1);
