@@ -121,9 +121,13 @@ pub struct ReadingArguments {
     /// Unit of the size column: bytes, sectors, kib, pages2k, pages4k, pages8k, pages16k
     #[arg(long, value_name = "UNIT")]
     pub size_unit: Option<String>,
-    /// Which ASUs, volumes or disks: all, or numbers with commas between them
+    /// Which ASUs, volumes or disks: all, or numbers (devices: MAJOR:MINOR) with commas between them
     #[arg(long, value_name = "all|N,N", default_value = "all")]
     pub unit: String,
+    /// Which requests count: op=read+write, process=NAME+PID, action=Q (block-layer traces; default
+    /// D), from=10s, to=2h, every=10, with commas between them
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub filter: Option<String>,
     /// Only the first N requests
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub head: Option<u64>,

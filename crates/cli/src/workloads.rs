@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ftlab_engine::config::nearest;
-use ftlab_trace::{Options, SyntheticSpec, Workload};
+use ftlab_trace::{Filter, Options, SyntheticSpec, Workload};
 
 use crate::arguments::ReadingArguments;
 use crate::devices::{Bundled, bundled};
@@ -116,6 +116,7 @@ pub fn options(reading: &ReadingArguments) -> Outcome<Options> {
         time_unit,
         size_unit,
         units: reading.unit.parse()?,
+        filter: reading.filter.as_deref().map_or_else(|| Ok(Filter::default()), str::parse)?,
         head: reading.head,
         reorder_window_ns: duration("--reorder-window", &reading.reorder_window)?,
         ..Options::default()

@@ -2,7 +2,10 @@
 
 use crate::error::{Result, TraceError};
 use crate::evidence::{self, Implied, Row};
-use crate::formats::{self, Certainty, FORMATS, Format, Scales};
+use crate::filter::EventFilter;
+use crate::formats::{
+    self, Certainty, Context, Encoding, FORMATS, Format, Line, Scales, TextFormat,
+};
 use crate::lines::Lines;
 use crate::options::{Options, SizeUnit, TimeUnit};
 
@@ -94,11 +97,16 @@ pub(crate) fn detect(file: &str, sample: &Sample, options: &Options) -> Result<D
         Some(name) => (formats::find(name)?, "stated".to_owned()),
         None => recognise(file, sample)?,
     };
-    check_first(file, sample, format)?;
+    let Encoding::Text(text) = &format.encoding else {
+        return Err(TraceError::new(format!("not in the binary format {}", format.name))
+            .with_legal(format.columns)
+            .at(file, Some(1)));
+    };
+    check_first(file, sample, format, text)?;
     if format.certainty == Certainty::Stated {
         return stated_by_the_file(file, format, why, options);
     }
-    let rows = evidence::rows(format, sample.lines.iter().map(|(_, line)| &line[..]));
+    let rows = evidence::rows(text, sample.lines.iter().map(|(_, line)| &line[..]));
     let (format, why, time_unit, time_unit_why) =
         decide_time(file, sample, format, why, &rows, options)?;
     let (size_unit, size_unit_why) = decide_size(file, format, &rows, time_unit, options)?;
@@ -132,20 +140,38 @@ fn stated_by_the_file(
         format,
         why,
         time_unit: format.time_unit,
-        time_unit_why: "stated by the format's header".into(),
+        time_unit_why: "stated by the format".into(),
         size_unit: format.size_unit,
-        size_unit_why: "stated by the format's header".into(),
+        size_unit_why: "stated by the format".into(),
     })
+}
+
+/// The format's own units and no filter.
+fn plain_context(format: &Format) -> Context {
+    Context::new(Scales::new(format.time_unit, format.size_unit), EventFilter::default())
+}
+
+/// A binary format says everything itself.
+///
+/// # Errors
+/// Units that were stated and differ.
+pub(crate) fn binary(file: &str, format: &'static Format, options: &Options) -> Result<Detection> {
+    let why = match &options.format {
+        Some(_) => "stated".to_owned(),
+        None => format!("its first bytes are those of {}", format.name),
+    };
+    stated_by_the_file(file, format, why, options)
 }
 
 /// The format that most lines of the sample fit, by content and then by outer form.
 fn recognise(file: &str, sample: &Sample) -> Result<(&'static Format, String)> {
     let mut best: Option<(usize, usize, &'static Format)> = None;
-    for format in &FORMATS {
-        let scales = Scales::new(format.time_unit, format.size_unit);
-        let fits = |line: &[u8]| format.is_header(line) || (format.parse)(line, scales).is_ok();
+    for (format, text) in formats::texts() {
+        let mut context = plain_context(format);
+        let mut fits =
+            |line: &[u8]| format.is_header(line) || (text.parse)(line, &mut context).is_ok();
         let parsed = sample.lines.iter().filter(|(_, line)| fits(line)).count();
-        let shaped = sample.lines.iter().filter(|(_, line)| (format.shape)(line)).count();
+        let shaped = sample.lines.iter().filter(|(_, line)| (text.shape)(line)).count();
         // The first of equals wins: rows that share columns are told apart by their units later.
         if shaped > 0 && best.is_none_or(|(most, alike, _)| (parsed, shaped) > (most, alike)) {
             best = Some((parsed, shaped, format));
@@ -177,12 +203,18 @@ pub(crate) fn nul(file: &str, line: u64) -> TraceError {
 }
 
 /// If not one line of the sample can be read, the first one says why.
-fn check_first(file: &str, sample: &Sample, format: &'static Format) -> Result<()> {
-    let scales = Scales::new(format.time_unit, format.size_unit);
+fn check_first(
+    file: &str,
+    sample: &Sample,
+    format: &'static Format,
+    text: &'static TextFormat,
+) -> Result<()> {
+    let mut context = plain_context(format);
     let mut first = None;
     for (number, line) in &sample.lines {
-        match (format.parse)(line, scales) {
-            Ok(_) => return Ok(()),
+        match (text.parse)(line, &mut context) {
+            Ok(Line::Request(_)) => return Ok(()),
+            Ok(Line::Other(_)) => {}
             Err(_) if format.is_header(line) => {}
             Err(fault) => {
                 first.get_or_insert((*number, fault));

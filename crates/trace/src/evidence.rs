@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Result, TraceError};
-use crate::formats::{Certainty, Format, Scales};
+use crate::filter::EventFilter;
+use crate::formats::{Certainty, Context, Format, Line, Scales, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::order::STRAY_NS;
 use crate::size::human_bytes;
@@ -33,14 +34,16 @@ pub(crate) struct Row {
 }
 
 /// The rows of a sample that can be read.
-pub(crate) fn rows<'a>(format: &Format, lines: impl Iterator<Item = &'a [u8]>) -> Vec<Row> {
+pub(crate) fn rows<'a>(text: &TextFormat, lines: impl Iterator<Item = &'a [u8]>) -> Vec<Row> {
     let raw = Scales { time_ns: 1, size_bytes: 1 };
+    let mut context = Context::new(raw, EventFilter::default());
     let mut rows = Vec::new();
     for line in lines {
-        let Ok(record) = (format.parse)(line, raw) else {
+        let Ok(Line::Request(record)) = (text.parse)(line, &mut context) else {
             continue;
         };
-        let (whole, decimals) = time_text(format, line);
+        let (whole, decimals) =
+            time_text((text.time_column)(line).unwrap_or_default().trim_ascii());
         rows.push(Row {
             time_billionths: whole,
             decimals,
@@ -54,13 +57,7 @@ pub(crate) fn rows<'a>(format: &Format, lines: impl Iterator<Item = &'a [u8]>) -
 }
 
 /// The time column in billionths of its unit, and how many decimals matter.
-fn time_text(format: &Format, line: &[u8]) -> (u128, usize) {
-    let column = match format.name {
-        "spc" => line.split(|&byte| byte == b',').nth(4),
-        "msr" => line.split(|&byte| byte == b',').next(),
-        _ => crate::formats::five_columns::split(line).next(),
-    };
-    let text = column.unwrap_or_default().trim_ascii();
+fn time_text(text: &[u8]) -> (u128, usize) {
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
     let fraction = text.get(point + 1..).unwrap_or_default();
     let used = fraction.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);

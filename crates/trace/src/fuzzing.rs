@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use crate::compression;
 use crate::detect::{self, Sample};
+use crate::events::Files;
+use crate::filter::EventFilter;
 use crate::footprint::PageSet;
-use crate::formats::{FORMATS, Scales};
+use crate::formats::{self, Context, FORMATS, Line, Scales};
 use crate::layout::{AddressMap, AddressMode};
 use crate::options::{Options, SizeUnit, TimeUnit};
 use crate::reader::TraceRecords;
@@ -21,13 +23,14 @@ const RECORDS_MAX: usize = 1 << 14;
 /// Every line parser on every line of the input.
 pub fn fuzz_lines(data: &[u8]) {
     for line in data.split(|&byte| byte == b'\n') {
-        for format in &FORMATS {
+        for (format, text) in formats::texts() {
             for scales in [
                 Scales::new(format.time_unit, format.size_unit),
                 Scales::new(TimeUnit::Seconds, SizeUnit::Pages16k),
             ] {
-                let _ = (format.shape)(line);
-                if let Ok(record) = (format.parse)(line, scales) {
+                let _ = (text.shape)(line);
+                let mut context = Context::new(scales, EventFilter::default());
+                if let Ok(Line::Request(record)) = (text.parse)(line, &mut context) {
                     assert!(record.end_bytes() >= record.offset_bytes, "an end before its start");
                 }
             }
@@ -42,7 +45,7 @@ pub fn fuzz_trace(data: &[u8]) {
     };
     let options = Options {
         format: (choice & 7 != 0)
-            .then(|| FORMATS[usize::from(choice & 7) % FORMATS.len()].name.to_owned()),
+            .then(|| FORMATS[usize::from(choice) % FORMATS.len()].name.to_owned()),
         size_unit: (choice & 8 != 0).then_some(SizeUnit::Sectors),
         time_unit: (choice & 16 != 0).then_some(TimeUnit::Milliseconds),
         keep_zero_size_flushes: choice & 32 != 0,
@@ -55,12 +58,19 @@ pub fn fuzz_trace(data: &[u8]) {
     if sample.is_empty() {
         return;
     }
-    let Ok(detection) = detect::detect("fuzz", &sample, &options) else {
+    let detection = match formats::binary_of(first.head()) {
+        Some(format) => detect::binary("fuzz", format, &options),
+        None => detect::detect("fuzz", &sample, &options),
+    };
+    let Ok(detection) = detection else {
         return;
     };
     let names: Arc<[String]> = ["fuzz".to_owned()].into();
     let source = Source::Parts(vec!["fuzz".into()]);
-    let mut records = TraceRecords::new(source, names, first, detection, options);
+    let files = Files { source, names, first: Some(first) };
+    let Ok(mut records) = TraceRecords::new(files, &detection, options) else {
+        return;
+    };
     let mut previous_ns = 0;
     let mut maps = maps();
     let mut requests = Vec::new();

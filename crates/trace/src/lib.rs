@@ -11,7 +11,9 @@ mod convert;
 mod detect;
 mod digest;
 mod error;
+mod events;
 mod evidence;
+mod filter;
 mod footprint;
 pub mod formats;
 mod inspect;
@@ -29,6 +31,7 @@ mod source;
 mod summary;
 mod survey;
 pub mod synthetic;
+mod text;
 mod workload;
 
 #[doc(hidden)]
@@ -37,6 +40,7 @@ pub mod fuzzing;
 pub use convert::{Conversion, convert};
 pub use detect::Detection;
 pub use error::{Result, TraceError};
+pub use filter::{EventFilter, Filter};
 pub use footprint::PageSet;
 pub use inspect::{Inspection, InspectionOptions, inspect};
 pub use layout::{AddressMap, AddressMode, LayoutCounts};

@@ -3,6 +3,8 @@
 use std::str::FromStr;
 
 use crate::error::{Result, TraceError, unknown_name};
+use crate::filter::Filter;
+use crate::formats::blkparse;
 
 /// Unit of the time column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,16 +154,25 @@ impl FromStr for UnitSelection {
         }
         let mut units = Vec::new();
         for part in text.split(',') {
-            let unit = part.trim().parse::<u32>().map_err(|_| {
-                TraceError::new("not a list of units")
-                    .with_value(text.as_bytes())
-                    .with_legal("all, or numbers 0 to 4294967295 with commas between them")
+            let unit = unit_of(part.trim()).ok_or_else(|| {
+                TraceError::new("not a list of units").with_value(text.as_bytes()).with_legal(
+                    "all, or numbers 0 to 4294967295 with commas between them; block-layer \
+                         devices also as MAJOR:MINOR",
+                )
             })?;
             units.push(unit);
         }
         units.sort_unstable();
         units.dedup();
         Ok(Self::Only(units))
+    }
+}
+
+/// A number, or a device of the block layer as `major:minor`.
+fn unit_of(text: &str) -> Option<u32> {
+    match text.split_once(':') {
+        None => text.parse().ok(),
+        Some((major, minor)) => blkparse::device(major.parse().ok()?, minor.parse().ok()?),
     }
 }
 
@@ -176,6 +187,8 @@ pub struct Options {
     pub size_unit: Option<SizeUnit>,
     /// Which units (ASU, volume, disk) are read.
     pub units: UnitSelection,
+    /// Which of their requests count.
+    pub filter: Filter,
     /// Stop after this many requests.
     pub head: Option<u64>,
     /// Backward steps of time up to this many nanoseconds are sorted; larger ones are errors.
@@ -191,6 +204,7 @@ impl Default for Options {
             time_unit: None,
             size_unit: None,
             units: UnitSelection::All,
+            filter: Filter::default(),
             head: None,
             reorder_window_ns: 1_000_000_000,
             keep_zero_size_flushes: false,
@@ -217,6 +231,11 @@ mod tests {
         assert_eq!(only, UnitSelection::Only(vec![1, 3]));
         assert!(only.contains(3) && !only.contains(2));
         assert_eq!("all".parse::<UnitSelection>().unwrap(), UnitSelection::All);
+        assert_eq!(
+            "8:16".parse::<UnitSelection>().unwrap(),
+            UnitSelection::Only(vec![8 << 20 | 16])
+        );
+        assert!("8:1048576".parse::<UnitSelection>().is_err());
         assert!("1,x".parse::<UnitSelection>().is_err());
         assert!("-1".parse::<UnitSelection>().is_err());
     }

@@ -40,13 +40,18 @@ impl PartialOrd for Placed {
     }
 }
 
-/// Drops an event whose time lies more than a day from both its neighbours. The first and the
-/// last event have one neighbour only and are kept.
+/// Drops an event whose time lies more than a day from both its neighbours. The first event and
+/// the last one have one neighbour only: the first is kept, the last is dropped if it lies more
+/// than a day and [`LAST_TIMES`] times everything before it away from that.
 #[derive(Default)]
 pub(crate) struct StrayFilter {
+    first_ns: Option<u64>,
     before_ns: Option<u64>,
     waiting: Option<Placed>,
 }
+
+/// A pause before the last event so many times longer than the whole trace before it is no pause.
+const LAST_TIMES: u64 = 1000;
 
 /// What became of the event that was waiting for its successor.
 #[derive(Debug, PartialEq, Eq)]
@@ -70,13 +75,24 @@ impl StrayFilter {
         {
             return Filtered::Stray(waiting);
         }
+        self.first_ns.get_or_insert(time_ns);
         self.before_ns = Some(time_ns);
         Filtered::Kept(waiting)
     }
 
     /// The last event, at the end of the trace.
-    pub(crate) fn finish(&mut self) -> Option<Placed> {
-        self.waiting.take()
+    pub(crate) fn finish(&mut self) -> Filtered {
+        let Some(last) = self.waiting.take() else {
+            return Filtered::Nothing;
+        };
+        if let (Some(first_ns), Some(before_ns)) = (self.first_ns, self.before_ns) {
+            let gap_ns = last.record.time_ns.abs_diff(before_ns);
+            let span_ns = before_ns.abs_diff(first_ns);
+            if gap_ns > STRAY_NS.max(span_ns.saturating_mul(LAST_TIMES)) && span_ns > 0 {
+                return Filtered::Stray(last);
+            }
+        }
+        Filtered::Kept(last)
     }
 }
 
@@ -218,8 +234,27 @@ mod tests {
                 Filtered::Stray(event) => stray.push(event.place.line),
             }
         }
-        kept.extend(filter.finish().map(|event| event.place.line));
         assert_eq!(stray, [2, 4]);
-        assert_eq!(kept, [0, 1, 3, 5, 6, 7]);
+        assert_eq!(kept, [0, 1, 3, 5, 6]);
+        assert_eq!(filter.finish(), Filtered::Kept(event(20 * day + 1, 7)));
+    }
+
+    #[test]
+    fn a_last_event_is_stray_only_far_beyond_everything_before_it() {
+        let last = |time: u64| {
+            let mut filter = StrayFilter::default();
+            for time in [0, 60_000_000_000, time] {
+                filter.push(event(time, 0));
+            }
+            filter.finish()
+        };
+        let year = 365 * STRAY_NS;
+        assert!(matches!(last(10 * year), Filtered::Stray(_)));
+        // Half a day after a minute is a pause; and two events alone tell nothing.
+        assert!(matches!(last(STRAY_NS / 2), Filtered::Kept(_)));
+        let mut two = StrayFilter::default();
+        two.push(event(0, 0));
+        two.push(event(10 * year, 1));
+        assert!(matches!(two.finish(), Filtered::Kept(_)));
     }
 }

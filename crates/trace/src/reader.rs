@@ -1,62 +1,84 @@
-//! The streaming pipeline: lines -> records -> strays dropped -> sorted -> rebased to 0.
+//! The streaming pipeline: events -> requests that count -> strays dropped -> sorted -> rebased to 0.
 
 use std::sync::Arc;
 
 use ftlab_engine::request::Op;
 
-use crate::detect::{Detection, is_skipped};
+use crate::detect::Detection;
 use crate::error::{Result, TraceError};
+use crate::events::{Event, Events, Files};
 use crate::evidence::seconds_words;
-use crate::formats::Scales;
-use crate::lines::{LINE_BYTES_MAX, LineError, Lines};
+use crate::formats::{Context, Encoding};
 use crate::options::Options;
 use crate::order::{Filtered, Placed, Reorder, StrayFilter, TooLate};
 use crate::record::{Place, Record};
-use crate::source::{Source, Text};
 use crate::summary::{DropReason, Summary};
+use crate::text::TextEvents;
 
 /// Records of a trace in order of time, the first at 0. Memory does not grow with its length.
 pub struct TraceRecords {
-    source: Source,
     names: Arc<[String]>,
-    lines: Lines<Text>,
-    detection: Detection,
-    scales: Scales,
+    events: Opened,
     options: Options,
-    reading: Place,
     yielded: Place,
-    data_seen: bool,
     stray: StrayFilter,
     reorder: Reorder,
+    /// Time of the first request that was sorted, whether it counts or not.
+    start_ns: Option<u64>,
+    /// Requests that passed every other filter: every Nth of them counts.
+    stepped: u64,
     input_ended: bool,
     done: bool,
     summary: Summary,
 }
 
+/// Text is by far the most common and is read without a call through a table.
+enum Opened {
+    Text(TextEvents),
+    Binary(Box<dyn Events>),
+}
+
+impl Opened {
+    #[inline]
+    fn next_event(&mut self) -> Result<Option<Event>> {
+        match self {
+            Self::Text(events) => events.next_event(),
+            Self::Binary(events) => events.next_event(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        match self {
+            Self::Text(events) => events.place(),
+            Self::Binary(events) => events.place(),
+        }
+    }
+}
+
 impl TraceRecords {
-    pub(crate) fn new(
-        source: Source,
-        names: Arc<[String]>,
-        first: Text,
-        detection: Detection,
-        options: Options,
-    ) -> Self {
-        Self {
-            source,
+    /// # Errors
+    /// A binary trace whose files cannot be opened or whose header is wrong.
+    pub(crate) fn new(files: Files, detection: &Detection, options: Options) -> Result<Self> {
+        let names = Arc::clone(&files.names);
+        let context = Context::new(detection.scales(), options.filter.events.clone());
+        let format = detection.format;
+        let events = match &format.encoding {
+            Encoding::Text(text) => Opened::Text(TextEvents::new(files, context, format, text)?),
+            Encoding::Binary(binary) => Opened::Binary((binary.open)(files, context, format)?),
+        };
+        Ok(Self {
             names,
-            lines: Lines::new(first),
-            scales: detection.scales(),
-            detection,
+            events,
             reorder: Reorder::new(options.reorder_window_ns),
             options,
-            reading: Place::default(),
             yielded: Place::default(),
-            data_seen: false,
             stray: StrayFilter::default(),
+            start_ns: None,
+            stepped: 0,
             input_ended: false,
             done: false,
             summary: Summary::default(),
-        }
+        })
     }
 
     /// Where the record yielded last was read.
@@ -82,16 +104,19 @@ impl TraceRecords {
             let ready =
                 if self.input_ended { self.reorder.pop() } else { self.reorder.pop_ready() };
             if let Some(placed) = ready {
-                return Ok(Some(self.release(placed)));
+                if let Some(record) = self.release(placed) {
+                    return Ok(Some(record));
+                }
+                continue;
             }
             if self.input_ended {
                 return if self.summary.requests == 0 { Err(self.no_requests()) } else { Ok(None) };
             }
-            let decided = match self.next_event()? {
+            let decided = match self.next_request()? {
                 Some(event) => self.stray.push(event),
                 None => {
                     self.input_ended = true;
-                    self.stray.finish().map_or(Filtered::Nothing, Filtered::Kept)
+                    self.stray.finish()
                 }
             };
             match decided {
@@ -104,13 +129,42 @@ impl TraceRecords {
         }
     }
 
-    /// Rebases the time and counts.
+    /// Rebases the time and counts, unless the time is not asked for.
     #[inline]
-    fn release(&mut self, placed: Placed) -> Record {
-        let origin_ns = *self.summary.origin_ns.get_or_insert(placed.record.time_ns);
+    fn release(&mut self, placed: Placed) -> Option<Record> {
+        let time_ns = placed.record.time_ns;
+        let start_ns = *self.start_ns.get_or_insert(time_ns);
+        if !self.options.filter.keeps_every_time()
+            && let Some(reason) = self.refused_by_time(time_ns - start_ns)
+        {
+            self.summary.drop_line(reason, placed.place);
+            return None;
+        }
+        let origin_ns = *self.summary.origin_ns.get_or_insert(time_ns);
         self.summary.requests += 1;
         self.yielded = placed.place;
-        Record { time_ns: placed.record.time_ns - origin_ns, ..placed.record }
+        Some(Record { time_ns: time_ns - origin_ns, ..placed.record })
+    }
+
+    fn refused_by_time(&mut self, after_start_ns: u64) -> Option<DropReason> {
+        let filter = &self.options.filter;
+        if after_start_ns < filter.from_ns {
+            return Some(DropReason::TimeNotSelected);
+        }
+        if after_start_ns >= filter.to_ns {
+            // Sorted by time: nothing later counts, and no more is read.
+            self.input_ended = true;
+            if let Filtered::Kept(last) | Filtered::Stray(last) = self.stray.finish() {
+                self.summary.drop_line(DropReason::TimeNotSelected, last.place);
+            }
+            while let Some(held) = self.reorder.pop() {
+                self.summary.drop_line(DropReason::TimeNotSelected, held.place);
+            }
+            return Some(DropReason::TimeNotSelected);
+        }
+        let step = self.stepped % filter.every;
+        self.stepped += 1;
+        (step != 0).then_some(DropReason::BetweenSteps)
     }
 
     #[inline]
@@ -127,80 +181,23 @@ impl TraceRecords {
         }
     }
 
-    /// The next event in file order, of any part.
+    /// The next request that counts, in file order, of any part.
     #[inline]
-    fn next_event(&mut self) -> Result<Option<Placed>> {
+    fn next_request(&mut self) -> Result<Option<Placed>> {
         loop {
-            let line = match self.lines.next() {
-                Ok(Some(line)) => line,
-                Ok(None) => {
-                    if self.next_part()? {
-                        continue;
-                    }
-                    return Ok(None);
-                }
-                Err(error) => return Err(self.line_error(&error)),
+            let Some(event) = self.events.next_event()? else {
+                return Ok(None);
             };
-            self.reading.line += 1;
             self.summary.lines_read += 1;
-            match (self.detection.format.parse)(line, self.scales) {
-                Ok(record) => {
-                    self.data_seen = true;
-                    if let Some(reason) = dropped(&record, &self.options) {
-                        self.summary.drop_line(reason, self.reading);
-                        continue;
-                    }
-                    return Ok(Some(Placed { record, place: self.reading }));
-                }
-                Err(fault) => {
-                    if is_skipped(line) {
-                        let blank = line.trim_ascii().is_empty();
-                        let reason = if blank { DropReason::Blank } else { DropReason::Comment };
-                        self.summary.drop_line(reason, self.reading);
-                    } else if !self.data_seen && self.detection.format.is_header(line) {
-                        self.data_seen = true;
-                        self.summary.header_lines += 1;
-                    } else {
-                        return Err(TraceError::new(fault.problem)
-                            .with_value(&fault.value)
-                            .with_legal(fault.legal)
-                            .at(self.file(), Some(self.reading.line)));
-                    }
-                }
+            match event {
+                Event::Request(placed) => match dropped(&placed.record, &self.options) {
+                    None => return Ok(Some(placed)),
+                    Some(reason) => self.summary.drop_line(reason, placed.place),
+                },
+                Event::Dropped(reason, place) => self.summary.drop_line(reason, place),
+                Event::Header => self.summary.header_lines += 1,
             }
         }
-    }
-
-    /// Opens the next part, if there is one.
-    fn next_part(&mut self) -> Result<bool> {
-        let part = self.reading.part as usize + 1;
-        if part >= self.names.len() {
-            return Ok(false);
-        }
-        let text = Text::open(&self.names[part], self.source.open_stored(part)?)?;
-        self.lines = Lines::new(text);
-        self.reading = Place { part: part as u32, line: 0 };
-        self.data_seen = false;
-        Ok(true)
-    }
-
-    fn file(&self) -> &str {
-        &self.names[self.reading.part as usize]
-    }
-
-    #[cold]
-    fn line_error(&self, error: &LineError) -> TraceError {
-        let (problem, legal) = match error {
-            LineError::Io(error) => (
-                format!("reading stopped here ({error}): truncated or corrupt file"),
-                "a complete file, plain or compressed with gzip, bzip2, zstd or xz".to_owned(),
-            ),
-            LineError::TooLong => {
-                ("line without an end".into(), format!("lines of at most {LINE_BYTES_MAX} bytes"))
-            }
-            LineError::Nul => ("NUL byte in line".into(), "text".into()),
-        };
-        TraceError::new(problem).with_legal(legal).at(self.file(), Some(self.lines.number()))
     }
 
     #[cold]
@@ -225,9 +222,10 @@ impl TraceRecords {
     #[cold]
     fn no_requests(&self) -> TraceError {
         let skipped = self.summary.dropped_lines();
+        let place = self.events.place();
         TraceError::new(format!("holds no request ({skipped} lines dropped)"))
-            .with_legal("at least one line with a request of a selected unit")
-            .at(self.file(), Some(self.reading.line.max(1)))
+            .with_legal("at least one request that --unit and --filter leave")
+            .at(self.names[place.part as usize].clone(), Some(place.line.max(1)))
     }
 }
 
@@ -236,7 +234,10 @@ fn dropped(record: &Record, options: &Options) -> Option<DropReason> {
     if record.op == Op::Flush && record.size_bytes == 0 && !options.keep_zero_size_flushes {
         return Some(DropReason::ZeroSizeFlush);
     }
-    (!options.units.contains(record.unit)).then_some(DropReason::UnitNotSelected)
+    if !options.units.contains(record.unit) {
+        return Some(DropReason::UnitNotSelected);
+    }
+    options.filter.refuses(record)
 }
 
 impl Iterator for TraceRecords {

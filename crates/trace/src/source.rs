@@ -20,7 +20,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// A path, a folder, a glob, or `-`. Parts are ordered by name, numbers in names by value.
+    /// A path, a folder, a glob, the name that blktrace gave to the files of all CPUs, or `-`. Parts are ordered by name, numbers in names by value.
     pub(crate) fn find(text: &str) -> Result<Self> {
         if text == "-" {
             return Ok(Self::StandardInput);
@@ -30,6 +30,11 @@ impl Source {
             Ok(metadata) if metadata.is_dir() => folder(text, path),
             Ok(_) => Ok(Self::Parts(vec![path.to_owned()])),
             Err(error) if text.contains(['*', '?', '[']) => pattern(text, &error),
+            // blktrace's own way to name the files of all CPUs.
+            Err(error) if Path::new(&format!("{text}.blktrace.0")).exists() => {
+                let name = glob::Pattern::escape(text);
+                pattern(&format!("{name}.blktrace.*"), &error)
+            }
             Err(error) => Err(cannot_open(text, &error)),
         }
     }

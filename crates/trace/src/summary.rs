@@ -20,11 +20,37 @@ pub enum DropReason {
     StrayTime,
     /// Its unit was not asked for.
     UnitNotSelected,
+    /// Its operation was not asked for.
+    OpNotSelected,
+    /// It lies outside the times asked for.
+    TimeNotSelected,
+    /// It lies between two requests asked for (every Nth).
+    BetweenSteps,
+    /// Its action (block layer: queued, issued, completed ...) was not asked for.
+    ActionNotSelected,
+    /// Its process was not asked for.
+    ProcessNotSelected,
+    /// A read or write without a size, or one whose operation the trace leaves open.
+    NoOperation,
+    /// A message, a count or a file event: nothing that a device is asked for.
+    NotARequest,
 }
 
 impl DropReason {
-    const ALL: [Self; 5] =
-        [Self::Blank, Self::Comment, Self::ZeroSizeFlush, Self::StrayTime, Self::UnitNotSelected];
+    const ALL: [Self; 12] = [
+        Self::Blank,
+        Self::Comment,
+        Self::ZeroSizeFlush,
+        Self::StrayTime,
+        Self::UnitNotSelected,
+        Self::OpNotSelected,
+        Self::TimeNotSelected,
+        Self::BetweenSteps,
+        Self::ActionNotSelected,
+        Self::ProcessNotSelected,
+        Self::NoOperation,
+        Self::NotARequest,
+    ];
 }
 
 impl fmt::Display for DropReason {
@@ -35,6 +61,13 @@ impl fmt::Display for DropReason {
             Self::ZeroSizeFlush => "flush of size 0",
             Self::StrayTime => "time more than a day from both neighbours",
             Self::UnitNotSelected => "unit not selected",
+            Self::OpNotSelected => "operation not selected",
+            Self::TimeNotSelected => "time not selected",
+            Self::BetweenSteps => "between two steps of every=N",
+            Self::ActionNotSelected => "action not selected",
+            Self::ProcessNotSelected => "process not selected",
+            Self::NoOperation => "no operation or no size",
+            Self::NotARequest => "message, count or file event",
         })
     }
 }
@@ -67,7 +100,8 @@ pub struct Summary {
     pub first_out_of_order: Option<Place>,
     /// Largest backward step of time, in nanoseconds.
     pub backward_step_ns_max: u64,
-    /// Time of the first request in the trace's own count, in nanoseconds.
+    /// Time of the first request in the trace's own count, in nanoseconds (of the first one that
+    /// counts, where a filter leaves earlier ones out).
     pub origin_ns: Option<u64>,
     dropped: [(u64, Place); DropReason::ALL.len()],
 }

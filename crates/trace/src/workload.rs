@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::detect::{self, Detection, Sample};
 use crate::digest::{self, SharedDigest};
 use crate::error::{Result, TraceError, nearest};
+use crate::events::Files;
+use crate::formats;
 use crate::layout::AddressMap;
 use crate::options::Options;
 use crate::reader::TraceRecords;
@@ -80,12 +82,7 @@ impl Workload {
         let stored = source.open_stored(0)?;
         let stored = if source == Source::StandardInput { digest.tee(stored) } else { stored };
         let first = Text::open(&names[0], stored)?;
-        let sample = Sample::new(first.head(), first.head_is_whole());
-        if sample.is_empty() {
-            let nul = sample.nul_line.map(|line| detect::nul(&names[0], line));
-            return Err(nul.unwrap_or_else(|| empty(&names[0], &first)));
-        }
-        let detection = detect::detect(&names[0], &sample, options)?;
+        let detection = detection(&names[0], &first, options)?;
         let trace = Trace {
             source,
             names,
@@ -215,13 +212,9 @@ impl Trace {
             None if self.source == Source::StandardInput => return Err(needs_second_pass()),
             None => Text::open(&self.names[0], self.source.open_stored(0)?)?,
         };
-        Ok(TraceRecords::new(
-            self.source.clone(),
-            Arc::clone(&self.names),
-            first,
-            self.detection.clone(),
-            self.options.clone(),
-        ))
+        let (source, names) = (self.source.clone(), Arc::clone(&self.names));
+        let files = Files { source, names, first: Some(first) };
+        TraceRecords::new(files, &self.detection, self.options.clone())
     }
 
     fn sha256(&self) -> Result<String> {
@@ -238,6 +231,22 @@ impl Trace {
         }
         Ok(self.digest.finish())
     }
+}
+
+/// Format and units of the first file: by its first bytes, then by its first lines.
+fn detection(name: &str, first: &Text, options: &Options) -> Result<Detection> {
+    let stated = options.format.as_deref().map(formats::find).transpose()?;
+    if let Some(format) = formats::binary_of(first.head())
+        && stated.is_none_or(|stated| stated.name == format.name)
+    {
+        return detect::binary(name, format, options);
+    }
+    let sample = Sample::new(first.head(), first.head_is_whole());
+    if sample.is_empty() {
+        let nul = sample.nul_line.map(|line| detect::nul(name, line));
+        return Err(nul.unwrap_or_else(|| empty(name, first)));
+    }
+    detect::detect(name, &sample, options)
 }
 
 fn needs_second_pass() -> TraceError {

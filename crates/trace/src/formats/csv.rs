@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use ftlab_engine::request::Op;
 
 use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Format, Scales};
+use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -26,8 +26,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
     header: Some(COLUMNS),
-    shape,
-    parse,
+    encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 
 fn shape(line: &[u8]) -> bool {
@@ -47,9 +46,13 @@ fn operation(value: &[u8]) -> Parsed<Op> {
     }
 }
 
-fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
+fn time_column(line: &[u8]) -> Option<&[u8]> {
+    fields::column(line, b',', 0)
+}
+
+fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let mut columns = Fields::new(line, b',');
-    let time_ns = fields::time(columns.next("time_us", COLUMNS)?, scales.time_ns)?;
+    let time_ns = fields::time(columns.next("time_us", COLUMNS)?, context.scales.time_ns)?;
     let op = operation(columns.next("op", COLUMNS)?)?;
     let mut number = |column: &'static str| -> Parsed<u64> {
         let value = columns.next(column, COLUMNS)?;

@@ -6,9 +6,8 @@
 use ftlab_engine::request::Op;
 
 use super::fields::{self, Parsed};
-use super::{Certainty, Format, Scales, five_columns};
+use super::{Certainty, Context, Encoding, Format, Line, TextFormat, five_columns};
 use crate::options::{SizeUnit, TimeUnit};
-use crate::record::Record;
 
 const COLUMNS: &str = "time(ms) device LBA(512 B) size flags(hex, bit 0 = read)";
 
@@ -21,12 +20,15 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Sectors,
     certainty: Certainty::Shared,
     header: None,
-    shape: five_columns::shape,
-    parse,
+    encoding: Encoding::Text(TextFormat {
+        shape: five_columns::shape,
+        parse,
+        time_column: five_columns::time,
+    }),
 };
 
-fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
-    five_columns::parse(line, scales, COLUMNS, |value| {
+fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
+    five_columns::parse(line, context.scales, COLUMNS, |value| {
         let flags = fields::hexadecimal("flags", value, "hexadecimal, bit 0 = read")?;
         Ok(if flags & 1 == 1 { Op::Read } else { Op::Write })
     })

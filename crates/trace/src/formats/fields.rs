@@ -2,6 +2,7 @@
 
 use ftlab_engine::request::Op;
 
+use super::Line;
 use crate::number::{self, NotANumber};
 use crate::record::Record;
 
@@ -107,7 +108,7 @@ pub(crate) fn unit(column: &str, value: &[u8]) -> Parsed<u32> {
 
 /// The rules of every format: a size that is neither 0 nor absurd, and an end within 64 bits.
 #[inline]
-pub(crate) fn checked(record: Record, line: &[u8]) -> Parsed<Record> {
+pub(crate) fn checked(record: Record, line: &[u8]) -> Parsed<Line> {
     if record.size_bytes == 0 && record.op != Op::Flush {
         return Err(fault("size is 0".into(), line, "a read, write or trim of at least 1"));
     }
@@ -117,7 +118,12 @@ pub(crate) fn checked(record: Record, line: &[u8]) -> Parsed<Record> {
     if record.offset_bytes.checked_add(record.size_bytes).is_none() {
         return Err(fault("address overflows 64 bits".into(), line, "an end below 16 EiB"));
     }
-    Ok(record)
+    Ok(Line::Request(record))
+}
+
+/// Column number `index` (from 0) between single separators, without surrounding blanks.
+pub(crate) fn column(line: &[u8], separator: u8, index: usize) -> Option<&[u8]> {
+    line.split(|&byte| byte == separator).nth(index).map(<[u8]>::trim_ascii)
 }
 
 /// How many columns a line has between single separators.

@@ -4,8 +4,8 @@
 
 use ftlab_engine::request::Op;
 
-use super::Scales;
 use super::fields::{self, Parsed};
+use super::{Line, Scales};
 use crate::record::Record;
 
 /// Exactly five columns, the first of which looks like a number.
@@ -22,6 +22,11 @@ pub(crate) fn split(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|byte| matches!(byte, b' ' | b'\t')).filter(|column| !column.is_empty())
 }
 
+/// The column of the time.
+pub(crate) fn time(line: &[u8]) -> Option<&[u8]> {
+    split(line).next()
+}
+
 /// One line; `op` reads the last column.
 #[inline]
 pub(crate) fn parse(
@@ -29,7 +34,7 @@ pub(crate) fn parse(
     scales: Scales,
     names: &'static str,
     op: impl Fn(&[u8]) -> Parsed<Op>,
-) -> Parsed<Record> {
+) -> Parsed<Line> {
     let mut columns = split(line);
     let mut next = |column: &str| {
         columns

@@ -1,24 +1,50 @@
 //! THE table of trace formats: one row per format, one file per row.
 //!
-//! A new format is one new file with its `FORMAT` and one line in [`FORMATS`].
+//! A new format is one new file with its `FORMAT` and one line in [`FORMATS`]. A text format brings
+//! a function that reads one line; a binary one brings a function that opens a stream of events.
 
+pub mod alibaba;
+pub mod blkparse;
+pub mod blktrace;
 pub mod csv;
 pub mod disksim;
 pub(crate) mod fields;
+pub mod fiu;
 pub(crate) mod five_columns;
+pub mod iolog;
 pub mod mqsim;
 pub mod msr;
 pub mod spc;
 pub mod ssdsim;
+pub mod systor;
+pub mod tencent;
 
 use crate::error::{Result, unknown_name};
+use crate::events::OpenBinary;
+use crate::filter::EventFilter;
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
-use fields::LineFault;
+use crate::summary::DropReason;
+use fields::Parsed;
 
 /// Every format there is. Detection tries them in this order.
-pub static FORMATS: [Format; 6] =
-    [spc::FORMAT, msr::FORMAT, disksim::FORMAT, ssdsim::FORMAT, mqsim::FORMAT, csv::FORMAT];
+pub static FORMATS: &[Format] = &[
+    spc::FORMAT,
+    msr::FORMAT,
+    disksim::FORMAT,
+    ssdsim::FORMAT,
+    mqsim::FORMAT,
+    blkparse::FORMAT,
+    blktrace::FORMAT,
+    iolog::VERSION_2,
+    iolog::VERSION_3,
+    alibaba::FORMAT,
+    tencent::FORMAT,
+    tencent::IN_BYTES,
+    systor::FORMAT,
+    fiu::FORMAT,
+    csv::FORMAT,
+];
 
 /// How sure a format's units are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +74,66 @@ pub struct Format {
     pub certainty: Certainty,
     /// The first line of a file, where the format has one (matched without regard to case).
     pub header: Option<&'static str>,
+    /// How its bytes are read.
+    pub(crate) encoding: Encoding,
+}
+
+/// How the bytes of a format are read.
+#[derive(Debug)]
+pub(crate) enum Encoding {
+    /// A line of text at a time.
+    Text(TextFormat),
+    /// Records of its own.
+    Binary(BinaryFormat),
+}
+
+/// A format of one line per event.
+#[derive(Debug)]
+pub(crate) struct TextFormat {
     /// Does a line have the outer form of this format (separators and number of columns)?
     pub(crate) shape: fn(&[u8]) -> bool,
-    /// One line to one record; times are not yet rebased.
-    pub(crate) parse: fn(&[u8], Scales) -> std::result::Result<Record, Box<LineFault>>,
+    /// One line; times are not yet rebased.
+    pub(crate) parse: fn(&[u8], &mut Context) -> Parsed<Line>,
+    /// The time column as it is written, for formats whose times stand in a column.
+    pub(crate) time_column: fn(&[u8]) -> Option<&[u8]>,
+}
+
+/// A format that is no text.
+#[derive(Debug)]
+pub(crate) struct BinaryFormat {
+    /// Do the first (decompressed) bytes of a file belong to this format?
+    pub(crate) recognises: fn(&[u8]) -> bool,
+    /// Opens the files of a trace.
+    pub(crate) open: OpenBinary,
+}
+
+/// What a line of text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A request, its time not yet rebased.
+    Request(Record),
+    /// No request, for a reason that belongs to the format.
+    Other(DropReason),
+}
+
+/// What a line parser knows besides its line: units, what was asked for, and what earlier lines
+/// of the same file said.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    /// Units as factors.
+    pub(crate) scales: Scales,
+    /// Actions and processes asked for.
+    pub(crate) events: EventFilter,
+    /// Units whose names are text, in order of appearance: the index is the unit.
+    pub(crate) names: Vec<Vec<u8>>,
+    /// Time that earlier lines waited, for formats without times of their own.
+    pub(crate) waited_ns: u64,
+}
+
+impl Context {
+    pub(crate) fn new(scales: Scales, events: EventFilter) -> Self {
+        Self { scales, events, names: Vec::new(), waited_ns: 0 }
+    }
 }
 
 /// Units as factors.
@@ -70,6 +152,22 @@ impl Scales {
 }
 
 impl Format {
+    /// How its lines are read; none for a binary format.
+    pub(crate) fn text(&self) -> Option<&TextFormat> {
+        match &self.encoding {
+            Encoding::Text(text) => Some(text),
+            Encoding::Binary(_) => None,
+        }
+    }
+
+    /// How its records are read; none for a text format.
+    pub(crate) fn binary(&self) -> Option<&BinaryFormat> {
+        match &self.encoding {
+            Encoding::Text(_) => None,
+            Encoding::Binary(binary) => Some(binary),
+        }
+    }
+
     /// Is this line the header of the format?
     pub(crate) fn is_header(&self, line: &[u8]) -> bool {
         self.header.is_some_and(|header| {
@@ -81,6 +179,16 @@ impl Format {
                     .eq(header.as_bytes().split(|&byte| byte == b',').map(columns))
         })
     }
+}
+
+/// Every text format, with how its lines are read.
+pub(crate) fn texts() -> impl Iterator<Item = (&'static Format, &'static TextFormat)> {
+    FORMATS.iter().filter_map(|format| format.text().map(|text| (format, text)))
+}
+
+/// The binary format that the first bytes of a file belong to.
+pub(crate) fn binary_of(head: &[u8]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.binary().is_some_and(|binary| (binary.recognises)(head)))
 }
 
 /// The row of that name.

@@ -3,9 +3,8 @@
 //! The same columns and units as SSDsim; DiskSim's columns in another unit of time.
 
 use super::fields::Parsed;
-use super::{Certainty, Format, Scales, five_columns};
+use super::{Certainty, Context, Encoding, Format, Line, TextFormat, five_columns};
 use crate::options::{SizeUnit, TimeUnit};
-use crate::record::Record;
 
 const COLUMNS: &str = "time(ns) device LBA(512 B) size(sectors) op(1 read, 0 write)";
 
@@ -18,10 +17,13 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Sectors,
     certainty: Certainty::Shared,
     header: None,
-    shape: five_columns::shape,
-    parse,
+    encoding: Encoding::Text(TextFormat {
+        shape: five_columns::shape,
+        parse,
+        time_column: five_columns::time,
+    }),
 };
 
-fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
-    five_columns::parse(line, scales, COLUMNS, five_columns::one_is_read)
+fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
+    five_columns::parse(line, context.scales, COLUMNS, five_columns::one_is_read)
 }

@@ -4,7 +4,7 @@
 //! The response is what the original server took: it is not read. Source: SNIA IOTTA 388, readme.
 
 use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Format, Scales};
+use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -20,8 +20,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Documented,
     header: None,
-    shape,
-    parse,
+    encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 
 fn shape(line: &[u8]) -> bool {
@@ -30,16 +29,20 @@ fn shape(line: &[u8]) -> bool {
         && op.is_some_and(|op| fields::read_or_write(op.trim_ascii()).is_ok())
 }
 
-fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
+fn time_column(line: &[u8]) -> Option<&[u8]> {
+    fields::column(line, b',', 0)
+}
+
+fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let mut columns = Fields::new(line, b',');
-    let time_ns = fields::time(columns.next("time", COLUMNS)?, scales.time_ns)?;
+    let time_ns = fields::time(columns.next("time", COLUMNS)?, context.scales.time_ns)?;
     columns.next("host", COLUMNS)?;
     let unit = fields::unit("disk", columns.next("disk", COLUMNS)?)?;
     let op = fields::read_or_write(columns.next("op", COLUMNS)?)?;
     let offset = columns.next("offset", COLUMNS)?;
     let offset_bytes = fields::integer("offset", offset, "0 to 2^64 - 1 bytes")?;
     let size = columns.next("size", COLUMNS)?;
-    let size_bytes = fields::multiple("size", size, scales.size_bytes, "1 byte to 1 TiB")?;
+    let size_bytes = fields::multiple("size", size, context.scales.size_bytes, "1 byte to 1 TiB")?;
     columns.next("response", COLUMNS)?;
     if columns.more() {
         return Err(fields::fault("too many columns".into(), line, COLUMNS));

@@ -4,7 +4,7 @@
 //! Source: SPC I/O trace file format specification, revision 1.0.1, section 3.
 
 use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Format, Scales};
+use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -19,8 +19,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Documented,
     header: None,
-    shape,
-    parse,
+    encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 
 fn shape(line: &[u8]) -> bool {
@@ -29,14 +28,18 @@ fn shape(line: &[u8]) -> bool {
     is_op && columns.next().is_some()
 }
 
-fn parse(line: &[u8], scales: Scales) -> Parsed<Record> {
+fn time_column(line: &[u8]) -> Option<&[u8]> {
+    fields::column(line, b',', 4)
+}
+
+fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let mut columns = Fields::new(line, b',');
     let unit = fields::unit("ASU", columns.next("ASU", COLUMNS)?)?;
     let address = columns.next("LBA", COLUMNS)?;
     let offset_bytes = fields::multiple("LBA", address, 512, "0 to 2^55 - 1 blocks of 512 B")?;
     let size = columns.next("size", COLUMNS)?;
-    let size_bytes = fields::multiple("size", size, scales.size_bytes, "1 byte to 1 TiB")?;
+    let size_bytes = fields::multiple("size", size, context.scales.size_bytes, "1 byte to 1 TiB")?;
     let op = fields::read_or_write(columns.next("op", COLUMNS)?)?;
-    let time_ns = fields::time(columns.next("time", COLUMNS)?, scales.time_ns)?;
+    let time_ns = fields::time(columns.next("time", COLUMNS)?, context.scales.time_ns)?;
     fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }

@@ -3,8 +3,10 @@
 mod common;
 
 mod bad_input;
+mod blktrace;
 mod detection;
 mod layout;
+mod more_formats;
 mod real_traces;
 mod round_trip;
 mod synthetic;

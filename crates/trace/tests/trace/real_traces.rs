@@ -183,14 +183,12 @@ fn one_unit_keeps_its_addresses_and_several_lie_side_by_side() {
 
 #[test]
 fn what_is_no_trace_of_a_known_format_is_refused_with_its_first_line() {
-    for file in ["ycsb-ext4.blkparse.txt", "tencent-cbs-sample.csv.bz2", "sample.blktrace.0"] {
-        let Some(path) = real_trace(file) else {
-            continue;
-        };
-        let error = inspect(&path, &Options::default()).unwrap_err();
-        assert_eq!(error.line(), Some(1), "{error}");
-        assert!(error.file().is_some_and(|name| name.ends_with(file)), "{error}");
-    }
+    let Some(path) = real_trace("README.md") else {
+        return;
+    };
+    let error = inspect(&path, &Options::default()).unwrap_err();
+    assert_eq!(error.file(), Some(&*path), "{error}");
+    assert!(error.legal().is_some_and(|legal| legal.contains("blkparse: ")), "{error}");
 }
 
 #[test]
