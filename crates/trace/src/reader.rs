@@ -34,7 +34,7 @@ pub struct TraceRecords {
 
 /// Text is by far the most common and is read without a call through a table.
 enum Opened {
-    Text(TextEvents),
+    Text(Box<TextEvents>),
     Binary(Box<dyn Events>),
 }
 
@@ -63,7 +63,9 @@ impl TraceRecords {
         let context = Context::new(detection.scales(), options.filter.events.clone());
         let format = detection.format;
         let events = match &format.encoding {
-            Encoding::Text(text) => Opened::Text(TextEvents::new(files, context, format, text)?),
+            Encoding::Text(text) => {
+                Opened::Text(Box::new(TextEvents::new(files, context, format, text)?))
+            }
             Encoding::Binary(binary) => Opened::Binary((binary.open)(files, context, format)?),
         };
         Ok(Self {
