@@ -96,6 +96,9 @@ named! {
         SecondLevelHits = "second_level_hits",
         /// Those of them that a cache of map pages by frequency answered (DAC).
         FrequencyHits = "frequency_hits",
+        /// Those of them that no cache answered, the map page never having been written: nothing in it
+        /// is mapped.
+        DirectoryHits = "directory_hits",
         /// Map pages that moved from the cache by recency to the one by frequency (DAC).
         PromotedMapPages = "promoted_map_pages",
         /// Entries, or map pages where whole pages are cached, that left the cache unchanged.

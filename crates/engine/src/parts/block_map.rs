@@ -102,17 +102,20 @@ impl MergeEngine {
         let Some((map, mut backing)) = self.map_and_backing() else { return Ok(after) };
         match map {
             BlockMap::Written(map) => {
-                let ready = map.make_room(board, backing.supply, Cause::GcMapBlock, after)?;
+                let kept = map.write_kept(board, &mut backing, Cause::GcMapUpdate, after)?;
+                let ready = map.make_room(board, backing.supply, Cause::GcMapBlock, kept)?;
                 let how = (Stay::Newest, Cause::GcMapUpdate);
                 map.bring(board, &mut backing, map.part_of(lbn.0), how, ready)
             }
             BlockMap::Cached(map) => {
-                map.bring(board, &mut backing, lbn.0, Cause::GcMapUpdate, after)
+                let kept = map.write_kept(board, &mut backing, Cause::GcMapUpdate, after)?;
+                map.bring(board, &mut backing, lbn.0, Cause::GcMapUpdate, kept)
             }
         }
     }
 
-    /// A logical block has another data block: its map page is written, or its entry changed.
+    /// A logical block has another data block: its map page is written, or its entry changed. This
+    /// does not fail for want of a block.
     #[inline]
     pub(super) fn update_map(
         &mut self,
@@ -124,7 +127,7 @@ impl MergeEngine {
         let Some((map, mut backing)) = self.map_and_backing() else { return Ok(after) };
         match map {
             BlockMap::Written(map) => {
-                map.write(board, &mut backing, map.part_of(lbn.0), cause, after)
+                map.write_or_keep(board, &mut backing, map.part_of(lbn.0), cause, after)
             }
             BlockMap::Cached(map) => {
                 map.change(&backing, lbn.0);

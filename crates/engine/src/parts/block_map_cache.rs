@@ -11,6 +11,10 @@
 //! programmed without a read, with what level 1 knows better, and those entries are clean then. A
 //! look-up that level 1 does not answer always ends with the entry there.
 //!
+//! Where no block is left for what would have to be written, a look-up is answered all the same, and
+//! nothing enters the caches; a change fails before anything was changed. Map pages that are kept
+//! for that reason ([`MapArea::keep`]) answer like a cached one.
+//!
 //! What this is not: the table. Its owner has it ([`Backing`]), and a cached entry says what it says.
 
 use crate::board::nand::fault::Fault;
@@ -84,7 +88,7 @@ impl BlockMapCache {
         }
     }
 
-    /// What a request asks of the map.
+    /// What a request asks of the map: answered even if nothing can leave to make room for it.
     pub fn look_up(
         &mut self,
         board: &mut Board,
@@ -95,14 +99,47 @@ impl BlockMapCache {
         board.event(Event::MapLookups, 1);
         let part = self.area.part_of(entry);
         let (single, paged) = (self.entries.find(key(entry)).is_some(), self.holds(part));
-        let hit = single || paged || self.area.location(part).is_none();
-        board.event(Event::MapHits, u64::from(hit));
-        if !single && paged {
+        let whole = paged || self.area.is_kept(part);
+        let unwritten = !single && !whole && self.area.location(part).is_none();
+        board.event(Event::MapHits, u64::from(single || whole || unwritten));
+        board.event(Event::DirectoryHits, u64::from(unwritten));
+        if !single && whole {
             board.event(Event::SecondLevelHits, 1);
             let frequent = self.frequent.find(key(part)).is_some();
             board.event(Event::FrequencyHits, u64::from(frequent));
         }
-        self.bring(board, backing, entry, Cause::Translate, after)
+        match self.bring(board, backing, entry, Cause::Translate, after) {
+            Err(fault) => {
+                fault.unless_worn_out::<When>()?;
+                self.pass(board, part, after)
+            }
+            brought => brought,
+        }
+    }
+
+    /// Answers a look-up that level 1 does not from level 2 or from flash, and keeps nothing.
+    #[cold]
+    fn pass(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
+        if let Some((cache, slot)) = self.page(part) {
+            return Ok(after.waits_for_map(cache.ready(slot)));
+        }
+        match self.area.location(part) {
+            Some(page) if !self.area.is_kept(part) => {
+                Ok(board.read(page, Cause::Translate, after)?.0)
+            }
+            _ => Ok(after),
+        }
+    }
+
+    /// Map pages that were kept are written, if there is room by now.
+    pub fn write_kept(
+        &mut self,
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.area.write_kept(board, backing, cause, after)
     }
 
     /// Sees to it that level 1 holds an entry; when it is known.
@@ -137,7 +174,7 @@ impl BlockMapCache {
             // Level 2, frequency.
             self.frequent.touch(slot);
             known = known.waits_for_map(self.frequent.ready(slot));
-        } else if !unwritten {
+        } else if !unwritten && !self.area.is_kept(part) {
             // Neither: the map page is read.
             known = self.load(board, backing, part, cause, known)?;
         }
@@ -219,8 +256,9 @@ impl BlockMapCache {
         } else if let Some((cache, slot)) = self.page(part) {
             cache.change(slot, None);
             board.event(Event::AbsorbedEvictions, 1);
+        } else if self.area.is_kept(part) {
+            board.event(Event::AbsorbedEvictions, 1);
         } else {
-            board.event(Event::EvictDirty, 1);
             when = self.area.make_room(board, backing.supply, Cause::GcMapBlock, when)?;
             if let Some(page) = self.area.location(part) {
                 (when, _) = board.read(page, cause, when)?;
@@ -228,6 +266,7 @@ impl BlockMapCache {
             let batch = self.rules.batch;
             let leaves = |other| other == entry || batch;
             when = self.area.write(board, backing, (part, leaves), cause, when)?;
+            board.event(Event::EvictDirty, 1);
             self.entries.clean(victim);
             if batch {
                 self.clean_entries(board, part);
@@ -255,16 +294,16 @@ impl BlockMapCache {
         let (part, changed) = (cache.lpn(victim).0, cache.is_dirty(victim));
         let ready = cache.ready(victim);
         let mut when = board.search(Search::Cached, cache.len(), after);
-        board.event(Event::SecondLevelEvictions, 1);
         if changed {
-            board.event(Event::EvictDirty, 1);
             when = when.waits_for_map(ready);
             when = self.area.make_room(board, backing.supply, Cause::GcMapBlock, when)?;
             when = self.area.write(board, backing, (part, |_| true), cause, when)?;
+            board.event(Event::EvictDirty, 1);
             self.clean_entries(board, part);
         } else {
             board.event(Event::EvictClean, 1);
         }
+        board.event(Event::SecondLevelEvictions, 1);
         let cache = if frequent { &mut self.frequent } else { &mut self.spatial };
         cache.remove(victim);
         Ok(when)
@@ -321,7 +360,7 @@ impl BlockMapCache {
     }
 
     /// After a power cut, the table being known: reads every map page that was found and writes
-    /// those anew that say something else than the table. Nothing is cached.
+    /// those anew that say something else than the table, or keeps them. Nothing is cached.
     pub fn recover(
         board: &mut Board,
         backing: &mut Backing<'_, impl Fn(u32) -> u32>,
@@ -336,8 +375,7 @@ impl BlockMapCache {
                 (when, _) = board.read(page, Cause::Recover, when)?;
             }
             if area.differs(board.nand(), &backing.table, part) {
-                when = area.make_room(board, backing.supply, Cause::Recover, when)?;
-                when = area.write(board, backing, (part, |_| true), Cause::Recover, when)?;
+                when = area.write_or_keep(board, backing, part, Cause::Recover, when)?;
             }
         }
         Ok((Self::over(area, entries, sizes, rules), when))

@@ -10,7 +10,8 @@
 //! The map of page-mapped blocks (WAFTL, spec 3.7): a map page is changed in memory and written when
 //! it leaves, all of it, so that nothing is read for that.
 //!
-//! Recovery reads the map pages and writes those anew that differ from what it found. What this is
+//! Recovery reads the map pages and writes those anew that differ from what it found. A map page for
+//! which there is no block then, or at the end of a merge, is kept ([`MapArea::keep`]). What this is
 //! not: the map pages on flash, which are [`MapArea`]'s, nor the table; `self_check` compares the two.
 
 use crate::board::Board;
@@ -93,7 +94,7 @@ impl FlashMap {
 
     /// Whether a map page in memory says something else than flash.
     fn is_changed(&self, part: u32) -> bool {
-        self.place(part).is_some_and(|place| self.changed[place])
+        self.area.is_kept(part) || self.place(part).is_some_and(|place| self.changed[place])
     }
 
     /// What a request asks of the map: answered from memory, or by a read.
@@ -106,9 +107,11 @@ impl FlashMap {
     ) -> Result<When, Fault> {
         let part = self.part_of(entry);
         let (held, written) = (self.holds(part), self.area.location(part).is_some());
+        let known = !written || self.area.is_kept(part);
         board.event(Event::MapLookups, 1);
-        board.event(Event::MapHits, u64::from(held || !written));
-        if !held && !written {
+        board.event(Event::MapHits, u64::from(held || known));
+        board.event(Event::DirectoryHits, u64::from(!held && !written));
+        if !held && known {
             return Ok(after);
         }
         self.bring(board, backing, part, (Stay::Newest, Cause::Translate), after)
@@ -133,7 +136,8 @@ impl FlashMap {
         }
         let (place, mut done) = self.vacate(board, backing, cause, after)?;
         self.ready[place] = When::START;
-        if let Some(page) = self.area.location(part) {
+        let kept = self.area.is_kept(part);
+        if let Some(page) = self.area.location(part).filter(|_| !kept) {
             (done, _) = board.read(page, cause, done)?;
             self.ready[place] = done;
         }
@@ -211,6 +215,34 @@ impl FlashMap {
         Ok(done)
     }
 
+    /// The same for what must not fail, room having been made for it: if the programs fail until
+    /// there is no block, the page is kept.
+    pub(super) fn write_or_keep(
+        &mut self,
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        part: u32,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.write(board, backing, part, cause, after).or_else(|fault| {
+            fault.unless_worn_out::<When>()?;
+            self.area.keep(part);
+            Ok(after)
+        })
+    }
+
+    /// Map pages that were kept are written, if there is room by now.
+    pub(super) fn write_kept(
+        &mut self,
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.area.write_kept(board, backing, cause, after)
+    }
+
     /// Blocks of the area.
     pub fn area_blocks(&self) -> u32 {
         self.area.blocks_in_use()
@@ -242,7 +274,7 @@ impl FlashMap {
     }
 
     /// After a power cut, the table being known: reads every map page that was found and writes
-    /// those anew that say something else than the table.
+    /// those anew that say something else than the table, or keeps them.
     pub fn recover(
         board: &mut Board,
         backing: &mut Backing<'_, impl Fn(u32) -> u32>,
@@ -259,8 +291,7 @@ impl FlashMap {
                 when = map.bring(board, backing, part, how, when)?;
             }
             if differs {
-                when = map.make_room(board, backing.supply, Cause::Recover, when)?;
-                when = map.write(board, backing, part, Cause::Recover, when)?;
+                when = map.area.write_or_keep(board, backing, part, Cause::Recover, when)?;
             }
         }
         Ok((map, when))

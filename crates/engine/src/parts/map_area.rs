@@ -5,6 +5,9 @@
 //! read. Nobody needs the map on flash after a power cut: out-of-band areas say more. Levelling does
 //! not move map pages.
 //!
+//! A map page that a device without a free block cannot write when it must be is *kept*: memory holds
+//! all of it, beyond what memory was given, until it is written.
+//!
 //! What this is not: what memory holds of the map pages, which is [`crate::parts::flash_map`] or
 //! [`crate::parts::block_map_cache`]; nor the table itself, which the owner has, and hands over as a
 //! function ([`Backing`]).
@@ -44,6 +47,9 @@ pub struct MapArea {
     /// Physical page of each map page, plus one.
     directory: Vec<u32>,
     area: NumberedArea,
+    /// Map pages that memory holds because they could not be written.
+    kept: Vec<bool>,
+    kept_pages: u32,
     /// Place and word of what a map page is written with.
     edits: Vec<(u32, u32)>,
     entries: u32,
@@ -56,7 +62,9 @@ impl MapArea {
         let pages = Self::pages(geometry, entries);
         MapArea {
             directory: zeroed(pages as usize),
-            area: NumberedArea::new(geometry, PageKind::Map, pages),
+            area: NumberedArea::of_size(geometry, PageKind::Map, Self::area(geometry, pages)),
+            kept: vec![false; pages as usize],
+            kept_pages: 0,
             edits: Vec::with_capacity(geometry.entries_per_page() as usize),
             entries,
             entries_per_page: geometry.entries_per_page(),
@@ -80,7 +88,13 @@ impl MapArea {
     /// Blocks that a device needs for it: the area, and one that a power cut during the emptying of
     /// a block leaves until the next merge.
     pub fn blocks(geometry: &Geometry, entries: u32) -> u32 {
-        NumberedArea::blocks(geometry, Self::pages(geometry, entries)) + 1
+        Self::area(geometry, Self::pages(geometry, entries)) + 1
+    }
+
+    /// Blocks of the area: room for twice the map pages, and one. Were all full, the block with
+    /// fewest live pages would be less than half alive.
+    fn area(geometry: &Geometry, pages: u32) -> u32 {
+        (2 * pages).div_ceil(geometry.pages_per_block) + 1
     }
 
     /// Most map pages alive at once, as records are counted: one and its successor per number.
@@ -91,7 +105,7 @@ impl MapArea {
     /// RAM: 4 bytes per map page and per block of the area.
     pub fn directory_bytes(geometry: &Geometry, entries: u32) -> u64 {
         let pages = Self::pages(geometry, entries);
-        u64::from(pages) * 4 + NumberedArea::ram_bytes(geometry, pages)
+        (u64::from(pages) + u64::from(Self::area(geometry, pages))) * 4
     }
 
     /// Every map page.
@@ -131,9 +145,59 @@ impl MapArea {
         self.area.open(board, supply, ready)
     }
 
+    /// Memory holds all of a map page until it is written: there was no block for it.
+    pub fn keep(&mut self, part: u32) {
+        self.kept_pages += u32::from(!self.kept[part as usize]);
+        self.kept[part as usize] = true;
+    }
+
+    /// Whether memory holds a map page because it could not be written.
+    #[inline]
+    pub fn is_kept(&self, part: u32) -> bool {
+        self.kept[part as usize]
+    }
+
+    /// Writes all of a map page, or keeps it if there is no block for that.
+    pub fn write_or_keep(
+        &mut self,
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        part: u32,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let room = self.make_room(board, backing.supply, cause, after);
+        let written =
+            room.and_then(|ready| self.write(board, backing, (part, |_| true), cause, ready));
+        written.or_else(|fault| {
+            fault.unless_worn_out::<When>()?;
+            self.keep(part);
+            Ok(after)
+        })
+    }
+
+    /// Tries to write the map pages that were kept.
+    pub fn write_kept(
+        &mut self,
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        if self.kept_pages > 0 {
+            for part in self.parts() {
+                if self.is_kept(part) {
+                    when = self.write_or_keep(board, backing, part, cause, when)?;
+                }
+            }
+        }
+        Ok(when)
+    }
+
     /// Writes a map page with what the table says of the entries that are `new`, and with what flash
     /// says of the others; the old page becomes invalid. Whoever writes knows the other entries, by
-    /// reading or otherwise.
+    /// reading or otherwise. A page that was kept is written with all that memory holds.
     pub fn write(
         &mut self,
         board: &mut Board,
@@ -147,7 +211,8 @@ impl MapArea {
         let mut edits = std::mem::take(&mut self.edits);
         edits.clear();
         let differences = self.differences(board.nand(), &backing.table, part);
-        edits.extend(differences.filter(|&(place, _)| new(first + place)));
+        let whole = self.is_kept(part);
+        edits.extend(differences.filter(|&(place, _)| whole || new(first + place)));
         let written = self.area.program(board, backing.supply, after, |board, new, ready| {
             let payload = Payload::Update { old, edits: &edits };
             board.program_payload(new, (PageKind::Map, part), payload, cause, ready)
@@ -155,6 +220,8 @@ impl MapArea {
         self.edits = edits;
         let (new, done) = written?;
         self.directory[part as usize] = pack(Some(new.0));
+        self.kept_pages -= u32::from(whole);
+        self.kept[part as usize] = false;
         Ok(done)
     }
 
@@ -163,8 +230,8 @@ impl MapArea {
         self.area.len()
     }
 
-    /// What the map pages say is what the table says, but for entries that `may_differ`, and no other
-    /// page of the area is alive.
+    /// What the map pages say is what the table says, but for those kept and for entries that
+    /// `may_differ`, and no other page of the area is alive.
     pub fn self_check(
         &self,
         board: &Board,
@@ -180,7 +247,8 @@ impl MapArea {
             }
             let first = self.entries_of(part).start;
             let mut wrong = self.differences(board.nand(), &table, part);
-            if let Some((place, word)) = wrong.find(|&(place, _)| !may_differ(first + place)) {
+            let excused = |entry| self.is_kept(part) || may_differ(entry);
+            if let Some((place, word)) = wrong.find(|&(place, _)| !excused(first + place)) {
                 return Err(format!(
                     "map page {part} at {page:?} has another word for entry {} than {word}",
                     first + place

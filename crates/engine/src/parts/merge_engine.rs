@@ -11,6 +11,8 @@
 //!
 //! What this is not: a judge of when to merge what. That is the scheme's.
 
+mod in_place;
+
 use std::ops::Range;
 
 use crate::board::Board;
@@ -116,50 +118,6 @@ impl MergeEngine {
     pub fn logged(&mut self, board: &mut Board, lpn: Lpn, ppn: Ppn) {
         self.forget(board, lpn);
         self.logs.set(lpn, ppn);
-    }
-
-    /// Writes a host page straight to its place, in a new data block if there is none yet (the
-    /// caller asked [`DataBlocks::takes_in_place`]). If the program fails, the data block moves.
-    pub fn write_in_place(
-        &mut self,
-        board: &mut Board,
-        io: &PageIo,
-        after: When,
-    ) -> Result<When, Fault> {
-        let (lbn, offset) = Lbn::of(board.geometry(), io.lpn);
-        let known = self.data.block(lbn);
-        let (block, ready) = match known {
-            Some(block) => (block, after),
-            None => {
-                let room = self.before_map_update(board, lbn, after)?;
-                let plane = lbn.plane(board.geometry());
-                let (block, ready) = self.supply.take(board, plane, Need::Growth, room)?;
-                self.map_block(board.nand(), lbn, block);
-                (block, ready)
-            }
-        };
-        let slot = board.geometry().page(block, offset);
-        let old = self.newest(board.nand(), io.lpn);
-        let padded = self.pad_to(board, block, offset, ready);
-        let written =
-            padded.and_then(|start| board.program_update(slot, old, io, PageKind::Data, start));
-        match written {
-            Ok(done) => {
-                // The slot was erased, so an older copy can only be in a log block.
-                if self.logs.get(io.lpn).is_some() {
-                    self.forget(board, io.lpn);
-                }
-                match known {
-                    Some(_) => Ok(done),
-                    None => self.update_map(board, lbn, Cause::Translate, done),
-                }
-            }
-            Err(Fault::ProgramFailed { known, .. }) => {
-                board.event(Event::ProgramFailures, 1);
-                self.rebuild(board, lbn, Some(io), Sources::DataBlock, known)
-            }
-            Err(fault) => Err(fault),
-        }
     }
 
     /// Gives a logical block a new data block with the newest copies (and the host page `insert`

@@ -34,7 +34,11 @@ pub struct NumberedArea {
 impl NumberedArea {
     /// No block yet; for pages of one kind, numbers `0 .. numbers`.
     pub fn new(geometry: &Geometry, kind: PageKind, numbers: u32) -> Self {
-        let limit = Self::blocks(geometry, numbers);
+        Self::of_size(geometry, kind, Self::blocks(geometry, numbers))
+    }
+
+    /// No block yet; for pages of one kind in `limit` blocks.
+    pub fn of_size(geometry: &Geometry, kind: PageKind, limit: u32) -> Self {
         NumberedArea {
             kind,
             // One more while a block is emptied; recovery may find another.

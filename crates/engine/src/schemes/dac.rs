@@ -34,7 +34,8 @@
 //!
 //! # Recovery
 //! As the base: out-of-band areas tell more than the map does. Map pages are read and corrected,
-//! never believed; both levels begin empty, also under `device.ram_nonvolatile`.
+//! never believed; both levels begin empty, also under `device.ram_nonvolatile`. What cannot be
+//! corrected for want of a block stays in memory, beyond its size, until it can.
 //!
 //! # Deviations
 //! The paper was not at hand: base, thresholds and sizes are settings. A page that is promoted moves,

@@ -18,6 +18,7 @@ mod buffers;
 mod cdftl;
 mod cftl;
 mod dac;
+mod dac_limits;
 mod dftl;
 mod fast;
 mod faster;

@@ -59,7 +59,8 @@ fn budget(config: &Config) -> Option<u64> {
 }
 
 /// Sizes as set. A page cache without a size takes its share of the memory, a level 1 without one
-/// what the page caches leave. Never more than the whole map, and one entry at least.
+/// what the page caches leave. Never more than the whole map, and one entry at least: a page cache
+/// whose size nobody gave does without a page for it.
 pub(super) fn sizes(config: &Config) -> CacheSizes {
     let geometry = Geometry::new(&config.device);
     let DacSettings { spatial_pages, freq_pages, spatial_share, freq_share, .. } =
@@ -71,8 +72,16 @@ pub(super) fn sizes(config: &Config) -> CacheSizes {
     let pages = |given: Option<u32>, share: f64| {
         given.map_or((bytes as f64 * share) as u64 / page, u64::from).min(all)
     };
-    let spatial = pages(spatial_pages.0, spatial_share);
-    let frequent = pages(freq_pages.0, freq_share);
+    let mut spatial = pages(spatial_pages.0, spatial_share);
+    let mut frequent = pages(freq_pages.0, freq_share);
+    let least = l1_entries.0.map_or(1, u64::from) * u64::from(entry_bytes);
+    let is_over = |pages: u64| pages * page + least > bytes;
+    while freq_pages.0.is_none() && frequent > 0 && is_over(spatial + frequent) {
+        frequent -= 1;
+    }
+    while spatial_pages.0.is_none() && spatial > 0 && is_over(spatial + frequent) {
+        spatial -= 1;
+    }
     let left = bytes.saturating_sub((spatial + frequent) * page) / u64::from(entry_bytes);
     let entries = l1_entries.0.map_or(left, u64::from);
     CacheSizes {
