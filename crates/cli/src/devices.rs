@@ -27,8 +27,8 @@ pub(crate) use bundled;
 
 /// Every bundled device: one file in `config/devices`, one name here.
 pub const DEVICES: &[Bundled] = bundled!(
-    "devices": "dftl2014", "dftl2014_code", "asplos09", "adapt2012", "treeftl2013", "ssdsim2010", "slc_small",
-    "tlc_nvme", "qlc_nvme"
+    "devices": "dftl2014", "dftl2014_code", "asplos09", "adapt2012", "lazyftl2011", "treeftl2013", "ssdsim2010",
+    "slc_small", "tlc_nvme", "qlc_nvme"
 );
 
 /// Keys before the first section of a device file.
@@ -120,6 +120,8 @@ mod tests {
         assert_eq!(sizes("ssdsim2010").0, 4 * 4 * 4 * 2048);
         assert_eq!(sizes("treeftl2013"), (270_336, (32 << 30) / (128 << 10)));
         assert_eq!(find("treeftl2013").unwrap().config.timing.ram_page.0, 2_000);
+        let lazy = find("lazyftl2011").unwrap().config.timing;
+        assert_eq!((lazy.read.0, lazy.program.0, lazy.erase.0), (80_000, 200_000, 1_500_000));
         let code = find("dftl2014_code").unwrap().config.timing;
         assert_eq!((code.read.0 * 4, code.program.0 * 4), (130_900, 405_900));
         assert_eq!(find("asplos09").unwrap().config.timing.erase.0, 2_000_000);
