@@ -237,6 +237,7 @@ impl<C: MapCache> CachedMap<C> {
             let plane = space.home_or_roomiest(board.nand(), part);
             let how = MapWrite { plane, cause: Cause::GcMapUpdate };
             when = self.write_edits(space, board, part, how, when)?;
+            board.event(Event::ConvertedMapPages, 1);
         }
     }
 
@@ -319,6 +320,11 @@ impl<C: MapCache> CachedMap<C> {
         after: When,
     ) -> Result<(When, u32), Fault> {
         let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        // A collection that made the room may have written this very page.
+        let mut lpns = self.translation.lpns_of(part).map(Lpn);
+        if C::ADOPTS && !lpns.any(|lpn| self.cache.is_dirty(lpn)) {
+            return Ok((ready, 0));
+        }
         let read = self.translation.read(board, part, how.cause, ready)?;
         let count = self.collect_changed(space, board, part);
         Ok((self.write_edits(space, board, part, how, read)?, count))

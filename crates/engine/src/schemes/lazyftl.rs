@@ -45,7 +45,8 @@
 //! conversion that a collection makes necessary happens before its victim is erased and counts as
 //! `gc_map_update`, any other as `translate`. On several planes the area is shared out evenly and
 //! each plane converts its own. Under `io.partial_write = rmw` a partial write looks its page up,
-//! as it must read it. Wear levelling moves DBA blocks to the CBA.
+//! as it must read it, before anything else. Memory has places for trimmed pages and for blocks that
+//! are written while a conversion is due (`umt_reserve`). Wear levelling moves DBA blocks to the CBA.
 //!
 //! # Settings
 //! The table in `settings`, and the groups `gc` and `alloc`; `gc.separate_frontiers` is always on.
@@ -134,7 +135,11 @@ impl Scheme for LazyFtl {
         let sizes = Sizes::of(config);
         let sram = |structure, bytes| RamUse { structure, bytes, memory: Memory::Sram };
         let gmt = u64::from(sizes.gmt_pages) * config.device.unit_bytes();
-        let own = [sram("umt", sizes.umt_bytes(config)), sram("gmt_cache", gmt)];
+        let own = [
+            sram("umt", sizes.umt_bytes(config)),
+            sram("umt_reserve", sizes.reserve_bytes(config)),
+            sram("gmt_cache", gmt),
+        ];
         sizes.needs(config).ram_use(config, &own)
     }
 
@@ -154,16 +159,7 @@ impl Scheme for LazyFtl {
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let mut ready = self.make_place(board, io.lpn, after)?;
-        if self.base.needs_old(io) {
-            ready = self.look_up(board, io.lpn, ready)?;
-        } else if !self.base.map.cache.has(io.lpn) {
-            // Not in the UMT: what the GMT names is invalidated later.
-            self.base.map.cache.enter_blindly(io.lpn);
-        }
-        // In the UMT: the page it had is invalidated now, the invalidate flag is inherited.
-        self.base.map.cache.pin(io.lpn);
-        let written = self.base.write(board, io, ready);
+        let written = self.write_page(board, io, after);
         self.base.map.cache.unpin();
         if written.is_err() {
             self.base.map.cache.drop_unwritten(io.lpn);
@@ -174,13 +170,13 @@ impl Scheme for LazyFtl {
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let mut when = after;
         if self.base.map.cache.is_unresolved(io.lpn) {
-            when = self.tell_gmt(board, self.base.map.translation.part_of(io.lpn).0, when)?;
+            (when, _) = self.tell_gmt(board, self.base.map.translation.part_of(io.lpn).0, when)?;
         }
         when = self.look_up(board, io.lpn, when)?;
         when = self.base.trim(board, io.lpn, when)?;
         if self.base.map.cache.trims_are_full() {
             while let Some(lpn) = self.base.map.cache.next_trimmed() {
-                when = self.tell_gmt(board, self.base.map.translation.part_of(lpn).0, when)?;
+                (when, _) = self.tell_gmt(board, self.base.map.translation.part_of(lpn).0, when)?;
             }
         }
         Ok(when)
@@ -194,7 +190,11 @@ impl Scheme for LazyFtl {
         {
             return Ok(Some(converted));
         }
-        self.base.idle(board, after)
+        let step = self.base.idle(board, after)?;
+        if step.is_some() {
+            self.base.map.cache.tell_level(&self.base.space, board);
+        }
+        Ok(step)
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
@@ -237,6 +237,31 @@ impl LazyFtl {
         LazyFtl { base, background }
     }
 
+    /// Looks up what must be looked up, makes room, and programs the page.
+    #[inline]
+    fn write_page(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let mut ready = after;
+        let keeps_sectors = self.base.needs_old(io);
+        if keeps_sectors {
+            // Before its place is chosen: which plane is least busy may be another after a read.
+            ready = self.look_up(board, io.lpn, ready)?;
+            self.base.map.cache.pin(io.lpn);
+        }
+        let (opening, ready) = self.make_place(board, io.lpn, ready)?;
+        let cache = &mut self.base.map.cache;
+        if !keeps_sectors && !cache.has(io.lpn) {
+            // Not in the UMT: what the GMT names is invalidated later.
+            cache.enter_blindly(io.lpn);
+        }
+        // In the UMT: the page it had is invalidated now, the invalidate flag is inherited.
+        cache.pin(io.lpn);
+        let done = self.base.write(board, io, ready)?;
+        if opening {
+            self.base.map.cache.tell_level(&self.base.space, board);
+        }
+        Ok(done)
+    }
+
     /// UMT, else the GMT page in memory, else the one on flash.
     #[inline]
     fn look_up(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
@@ -255,9 +280,15 @@ impl LazyFtl {
         Ok(loaded)
     }
 
-    /// Sees to it that UBA and CBA can take the block that a write is about to open, if it is.
+    /// Sees to it that UBA and CBA can take the block that a write is about to open, if it is; whether
+    /// it is.
     #[inline]
-    fn make_place(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
+    fn make_place(
+        &mut self,
+        board: &mut Board,
+        lpn: Lpn,
+        after: When,
+    ) -> Result<(bool, When), Fault> {
         let mut when = after;
         loop {
             let DemandMapped { space, map, .. } = &mut self.base;
@@ -265,25 +296,34 @@ impl LazyFtl {
             let opening = space.needs_block(board.nand(), plane, Stream::Data);
             let place = (plane, Some(u32::from(opening)));
             let (part, found) = map.cache.overdue(space, board, place, when);
-            if opening {
-                map.cache.tell_level(space, board);
-            }
-            let Some(part) = part else { return Ok(found) };
-            when = self.tell_gmt(board, part, found)?;
+            let Some(part) = part else { return Ok((opening, found)) };
+            when = self.convert_part(board, part, found)?;
         }
     }
 
+    /// A GMT page of a conversion.
+    fn convert_part(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
+        let (done, entries) = self.tell_gmt(board, part, after)?;
+        board.event(Event::ConvertedMapPages, u64::from(entries > 0));
+        Ok(done)
+    }
+
     /// Writes all that the UMT knows of a GMT page, and invalidates what the flags say. Its old
-    /// version is read unless it is cached.
-    fn tell_gmt(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
-        let (done, _) = match self.base.map.cache.held(part) {
+    /// version is read unless it is cached. Returns how many entries there were: none if a collection
+    /// in the middle told the GMT of them.
+    fn tell_gmt(
+        &mut self,
+        board: &mut Board,
+        part: u32,
+        after: When,
+    ) -> Result<(When, u32), Fault> {
+        match self.base.map.cache.held(part) {
             Some(loaded) => {
                 let known = after.waits_for_map(loaded);
-                self.base.write_whole_part(board, part, Cause::Translate, known)?
+                self.base.write_whole_part(board, part, Cause::Translate, known)
             }
-            None => self.base.write_back_part(board, part, Cause::Translate, after)?,
-        };
-        Ok(done)
+            None => self.base.write_back_part(board, part, Cause::Translate, after),
+        }
     }
 
     /// A GMT page of a conversion in an idle gap, in the first plane that has one to do.
@@ -292,7 +332,7 @@ impl LazyFtl {
             let DemandMapped { space, map, .. } = &mut self.base;
             let (part, found) = map.cache.convert_idle(space, board, plane, after);
             if let Some(part) = part {
-                return self.tell_gmt(board, part, found).map(Some);
+                return self.convert_part(board, part, found).map(Some);
             }
         }
         Ok(None)

@@ -43,7 +43,11 @@
 //! a read, all its entries being known. Sizes are only known when a page has been read: it is held
 //! beside the others until room is made. Entries that have no physical page form runs too. More
 //! memory does not always mean fewer misses: a page's size depends on where collection puts data,
-//! and that on what is cached.
+//! and that on what is cached. Runs are of neighbours in one plane: where the order of placement
+//! (`alloc.order`) gives consecutive pages to several planes, hardly any form, nothing is compressed,
+//! and the cache is one of whole pages; a bitmap per plane would be another scheme. A load of writes
+//! alone never caches a page while there is a buffer (`sftl.dirty_buf_share`, on by default): only
+//! reads, trims and partial writes load one, as in spec 4.11.
 //!
 //! # Settings
 //! `sftl.*`, and the groups `gc` and `alloc`.

@@ -56,7 +56,8 @@ impl PageSpace {
         self.withheld = Some(Withheld::new(nand.geometry(), false));
     }
 
-    /// After a power cut, these blocks are withheld as before.
+    /// After a power cut, these blocks are withheld as before. Those that are open are when they are
+    /// closed; until then they are nothing for levelling either.
     pub fn withhold_again(&mut self, nand: &Nand, blocks: impl Iterator<Item = BlockId>) {
         for block in blocks {
             let plane = nand.geometry().plane_of_block(block);
@@ -66,6 +67,12 @@ impl PageSpace {
                 self.hold(nand, block);
             }
         }
+        let Some(mut levelling) = self.levelling.take() else { return };
+        for block in self.open_blocks().filter(|&block| self.holds_back(block)) {
+            let plane = nand.geometry().plane_of_block(block);
+            levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);
+        }
+        self.levelling = Some(levelling);
     }
 
     /// Data blocks of a stream that are open or withheld in a plane.

@@ -81,22 +81,22 @@ impl Sizes {
         let auto = share.min(affordable).min(planes * Self::spared(config));
         let wanted = lazy.uba_cba_blocks.0.map_or(auto, u64::from);
         let area = (wanted.max(least) / planes) as u32;
-        let left = budget.map(|bytes| {
-            let umt = umt_bytes(config, u64::from(area) * planes);
-            bytes.saturating_sub(umt) / device.unit_bytes()
-        });
         let all = device.logical_pages().div_ceil(device.unit_bytes() / 4).max(1);
-        let gmt_pages = lazy.gmt_cache_pages.0.map_or(left.unwrap_or(GMT_PAGES), u64::from);
         let cold = |percent: u32| (area * percent).div_ceil(100).clamp(1, area - 1);
         let entries = (u64::from(area) + SLACK_PER_PLANE) * planes * pages;
         let most = device.logical_pages() + planes * pages;
-        Sizes {
+        let mut sizes = Sizes {
             area,
             cold: lazy.cba_percent.0.map(cold),
             entries: (entries.min(most) + pages + 1) as u32,
             trimmed: pages as u32,
-            gmt_pages: gmt_pages.clamp(1, all) as u32,
-        }
+            gmt_pages: 0,
+        };
+        let umt = sizes.umt_bytes(config) + sizes.reserve_bytes(config);
+        let left = budget.map(|bytes| bytes.saturating_sub(umt) / device.unit_bytes());
+        let gmt_pages = lazy.gmt_cache_pages.0.map_or(left.unwrap_or(GMT_PAGES), u64::from);
+        sizes.gmt_pages = gmt_pages.clamp(1, all) as u32;
+        sizes
     }
 
     /// Blocks of each plane that the area may take where nobody says how many: half of those that the
@@ -110,6 +110,13 @@ impl Sizes {
     /// Bytes of the UMT: an entry per page of the area.
     pub fn umt_bytes(&self, config: &Config) -> u64 {
         umt_bytes(config, u64::from(self.area) * config.device.plane_count())
+    }
+
+    /// Bytes of the places beside: for trimmed pages, which lie in no block, for the page that is being
+    /// written, and for blocks that are written while a conversion is due.
+    pub fn reserve_bytes(&self, config: &Config) -> u64 {
+        let pages = config.device.plane_count() * u64::from(config.device.units_per_block());
+        u64::from(self.entries).saturating_sub(u64::from(self.area) * pages) * ENTRY_BYTES
     }
 
     /// Blocks, thresholds and records; every page of the area may leave a superseded one behind.
@@ -130,7 +137,7 @@ impl Sizes {
         let (lazy, sizes) = (&config.scheme.lazyftl, Sizes::of(config));
         let Some(budget) = config.map_budget() else { return Ok(()) };
         let gmt = u64::from(sizes.gmt_pages) * config.device.unit_bytes();
-        let wanted = sizes.umt_bytes(config) + gmt;
+        let wanted = sizes.umt_bytes(config) + sizes.reserve_bytes(config) + gmt;
         let is_set = lazy.uba_cba_blocks.0.is_some() || lazy.gmt_cache_pages.0.is_some();
         if is_set && wanted > budget {
             return Err(SettingError::Conflict(format!(

@@ -237,9 +237,7 @@ impl LazyMap {
         self.converting[plane.index()] = block;
         let Some(block) = block else { return (false, None, when) };
         let part = self.part_in(block);
-        if part.is_some() {
-            board.event(Event::ConvertedMapPages, 1);
-        } else {
+        if part.is_none() {
             self.converting[plane.index()] = None;
             self.become_dba(space, board, block);
         }
