@@ -110,9 +110,9 @@ fn partial_writes_under_dynamic_order_keep_the_area_of_every_plane() {
             most = most.max(area.unwrap_or(0));
         }
         device.audit().expect("sound");
-        // Three blocks in each of four planes, and one that a collection opens before the conversion
-        // which that makes necessary is over.
-        assert!((12..=16).contains(&most), "seed {seed}: {most} blocks");
+        // Three blocks in each of four planes, and at most three that collection, levelling and failed
+        // programs open before a conversion is over: the UMT has no place for more.
+        assert!((12..=24).contains(&most), "seed {seed}: {most} blocks");
     }
 }
 
