@@ -74,7 +74,8 @@ pub enum Listing {
 pub enum TraceCommand {
     /// Say what is in a trace, before any run
     Inspect(InspectArguments),
-    /// Convert a trace to ftlab's CSV (compressed when OUT ends in .gz or .zst)
+    /// Convert a trace to ftlab's CSV, or to its compact binary when OUT ends in .ftb (compressed
+    /// with .gz or .zst behind that)
     Convert(ConvertArguments),
 }
 

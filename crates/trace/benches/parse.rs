@@ -30,6 +30,11 @@ fn main() {
         std::fs::write(&path, &text).expect("a temporary file");
         read(name, &path, lines, text.len());
         if name == "msr" {
+            let compact = folder.path().join("msr.ftb");
+            let workload = Workload::parse(&path.display().to_string(), &Options::default(), 0);
+            ftlab_trace::convert(&workload.expect("the format is recognised"), &compact)
+                .expect("the folder is new");
+            read("compact", &compact, lines, (lines * 28) as usize);
             let path = folder.path().join("msr.gz");
             compress(&path, text.as_bytes());
             read("msr (gzip)", &path, lines, text.len());

@@ -1,11 +1,11 @@
-//! Any workload to our CSV, compressed as the name of the output says.
+//! Any workload to our CSV or our compact binary, compressed as the name of the output says.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::error::{Result, TraceError};
-use crate::formats::csv;
+use crate::formats::{compact, csv};
 use crate::survey::UnitSpans;
 use crate::workload::{Records, Workload};
 
@@ -18,14 +18,15 @@ pub struct Conversion {
     pub units: usize,
 }
 
-/// Writes `workload` to `out` as our CSV; `.gz` and `.zst` are compressed. Several units are laid
-/// side by side, which takes a first pass. A conversion that fails leaves no output behind.
+/// Writes `workload` to `out`: as our compact binary if its name ends in `.ftb`, else as our CSV;
+/// with `.gz` or `.zst` behind that compressed. CSV has no units: several are laid side by side,
+/// which takes a first pass. A conversion that fails leaves no output behind.
 ///
 /// # Errors
 /// An output that exists; whatever reading the workload or writing gives.
 pub fn convert(workload: &Workload, out: &Path) -> Result<Conversion> {
     let name = out.display().to_string();
-    let spans = match workload.can_be_read_again() {
+    let spans = match workload.can_be_read_again() && !is_compact(&name) {
         true => Some(workload.survey(1 << 20)?.spans),
         false => None,
     };
@@ -40,6 +41,12 @@ pub fn convert(workload: &Workload, out: &Path) -> Result<Conversion> {
         let _ = std::fs::remove_file(out);
     }
     converted
+}
+
+/// Does the name ask for the compact binary?
+fn is_compact(name: &str) -> bool {
+    let stored = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
+    stored.ends_with(".ftb")
 }
 
 fn cannot_write(error: &io::Error) -> String {
@@ -74,6 +81,31 @@ fn write_all(
 }
 
 fn write_records(
+    records: Records,
+    spans: Option<&UnitSpans>,
+    out: &mut impl Write,
+    name: &str,
+) -> Result<Conversion> {
+    if is_compact(name) {
+        write_compact(records, out, name)
+    } else {
+        write_csv(records, spans, out, name)
+    }
+}
+
+fn write_compact(records: Records, out: &mut impl Write, name: &str) -> Result<Conversion> {
+    let failed = |error: io::Error| TraceError::new(cannot_write(&error)).at(name, None);
+    let mut writer = compact::Writer::new(out).map_err(failed)?;
+    let mut requests = 0;
+    for record in records {
+        writer.write(&record?).map_err(failed)?;
+        requests += 1;
+    }
+    writer.finish().map_err(failed)?;
+    Ok(Conversion { requests, units: 1 })
+}
+
+fn write_csv(
     mut records: Records,
     spans: Option<&UnitSpans>,
     out: &mut impl Write,

@@ -1,7 +1,11 @@
 //! Events of a trace in the order of its files: what a reader of text and one of binary records
 //! have in common.
 
-use crate::error::Result;
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::compression::Compression;
+use crate::error::{Result, TraceError};
 use crate::formats::{Context, Format};
 use crate::order::Placed;
 use crate::record::Place;
@@ -50,6 +54,35 @@ impl Files {
             None => Text::open(&self.names[part], self.source.open_stored(part)?),
         }
     }
+
+    /// The file of that number once more, if it is stored plain and can be entered anywhere.
+    pub(crate) fn plain(&self, part: usize) -> Option<File> {
+        let Source::Parts(parts) = &self.source else {
+            return None;
+        };
+        let mut file = File::open(&parts[part]).ok()?;
+        let mut head = [0; 8];
+        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        file.read_exact(&mut head).ok()?;
+        (is_file && Compression::of(&head) == Compression::None).then_some(file)
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+pub(crate) fn fill(bytes: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match bytes.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                let problem = format!("reading stopped here ({error}): truncated or corrupt file");
+                return Err(TraceError::new(problem).with_legal("a complete file"));
+            }
+        }
+    }
+    Ok(filled)
 }
 
 /// Opens the files of a binary trace.

@@ -19,6 +19,8 @@ use crate::text::TextEvents;
 pub struct TraceRecords {
     names: Arc<[String]>,
     events: Opened,
+    /// Are the events in order of time, so that none is held back?
+    ordered: bool,
     options: Options,
     yielded: Place,
     stray: StrayFilter,
@@ -60,8 +62,10 @@ impl TraceRecords {
     /// A binary trace whose files cannot be opened or whose header is wrong.
     pub(crate) fn new(files: Files, detection: &Detection, options: Options) -> Result<Self> {
         let names = Arc::clone(&files.names);
-        let context = Context::new(detection.scales(), options.filter.events.clone());
+        let mut context = Context::new(detection.scales(), options.filter.events.clone());
+        context.from_ns = options.filter.from_ns;
         let format = detection.format;
+        let ordered = format.binary().is_some_and(|binary| binary.ordered);
         let events = match &format.encoding {
             Encoding::Text(text) => {
                 Opened::Text(Box::new(TextEvents::new(files, context, format, text)?))
@@ -71,6 +75,7 @@ impl TraceRecords {
         Ok(Self {
             names,
             events,
+            ordered,
             reorder: Reorder::new(options.reorder_window_ns),
             options,
             yielded: Place::default(),
@@ -102,6 +107,9 @@ impl TraceRecords {
         if self.options.head.is_some_and(|head| self.summary.requests >= head) {
             return Ok(None);
         }
+        if self.ordered {
+            return self.next_ordered();
+        }
         loop {
             let ready =
                 if self.input_ended { self.reorder.pop() } else { self.reorder.pop_ready() };
@@ -131,11 +139,27 @@ impl TraceRecords {
         }
     }
 
+    /// The next record of a format whose events are in order.
+    #[inline]
+    fn next_ordered(&mut self) -> Result<Option<Record>> {
+        while !self.input_ended {
+            let Some(placed) = self.next_request()? else {
+                self.input_ended = true;
+                break;
+            };
+            if let Some(record) = self.release(placed) {
+                return Ok(Some(record));
+            }
+        }
+        if self.summary.requests == 0 { Err(self.no_requests()) } else { Ok(None) }
+    }
+
     /// Rebases the time and counts, unless the time is not asked for.
     #[inline]
     fn release(&mut self, placed: Placed) -> Option<Record> {
         let time_ns = placed.record.time_ns;
-        let start_ns = *self.start_ns.get_or_insert(time_ns);
+        // A format in order begins at 0, and may have been entered in the middle.
+        let start_ns = *self.start_ns.get_or_insert(if self.ordered { 0 } else { time_ns });
         if !self.options.filter.keeps_every_time()
             && let Some(reason) = self.refused_by_time(time_ns - start_ns)
         {

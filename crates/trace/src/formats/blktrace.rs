@@ -8,14 +8,13 @@
 //! `process=` takes names as well as numbers. Source: Linux, `include/uapi/linux/blktrace_api.h`.
 
 use std::collections::BTreeMap;
-use std::io::{self, Read};
 
 use ftlab_engine::request::Op;
 
 use super::blkparse::ACTION;
 use super::{BinaryFormat, Certainty, Context, Encoding, Format};
 use crate::error::{Result, TraceError};
-use crate::events::{Event, Events, Files};
+use crate::events::{Event, Events, Files, fill};
 use crate::filter::EventFilter;
 use crate::options::{SizeUnit, TimeUnit};
 use crate::order::Placed;
@@ -35,7 +34,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
     header: None,
-    encoding: Encoding::Binary(BinaryFormat { recognises, open }),
+    encoding: Encoding::Binary(BinaryFormat { recognises, open, ordered: false }),
 };
 
 const EVENT_BYTES: usize = 48;
@@ -164,23 +163,6 @@ impl Cpu {
 fn cut(read: usize, wanted: usize) -> TraceError {
     TraceError::new(format!("file ends within an event ({read} of {wanted} bytes)"))
         .with_legal("a complete file")
-}
-
-/// Reads until the buffer is full or the file ends.
-fn fill(text: &mut Text, buffer: &mut [u8]) -> Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match text.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => {
-                let problem = format!("reading stopped here ({error}): truncated or corrupt file");
-                return Err(TraceError::new(problem).with_legal("a complete file"));
-            }
-        }
-    }
-    Ok(filled)
 }
 
 /// The files of all CPUs in order of time.

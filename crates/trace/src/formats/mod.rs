@@ -6,6 +6,7 @@
 pub mod alibaba;
 pub mod blkparse;
 pub mod blktrace;
+pub mod compact;
 pub mod csv;
 pub mod disksim;
 pub(crate) mod fields;
@@ -43,6 +44,7 @@ pub static FORMATS: &[Format] = &[
     tencent::IN_BYTES,
     systor::FORMAT,
     fiu::FORMAT,
+    compact::FORMAT,
     csv::FORMAT,
 ];
 
@@ -105,6 +107,8 @@ pub(crate) struct BinaryFormat {
     pub(crate) recognises: fn(&[u8]) -> bool,
     /// Opens the files of a trace.
     pub(crate) open: OpenBinary,
+    /// Are its records always in order of time, so that nothing must be held back for sorting?
+    pub(crate) ordered: bool,
 }
 
 /// What a line of text is.
@@ -126,13 +130,16 @@ pub(crate) struct Context {
     pub(crate) events: EventFilter,
     /// Units whose names are text, in order of appearance: the index is the unit.
     pub(crate) names: Vec<Vec<u8>>,
+    /// Requests before this time after the first one are not asked for: a format with an index may
+    /// begin reading near it.
+    pub(crate) from_ns: u64,
     /// Time that earlier lines waited, for formats without times of their own.
     pub(crate) waited_ns: u64,
 }
 
 impl Context {
     pub(crate) fn new(scales: Scales, events: EventFilter) -> Self {
-        Self { scales, events, names: Vec::new(), waited_ns: 0 }
+        Self { scales, events, from_ns: 0, names: Vec::new(), waited_ns: 0 }
     }
 }
 

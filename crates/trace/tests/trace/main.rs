@@ -4,6 +4,7 @@ mod common;
 
 mod bad_input;
 mod blktrace;
+mod compact;
 mod detection;
 mod layout;
 mod more_formats;

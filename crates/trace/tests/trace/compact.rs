@@ -1,0 +1,101 @@
+//! The compact binary: every record comes back, broken files are named, the index finds its block.
+
+use crate::common::{Files, error_of, read_all, real_trace};
+use ftlab_engine::request::Op;
+use ftlab_trace::{Options, Record, Workload, convert};
+
+/// Converts a workload and returns the path of the result.
+fn converted(files: &Files, input: &str, name: &str) -> String {
+    let workload = Workload::parse(input, &Options::default(), 1 << 30).unwrap();
+    let out = files.path(name);
+    convert(&workload, &out).unwrap();
+    out.display().to_string()
+}
+
+/// A CSV of `count` requests, two units and every operation, a microsecond apart.
+fn csv(count: u64) -> String {
+    let ops = ["read", "write", "trim"];
+    let line =
+        |n: u64| format!("{n},{},{},{}\n", ops[(n % 3) as usize], n * 4096, 512 * (1 + n % 8));
+    let lines: String = (0..count).map(line).collect();
+    format!("time_us,op,offset_bytes,size_bytes\n{lines}")
+}
+
+#[test]
+fn every_record_comes_back_plain_and_compressed() {
+    let files = Files::new();
+    // More than two blocks of 16 Ki records.
+    let input = files.write("in.csv", csv(40_000));
+    let before = read_all(&input, &Options::default()).unwrap();
+    for name in ["out.ftb", "out.ftb.gz", "out.ftb.zst"] {
+        let path = converted(&files, &input, name);
+        let workload = Workload::parse(&path, &Options::default(), 0).unwrap();
+        assert_eq!(workload.detection().unwrap().format.name, "compact");
+        assert_eq!(read_all(&path, &Options::default()).unwrap(), before, "{name}");
+        let late = Options { filter: "from=30ms".parse().unwrap(), ..Options::default() };
+        let records = read_all(&path, &late).unwrap();
+        assert_eq!(records.len(), 10_000, "{name}");
+        let first = Record { time_ns: 0, ..before[30_000] };
+        assert_eq!(records[0], first, "{name}");
+    }
+}
+
+#[test]
+fn units_and_all_operations_survive() {
+    let Some(input) = real_trace("financial1-first-1000.spc") else { return };
+    let files = Files::new();
+    let path = converted(&files, &input, "f.ftb");
+    let (before, after) = (
+        read_all(&input, &Options::default()).unwrap(),
+        read_all(&path, &Options::default()).unwrap(),
+    );
+    assert_eq!(before, after);
+    assert!(after.iter().any(|record| record.unit > 0) && after[0].op == Op::Write);
+}
+
+#[test]
+fn a_window_far_inside_reads_only_its_blocks() {
+    let files = Files::new();
+    let input = files.write("in.csv", csv(100_000));
+    let path = converted(&files, &input, "out.ftb");
+    let options = Options { filter: "from=95ms,to=95010us".parse().unwrap(), ..Options::default() };
+    let workload = Workload::parse(&path, &options, 0).unwrap();
+    let mut records = workload.records().unwrap();
+    let found: Vec<Record> = records.by_ref().map(Result::unwrap).collect();
+    assert_eq!((found.len(), found[0].offset_bytes), (10, 95_000 * 4096));
+    let read = records.summary().lines_read;
+    assert!(read <= 16_384, "{read} records were read for 10");
+}
+
+#[test]
+fn broken_files_are_refused_and_none_is_read_as_data() {
+    let files = Files::new();
+    let input = files.write("in.csv", csv(20_000));
+    let path = converted(&files, &input, "whole.ftb");
+    let whole = std::fs::read(&path).unwrap();
+    for (at, problem) in [
+        (8, "unknown version"),
+        (16, "damaged"),
+        (20, "damaged"),
+        (40, "damaged"),
+        (whole.len() / 2, "damaged"),
+    ] {
+        let mut broken = whole.clone();
+        broken[at] ^= 1;
+        let error = error_of(&files.write("broken.ftb", broken), &Options::default());
+        assert!(error.problem().contains(problem), "{at}: {error}");
+        assert!(error.line().is_some() && error.legal().is_some(), "{at}: {error}");
+    }
+    for length in [17, 31, 100, whole.len() / 2] {
+        let error = error_of(&files.write("cut.ftb", &whole[..length]), &Options::default());
+        assert!(error.problem().contains("ends within a block"), "{length}: {error}");
+    }
+    // The index is only needed to enter in the middle; a broken one is named then.
+    let mut broken = whole.clone();
+    let last = broken.len() - 20;
+    broken[last] ^= 1;
+    let path = files.write("index.ftb", broken);
+    assert_eq!(read_all(&path, &Options::default()).unwrap().len(), 20_000);
+    let late = Options { filter: "from=10ms".parse().unwrap(), ..Options::default() };
+    assert!(error_of(&path, &late).problem().contains("index is broken"));
+}
