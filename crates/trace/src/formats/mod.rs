@@ -19,6 +19,7 @@ pub mod spc;
 pub mod ssdsim;
 pub mod systor;
 pub mod tencent;
+pub mod vscsi;
 
 use crate::error::{Result, unknown_name};
 use crate::events::OpenBinary;
@@ -45,6 +46,7 @@ pub static FORMATS: &[Format] = &[
     systor::FORMAT,
     fiu::FORMAT,
     compact::FORMAT,
+    vscsi::FORMAT,
     csv::FORMAT,
 ];
 

@@ -11,3 +11,4 @@ mod more_formats;
 mod real_traces;
 mod round_trip;
 mod synthetic;
+mod vscsi;

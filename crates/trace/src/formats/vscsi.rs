@@ -1,0 +1,206 @@
+//! CloudPhysics: SCSI commands of virtual disks, binary, versions 1 and 2.
+//!
+//! Records of fixed size, little endian, without a header. Version 1, 32 bytes: serial number, length (bytes),
+//! scatter-gather entries (u32 each), command, version (u16 each), block, time (u64 each). Version
+//! 2, 40 bytes: command, version (u16 each), serial number, length, scatter-gather entries (u32 each),
+//! block, time, response (u64 each). The version stands in the upper byte of its field. Blocks count
+//! 512 bytes, times microseconds. Commands are SCSI operation codes: READ and WRITE (6, 10, 12,
+//! 16) count, UNMAP trims, SYNCHRONIZE CACHE flushes, all else is no request.
+//! A file holds one disk: the unit is the number of the file, from 0. Source: libCacheSim,
+//! `vscsi.h` and its issue 54.
+
+use ftlab_engine::request::Op;
+
+use super::fields::REQUEST_BYTES_MAX;
+use super::{BinaryFormat, Certainty, Context, Encoding, Format};
+use crate::error::{Result, TraceError};
+use crate::events::{Event, Events, Files, fill};
+use crate::options::{SizeUnit, TimeUnit};
+use crate::order::Placed;
+use crate::record::{Place, Record};
+use crate::source::Text;
+use crate::summary::DropReason;
+
+const COLUMNS: &str = "records of 32 or 40 bytes: command, version, serial number, length(bytes), \
+                       block(512 B), time(us)";
+
+/// The row.
+pub const FORMAT: Format = Format {
+    name: "vscsi",
+    columns: COLUMNS,
+    origin: "CloudPhysics, virtual disks (vscsi 1 and 2)",
+    time_unit: TimeUnit::Microseconds,
+    size_unit: SizeUnit::Bytes,
+    certainty: Certainty::Stated,
+    header: None,
+    encoding: Encoding::Binary(BinaryFormat { recognises, open, ordered: false }),
+};
+
+/// Records looked at to recognise a file.
+const SAMPLE_RECORDS: usize = 64;
+
+/// Where the fields of a record stand.
+#[derive(Debug)]
+struct Layout {
+    version: u8,
+    bytes: usize,
+    version_at: usize,
+    command_at: usize,
+    length_at: usize,
+    block_at: usize,
+    time_at: usize,
+}
+
+const LAYOUTS: [Layout; 2] = [
+    Layout {
+        version: 1,
+        bytes: 32,
+        version_at: 14,
+        command_at: 12,
+        length_at: 4,
+        block_at: 16,
+        time_at: 24,
+    },
+    Layout {
+        version: 2,
+        bytes: 40,
+        version_at: 2,
+        command_at: 0,
+        length_at: 8,
+        block_at: 16,
+        time_at: 24,
+    },
+];
+
+impl Layout {
+    /// Does a record carry this version, and a command that SCSI knows?
+    fn fits(&self, record: &[u8]) -> bool {
+        record[self.version_at + 1] == self.version
+            && record[self.version_at] == 0
+            && record[self.command_at + 1] == 0
+    }
+
+    /// The layout of a file, by its first records.
+    fn of(head: &[u8]) -> Option<&'static Self> {
+        LAYOUTS.iter().find(|layout| {
+            let mut records = head.chunks_exact(layout.bytes).take(SAMPLE_RECORDS).peekable();
+            records.peek().is_some() && records.all(|record| layout.fits(record))
+        })
+    }
+}
+
+fn recognises(head: &[u8]) -> bool {
+    Layout::of(head).is_some()
+}
+
+/// What a command asks for: some request, or nothing that moves data.
+fn operation(command: u8) -> Option<Op> {
+    match command {
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
+        0x0a | 0x2a | 0xaa | 0x8a => Some(Op::Write),
+        0x35 | 0x91 => Some(Op::Flush),
+        0x42 => Some(Op::Trim),
+        _ => None,
+    }
+}
+
+fn open(files: Files, _: Context, _: &'static Format) -> Result<Box<dyn Events>> {
+    let mut disks = Disks { files, disk: None, part: 0, record: 0 };
+    disks.start(0)?;
+    Ok(Box::new(disks))
+}
+
+/// The files of all disks, one after the other.
+struct Disks {
+    files: Files,
+    disk: Option<(Text, &'static Layout)>,
+    part: usize,
+    record: u64,
+}
+
+impl Disks {
+    fn start(&mut self, part: usize) -> Result<()> {
+        (self.part, self.record) = (part, 0);
+        let text = self.files.open(part)?;
+        let layout = Layout::of(text.head()).ok_or_else(|| {
+            let wrong = TraceError::new("not records of CloudPhysics").with_legal(COLUMNS);
+            self.locate(wrong)
+        })?;
+        self.disk = Some((text, layout));
+        Ok(())
+    }
+
+    #[cold]
+    fn locate(&self, error: TraceError) -> TraceError {
+        error.at(self.files.names[self.part].clone(), Some(self.record.max(1)))
+    }
+
+    /// What a record asks for.
+    fn decide(
+        &self,
+        layout: &Layout,
+        bytes: &[u8],
+    ) -> Result<std::result::Result<Record, DropReason>> {
+        let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        if !layout.fits(bytes) {
+            let legal = format!("version {} in every record", layout.version);
+            return Err(TraceError::new("not a record of CloudPhysics").with_legal(legal));
+        }
+        let Some(op) = operation(bytes[layout.command_at]) else {
+            return Ok(Err(DropReason::NotARequest));
+        };
+        let length = &bytes[layout.length_at..layout.length_at + 4];
+        let length = u64::from(u32::from_le_bytes(length.try_into().expect("4 bytes")));
+        if length == 0 && op != Op::Flush {
+            return Ok(Err(DropReason::NoOperation));
+        }
+        let far = || {
+            TraceError::new("address or time overflows 64 bits")
+                .with_legal("an end below 16 EiB, a time below 584 years")
+        };
+        let offset_bytes = long(layout.block_at).checked_mul(512).ok_or_else(far)?;
+        let size_bytes = if op == Op::Flush { 0 } else { length };
+        offset_bytes.checked_add(size_bytes).ok_or_else(far)?;
+        let time_ns = long(layout.time_at).checked_mul(1000).ok_or_else(far)?;
+        debug_assert!(size_bytes <= REQUEST_BYTES_MAX, "32 bits of bytes");
+        Ok(Ok(Record { time_ns, op, offset_bytes, size_bytes, unit: self.part as u32 }))
+    }
+}
+
+impl Events for Disks {
+    fn next_event(&mut self) -> Result<Option<Event>> {
+        loop {
+            let Some((text, layout)) = &mut self.disk else {
+                if self.part + 1 >= self.files.names.len() {
+                    return Ok(None);
+                }
+                self.start(self.part + 1)?;
+                continue;
+            };
+            let layout = *layout;
+            let mut bytes = [0; 40];
+            self.record += 1;
+            let bytes = &mut bytes[..layout.bytes];
+            let read = fill(text, bytes).map_err(|error| self.locate(error))?;
+            if read == 0 {
+                self.disk = None;
+                continue;
+            }
+            if read < layout.bytes {
+                let problem =
+                    format!("file ends within a record ({read} of {} bytes)", layout.bytes);
+                return Err(self.locate(TraceError::new(problem).with_legal("a complete file")));
+            }
+            let place = Place { part: self.part as u32, line: self.record };
+            let decided = self.decide(layout, bytes).map_err(|error| self.locate(error))?;
+            return Ok(Some(match decided {
+                Ok(record) => Event::Request(Placed { record, place }),
+                Err(reason) => Event::Dropped(reason, place),
+            }));
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place { part: self.part as u32, line: self.record.max(1) }
+    }
+}
