@@ -15,7 +15,7 @@ const LOGS: (&str, &str) = ("bast.log_blocks", "9");
 #[test]
 fn dac_with_an_entry_for_every_logical_block_is_its_base() {
     let all = [("dac.l1_entries", "300"), ("dac.spatial_pages", "0"), ("dac.freq_pages", "0")];
-    let lookups = [Event::MapLookups, Event::MapHits];
+    let lookups = [Event::MapLookups, Event::MapHits, Event::DirectoryHits];
     same_on(LARGE, ("dac", &all), ("replacement_block", &[]), &lookups);
     let over_bast = [&all[..], &[LOGS]].concat();
     same_on(LARGE, ("dac:bast", &over_bast), ("bast", &[LOGS]), &lookups);
