@@ -330,6 +330,28 @@ impl<C: MapCache> CachedMap<C> {
         Ok((self.write_edits(space, board, part, how, read)?, count))
     }
 
+    /// Writes the changed ones of some entries of one translation page; returns how many there were.
+    pub fn write_back_these(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (part, lpns): (u32, &[Lpn]),
+        how: MapWrite,
+        after: When,
+    ) -> Result<(When, u32), Fault> {
+        // Collection may move the entries' pages: the entries are taken afterwards.
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        let read = self.translation.read(board, part, how.cause, ready)?;
+        self.edits.clear();
+        for &lpn in lpns {
+            if self.cache.is_dirty(lpn) {
+                self.edit_from_cache(space, board, lpn);
+            }
+        }
+        let count = self.edits.len() as u32;
+        Ok((self.write_edits(space, board, part, how, read)?, count))
+    }
+
     /// Writes a translation page of which memory holds every entry, without reading it; nothing when
     /// none has changed. Returns how many entries had.
     pub fn write_whole_part(

@@ -11,6 +11,7 @@ mod entries;
 mod kept;
 mod sizes;
 
+pub use entries::Along;
 pub use kept::Kept;
 pub use sizes::{Needs, check, floor, gtd_bytes, threshold};
 
@@ -178,6 +179,19 @@ impl<C: MapCache> DemandMapped<C> {
     ) -> Result<(When, u32), Fault> {
         let how = self.map_write(board, part, cause);
         self.map.write_back_part(&mut self.space, board, part, how, after)
+    }
+
+    /// Writes the changed ones of some entries of a translation page, with one read and one program;
+    /// returns how many there were.
+    pub fn write_back_these(
+        &mut self,
+        board: &mut Board,
+        (part, lpns): (u32, &[Lpn]),
+        cause: Cause,
+        after: When,
+    ) -> Result<(When, u32), Fault> {
+        let how = self.map_write(board, part, cause);
+        self.map.write_back_these(&mut self.space, board, (part, lpns), how, after)
     }
 
     /// Writes a translation page of which memory holds every entry: a program alone; nothing when

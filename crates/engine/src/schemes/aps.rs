@@ -35,6 +35,8 @@
 //!
 //! # Deviations
 //! Benefit, step, least share and length of the ghost lists are open in what is known of the paper.
+//! Silent is it, too, on what a smaller map partition pushes out. Those entries are known at once, so
+//! the changed ones among them are written a map page at a time, whatever `aps.batch_evict` says.
 //! The ghost lists take their room from the budget, 4 bytes each. A page that leaves the buffer is
 //! looked up like any other; the look-up counts. Sequential requests are treated like others: TreeFTL
 //! 2013 has only itself and JTL bypass the RAM.
@@ -43,6 +45,7 @@
 //! The table of `settings`; `device.ram_bytes` is the RAM of both partitions and the ghost lists, by
 //! default 1/512 of the capacity (64 MiB of TreeFTL 2013's device; 32 KiB to 64 MiB).
 
+mod adjust;
 pub mod partition;
 mod settings;
 
@@ -55,7 +58,7 @@ use crate::config::{Config, SettingError};
 use crate::meter::{Event, Level};
 use crate::parts::cmt::slot_list::SlotLists;
 use crate::parts::cmt::{CachePolicyKind, Cmt, Slot};
-use crate::parts::demand_mapped::{self, DemandMapped, Needs};
+use crate::parts::demand_mapped::{self, Along, DemandMapped, Needs};
 use crate::parts::ghost_list::GhostList;
 use crate::parts::map_recovery::Survivor;
 use crate::parts::ram_data::{KeptPages, RamData};
@@ -78,6 +81,8 @@ pub struct Aps {
     interval: Interval,
     map_ghosts: GhostList,
     data_ghosts: GhostList,
+    /// Pages, upwards, whose entries an adjustment pushes out; empty otherwise.
+    leaving: Vec<Lpn>,
     settings: ApsSettings,
 }
 
@@ -324,6 +329,8 @@ impl Aps {
             interval: Interval::new(board, config),
             map_ghosts: GhostList::new(partitions.ghost_entries(), pages),
             data_ghosts: GhostList::new(partitions.ghost_pages(), pages),
+            // The entries of a step, and one that its bytes cut.
+            leaving: Vec::with_capacity(partitions.ghost_entries() as usize + 1),
             partitions,
             settings: config.scheme.aps.clone(),
         };
@@ -339,52 +346,6 @@ impl Aps {
     fn tell_sizes(&self, board: &mut Board) {
         board.level(Level::MapPartitionBytes, self.partitions.map_bytes());
         board.level(Level::DataPartitionBytes, self.partitions.data_bytes());
-    }
-
-    /// Counts requests by their first page; the last of an interval adjusts the partitions.
-    #[inline]
-    fn next_request(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        if io.request.index > 0 {
-            return Ok(after);
-        }
-        self.interval.requests += 1;
-        if self.interval.requests < self.settings.interval {
-            return Ok(after);
-        }
-        self.adjust(board, after)
-    }
-
-    /// Moves a step of RAM to where it would have saved more; what has lost its place leaves.
-    #[cold]
-    fn adjust(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let Some(towards) = self.interval.close(board) else { return Ok(after) };
-        let Some(shifted) = self.partitions.shifted(towards) else { return Ok(after) };
-        // What has lost its place leaves before the sizes change: a power cut in between finds
-        // partitions that hold what they may. A worn-out device cannot write what would have to
-        // leave, and keeps its partitions: the request goes on.
-        let made = self.shrink_to(board, &shifted, after).map(Some);
-        let Some(when) = made.or_else(Fault::unless_worn_out)? else { return Ok(after) };
-        self.partitions = shifted;
-        board.event(Event::Repartitions, 1);
-        self.tell_sizes(board);
-        Ok(when)
-    }
-
-    /// What finds no place in smaller partitions leaves.
-    fn shrink_to(
-        &mut self,
-        board: &mut Board,
-        shifted: &Partitions,
-        after: When,
-    ) -> Result<When, Fault> {
-        let mut when = after;
-        while self.base.map.cache.len() > shifted.entries() {
-            when = self.evict_entry(board, when)?;
-        }
-        while self.data.pages().len() > shifted.frames() {
-            when = self.evict_page(board, when)?;
-        }
-        Ok(when)
     }
 
     /// Translates at one of the two moments at which it can be due.
@@ -421,13 +382,22 @@ impl Aps {
         Ok(self.base.map.cache.ready(slot))
     }
 
-    /// The entry used longest ago becomes a ghost.
+    /// The entry used longest ago becomes a ghost; if it has changed, it is written first, in an
+    /// adjustment with the others of its map page that leave too.
     fn evict_entry(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let cache = &self.base.map.cache;
         let victim = cache.victim();
         let lpn = cache.lpn(victim);
         let found = board.search(Search::Cached, cache.len(), after);
-        let done = self.base.evict(board, victim, self.settings.batch_evict, found)?;
+        let part_of = self.base.map.translation.part_function();
+        let part = part_of(lpn.0);
+        let first = self.leaving.partition_point(|other| part_of(other.0) < part);
+        let mates = self.leaving[first..].partition_point(|other| part_of(other.0) == part);
+        let along = match self.settings.batch_evict {
+            true => Along::Part,
+            false => Along::These(&self.leaving[first..first + mates]),
+        };
+        let done = self.base.evict_along(board, victim, along, found)?;
         self.map_ghosts.add(lpn);
         Ok(done)
     }

@@ -239,6 +239,32 @@ fn batched_evictions_save_map_writes() {
     assert!(none == 0 && along > 50 && batched * 2 < alone, "{batched} of {alone}, {along} along");
 }
 
+/// Eight changed entries lose their place at once. Those of one map page are written with one read and
+/// one program; the entries that stay are not, and leave one by one later.
+#[test]
+fn an_adjustment_writes_each_map_page_once() {
+    // Map pages hold 128 entries: pages 3 to 15, or every second one in the next map page.
+    for map_pages in [1, 2] {
+        let (mut device, config) = device(&[("aps.interval", "26")]);
+        let device = &mut device;
+        for number in 0..13 {
+            submit(device, &config, Op::Write, 3 + number + 128 * (number % map_pages));
+        }
+        for turn in 0..12 {
+            submit(device, &config, Op::Write, turn % 3);
+        }
+        assert_eq!(device.board().meter().programs(Cause::Translate), 0, "16 entries fit");
+        submit(device, &config, Op::Write, 0);
+        assert_eq!(bytes(device), (512, 1536), "eight entries fewer");
+        assert_eq!(device.board().meter().programs(Cause::Translate), map_pages);
+        let evictions = [Event::EvictDirty, Event::EvictClean, Event::BatchedEvictions];
+        assert_eq!(events(device, evictions), [map_pages, 8 - map_pages, 8 - map_pages]);
+        let next = record(device, |device| submit(device, &config, Op::Read, 100));
+        assert_eq!(programs(&next), [Cause::Translate], "the oldest of those that stayed");
+        device.audit().expect("sound");
+    }
+}
+
 /// Whatever happens, both partitions and the ghost lists are the RAM that there is, a move is a step
 /// or what is left to the least share, and that is kept.
 #[test]

@@ -9,6 +9,13 @@ pub struct Lru {
     list: SlotLists<1>,
 }
 
+impl Lru {
+    /// Every slot, the one used longest ago first.
+    pub fn from_oldest(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.list.from_oldest(0)
+    }
+}
+
 impl CachePolicy for Lru {
     fn new(slots: u32, _: u32, _: f64) -> Self {
         Lru { list: SlotLists::new(slots) }

@@ -195,6 +195,14 @@ impl Cmt {
         self.policy.victim()
     }
 
+    /// The entries in the order in which they would leave; under `lru` alone, which has one.
+    pub fn from_oldest(&self) -> impl Iterator<Item = Slot> + '_ {
+        let Policy::Lru(lru) = &self.policy else {
+            panic!("only `lru` keeps entries in one order")
+        };
+        lru.from_oldest()
+    }
+
     /// Drops an entry.
     pub fn remove(&mut self, slot: Slot) {
         let entry = &mut self.entries[slot.0 as usize];

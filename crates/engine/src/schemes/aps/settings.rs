@@ -42,7 +42,7 @@ settings! {
         lookup: MapLookup = MapLookup::First, legal("", |_| true),
             source("spec 4.3: map, then buffer, then flash");
         /// Whether a changed entry that leaves takes along the other changed entries of its
-        /// translation page.
+        /// translation page; those that an adjustment pushes out are written together anyway.
         batch_evict: bool = false, legal("", |_| true), source("ftlab; open in spec 4.3");
     }
 }
