@@ -19,6 +19,7 @@ mod cdftl;
 mod cftl;
 mod dac;
 mod dftl;
+mod dftl_writeback;
 mod fast;
 mod faster;
 mod faults_fast;
