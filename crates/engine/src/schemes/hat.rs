@@ -30,8 +30,8 @@
 //! The SMT keeps its content. The changed entries of the QMT are lost with the power, and nothing
 //! in the SMT says which those were: the out-of-band areas are read as in `ideal_page`, then the
 //! whole SMT, which is corrected where it is wrong. What the queue has taken is as good as written
-//! (a few entries that a capacitor saves): after a power cut the port is idle. Under `device.ram_nonvolatile` the QMT survives, nothing is read,
-//! and trims need no records.
+//! (a few entries that a capacitor saves): after a power cut the port is idle. Under
+//! `device.ram_nonvolatile` the QMT survives, nothing is read, and trims need no records.
 //!
 //! # Deviations
 //! The paper leaves open: how the page that a write supersedes is found
