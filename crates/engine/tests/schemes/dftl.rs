@@ -1,7 +1,7 @@
 //! DFTL's worked examples (Figs 8, 9, 10) as sequences of flash operations, and Table 5's identities
 //! on every kind of run.
 
-use crate::common::{config, mixed, open, pages, place, record, submit, tiny};
+use crate::common::{config, mixed, open, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::OobRead;
 use ftlab_engine::meter::{BlockRole, Cause, Event};

@@ -276,7 +276,8 @@ fn a_power_cut_leaves_the_port_idle() {
     let flash = device.idle_from() + device.measured_from();
     assert!(device.board().pcm_idle_from() > flash + 500_000_000, "the port is busy");
     device.power_cycle().expect("it recovers");
-    let read = at(device, &config, device.idle_from(), Op::Read, 0);
+    let idle = device.idle_from();
+    let read = at(device, &config, idle, Op::Read, 0);
     assert_eq!(read.stages.map, PCM_READ);
     device.audit().expect("tables, flash and host agree");
 }
