@@ -240,6 +240,7 @@ impl Board {
         let clock = self.nand.clock_mut();
         let from = clock.earliest(after);
         self.pcm.forget(clock.now());
+        clock.pcm_is_written(self.pcm.write);
         (from, self.pcm.book_write(from, clock.timeline_mut()))
     }
 

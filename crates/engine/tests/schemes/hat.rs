@@ -200,6 +200,19 @@ fn accesses_to_the_smt_add_up() {
     }
 }
 
+/// What the port does is counted whether or not it is hidden; it left no trace but `pcm_wait`.
+#[test]
+fn posted_writes_are_part_of_the_service_time() {
+    for profile in ["serial", "parallel"] {
+        let device = run(&[("timing.profile", profile)]);
+        let time = device.board().nand().clock().service_time();
+        let count = |event| events(device.as_ref(), event);
+        assert_eq!(time.pcm_write, PCM_WRITE * count(Event::PcmWrites), "{profile}");
+        assert_eq!(time.pcm_read, PCM_READ * count(Event::PcmReads), "{profile}");
+        assert!(time.pcm_write > 0);
+    }
+}
+
 /// The old page of a write: found by a look-up that costs nothing but energy, or for nothing.
 #[test]
 fn without_the_look_up_of_the_superseded_page_only_reads_and_their_energy_are_saved() {

@@ -213,6 +213,8 @@ fn a_hint_is_paid_by_command_and_a_look_by_page() {
         let before = events(device, Event::HostMemoryReads);
         assert_eq!(read(device, &config, 3).1, 700 * cached + CONTROLLER + PAGE_READ, "{mode}");
         assert_eq!(events(device, Event::HostMemoryReads) - before, cached, "{mode}");
+        let spent = device.board().nand().clock().service_time().host_memory;
+        assert_eq!(spent, 700 * events(device, Event::HostMemoryReads), "{mode}: by itself");
     }
 }
 
