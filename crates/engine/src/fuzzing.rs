@@ -1,6 +1,7 @@
 //! Bytes in, a run out: what fuzzers feed to every scheme. Nothing here is part of the interface.
 
-use crate::config::Config;
+use crate::buffer::BufferKind;
+use crate::config::{Config, Optional};
 use crate::request::{Op, Request};
 use crate::schemes;
 
@@ -23,6 +24,17 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("dftl.write_miss_fetch", &["true", "false"]),
     ("dftl.prefetch", &["0", "3"]),
     ("dftl.checkpoint_interval", &["0", "64"]),
+    ("dftl.writeback", &["in_request", "after_completion"]),
+    ("dftl.writeback_entries", &["1", "3"]),
+    ("hat.qmt_entries", &["1", "7"]),
+    ("hmb.cache_entries", &["2", "9"]),
+    ("hmb.mode", &["hint", "dma"]),
+    ("buffer.name", &["none", "lru", "cflru", "bplru", "fab", "l_buffer", "map_aware"]),
+    ("buffer.bytes", &["4KiB", "9KiB"]),
+    ("buffer.cache_reads", &["auto", "true", "false"]),
+    ("buffer.idle_flush", &["false", "true"]),
+    ("buffer.pad_unwritten", &["true", "false"]),
+    ("device.ram_nonvolatile", &["false", "true"]),
 ];
 
 /// The first byte chooses the scheme, the next ones its settings, the rest is a stream of requests;
@@ -37,6 +49,13 @@ pub fn operations(data: &[u8]) {
     set("device.page_bytes", "1024");
     for ((key, values), &byte) in CHOICES.iter().zip(chosen) {
         set(key, values[usize::from(byte) % values.len()]);
+    }
+    // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were read.
+    if row.buffers_data {
+        config.buffer.name = BufferKind::None;
+    }
+    if config.buffer.name.reads().is_none() {
+        config.buffer.cache_reads = Optional(None);
     }
     let bytes = 20 * 4 * 1024;
     config.device.set_capacity(bytes, 0);

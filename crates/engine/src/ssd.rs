@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 
 use crate::audit::{Audit, audit};
 use crate::board::Board;
+use crate::board::nand::clock::PathSplit;
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
 use crate::buffer::{Below, Buffered, Front};
@@ -174,6 +175,8 @@ impl<S: Scheme> Ssd<S> {
                 break;
             };
             let end = self.board.nand().clock().completion(done);
+            let (_, below) = self.parts();
+            below.scheme.behind_request(below.board, done)?;
             // A step that takes no time must not be taken for ever.
             from = end.max(from + 1);
         }
@@ -210,6 +213,23 @@ impl<S: Scheme> Ssd<S> {
             done = done.join(page_done);
         }
         Ok(done)
+    }
+
+    /// Serves a request that began at `begun`, then does what the scheme has to do behind it. When
+    /// the request was done, and what its time was spent on.
+    #[inline]
+    fn serve_and_settle(
+        &mut self,
+        request: &Request,
+        begun: Nanos,
+        start: When,
+    ) -> Result<(Nanos, PathSplit), DeviceError> {
+        let done = self.serve(request, start)?;
+        let clock = self.board.nand().clock();
+        let times = (clock.completion(done).max(begun), clock.split(begun, done));
+        let (_, below) = self.parts();
+        below.scheme.behind_request(below.board, done)?;
+        Ok(times)
     }
 
     #[inline]
@@ -306,15 +326,13 @@ impl<S: Scheme> Device for Ssd<S> {
         };
         self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
         self.unreadable = None;
-        let done = match self.serve(request, start) {
-            Ok(done) => done,
+        let (ready, split) = match self.serve_and_settle(request, begun, start) {
+            Ok(times) => times,
             Err(error) => {
                 self.board.meter_mut().interrupt();
                 return Err(error);
             }
         };
-        let clock = self.board.nand().clock();
-        let (ready, split) = (clock.completion(done).max(begun), clock.split(begun, done));
         let completed = match request.op {
             Op::Read if !self.link.is_free() => self.link.receive(ready, request.sectors),
             _ => ready,

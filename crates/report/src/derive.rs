@@ -273,7 +273,8 @@ fn service_time(device: &dyn Device) -> ServiceTime {
     let busy = device.board().nand().clock().service_time();
     let flash = FlashTime { read: busy.read, program: busy.program, erase: busy.erase };
     let cells = busy.read + busy.program + busy.erase;
-    let others = busy.transfer + busy.controller + busy.ram + busy.pcm_read + busy.search;
+    let memories = busy.ram + busy.pcm_read + busy.pcm_write + busy.host_memory;
+    let others = busy.transfer + busy.controller + busy.search + memories;
     ServiceTime {
         // Waiting for a channel or for a port is no part of it: it depends on arrivals.
         total: cells + others,
@@ -285,6 +286,8 @@ fn service_time(device: &dyn Device) -> ServiceTime {
         search: busy.search,
         controller: busy.controller,
         pcm_read: busy.pcm_read,
+        pcm_write: busy.pcm_write,
+        host_memory: busy.host_memory,
     }
 }
 

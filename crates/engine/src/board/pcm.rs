@@ -11,7 +11,9 @@
 //!
 //! Limit: operations are booked in call order. A write that is booked later for an earlier moment
 //! may find the queue fuller than its length by those that were accepted for later moments: their
-//! acceptance was handed out and stays. The port itself never does two things at once.
+//! acceptance was handed out and stays. The port itself never does two things at once. Operations
+//! of the future are known up to a number beyond the queue's: of more, the oldest are fixed where
+//! they are, so that no read goes before them any more.
 
 use std::collections::VecDeque;
 
@@ -22,8 +24,8 @@ use crate::config::Config;
 use crate::meter::{Cause, Event};
 use crate::units::Nanos;
 
-/// Operations of each kind that are known at most; the oldest are forgotten, and nothing is booked
-/// before the end of what was forgotten.
+/// Operations of each kind that are known at most, beside a full queue; the oldest are forgotten, and
+/// nothing is booked before the end of what was forgotten.
 const KNOWN: usize = 4096;
 
 /// A posted write.
@@ -68,8 +70,12 @@ impl Pcm {
     fn attach(&mut self, queue: u32) {
         assert!(queue > 0, "a queue of phase-change memory holds one write at least");
         self.queue = queue as usize;
+        // What the queue held when the power went is written: the port begins idle.
+        self.floor = 0;
+        self.reads.clear();
+        self.writes.clear();
         self.reads.reserve_exact(KNOWN + 1);
-        self.writes.reserve_exact(KNOWN + 1);
+        self.writes.reserve_exact(KNOWN + self.queue + 1);
     }
 
     /// When everything is done.
@@ -81,13 +87,15 @@ impl Pcm {
 
     /// Forgets what is over at `now`, and the oldest of too many.
     fn forget(&mut self, now: Nanos) {
-        let over = |end: Nanos, known: usize| end <= now || known > KNOWN;
-        while let Some(&(_, end)) = self.reads.front().filter(|r| over(r.1, self.reads.len())) {
+        let over = |end: Nanos, known: usize, most: usize| end <= now || known > most;
+        while let Some(&(_, end)) =
+            self.reads.front().filter(|read| over(read.1, self.reads.len(), KNOWN))
+        {
             self.reads.pop_front();
             self.floor = self.floor.max(end);
         }
         while let Some(&Write { end, .. }) =
-            self.writes.front().filter(|write| over(write.end, self.writes.len()))
+            self.writes.front().filter(|w| over(w.end, self.writes.len(), KNOWN + self.queue))
         {
             self.writes.pop_front();
             self.floor = self.floor.max(end);
@@ -225,12 +233,6 @@ impl Board {
         self.nand.clock_mut().waits_for_port(accepted - from, accepted, after)
     }
 
-    /// The same where whoever writes holds the entry until the queue takes it, and nobody waits.
-    /// Later writes queue behind.
-    pub fn pcm_write_beside(&mut self, after: When) {
-        let _ = self.book_pcm_write(after);
-    }
-
     /// Books a write; when it could begin, and when it is accepted.
     fn book_pcm_write(&mut self, after: When) -> (Nanos, Nanos) {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
@@ -238,6 +240,7 @@ impl Board {
         let clock = self.nand.clock_mut();
         let from = clock.earliest(after);
         self.pcm.forget(clock.now());
+        clock.pcm_is_written(self.pcm.write);
         (from, self.pcm.book_write(from, clock.timeline_mut()))
     }
 

@@ -67,6 +67,7 @@ impl Board {
     pub fn host_memory(&mut self, length: Nanos, after: When) -> When {
         self.meter.event(Event::HostMemoryReads, 1);
         let clock = self.nand.clock_mut();
+        clock.host_memory_is_read(length);
         let end = clock.earliest(after) + length;
         clock.waits_for_port(0, end, after)
     }

@@ -119,7 +119,7 @@ macro_rules! buffer_table {
             }
 
             /// Whether it keeps pages that were read unless told otherwise; none: it cannot.
-            fn reads(self) -> Option<bool> {
+            pub(crate) fn reads(self) -> Option<bool> {
                 match self {
                     BufferKind::None => None,
                     $( BufferKind::$kind => <$policy as Policy>::READS, )*

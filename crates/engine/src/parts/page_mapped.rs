@@ -38,6 +38,10 @@ pub trait PageTable {
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
     /// Collection moved a page; the copy is complete at `done`.
     fn moved(&mut self, board: &mut Board, lpn: Lpn, new: Ppn, done: When);
+    /// When the next page of a victim may be moved that could be at `after`.
+    fn may_move(&self, after: When) -> When {
+        after
+    }
     /// The victim, or a piece of it, was moved; the erase follows the returned moment.
     fn settle(&mut self, board: &mut Board, after: When) -> When;
 }
@@ -61,6 +65,11 @@ impl<T: PageTable> PageOwner for PageMap<T> {
         } else {
             self.table.moved(board, Lpn(page.logical), page.new, page.done);
         }
+    }
+
+    #[inline]
+    fn may_move(&self, after: When) -> When {
+        self.table.may_move(after)
     }
 
     fn before_erase(

@@ -112,6 +112,12 @@ pub trait PageOwner {
         None
     }
 
+    /// When the next page of a victim may be moved that could be at `after`: an owner who has no
+    /// place for more of what it must note of moved pages holds collection up.
+    fn may_move(&self, after: When) -> When {
+        after
+    }
+
     /// A page was moved; the old copy is about to be erased.
     fn moved(&mut self, board: &mut Board, page: Moved);
 

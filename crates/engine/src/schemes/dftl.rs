@@ -12,9 +12,11 @@
 //! ("current data block", "current translation block").
 //!
 //! # Read
-//! Translate (Algorithm 1), then one page read. `dftl.writeback = after_completion`: a changed entry
-//! that had to leave is written behind the page whose entry took its place; the next page of the
-//! same request may find the die busy with that.
+//! Translate (Algorithm 1), then one page read. `dftl.writeback = after_completion` (HAT 2010, IV.C,
+//! on DFTL): changed entries that had to leave wait in `dftl.writeback_entries` places until the
+//! request is done, and are written then; later requests may find the flash busy with that. A
+//! request that needs more places writes the entry that has waited longest first. An entry that a
+//! later page of the request wants while it waits is taken back: a miss that reads nothing.
 //!
 //! # Write
 //! Translate, program the next page of the data frontier, invalidate the old page, change the CMT.
@@ -50,7 +52,7 @@ mod sizes;
 
 pub use settings::{DftlSettings, InitialMap, MapTransfer, WriteBack};
 
-use sizes::{effective, entries, needs};
+use sizes::{effective, entries, leaving, leaving_bytes, needs};
 
 use crate::board::nand::fault::Fault;
 use crate::board::when::When;
@@ -72,10 +74,8 @@ pub type Rostered = Dftl;
 pub struct Dftl {
     base: DemandMapped<Cmt>,
     settings: DftlSettings,
-    /// Entries that the cache holds between requests.
-    entries: u32,
-    /// The entry that leaves when the present page is done.
-    leaving: Option<Lpn>,
+    /// Whether changed entries that leave are written when the request is done.
+    writes_behind: bool,
 }
 
 impl Scheme for Dftl {
@@ -144,7 +144,7 @@ impl Scheme for Dftl {
         };
         let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
         let entries = u64::from(entries(config));
-        let wanted = entries * u64::from(dftl.entry_bytes) + gtd;
+        let wanted = entries * u64::from(dftl.entry_bytes) + leaving_bytes(config) + gtd;
         if dftl.cmt_entries.0.is_some() && wanted > budget {
             return Err(SettingError::Conflict(format!(
                 "dftl.cmt_entries = {entries} takes {wanted} bytes, device.ram_bytes allows {budget} for maps",
@@ -164,7 +164,13 @@ impl Scheme for Dftl {
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let bytes = u64::from(entries(config)) * u64::from(config.scheme.dftl.entry_bytes);
         let cmt = RamUse { structure: "cmt", bytes, memory: Memory::Sram };
-        needs(config).ram_use(config, &[cmt])
+        let leaving = RamUse {
+            structure: "leaving_entries",
+            bytes: leaving_bytes(config),
+            memory: Memory::Sram,
+        };
+        let own = [cmt, leaving];
+        needs(config).ram_use(config, if leaving.bytes > 0 { &own } else { &own[..1] })
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
@@ -175,15 +181,13 @@ impl Scheme for Dftl {
         if settings.init_map == InitialMap::Written {
             base.write_initial_map(board)?;
         }
-        Ok(Dftl { base, settings, entries: entries(config), leaving: None })
+        Ok(Self::over(base, settings))
     }
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
         let known = self.translate(board, io.lpn, after)?;
-        let (done, tag) = self.base.read(board, io, known)?;
-        self.settle(board, done)?;
-        Ok((done, tag))
+        self.base.read(board, io, known)
     }
 
     #[inline]
@@ -199,16 +203,21 @@ impl Scheme for Dftl {
             // Nothing superseded the page that nobody looked up: the map on flash names it again.
             self.base.map.cache.drop_unresolved(io.lpn);
         }
-        let done = written?;
-        self.settle(board, done)?;
-        Ok(done)
+        written
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let known = self.translate(board, io.lpn, after)?;
-        let done = self.base.trim(board, io.lpn, known)?;
-        self.settle(board, done)?;
-        Ok(done)
+        self.base.trim(board, io.lpn, known)
+    }
+
+    /// The entries that had to leave are written, each as if it were alone.
+    #[inline]
+    fn behind_request(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
+        while let Some(slot) = self.base.map.cache.first_leaving() {
+            let _ = self.base.evict(board, slot, self.settings.batch_evict, done)?;
+        }
+        Ok(())
     }
 
     forward!(base: flush, idle, locate, unsettled, room);
@@ -244,7 +253,7 @@ impl Scheme for Dftl {
         settings.apply(&mut base);
         // Counted once, by the recovery that gets through.
         board.event(Event::LostMapEntries, lost);
-        Ok((Dftl { base, settings, entries, leaving: None }, when))
+        Ok((Self::over(base, settings), when))
     }
 }
 
@@ -257,25 +266,32 @@ impl DftlSettings {
 
 /// The cache, with entries that differ from flash.
 fn cmt(config: &Config, pages: u32, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
-    let DftlSettings { cmt_policy, slru_protected, writeback, .. } = config.scheme.dftl;
-    // The entry that leaves after the page has a place of its own until then.
-    let leaving = u32::from(writeback == WriteBack::AfterCompletion);
-    let places = (entries(config), leaving);
+    let DftlSettings { cmt_policy, slru_protected, .. } = config.scheme.dftl;
+    let places = (entries(config), leaving(config));
     let mut cmt = Cmt::with_guests(cmt_policy, pages, places, slru_protected);
     cmt.fill(changed);
     cmt
 }
 
 impl Dftl {
+    fn over(base: DemandMapped<Cmt>, settings: DftlSettings) -> Self {
+        let writes_behind = settings.writeback == WriteBack::AfterCompletion;
+        Dftl { base, settings, writes_behind }
+    }
+
     /// Algorithm 1: makes sure that the entry of a page is cached; when it is known.
     #[inline]
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         board.event(Event::MapLookups, 1);
         let cmt = &mut self.base.map.cache;
-        if let Some(slot) = cmt.find(lpn) {
-            board.event(Event::MapHits, 1);
-            cmt.touch(slot);
-            return Ok(after.waits_for_map(cmt.ready(slot)));
+        match cmt.find(lpn) {
+            Some(slot) if cmt.is_leaving(slot) => return Ok(self.take_back(board, slot, after)),
+            Some(slot) => {
+                board.event(Event::MapHits, 1);
+                cmt.touch(slot);
+                return Ok(after.waits_for_map(cmt.ready(slot)));
+            }
+            None => {}
         }
         // Miss: make room, then load the entry from its translation page.
         let when = self.checkpoint_if_due(board, after)?;
@@ -321,38 +337,49 @@ impl Dftl {
     }
 
     /// The policy's victim leaves before the new entry comes; under `dftl.writeback =
-    /// after_completion` it is chosen then, and leaves later.
+    /// after_completion` a changed one waits to be written, and the request waits for a write only
+    /// for want of a place.
     fn make_room(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let cmt = &self.base.map.cache;
-        if cmt.len() < self.entries {
+        if !cmt.is_full() {
             return Ok(after);
         }
         let victim = cmt.victim();
-        if cmt.is_full() {
-            return self.evict(board, victim, after);
+        let found = board.search(Search::Cached, cmt.len(), after);
+        if !self.writes_behind || !cmt.is_dirty(victim) {
+            return self.base.evict(board, victim, self.settings.batch_evict, found);
         }
-        self.leaving = Some(cmt.lpn(victim));
-        Ok(after)
+        let ready = match cmt.first_leaving() {
+            Some(first) if cmt.is_crowded() => {
+                self.base.evict(board, first, self.settings.batch_evict, found)?
+            }
+            _ => found,
+        };
+        self.base.map.cache.leave(victim);
+        Ok(ready)
     }
 
-    /// Removes an entry; a changed one is written to its translation page first.
-    fn evict(&mut self, board: &mut Board, victim: Slot, after: When) -> Result<When, Fault> {
+    /// A page's entry has left in the same request and is not written yet. That is a miss, as in a
+    /// cache without places for leaving entries, but neither writes nor reads: the entry is here.
+    #[cold]
+    fn take_back(&mut self, board: &mut Board, slot: Slot, after: When) -> When {
         let cmt = &mut self.base.map.cache;
-        let after = board.search(Search::Cached, cmt.len(), after);
-        self.base.evict(board, victim, self.settings.batch_evict, after)
-    }
-
-    /// Under `dftl.writeback = after_completion`: the entry that one request more than the cache
-    /// holds leaves when the page is done, and that page does not wait for it.
-    #[inline]
-    fn settle(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
-        while self.base.map.cache.len() > self.entries {
-            let cmt = &self.base.map.cache;
-            let chosen = self.leaving.take().and_then(|lpn| cmt.find(lpn));
-            let victim = chosen.unwrap_or_else(|| cmt.victim());
-            let _ = self.evict(board, victim, done)?;
+        let mut ready = after.waits_for_map(cmt.ready(slot));
+        let mut changed = None;
+        if cmt.is_full() {
+            let victim = cmt.victim();
+            ready = board.search(Search::Cached, cmt.len(), ready);
+            if cmt.is_dirty(victim) {
+                changed = Some(victim);
+            } else {
+                board.event(Event::EvictClean, 1);
+                cmt.remove(victim);
+            }
         }
-        Ok(())
+        // It had left, without a map write.
+        board.event(Event::EvictClean, 1);
+        cmt.take_back(slot, changed);
+        ready
     }
 
     /// Loads neighbours of an entry from the page that was just read, as long as that takes no map
@@ -367,7 +394,7 @@ impl Dftl {
             if map.cache.find(lpn).is_some() {
                 continue;
             }
-            if map.cache.len() >= self.entries {
+            if map.cache.is_full() {
                 let victim = map.cache.victim();
                 ready = board.search(Search::Cached, map.cache.len(), ready);
                 if victim == slot || map.cache.is_dirty(victim) {

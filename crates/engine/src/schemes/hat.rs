@@ -22,13 +22,16 @@
 //!
 //! # Reclaim
 //! As `ideal_page`. The entry of a moved page changes in the QMT if it is there (U is set), else in
-//! the SMT: beside the copies, or before the erase (`hat.gc_smt_update`).
+//! the SMT: beside the copies, or before the erase (`hat.gc_smt_update`). Beside the copies an entry
+//! is posted when its copy is complete; while the queue (`hat.pcm_queue`) is full no further page is
+//! copied and the victim is not erased.
 //!
 //! # Recovery
 //! The SMT keeps its content. The changed entries of the QMT are lost with the power, and nothing
-//! in the SMT says which those were: the out-of-band areas are read as in `ideal_page`, and the SMT
-//! is corrected where it is wrong. Under `device.ram_nonvolatile` the QMT survives, nothing is read,
-//! and trims need no records.
+//! in the SMT says which those were: the out-of-band areas are read as in `ideal_page`, then the
+//! whole SMT, which is corrected where it is wrong. What the queue has taken is as good as written
+//! (a few entries that a capacitor saves): after a power cut the port is idle. Under
+//! `device.ram_nonvolatile` the QMT survives, nothing is read, and trims need no records.
 //!
 //! # Deviations
 //! The paper leaves open: how the page that a write supersedes is found
@@ -58,7 +61,7 @@ use crate::{choices, settings};
 choices! {
     /// When the SMT learns where collection moved a page whose entry the QMT does not hold.
     pub enum SmtUpdate {
-        /// As soon as the copy is complete; collection goes on and the entry waits for the port.
+        /// As soon as the copy is complete; collection goes on unless the queue is full.
         Parallel = "parallel",
         /// When the victim is moved; its erase waits until the port has taken every entry.
         Foreground = "foreground",
@@ -109,6 +112,8 @@ struct Tables {
     update: SmtUpdate,
     /// Entries of the SMT that collection changed and that its port has yet to take (foreground).
     moved: u32,
+    /// When the queue took the last entry that had to wait for it (parallel).
+    taken: When,
 }
 
 /// What outlives a power cut: the SMT, and with non-volatile memory the QMT and the trims.
@@ -137,20 +142,32 @@ impl PageTable for Tables {
         }
         self.smt[lpn.index()] = pack(Some(new.0));
         match self.update {
-            SmtUpdate::Parallel => board.pcm_write_beside(done),
+            SmtUpdate::Parallel => {
+                let taken = board.pcm_write(done);
+                if taken != done {
+                    self.taken = taken;
+                }
+            }
             SmtUpdate::Foreground => self.moved += 1,
         }
     }
 
+    /// A full queue holds collection up: nobody else has a place for its entries.
+    #[inline]
+    fn may_move(&self, after: When) -> When {
+        after.waits_for_map(self.taken)
+    }
+
     fn settle(&mut self, board: &mut Board, after: When) -> When {
         let moved = std::mem::take(&mut self.moved);
+        let after = self.may_move(after);
         (0..moved).fold(after, |when, _| board.pcm_write(when))
     }
 }
 
 impl Tables {
     fn new(config: &Config, qmt: Cmt, smt: Vec<u32>) -> Self {
-        Tables { qmt, smt, update: config.scheme.hat.gc_smt_update, moved: 0 }
+        Tables { qmt, smt, update: config.scheme.hat.gc_smt_update, moved: 0, taken: When::START }
     }
 
     #[inline]
@@ -201,6 +218,12 @@ fn qmt_bytes(config: &Config) -> u64 {
     u64::from(entries(config)) * u64::from(config.scheme.hat.qmt_entry_bytes)
 }
 
+/// Bytes of the entries that the queue holds.
+fn queue_bytes(config: &Config) -> u64 {
+    let hat = &config.scheme.hat;
+    u64::from(hat.pcm_queue) * u64::from(hat.qmt_entry_bytes)
+}
+
 fn empty_qmt(config: &Config, board: &Board) -> Cmt {
     let pages = board.geometry().logical_pages;
     Cmt::new(CachePolicyKind::Lru, pages, entries(config), 0.0)
@@ -224,7 +247,7 @@ impl Scheme for Hat {
              it supersedes (hat.write_miss_smt_read); the paper does not say how it is found",
             "pages that collection moves change in the QMT, or in the SMT beside the copies \
              (hat.gc_smt_update); the paper is silent",
-            "recovery reads all out-of-band areas: the SMT does not say which entries are old",
+            "recovery reads all out-of-band areas and the SMT, which does not say what is old in it",
             "the tail leaves on a miss alone; Algorithm 1 as printed: hat.alg1_literal = true",
             "trims and their record pages are added",
         ],
@@ -265,6 +288,8 @@ impl Scheme for Hat {
         let smt = page_mapped::table_bytes(config);
         let own = [
             RamUse { structure: "qmt", bytes: qmt_bytes(config), memory: Memory::Sram },
+            // Beside the QMT's budget: it belongs to the port.
+            RamUse { structure: "pcm_queue", bytes: queue_bytes(config), memory: Memory::Sram },
             RamUse { structure: "smt", bytes: smt, memory: Memory::Pcm },
         ];
         page_mapped::ram_use(config, &own)
@@ -339,7 +364,8 @@ impl Scheme for Hat {
             }
             None => {
                 let tables = |board: &mut Board, found: Vec<u32>, when| {
-                    // The SMT is corrected where entries that had changed are lost.
+                    // The SMT is read, and corrected where entries that had changed are lost.
+                    let when = (0..smt.len()).fold(when, |when, _| board.pcm_read(when));
                     let wrong = found.iter().zip(&smt).filter(|(found, old)| found != old).count();
                     let when = (0..wrong).fold(when, |when, _| board.pcm_write(when));
                     (Tables::new(config, empty_qmt(config, board), found), when)

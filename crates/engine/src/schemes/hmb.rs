@@ -16,8 +16,10 @@
 //! The entry is cached: as DFTL. Else the host's entry is looked at (the *hint*). It holds if the
 //! page it names is marked valid and carries the logical number in its spare area: one access. If
 //! it is not marked valid, that is known at once; if it belongs to another logical page now, the
-//! read was in vain. Then, and where the host knows nothing, the translation page is read as in
-//! DFTL, and its chunk is sent to the host.
+//! read was in vain. Under `hmb.mode = dma` the entry that held is cached, so that the next access
+//! needs no look over the link; where a changed entry has to leave for it, that is done behind the
+//! request, for the last such page of it. Then, and where the host knows nothing, the translation
+//! page is read as in DFTL, and its chunk is sent to the host.
 //!
 //! # Write
 //! The superseded page is found in the same way; its spare area is read to verify the hint, which
@@ -33,8 +35,10 @@
 //!
 //! # Deviations
 //! How hints are verified is ours (the paper: a tag in each chunk); so are `hmb.upload` and the
-//! chunks' order of leaving. Sending chunks and entries to the host takes no time: nobody waits for
-//! it. A hint comes with the first page of a command that gets past a write buffer. A hint that says "nowhere" cannot be verified and counts as missing.
+//! chunks' order of leaving; an entry sent alone (a write's, a correction) makes no chunk leave.
+//! Sending chunks and entries to the host takes no time: nobody waits for it. A hint comes with the
+//! first page of a command that gets past a write buffer. A hint that says "nowhere" cannot be
+//! verified and counts as missing.
 //!
 //! # Settings
 //! The table below, and the groups `gc` and `alloc`.
@@ -92,7 +96,7 @@ choices! {
 settings! {
     /// Settings of `hmb`.
     pub struct HmbSettings in "hmb" {
-        /// Host memory for map chunks; auto: the whole map.
+        /// Host memory for map chunks: none (0), or one chunk at least; auto: the whole map.
         bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("spec 4.9");
         /// Entries of a chunk, a part of a translation page's; auto: all of them.
         chunk_entries: Optional<u32> = Optional(None),
@@ -132,6 +136,8 @@ pub struct Hmb {
     settings: HmbSettings,
     /// When the hint of the present command is here.
     arrived: When,
+    /// The page whose entry is cached behind the request.
+    wanted: Option<Lpn>,
 }
 
 /// What outlives a power cut: of the device, and of the host.
@@ -208,6 +214,15 @@ impl Scheme for Hmb {
                 "hmb.chunk_entries = {chunk} does not divide a translation page of {page} entries"
             )));
         }
+        let chunk_bytes = HOST_ENTRY_BYTES * u64::from(chunk);
+        if let Some(Bytes(bytes @ 1..)) = config.scheme.hmb.bytes.0
+            && bytes < chunk_bytes
+        {
+            return Err(SettingError::Conflict(format!(
+                "hmb.bytes = {bytes} holds no chunk of hmb.chunk_entries = {chunk} entries, which \
+                 takes {chunk_bytes} bytes; 0 is for no host memory"
+            )));
+        }
         let wanted = ENTRY_BYTES * u64::from(entries(config));
         match config.map_budget() {
             Some(budget) if config.scheme.hmb.cache_entries.0.is_some() && wanted > budget => {
@@ -255,7 +270,11 @@ impl Scheme for Hmb {
                     // page.
                     board.event(Event::HintHits, 1);
                     board.event(Event::MapLookups, 1);
-                    return board.read(ppn, io.cause, after);
+                    let (done, tag) = board.read(ppn, io.cause, after)?;
+                    if self.settings.mode == HintMode::Dma {
+                        self.cache_read(board, io.lpn, done);
+                    }
+                    return Ok((done, tag));
                 }
                 // Another logical page lives there now: read in vain.
                 board.event(Event::StaleHints, 1);
@@ -280,6 +299,17 @@ impl Scheme for Hmb {
         let done = self.base.trim(board, io.lpn, known)?;
         self.sent(board, io.lpn);
         Ok(done)
+    }
+
+    /// An entry that a read wanted is cached at the cost of a map write.
+    #[inline]
+    fn behind_request(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
+        if let Some(lpn) = self.wanted.take()
+            && self.base.map.cache.find(lpn).is_none()
+        {
+            let _ = self.cache_hint(board, lpn, done)?;
+        }
+        Ok(())
     }
 
     forward!(base: flush, idle, locate, unsettled, room);
@@ -326,7 +356,7 @@ fn belongs_to(board: &Board, ppn: Ppn, lpn: Lpn) -> bool {
 
 impl Hmb {
     fn over(config: &Config, base: DemandMapped<Cmt>, host: HostMap) -> Self {
-        Hmb { base, host, settings: config.scheme.hmb.clone(), arrived: When::START }
+        Hmb { base, host, settings: config.scheme.hmb.clone(), arrived: When::START, wanted: None }
     }
 
     /// A command arrives, with its hint: no page of it is looked for before.
@@ -389,6 +419,24 @@ impl Hmb {
         Ok(ready)
     }
 
+    /// The verified hint of a read becomes a cached entry, which no read waits for.
+    fn cache_read(&mut self, board: &mut Board, lpn: Lpn, done: When) {
+        let cache = &mut self.base.map.cache;
+        let mut ready = done;
+        if cache.is_full() {
+            let victim = cache.victim();
+            if cache.is_dirty(victim) {
+                self.wanted = Some(lpn);
+                return;
+            }
+            ready = board.search(Search::Cached, cache.len(), done);
+            board.event(Event::EvictClean, 1);
+            cache.remove(victim);
+        }
+        let ppn = self.base.map.translation.entry(board, lpn);
+        self.base.map.cache.insert(lpn, ppn, ready);
+    }
+
     /// As DFTL: makes sure that the entry of a page is cached. What was read goes to the host.
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         board.event(Event::MapLookups, 1);
@@ -429,9 +477,8 @@ impl Hmb {
     /// The chunk of a page goes to the host, as memory and the translation page at hand say.
     fn upload(&mut self, board: &mut Board, lpn: Lpn) {
         board.event(Event::UploadedChunks, 1);
-        for lpn in self.host.neighbours(lpn).map(Lpn) {
-            self.host.learn(lpn, self.base.map.current(board, lpn));
-        }
+        let map = &self.base.map;
+        self.host.load(lpn, |lpn| map.current(board, lpn));
     }
 
     /// A read is answered: the host learns what it had wrong.

@@ -227,6 +227,11 @@ pub trait Scheme: Sized + 'static {
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
     /// Forgets one page.
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
+    /// What is left to do behind a request (of the host, or of a buffer in a gap) that is done at
+    /// `done`: nobody waits for it but who needs the same flash afterwards.
+    fn behind_request(&mut self, _board: &mut Board, _done: When) -> Result<(), Fault> {
+        Ok(())
+    }
     /// Makes everything that completed durable.
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault>;
     /// One bounded step of work in an idle gap; `None` when there is nothing to do.

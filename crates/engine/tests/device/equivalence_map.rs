@@ -124,6 +124,22 @@ fn misses(scheme: &str, pairs: Pairs<'_>, requests: fn(&Config) -> Vec<Request>)
     meter.events(Event::MapLookups) - meter.events(Event::MapHits)
 }
 
+/// Every scheme whose map cache is one list in order of use, entered by every look-up that misses and
+/// by nothing else. They share one stack, so that they miss equally often too.
+///
+/// What is tested elsewhere: Tree-PL, APS and DAC's first level (their own stacks, below and in
+/// `equivalence_dac.rs`), the buffer `lru` (`tests/schemes/buffers.rs`).
+///
+/// What is no stack algorithm: DFTL's other policies (segments and ages of a share of the cache;
+/// `lfu` forgets the uses of what left); CDFTL with a second level, whose entries enter both; TPFTL
+/// with nodes (an old page's node holds back younger entries of others, and prefetching follows
+/// misses) or clean entries first; S-FTL, whose pages change in size and whose buffer of entries
+/// takes what leaves; CFTL with runs or conversion, and DAC with more levels (what enters depends on
+/// what is held); HMB with host memory (a read whose hint holds enters nothing, or only where a clean
+/// entry leaves); LazyFTL (its areas decide what leaves the UMT); JTL (entries sink by chance);
+/// TreeFTL (groups); the buffers CFLRU (clean pages first), FAB, BPLRU, L-Buffer and the map-aware one
+/// (groups of pages leave). WAFTL, Janus and the block-mapped schemes have no cache that single
+/// look-ups enter.
 #[test]
 fn a_larger_cache_in_order_of_use_never_misses_more() {
     let sizes = ["2", "3", "5", "8", "13", "21", "55", "144", "377", "680"];
@@ -138,8 +154,16 @@ fn a_larger_cache_in_order_of_use_never_misses_more() {
                 ("cftl.run_len_bits", "0"),
                 ("cftl.convert", "off"),
             ];
+            let behind = [&dftl(entries)[..], &[("dftl.writeback", "after_completion")]].concat();
+            let hmb = [("hmb.cache_entries", entries), ("hmb.bytes", "0")];
+            let literal = [("hat.qmt_entries", entries), ("hat.write_miss_smt_read", "false")];
             let all = [
                 misses("dftl", &dftl(entries), requests),
+                misses("dftl", &behind, requests),
+                misses("dftl:hat", &[("dftl.cmt_entries", entries)], requests),
+                misses("hat", &[("hat.qmt_entries", entries)], requests),
+                misses("hat", &literal, requests),
+                misses("hmb", &hmb, requests),
                 misses("cdftl:one_level", &[("cdftl.cmt_entries", entries)], requests),
                 misses("tpftl:one_level", &[("tpftl.cache_bytes", &bytes(6))], requests),
                 misses("cftl", &cftl, requests),

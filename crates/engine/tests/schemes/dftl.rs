@@ -1,7 +1,7 @@
 //! DFTL's worked examples (Figs 8, 9, 10) as sequences of flash operations, and Table 5's identities
 //! on every kind of run.
 
-use crate::common::{config, mixed, open, pages, place, record, submit, tiny};
+use crate::common::{config, mixed, open, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::OobRead;
 use ftlab_engine::meter::{BlockRole, Cause, Event};
@@ -328,85 +328,6 @@ fn counters_of_the_cache_add_up() {
     let evicted = event(Event::EvictClean) + event(Event::EvictDirty);
     assert!((misses - 4..=misses).contains(&evicted), "{misses} misses, {evicted} evictions");
     assert!(event(Event::BatchedEvictions) > 0);
-}
-
-/// HAT's reading of DFTL: a changed entry is written when its request is done. The same operations
-/// in another order, and on a device whose planes work side by side no request waits for them.
-#[test]
-fn a_changed_entry_can_leave_when_its_request_is_done() {
-    let run = |writeback: &str| {
-        let settings = config(&[
-            ("dftl.cmt_entries", "2"),
-            ("dftl.cmt_policy", "lru"),
-            ("dftl.checkpoint_interval", "0"),
-            ("device.planes", "4"),
-            ("timing.profile", "parallel"),
-            ("timing.plane_parallel", "true"),
-            ("dftl.writeback", writeback),
-        ]);
-        let mut device = open("dftl", &settings);
-        let device = device.as_mut();
-        [1, 1280, 2].iter().for_each(|&page| submit(device, &settings, Op::Write, page));
-        let idle = device.idle_from();
-        let mut request = pages(&settings, Op::Read, 1, 1);
-        request.arrival = idle;
-        let mut device_time = 0;
-        let operations = record(device, |device| {
-            device_time = device.submit(&request).expect("works").device();
-        });
-        let count = |event| device.board().meter().events(event);
-        let cache = (count(Event::MapLookups), count(Event::MapHits), count(Event::EvictDirty));
-        (operations, device_time, cache)
-    };
-    let (before, waited, cache) = run("in_request");
-    let (behind, hidden, same) = run("after_completion");
-    let causes = |operations: &[Operation]| -> Vec<(bool, Cause)> {
-        let cause = |operation: &Operation| match *operation {
-            Operation::Read(_, cause) => (false, cause),
-            Operation::Program(_, cause) => (true, cause),
-            other => panic!("{other:?}"),
-        };
-        operations.iter().map(cause).collect()
-    };
-    let (read, program) = ((false, Cause::Translate), (true, Cause::Translate));
-    let host = (false, Cause::Host);
-    // The old translation page of the entry that leaves is implicit: its read has no page to record.
-    assert_eq!(causes(&before), [program, read, host]);
-    assert_eq!(causes(&behind), [read, host, program]);
-    assert_eq!(cache, same);
-    let timing = config(&[]).timing;
-    assert_eq!(hidden, 2 * timing.read.0, "the map, then the page");
-    assert!(waited >= hidden + timing.program.0, "{waited} ns with the write-back in the request");
-}
-
-/// Which entry leaves is settled before the new one comes, whatever the policy: under
-/// `after_completion` the new one is never the one that leaves, and segments are no larger.
-#[test]
-fn when_a_changed_entry_is_written_decides_nothing_about_what_stays() {
-    for policy in ["psu_real_ghost", "slru", "lru", "lfu"] {
-        for fetch in ["true", "false"] {
-            let [before, after] = ["in_request", "after_completion"].map(|writeback| {
-                let pairs = [
-                    ("dftl.cmt_entries", "5"),
-                    ("dftl.cmt_policy", policy),
-                    ("dftl.checkpoint_interval", "0"),
-                    ("dftl.write_miss_fetch", fetch),
-                    ("dftl.writeback", writeback),
-                ];
-                let config = tiny("dftl", 60, &pairs);
-                let mut device = open("dftl", &config);
-                for request in mixed(&config, 3000, 7) {
-                    device.submit(&request).expect("works");
-                }
-                device.audit().expect("the device is sound");
-                let count = |event| device.board().meter().events(event);
-                let left = count(Event::EvictClean) + count(Event::EvictDirty);
-                [count(Event::MapLookups), count(Event::MapHits), left]
-            });
-            assert_eq!(before, after, "{policy}, write_miss_fetch = {fetch}");
-            assert!(before[1] > 100, "{policy}: {before:?}");
-        }
-    }
 }
 
 /// Memory that survives a power cut as a whole loses no changed entry, whatever

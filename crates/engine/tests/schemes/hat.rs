@@ -200,6 +200,19 @@ fn accesses_to_the_smt_add_up() {
     }
 }
 
+/// What the port does is counted whether or not it is hidden; it left no trace but `pcm_wait`.
+#[test]
+fn posted_writes_are_part_of_the_service_time() {
+    for profile in ["serial", "parallel"] {
+        let device = run(&[("timing.profile", profile)]);
+        let time = device.board().nand().clock().service_time();
+        let count = |event| events(device.as_ref(), event);
+        assert_eq!(time.pcm_write, PCM_WRITE * count(Event::PcmWrites), "{profile}");
+        assert_eq!(time.pcm_read, PCM_READ * count(Event::PcmReads), "{profile}");
+        assert!(time.pcm_write > 0);
+    }
+}
+
 /// The old page of a write: found by a look-up that costs nothing but energy, or for nothing.
 #[test]
 fn without_the_look_up_of_the_superseded_page_only_reads_and_their_energy_are_saved() {
@@ -225,6 +238,61 @@ fn collection_in_the_foreground_waits_for_the_smt() {
     assert_eq!(parallel.0, foreground.0);
     assert_eq!(parallel.1, foreground.1);
     assert!(parallel.2 < foreground.2, "{parallel:?} {foreground:?}");
+}
+
+/// Beside the copies no more entries wait than the queue holds: collection waits for the port. It
+/// went on whatever the port did, with entries that were in no memory.
+#[test]
+fn collection_posts_no_more_than_the_queue_holds() {
+    const SLOW: Nanos = 20_000_000;
+    for (profile, queue) in [("serial", 1), ("serial", 4), ("parallel", 1), ("parallel", 4)] {
+        let own = [
+            ("hat.qmt_entries", "8"),
+            ("timing.profile", profile),
+            ("timing.pcm_write", "20ms"),
+            ("hat.pcm_queue", if queue == 1 { "1" } else { "4" }),
+        ];
+        let config = tiny("hat", 24, &own);
+        let mut device = open("hat", &config);
+        let device = device.as_mut();
+        fill(device, &config);
+        let mut rng = Rng::new(3, Purpose::Workload);
+        let (mut longest, mut moved) = (0, 0);
+        for _ in 0..1000 {
+            submit(device, &config, Op::Write, u64::from(rng.below(96)));
+            let flash = device.idle_from() + device.measured_from();
+            let ahead = device.board().pcm_idle_from().saturating_sub(flash);
+            let queued = ahead.div_ceil(SLOW);
+            assert!(queued <= queue, "{profile}: {queued} entries wait in a queue of {queue}");
+            longest = longest.max(queued);
+            moved = device.board().meter().programs(Cause::Gc) - events(device, Event::LazyUpdates);
+        }
+        assert_eq!(longest, queue, "{profile}: the queue fills");
+        assert!(moved > 100, "{profile}: entries that collection posted: {moved}");
+    }
+}
+
+/// What the queue had taken is written when the power goes: afterwards a read that misses waits for
+/// its own entry alone. It waited for a write of before the cut.
+#[test]
+fn a_power_cut_leaves_the_port_idle() {
+    let with = [
+        ("hat.qmt_entries", "1"),
+        ("hat.pcm_queue", "2"),
+        ("timing.pcm_write", "1s"),
+        ("device.ram_nonvolatile", "true"),
+    ];
+    let config = config(&[&TABLE_4[..], &with[..]].concat());
+    let mut device = open("hat", &config);
+    let device = device.as_mut();
+    (0..2).for_each(|page| submit(device, &config, Op::Write, page));
+    let flash = device.idle_from() + device.measured_from();
+    assert!(device.board().pcm_idle_from() > flash + 500_000_000, "the port is busy");
+    device.power_cycle().expect("it recovers");
+    let idle = device.idle_from();
+    let read = at(device, &config, idle, Op::Read, 0);
+    assert_eq!(read.stages.map, PCM_READ);
+    device.audit().expect("tables, flash and host agree");
 }
 
 /// Algorithm 1 as printed: a write into a full QMT deletes the tail even when it hits, and when it
@@ -282,6 +350,13 @@ fn the_qmt_takes_the_controller_cache_and_the_smt_the_pcm() {
         assert_eq!((of("qmt").memory, of("smt").memory), (Memory::Sram, Memory::Pcm));
         (of("qmt").bytes, of("smt").bytes)
     };
+    let queue = |pairs: &[(&str, &str)]| {
+        let uses = (row.ram_use)(&config(pairs));
+        let of = uses.iter().find(|one| one.structure == "pcm_queue").expect("there");
+        (of.memory, of.bytes)
+    };
+    assert_eq!(queue(&[("hat.pcm_queue", "3")]), (Memory::Sram, 24), "entries on their way");
+    assert_eq!(queue(&[("hat.qmt_entry_bytes", "12")]), (Memory::Sram, 12));
     let sixteen_gib = ("device.logical_bytes", "16GiB");
     let physical = ("device.blocks_per_plane", "140000");
     assert_eq!(bytes(&[sixteen_gib, physical]), (128 << 10, 32 << 20));
@@ -368,18 +443,22 @@ fn recovery_corrects_the_smt_or_finds_everything_in_place() {
         }
         submit(device, &config, Op::Write, 7);
         let changed: Vec<Ppn> = [7].map(|page| place(device, page)).to_vec();
-        let (reads, writes) = (events(device, Event::PcmReads), events(device, Event::PcmWrites));
+        let (compared, writes) =
+            (events(device, Event::PcmReads), events(device, Event::PcmWrites));
         let scanned = device.board().meter().oob_reads();
         device.power_cycle().expect("it recovers");
         assert_eq!(vec![place(device, 7)], changed);
         let scanned = device.board().meter().oob_reads() - scanned;
+        let reads = events(device, Event::PcmReads);
+        let compared = reads - compared;
         let corrected = events(device, Event::PcmWrites) - writes;
         submit(device, &config, Op::Read, 7);
         let missed = events(device, Event::PcmReads) - reads;
         match nonvolatile {
-            "true" => assert_eq!((scanned, corrected, missed), (0, 0, 0)),
+            "true" => assert_eq!((scanned, compared, corrected, missed), (0, 0, 0, 0)),
             _ => {
                 assert!(scanned > 96 && (1..=8).contains(&corrected), "{scanned} {corrected}");
+                assert_eq!(compared, config.device.logical_pages(), "the whole SMT is read");
                 assert_eq!(missed, 1, "the QMT begins empty");
             }
         }

@@ -3,6 +3,7 @@
 
 use crate::common::{CONTROLLER, READ, TRANSFER};
 use crate::common::{LATENCIES, config, fill, mixed, open, pages, place, record, submit, tiny};
+use ftlab_engine::board::nand::clock::timeline::{Span, Work};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::OobRead;
 use ftlab_engine::config::{Config, SettingError};
@@ -212,6 +213,75 @@ fn a_hint_is_paid_by_command_and_a_look_by_page() {
         let before = events(device, Event::HostMemoryReads);
         assert_eq!(read(device, &config, 3).1, 700 * cached + CONTROLLER + PAGE_READ, "{mode}");
         assert_eq!(events(device, Event::HostMemoryReads) - before, cached, "{mode}");
+        let spent = device.board().nand().clock().service_time().host_memory;
+        assert_eq!(spent, 700 * events(device, Event::HostMemoryReads), "{mode}: by itself");
+    }
+}
+
+/// Every page of a command waits for the hint that came with it, on whatever die it is.
+#[test]
+fn no_page_of_a_command_is_looked_for_before_its_hint_is_here() {
+    const HINT: Nanos = 50_000;
+    let pairs = [
+        ("hmb.hint_us", "50us"),
+        ("timing.profile", "parallel"),
+        ("device.channels", "4"),
+        ("alloc.order", "channel_die_plane"),
+    ];
+    let (config, mut device) = full(&pairs);
+    let device = device.as_mut();
+    let planes: Vec<u32> =
+        (8..12).map(|page| device.board().geometry().plane_of(place(device, page)).0).collect();
+    assert!(planes.iter().any(|&plane| plane != planes[0]), "on several dies: {planes:?}");
+    for op in [Op::Read, Op::Write] {
+        let mut request = pages(&config, op, 8, 4);
+        request.arrival = device.idle_from() + 1_000_000;
+        device.board_mut().nand_mut().timeline_mut().start(1000);
+        device.submit(&request).expect("the device works");
+        let (spans, left_out) = device.board_mut().nand_mut().timeline_mut().take();
+        let cells = |span: &&Span| matches!(span.work, Work::Read | Work::Program);
+        let first = spans.iter().filter(cells).map(|span| span.start).min();
+        let hint = request.arrival + device.measured_from() + HINT;
+        assert_eq!(left_out, 0);
+        assert!(first.expect("the cells work") >= hint, "{op:?}: {first:?} before {hint}");
+    }
+}
+
+/// A device that looks into the host's memory remembers what it found there: the next read of the
+/// page does not look. It looked every time.
+#[test]
+fn what_a_look_found_is_cached() {
+    let (config, mut device) = full(&[("hmb.mode", "dma"), ("hmb.hint_us", "700ns")]);
+    let device = device.as_mut();
+    let looks = |device: &dyn Device| events(device, Event::HostMemoryReads);
+    let before = looks(device);
+    // Both entries are changed: the first two reads push them out behind themselves.
+    for (page, looked) in [(8, 1), (8, 0), (9, 1), (8, 0), (10, 1), (9, 1), (10, 0)] {
+        let seen = looks(device);
+        let (operations, time) = read(device, &config, page);
+        assert_eq!(looks(device) - seen, looked, "page {page}");
+        assert_eq!(time, 700 * looked + CONTROLLER + PAGE_READ, "page {page}");
+        assert_eq!(
+            operations.iter().filter(|op| matches!(op, Operation::Read(_, Cause::Host))).count(),
+            1
+        );
+    }
+    assert_eq!(looks(device) - before, 4);
+    let (lookups, hits) = (events(device, Event::MapLookups), events(device, Event::MapHits));
+    assert!(lookups > hits);
+    device.audit().expect("map, flash and host agree");
+}
+
+/// A chunk that the host holds stays when one entry of another is written: the entry alone took the
+/// whole chunk's place.
+#[test]
+fn a_written_entry_makes_no_chunk_leave() {
+    let (config, mut device) = full(&[("hmb.chunk_entries", "16"), ("hmb.bytes", "64B")]);
+    let device = device.as_mut();
+    submit(device, &config, Op::Read, 32);
+    submit(device, &config, Op::Write, 100);
+    for page in 33..48 {
+        assert_eq!(read(device, &config, page).0.len(), 1, "the chunk is there: {page}");
     }
 }
 
@@ -274,4 +344,12 @@ fn the_map_is_in_the_hosts_memory_and_the_cache_in_the_budget() {
     assert!(!refused(&[("device.ram_bytes", "1KiB"), ("hmb.cache_entries", "128")]));
     assert!(refused(&[("hmb.chunk_entries", "100")]), "512 entries to a translation page");
     assert!(!refused(&[("hmb.chunk_entries", "64")]));
+    // A chunk of 64 entries takes 256 bytes; less is no chunk, and 0 is none on purpose.
+    for (given, wrong) in [("0", false), ("1B", true), ("255B", true), ("256B", false)] {
+        let pairs = [("hmb.chunk_entries", "64"), ("hmb.bytes", given)];
+        let result = (row.check)(&config(&pairs));
+        assert_eq!(result.is_err(), wrong, "hmb.bytes = {given}");
+        let said = result.err().map(|refusal| refusal.to_string()).unwrap_or_default();
+        assert_eq!(said.contains("takes 256 bytes"), wrong, "{said}");
+    }
 }

@@ -20,6 +20,7 @@ mod cftl;
 mod dac;
 mod dac_limits;
 mod dftl;
+mod dftl_writeback;
 mod fast;
 mod faster;
 mod faults_fast;

@@ -198,9 +198,16 @@ pub struct ServiceTime {
     /// In the controller, per page of host data; absent where that is free.
     #[serde(skip_serializing_if = "is_zero")]
     pub controller: u64,
-    /// Reading PCM; absent where there is none. Its writes are posted: what they delay is `pcm_wait`.
+    /// Reading PCM; absent where there is none.
     #[serde(skip_serializing_if = "is_zero")]
     pub pcm_read: u64,
+    /// Writing PCM; absent where there is none. These writes are posted and lie beside everything
+    /// else: what they delay is `pcm_wait`.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub pcm_write: u64,
+    /// Looking into the host's memory over the link; absent where nobody does.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub host_memory: u64,
 }
 
 fn is_zero(time: &u64) -> bool {

@@ -134,6 +134,30 @@ fn reads_go_before_writes_that_have_not_begun() {
     assert_eq!(again.time(), WRITE + 2 * READ, "reads queue among themselves");
 }
 
+/// However many writes a long queue holds, a read waits for the one under way. Of more than 4096 the
+/// oldest were fixed although none of them had begun.
+#[test]
+fn a_long_queue_is_overtaken_like_a_short_one() {
+    let mut board = board("parallel", 4096);
+    let start = admit(&mut board, 0);
+    // 204 are done before the last one is taken, in the future: nothing has begun but the first.
+    let _ = (0..4300).fold(start, |when, _| board.pcm_write(when));
+    let late = admit(&mut board, 10_000);
+    assert_eq!(board.pcm_read(late).time(), WRITE + READ);
+}
+
+/// Power comes back: the queue is written, the port idle.
+#[test]
+fn an_attached_port_is_idle() {
+    let mut board = board("parallel", 2);
+    let start = admit(&mut board, 0);
+    let _ = (0..2).fold(start, |when, _| board.pcm_write(when));
+    board.attach_pcm(2);
+    assert_eq!(board.pcm_idle_from(), 0);
+    let later = admit(&mut board, 10_000);
+    assert_eq!(board.pcm_read(later).time(), 10_000 + READ);
+}
+
 /// A request evicts an entry and reads another at one moment: the read does not wait for its own
 /// eviction, in whatever order the scheme asks.
 #[test]

@@ -11,6 +11,8 @@ mod psu_real_ghost;
 pub mod slot_list;
 mod slru;
 
+use std::collections::VecDeque;
+
 use crate::board::when::When;
 use crate::parts::map_cache::MapCache;
 use crate::units::{Lpn, Ppn, pack, unpack, zeroed};
@@ -37,6 +39,8 @@ struct Entry {
     /// Written without loading the entry that it supersedes: a page on flash may still count as
     /// valid although it is old.
     unresolved: bool,
+    /// It has left, and waits to be written.
+    leaving: bool,
     /// When the entry was there.
     ready: When,
 }
@@ -112,7 +116,12 @@ pub struct Cmt {
     slot_of: Vec<u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,
+    /// Entries that the policy keeps, at most.
     capacity: u32,
+    /// Entries that have left and wait to be written, in the order in which they left; their number
+    /// is bounded by the places that there are for them.
+    leaving: VecDeque<u32>,
+    guests: u32,
     unresolved: u32,
     policy: Policy,
 }
@@ -123,7 +132,8 @@ impl Cmt {
         Self::with_guests(kind, logical_pages, (capacity, 0), protected)
     }
 
-    /// An empty cache with places for so many entries more, beyond the policy's `capacity`.
+    /// An empty cache with places for so many entries more that have left ([`Cmt::leave`]), beyond
+    /// the policy's `capacity`.
     pub fn with_guests(
         kind: CachePolicyKind,
         logical_pages: u32,
@@ -135,15 +145,17 @@ impl Cmt {
             slot_of: zeroed(logical_pages as usize),
             entries: Vec::with_capacity(places as usize),
             free: Vec::with_capacity(places as usize),
-            capacity: places,
+            capacity,
+            leaving: VecDeque::with_capacity(guests as usize),
+            guests,
             unresolved: 0,
             policy: Policy::new(kind, places, capacity, protected),
         }
     }
 
-    /// Entries in the cache.
+    /// Entries in the cache, without those that have left and wait to be written.
     pub fn len(&self) -> u32 {
-        (self.entries.len() - self.free.len()) as u32
+        (self.entries.len() - self.free.len() - self.leaving.len()) as u32
     }
 
     /// Whether nothing is cached.
@@ -210,8 +222,55 @@ impl Cmt {
         entry.unresolved = false;
         entry.dirty = false;
         self.slot_of[entry.lpn as usize] = 0;
-        self.policy.removed(slot);
+        if std::mem::take(&mut entry.leaving) {
+            self.leaving.retain(|&waits| waits != slot.0);
+        } else {
+            self.policy.removed(slot);
+        }
         self.free.push(slot.0);
+    }
+
+    /// An entry leaves the cache and waits to be written; there must be a place for it
+    /// ([`Cmt::is_crowded`]). Until it is removed it is the map's newest word on its page.
+    pub fn leave(&mut self, slot: Slot) {
+        assert!(!self.is_crowded(), "all {} places of leaving entries are taken", self.guests);
+        let entry = &mut self.entries[slot.index()];
+        assert!(!entry.leaving, "the entry of page {} left twice", entry.lpn);
+        entry.leaving = true;
+        self.policy.removed(slot);
+        self.leaving.push_back(slot.0);
+    }
+
+    /// An entry that waits to be written is wanted before it is: it enters the cache as a new one
+    /// does, and a `victim` waits in its place; there must be room.
+    pub fn take_back(&mut self, slot: Slot, victim: Option<Slot>) {
+        let entry = &mut self.entries[slot.index()];
+        assert!(entry.leaving, "the entry of page {} has not left", entry.lpn);
+        entry.leaving = false;
+        self.leaving.retain(|&waits| waits != slot.0);
+        if let Some(victim) = victim {
+            self.leave(victim);
+        }
+        assert!(self.len() <= self.capacity, "the cached map holds {} entries", self.capacity);
+        self.policy.inserted(slot);
+    }
+
+    /// Whether an entry has left and waits to be written.
+    #[inline]
+    pub fn is_leaving(&self, slot: Slot) -> bool {
+        self.entries[slot.index()].leaving
+    }
+
+    /// The entry that has waited to be written for longest.
+    #[inline]
+    pub fn first_leaving(&self) -> Option<Slot> {
+        self.leaving.front().copied().map(Slot)
+    }
+
+    /// Whether no more entries can wait to be written.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.leaving.len() as u32 == self.guests
     }
 
     /// Logical page of an entry.

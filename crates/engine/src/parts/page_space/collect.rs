@@ -276,15 +276,16 @@ impl PageSpace {
                 continue;
             }
             let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
+            let ready = owner.may_move(after);
             let (new, moved) = match newer {
                 Some(newer) => {
                     let io = held(Lpn(oob.logical), newer, cause);
-                    let from = after.waits_for_buffer(newer.ready);
+                    let from = ready.waits_for_buffer(newer.ready);
                     self.program(board, (plane, stream), from, |board, new, ready| {
                         board.program_update(new, None, &io, oob.kind, ready)
                     })?
                 }
-                None => self.program(board, (plane, stream), after, |board, new, ready| {
+                None => self.program(board, (plane, stream), ready, |board, new, ready| {
                     board.copy(old, new, oob.kind, cause, ready)
                 })?,
             };

@@ -30,9 +30,8 @@ choices! {
     pub enum WriteBack {
         /// Before the entry that takes its place is loaded; the request waits.
         InRequest = "in_request",
-        /// When the page is done whose entry took the place; nobody waits but who needs the same
-        /// flash, such as the next page of the request. In the serial profile, where one operation
-        /// follows the other, the request pays for it nevertheless.
+        /// When the request is done; nobody waits but who needs the same flash afterwards: later
+        /// requests, in the serial profile the next one.
         AfterCompletion = "after_completion",
     }
 }
@@ -65,7 +64,11 @@ settings! {
             source("DFTL 2014, Algorithm 1; HAT 2010 says no");
         /// When a changed entry that leaves the cache is written.
         writeback: WriteBack = WriteBack::InRequest, legal("", |_| true),
-            source("DFTL 2014, Algorithm 1; HAT 2010 hides it");
+            source("DFTL 2014, Algorithm 1; HAT 2010, IV.C has it behind the request");
+        /// Changed entries that can wait for the end of their request under after_completion; one
+        /// more makes the request wait until one of them is written.
+        writeback_entries: u32 = 32, legal("1..=4096", |v| (1..=4096).contains(v)),
+            source("ftlab: requests of 64 KB in pages of 2 KB");
         /// Whether collection changes cached entries in the CMT alone.
         lazy_copying: bool = true, legal("", |_| true), source("DFTL 2014, 3.3");
         /// Translation pages of a new device.

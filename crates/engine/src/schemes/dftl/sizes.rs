@@ -14,11 +14,26 @@ pub(super) fn entries(config: &Config) -> u32 {
         (Some(entries), _) => u64::from(entries),
         (None, Some(budget)) => {
             let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
-            budget.saturating_sub(gtd) / u64::from(dftl.entry_bytes)
+            budget.saturating_sub(gtd + leaving_bytes(config)) / u64::from(dftl.entry_bytes)
         }
         (None, None) => 8192,
     };
     wanted.clamp(2, config.device.logical_pages().max(2)) as u32
+}
+
+/// Entries that can wait for the end of a request; never more than there are logical pages.
+pub(super) fn leaving(config: &Config) -> u32 {
+    let dftl = &config.scheme.dftl;
+    match dftl.writeback {
+        WriteBack::InRequest => 0,
+        WriteBack::AfterCompletion => {
+            u64::from(dftl.writeback_entries).min(config.device.logical_pages()) as u32
+        }
+    }
+}
+
+pub(super) fn leaving_bytes(config: &Config) -> u64 {
+    u64::from(leaving(config)) * u64::from(config.scheme.dftl.entry_bytes)
 }
 
 /// The settings as they work: memory that survives as a whole is a battery.
@@ -33,8 +48,7 @@ pub(super) fn effective(config: &Config) -> DftlSettings {
 /// Threshold, checkpoints, and what writes without look-up leave behind.
 pub(super) fn needs(config: &Config) -> Needs {
     let dftl = effective(config);
-    let leaving = u64::from(dftl.writeback == WriteBack::AfterCompletion);
-    let entries = u64::from(entries(config)) + leaving;
+    let entries = u64::from(entries(config)) + u64::from(leaving(config));
     let checkpoint_words = match dftl.consistency {
         Consistency::Replay => 2 * entries,
         Consistency::Gtd if dftl.gtd_sync_every > 0 => gtd_bytes(config) / 4,

@@ -39,11 +39,6 @@ impl HostMap {
         first..(first + self.chunk_entries).min(self.entries.len() as u32)
     }
 
-    /// The logical pages of the chunk that a page is in.
-    pub fn neighbours(&self, lpn: Lpn) -> std::ops::Range<u32> {
-        self.pages_of(self.chunk_of(lpn))
-    }
-
     /// What the host says about a page; its chunk is the one used last.
     #[inline]
     pub fn hint(&mut self, lpn: Lpn) -> Option<Ppn> {
@@ -60,24 +55,40 @@ impl HostMap {
         unpack(self.entries[lpn.index()]).map(Ppn)
     }
 
-    /// The device sends an entry. A chunk of which the host holds nothing takes the place of the
-    /// one used longest ago.
+    /// The device sends one entry: for a chunk that the host holds, or has room for. One entry is not
+    /// worth a chunk.
     #[inline]
     pub fn learn(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let chunk = self.chunk_of(lpn);
         if self.held.list_of(chunk).is_none() {
-            if self.chunks == 0 || ppn.is_none() {
+            if ppn.is_none() || self.held.len(0) == self.chunks {
+                return;
+            }
+            self.held.push(0, chunk);
+        }
+        self.entries[lpn.index()] = pack(ppn.map(|ppn| ppn.0));
+    }
+
+    /// The device sends the chunk of a page, entry by entry. Unless it is empty, it takes the place
+    /// of the one used longest ago where there is no room.
+    pub fn load(&mut self, lpn: Lpn, entry: impl Fn(Lpn) -> Option<Ppn>) {
+        let chunk = self.chunk_of(lpn);
+        let pages = self.pages_of(chunk);
+        if self.held.list_of(chunk).is_none() {
+            if self.chunks == 0 || pages.clone().all(|page| entry(Lpn(page)).is_none()) {
                 return;
             }
             if self.held.len(0) == self.chunks {
                 let oldest = self.held.oldest(0).expect("the memory is full");
                 self.held.remove(oldest);
-                let pages = self.pages_of(oldest);
-                self.entries[pages.start as usize..pages.end as usize].fill(0);
+                let gone = self.pages_of(oldest);
+                self.entries[gone.start as usize..gone.end as usize].fill(0);
             }
             self.held.push(0, chunk);
         }
-        self.entries[lpn.index()] = pack(ppn.map(|ppn| ppn.0));
+        for page in pages {
+            self.entries[page as usize] = pack(entry(Lpn(page)).map(|ppn| ppn.0));
+        }
     }
 }
 
@@ -92,21 +103,36 @@ mod tests {
         host.learn(Lpn(0), Some(Ppn(7)));
         host.learn(Lpn(3), Some(Ppn(8)));
         host.learn(Lpn(4), Some(Ppn(9)));
-        assert_eq!(host.neighbours(Lpn(9)), 8..10, "the last chunk is shorter");
         assert_eq!(host.hint(Lpn(3)), Some(Ppn(8)), "used again: the other is older now");
-        host.learn(Lpn(9), Some(Ppn(1)));
+        host.load(Lpn(9), |lpn| (lpn == Lpn(9)).then_some(Ppn(1)));
         assert_eq!(host.known(Lpn(4)), None, "gone");
         assert_eq!([0, 3, 9].map(|lpn| host.known(Lpn(lpn))), [7, 8, 1].map(|p| Some(Ppn(p))));
         host.learn(Lpn(9), None);
         assert_eq!(host.known(Lpn(9)), None, "trimmed");
         host.learn(Lpn(5), None);
         assert_eq!(host.known(Lpn(0)), Some(Ppn(7)), "nothing makes no room for itself");
+        host.load(Lpn(5), |_| None);
+        assert_eq!(host.known(Lpn(0)), Some(Ppn(7)), "nor does a chunk of nothing");
+    }
+
+    /// One entry of a chunk that is not held: it took the place of a whole chunk.
+    #[test]
+    fn an_entry_alone_takes_free_room_and_no_chunks_place() {
+        let mut host = HostMap::new(12, 4, 2);
+        host.load(Lpn(1), |lpn| Some(Ppn(lpn.0 + 20)));
+        host.learn(Lpn(4), Some(Ppn(9)));
+        assert_eq!(host.known(Lpn(4)), Some(Ppn(9)), "there was room");
+        host.learn(Lpn(8), Some(Ppn(3)));
+        assert_eq!(host.known(Lpn(8)), None);
+        let held = [0, 1, 2, 3, 4].map(|lpn| host.known(Lpn(lpn)).map(|ppn| ppn.0));
+        assert_eq!(held, [20, 21, 22, 23, 9].map(Some));
     }
 
     #[test]
     fn no_memory_holds_nothing() {
         let mut host = HostMap::new(10, 4, 0);
         host.learn(Lpn(0), Some(Ppn(7)));
+        host.load(Lpn(0), |_| Some(Ppn(7)));
         assert_eq!(host.hint(Lpn(0)), None);
     }
 }

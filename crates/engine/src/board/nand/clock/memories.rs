@@ -63,6 +63,16 @@ impl Clock {
         self.busy.pcm_read += length;
     }
 
+    /// The phase-change memory is written for `length`, whoever waits for that.
+    pub fn pcm_is_written(&mut self, length: Nanos) {
+        self.busy.pcm_write += length;
+    }
+
+    /// The host's memory is looked at for `length`.
+    pub fn host_memory_is_read(&mut self, length: Nanos) {
+        self.busy.host_memory += length;
+    }
+
     /// When what follows `after` can start.
     pub fn earliest(&self, after: When) -> Nanos {
         if self.serial { self.server } else { after.time() }

@@ -26,6 +26,10 @@ pub struct ServiceTime {
     pub ram: Nanos,
     /// Phase-change memory being read.
     pub pcm_read: Nanos,
+    /// Phase-change memory being written: posted, so that a request waits for it in `pcm_wait` alone.
+    pub pcm_write: Nanos,
+    /// The host's memory being looked at over the link.
+    pub host_memory: Nanos,
     /// Waiting for the port or the full queue of the phase-change memory; depends on what else is
     /// under way.
     pub pcm_wait: Nanos,
