@@ -3,7 +3,6 @@
 
 use super::{Janus, Target};
 use crate::board::Board;
-use crate::board::nand::Payload;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
@@ -191,18 +190,11 @@ impl Janus {
         offset: u32,
         after: When,
     ) -> Result<When, Fault> {
-        let mut done = after;
         let is_last = offset == board.geometry().pages_per_block;
         if self.order != ProgramOrder::Strict || is_last {
-            return Ok(done);
+            return Ok(after);
         }
-        for hole in board.nand().state().block(block).top..offset {
-            let ppn = board.geometry().page(block, hole);
-            let what = (PageKind::Pad, 0);
-            done = board.program_payload(ppn, what, Payload::Words(&[]), Cause::Pad, done)?;
-            board.nand_mut().discard(ppn);
-        }
-        Ok(done)
+        self.base.space.pad_withheld(board, block, offset, after)
     }
 
     /// Copies the rest of the logical block: the write buffer block is its block from now on, and the
