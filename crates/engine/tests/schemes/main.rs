@@ -17,6 +17,7 @@ mod bounds_last;
 mod buffers;
 mod cdftl;
 mod cftl;
+mod cftl_limits;
 mod dac;
 mod dac_limits;
 mod dftl;
