@@ -27,6 +27,7 @@ mod faults_fast;
 mod hat;
 mod hmb;
 mod janus;
+mod janus_limits;
 mod jtl;
 mod kast;
 mod last;

@@ -22,13 +22,8 @@ impl Janus {
         lbn: Lbn,
         after: When,
     ) -> Result<(Option<BlockId>, When), Fault> {
-        let pages = board.geometry().pages_per_block;
         let home = lbn.plane(board.geometry());
-        let plane =
-            if self.base.space.room_in(home) >= pages { home } else { self.base.space.roomiest() };
-        if self.base.space.room_in(plane) < pages {
-            return Ok((None, after));
-        }
+        let Some(plane) = self.base.space.plane_with_block(home) else { return Ok((None, after)) };
         let (block, ready) = {
             let PageMapped { space, map, .. } = &mut self.base;
             space.take_withheld(board, map, plane, after)?
@@ -72,6 +67,7 @@ impl Janus {
             self.base.space.release_candidate(board.nand(), block);
         }
         self.fuse(board, lbn);
+        self.tell(board);
     }
 
     /// The first page of a logical block, in its new block.
@@ -211,6 +207,7 @@ impl Janus {
             Ok(done) if board.nand().valid_pages(block) == 0 => {
                 self.base.space.release_candidate(board.nand(), block);
                 self.unmap(board, lbn);
+                self.tell(board);
                 return Ok(done);
             }
             Ok(done) => done,
