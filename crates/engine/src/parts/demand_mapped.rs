@@ -100,7 +100,7 @@ impl<C: MapCache> DemandMapped<C> {
     /// Writes a page whose entry the cache holds.
     #[inline]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
-        let plane = self.space.place_host(board, io);
+        let plane = self.space.place_beside_withheld(board, io);
         let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cache.entry(io.lpn).expect("the entry was translated");

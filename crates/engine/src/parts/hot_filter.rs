@@ -44,6 +44,11 @@ impl HotFilter {
         }
     }
 
+    /// What a page weighs that all filters know.
+    pub fn most_weight(filters: u32) -> f64 {
+        f64::from(filters) + 1.0
+    }
+
     /// Bytes of the filters.
     pub fn ram_bytes(filters: u32, bits: u32) -> u64 {
         u64::from(filters) * u64::from(bits).div_ceil(8)

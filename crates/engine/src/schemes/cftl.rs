@@ -29,15 +29,18 @@
 //! page at its offset (`Cause::Convert`, at most P copies, none where they lie like that; pads
 //! between them for pages that are nowhere), `cftl.convert_pages` at a time, behind writes that
 //! collected and in gaps (`gc.mode = idle` or `both`). The block is taken like that of any write,
-//! after collection where it is due, and withheld from collection while it is filled. The
-//! conversion is given up if one of the pages changes or gets hot before the end. Then the page map
-//! is written, and the logical block is block-mapped.
+//! after collection where it is due, and withheld from collection while it is filled; where no plane
+//! has room for a block, nothing is begun. The conversion is given up if the host changes one of the
+//! pages or one gets hot before the end. Then the page map is written, and the logical block is
+//! block-mapped. A page whose plane such blocks have filled goes to the plane with most room.
 //!
 //! # Recovery
 //! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed
 //! is lost. The page map on flash knows the pages of block-mapped logical blocks too, so that these
 //! are merely forgotten to be. Under `device.ram_nonvolatile` both tables survive as they are;
-//! counts, filters and a conversion under way do not.
+//! counts, filters and a conversion under way do not. What a cut left outgrown leaves with the first
+//! request. On a worn-out device nothing may be able to leave: then nothing comes in, and a page that
+//! memory does not know is read by its translation page alone.
 //!
 //! # Deviations
 //! The papers were not at hand: thresholds, window, steps and what the tables take are settings;
@@ -66,6 +69,8 @@ use cache::Cache;
 use conversion::{Candidates, Job};
 use sizes::{Sizes, minimum_blocks, ram_use, sizes};
 
+use std::ops::RangeInclusive;
+
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
@@ -91,8 +96,11 @@ pub struct Cftl {
     job: Option<Job>,
     settings: CftlSettings,
     sizes: Sizes,
-    /// Block-mapped logical blocks when it was last told.
-    told: u32,
+    /// Block-mapped pages when it was last told.
+    told: Option<u64>,
+    /// More entries are in memory than shall be: a power cut came before they could leave, or a
+    /// worn-out device has no room for what they say.
+    outgrown: bool,
 }
 
 impl Scheme for Cftl {
@@ -148,52 +156,64 @@ impl Scheme for Cftl {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        let known = self.translate(board, io.lpn, after)?;
+        let fitted = self.fit_again(board, after);
+        let fitted = fitted.or_else(|fault| Ok(fault.unless_worn_out()?.unwrap_or(after)))?;
+        let known = self.translate(board, io.lpn, fitted)?;
         let cache = &self.base.map.cache;
         let lbn = cache.lbn(io.lpn);
         self.candidates.read(lbn, cache.blocks.is_mapped(lbn));
-        self.base.read(board, io, known)
+        // What memory has no place for, the translation page that was read has told.
+        match self.base.map.current(board, io.lpn) {
+            Some(ppn) => board.read(ppn, io.cause, known),
+            None => board.read_unwritten(io.lpn, known),
+        }
     }
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let known = self.translate(board, io.lpn, after)?;
+        let fitted = self.fit_again(board, after)?;
+        let known = self.translate(board, io.lpn, fitted)?;
         self.candidates.written(io.lpn);
         let reclaimed = self.base.space.reclaimed_blocks();
         let mut done = self.base.write(board, io, known)?;
+        self.base.map.cache.host_changed(io.lpn);
         let collected = self.base.space.reclaimed_blocks() > reclaimed;
         if collected && self.settings.convert.behind_collection() {
             // The page is written, whether or not a worn-out device has room for this.
             let step = self.convert_step(board, done).or_else(Fault::unless_worn_out)?;
             done = step.unwrap_or(done);
         }
-        self.fit(board, Some(io.lpn), done)
+        self.settle(board, Some(io.lpn), done)
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let known = self.translate(board, io.lpn, after)?;
+        let fitted = self.fit_again(board, after)?;
+        let known = self.translate(board, io.lpn, fitted)?;
+        if self.base.map.current(board, io.lpn).is_some() {
+            self.base.map.cache.host_changed(io.lpn);
+        }
         let done = self.base.trim(board, io.lpn, known)?;
-        self.fit(board, Some(io.lpn), done)
+        self.settle(board, Some(io.lpn), done)
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let done = self.base.flush(board, after)?;
-        self.fit(board, None, done)
+        self.settle(board, None, done)
     }
 
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         let mut step = self.base.idle(board, after)?;
         if step.is_none() && self.settings.convert.in_gaps() {
-            step = self.convert_step(board, after)?;
+            step = self.convert_step(board, after).or_else(Fault::unless_worn_out)?;
         }
-        step.map(|done| self.fit(board, None, done)).transpose()
+        step.map(|done| self.settle(board, None, done)).transpose()
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.space.self_check(board)?;
         let cache = &self.base.map.cache;
         cache.runs.self_check()?;
-        if cache.runs.len() > self.sizes.pages {
+        if cache.runs.len() > self.sizes.pages && !self.outgrown {
             let (there, room) = (cache.runs.len(), self.sizes.pages);
             return Err(format!("the cached page table has {there} entries, {room} are allowed"));
         }
@@ -233,7 +253,7 @@ impl Scheme for Cftl {
         let (base, when) = survivor.recover(board, config, (&needs, seed), room, after)?;
         let mut cftl = Self::on(board, base, config);
         // A cut may have come between what split runs and what makes room for them.
-        let when = cftl.fit(board, None, when)?;
+        cftl.outgrown = cftl.base.map.cache.runs.len() > cftl.sizes.pages;
         Ok((cftl, when))
     }
 }
@@ -253,13 +273,32 @@ impl Cftl {
             job: None,
             settings,
             sizes: sizes(config),
-            told: u32::MAX,
+            told: None,
+            outgrown: false,
         };
         cftl.tell(board);
         cftl
     }
 
-    /// Makes sure that memory holds the entry of a page; when it is known.
+    /// What has outgrown memory leaves before anything else happens; not while recovering, which
+    /// writes nothing that memory knows better: cut again, it begins from the same memory.
+    #[inline]
+    fn fit_again(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        if self.outgrown { self.fit(board, None, after) } else { Ok(after) }
+    }
+
+    /// Makes room behind what is done, and cannot be reported as failed: where a worn-out device has
+    /// none for what must leave, that stays, and nothing else comes in.
+    fn settle(&mut self, board: &mut Board, keep: Option<Lpn>, after: When) -> Result<When, Fault> {
+        let fitted = self.fit(board, keep, after);
+        self.tell(board);
+        match fitted {
+            Ok(done) => Ok(done),
+            Err(fault) => fault.unless_worn_out().map(|done| done.unwrap_or(after)),
+        }
+    }
+
+    /// Makes sure that memory holds the entry of a page, if it has a place for it; when it is known.
     #[inline]
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         board.event(Event::MapLookups, 1);
@@ -283,9 +322,15 @@ impl Cftl {
     /// else the page enters the page table, with the pages behind it that go on with it.
     fn load(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         let (part, _) = self.base.map.translation.part_of(lpn);
-        let loaded = self.base.load(board, part, after)?;
+        let mut loaded = self.base.load(board, part, after)?;
         let lbn = self.base.map.cache.lbn(lpn);
+        if self.outgrown {
+            return Ok(loaded);
+        }
         if self.base.map.cache.blocks.is_mapped(lbn) {
+            for other in self.parts_of(lbn).filter(|&other| other != part) {
+                loaded = self.base.load(board, other, loaded)?;
+            }
             if let Some(block) = self.block_of(board, lbn) {
                 self.cache_block(board, (lbn, block), loaded);
                 return Ok(loaded);
@@ -301,7 +346,14 @@ impl Cftl {
         let on = (lpn.0 + 1..lpn.0 + room).take_while(|&next| goes_on(word(next - 1), word(next)));
         let (count, head) = (1 + on.count() as u32, entry(lpn.0));
         map.cache.runs.add(lpn.0, count, head, loaded);
-        self.fit(board, Some(lpn), loaded)
+        self.settle(board, Some(lpn), loaded)
+    }
+
+    /// The translation pages that know a logical block.
+    fn parts_of(&self, lbn: Lbn) -> RangeInclusive<u32> {
+        let pages = self.base.map.cache.pages_of(lbn);
+        let part = |lpn: u32| self.base.map.translation.part_of(Lpn(lpn)).0;
+        part(pages.start)..=part(pages.end - 1)
     }
 
     /// The block in which every page of a logical block lies that is anywhere, each at its offset.
@@ -330,6 +382,8 @@ impl Cftl {
     /// them. A changed one is written first, with every changed entry of its translation page.
     fn fit(&mut self, board: &mut Board, keep: Option<Lpn>, after: When) -> Result<When, Fault> {
         let mut when = after;
+        // Until it is done.
+        self.outgrown = true;
         while self.base.map.cache.runs.len() > self.sizes.pages {
             let runs = &mut self.base.map.cache.runs;
             if let Some(slot) = keep.and_then(|lpn| runs.find(lpn.0)) {
@@ -356,7 +410,7 @@ impl Cftl {
                 runs.remove(left);
             }
         }
-        self.tell(board);
+        self.outgrown = false;
         Ok(when)
     }
 
@@ -366,11 +420,10 @@ impl Cftl {
         if reverted > 0 {
             board.event(Event::Reversions, reverted);
         }
-        if self.told != cache.blocks.count() {
-            self.told = cache.blocks.count();
-            let geometry = board.geometry();
-            let by_block = u64::from(self.told) * u64::from(geometry.pages_per_block);
-            let pages = u64::from(geometry.logical_pages);
+        let by_block = cache.blocks.pages();
+        if self.told != Some(by_block) {
+            self.told = Some(by_block);
+            let pages = u64::from(board.geometry().logical_pages);
             board.level(Level::BlockMappedPages, by_block);
             board.level(Level::PageMappedPages, pages - by_block);
         }

@@ -45,6 +45,7 @@
 
 mod boundary;
 mod gather;
+mod marks;
 mod settings;
 
 use crate::board::nand::fault::Fault;
@@ -60,7 +61,7 @@ use crate::parts::page_space::Stream;
 use crate::request::PageIo;
 use crate::schemes::forward::forward;
 use crate::schemes::{Classification, Family, Memory, Paper, RamUse, Scheme};
-use crate::units::{BlockId, Lpn, Ppn, Tag, pack, unpack, zeroed};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 use boundary::Boundary;
 pub use settings::{DefuseRule, JanusSettings, Target};
 
@@ -75,9 +76,6 @@ pub struct Janus {
     block_table: Vec<u32>,
     /// Logical block of each physical one that is or was block-mapped, plus one.
     owner_of: Vec<u32>,
-    /// 1 for a logical block in the page-mapped area.
-    by_page: Vec<u8>,
-    page_mapped: u32,
     /// The write buffer block, and the logical block that is being rewritten.
     open: Option<(Lbn, BlockId)>,
     /// Pages that hold data.
@@ -199,30 +197,28 @@ impl Scheme for Janus {
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let (lbn, offset) = Lbn::of(board.geometry(), io.lpn);
         if self.target == Target::AllPage {
-            self.enter_page_area(lbn);
-            return self.append(board, io, after);
+            self.boundary.enter(lbn);
+            let plane = self.base.space.place_host(board, io);
+            return self.append(board, io, plane, after);
         }
         let by_block = self.block_of(lbn).is_some();
         if self.boundary.count(lbn, offset, by_block) {
             self.tell(board);
         }
-        let opened = self.base.space.needs_block(
-            board.nand(),
-            self.base.space.place(board.nand(), io.lpn),
-            Stream::Data,
-        );
         let known = self.break_order(board, lbn, offset, after)?;
-        let fused = self.page_mapped;
-        let done = match self.write_by_block(board, io, known)? {
+        let fused = self.boundary.page_mapped();
+        let known = match self.write_by_block(board, io, known)? {
             Ok(done) => return Ok(done),
-            // By page, as there is no place for it.
-            Err(known) => {
-                self.fuse(board, lbn);
-                self.append(board, io, known)?
-            }
+            Err(known) => known,
         };
+        // By page, as there is no place for it, in a plane that block-mapped blocks have not filled.
+        self.fuse(board, lbn);
+        let plane = self.base.space.place_beside_withheld(board, io);
+        let opened = self.base.space.needs_block(board.nand(), plane, Stream::Data);
+        let done = self.append(board, io, plane, known)?;
         // More page-mapped than there shall be: one goes for each that came, and each block opened.
-        if (opened || self.page_mapped > fused) && self.page_mapped > self.boundary.most() {
+        let by_page = self.boundary.page_mapped();
+        if (opened || by_page > fused) && by_page > self.boundary.most() {
             // The page is written, whether or not a worn-out device has room for this.
             let defused = self.defuse(board, lbn, done);
             return defused.or_else(|fault| Ok(fault.unless_worn_out()?.unwrap_or(done)));
@@ -239,6 +235,7 @@ impl Scheme for Janus {
             if block.is_some_and(|block| board.nand().valid_pages(block) == 0) {
                 self.unmap(board, lbn);
             }
+            self.tell(board);
         }
         Ok(after)
     }
@@ -307,8 +304,6 @@ impl Janus {
             base,
             block_table: zeroed(geometry.logical_blocks() as usize),
             owner_of: zeroed(geometry.blocks() as usize),
-            by_page: zeroed(geometry.logical_blocks() as usize),
-            page_mapped: 0,
             open: None,
             live: 0,
             boundary: Boundary::new(geometry, janus, spare),
@@ -332,7 +327,7 @@ impl Janus {
 
     fn map_block(&mut self, lbn: Lbn, block: BlockId) {
         self.block_table[lbn.index()] = pack(Some(block.0));
-        self.page_mapped -= u32::from(std::mem::take(&mut self.by_page[lbn.index()]));
+        self.boundary.leave(lbn);
     }
 
     /// A logical block's block becomes one of the page-mapped area.
@@ -343,31 +338,26 @@ impl Janus {
         self.block_table[lbn.index()] = 0;
     }
 
-    #[inline]
-    fn enter_page_area(&mut self, lbn: Lbn) {
-        self.page_mapped += u32::from(self.by_page[lbn.index()] == 0);
-        self.by_page[lbn.index()] = 1;
-    }
-
     /// Fusion: a block with a hole is page-mapped from now on. No flash operation.
     fn fuse(&mut self, board: &mut Board, lbn: Lbn) {
         let is_mapped = self.block_of(lbn).is_some();
         self.unmap(board, lbn);
-        self.enter_page_area(lbn);
+        self.boundary.enter(lbn);
         if is_mapped {
             board.event(Event::Fusions, 1);
             self.tell(board);
         }
     }
 
-    /// Writes to the page-mapped area, as `ideal_page` does. A plane that block-mapped blocks have
-    /// filled passes the page on.
+    /// Writes to the page-mapped area, as `ideal_page` does.
     #[inline]
-    fn append(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let mut plane = self.base.space.place_host(board, io);
-        if self.target != Target::AllPage && self.base.space.room_in(plane) == 0 {
-            plane = self.base.space.roomiest();
-        }
+    fn append(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
         let ready = self.base.make_room_in(board, plane, after)?;
         let is_new = self.entry(io.lpn).is_none();
         let done = self.base.put(board, io, plane, ready)?;
@@ -407,7 +397,7 @@ impl Janus {
             }
         }
         // A write buffer block for a rewrite from the front, and for whatever must stay block-mapped.
-        let empty = self.by_page[lbn.index()] == 0 && !self.holds_a_page(board, lbn);
+        let empty = !self.boundary.is_page_mapped(lbn) && !self.holds_a_page(board, lbn);
         let mapped = self.block_of(lbn).is_some();
         let begins = self.target == Target::AllBlock
             || (mapped && offset == 0)
@@ -432,12 +422,11 @@ impl Janus {
     /// One page-mapped logical block becomes block-mapped, if the rule names one.
     #[cold]
     fn defuse(&mut self, board: &mut Board, but: Lbn, after: When) -> Result<When, Fault> {
-        let by_page = &self.by_page;
-        let (lbn, steps) = self.boundary.next(|lbn| by_page[lbn.index()] == 1 && lbn != but);
+        let (lbn, steps) = self.boundary.next(but);
         let found = board.search(Search::Block, steps, after);
         let Some(lbn) = lbn else { return Ok(found) };
         if !self.holds_a_page(board, lbn) {
-            self.page_mapped -= u32::from(std::mem::take(&mut self.by_page[lbn.index()]));
+            self.boundary.leave(lbn);
             return Ok(found);
         }
         match self.take_block(board, lbn, found)? {
@@ -471,7 +460,7 @@ impl Janus {
             if whole && self.target != Target::AllPage {
                 found.push((lbn, block));
             } else {
-                self.enter_page_area(lbn);
+                self.boundary.enter(lbn);
             }
         }
         self.base.space.withhold_again(board.nand(), found.iter().map(|&(_, block)| block));
@@ -481,7 +470,7 @@ impl Janus {
                 self.map_block(lbn, block);
             } else {
                 // Written in order by chance, and going on to be written.
-                self.enter_page_area(lbn);
+                self.boundary.enter(lbn);
             }
         }
         self.tell(board);

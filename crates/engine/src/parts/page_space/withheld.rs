@@ -11,6 +11,7 @@ use crate::board::nand::state::PageKind;
 use crate::board::nand::{Nand, Payload};
 use crate::board::when::When;
 use crate::meter::{BlockRole, Cause, Event};
+use crate::request::PageIo;
 use crate::units::{BlockId, PlaneId, Ppn, zeroed};
 
 /// The withheld blocks of the device.
@@ -153,6 +154,25 @@ impl PageSpace {
     pub fn roomiest(&self) -> PlaneId {
         let planes = (0..self.planes.len() as u32).map(PlaneId);
         planes.rev().max_by_key(|&plane| self.room_in(plane)).expect("a device has a plane")
+    }
+
+    /// The plane that takes a host page beside blocks that the owner took: its own, or the one with
+    /// most room once such blocks have filled that. Other spaces keep to its own.
+    #[inline]
+    pub fn place_beside_withheld(&self, board: &mut Board, io: &PageIo) -> PlaneId {
+        let plane = self.place_host(board, io);
+        let taken = self.withheld.as_ref().is_some_and(|held| !held.closing);
+        if taken && self.room_in(plane) == 0 { self.roomiest() } else { plane }
+    }
+
+    /// The plane that gives a block to the owner: `home` while it has room for all pages of one, else
+    /// the plane with most room; none where no plane has as much.
+    pub fn plane_with_block(&self, home: PlaneId) -> Option<PlaneId> {
+        let has_room = |plane: PlaneId| self.room_in(plane) >= self.pages_per_block;
+        Some(home).filter(|&home| has_room(home)).or_else(|| {
+            let roomiest = self.roomiest();
+            has_room(roomiest).then_some(roomiest)
+        })
     }
 
     /// Takes a free block that is withheld, and that the owner writes; collects first where it is due.

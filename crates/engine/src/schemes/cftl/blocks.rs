@@ -30,6 +30,7 @@ pub struct MappedBlocks {
     order: SlotLists<1>,
     capacity: u32,
     pages_per_block: u32,
+    logical_pages: u32,
 }
 
 impl MappedBlocks {
@@ -47,12 +48,17 @@ impl MappedBlocks {
             order: SlotLists::new(capacity),
             capacity,
             pages_per_block: geometry.pages_per_block,
+            logical_pages: geometry.logical_pages,
         }
     }
 
-    /// Logical blocks that are block-mapped.
-    pub fn count(&self) -> u32 {
-        self.count
+    /// Logical pages that are block-mapped. The last logical block may be cut short.
+    pub fn pages(&self) -> u64 {
+        let all = u64::from(self.count) * u64::from(self.pages_per_block);
+        let (last, rest) =
+            (self.logical_pages / self.pages_per_block, self.logical_pages % self.pages_per_block);
+        let is_short = rest > 0 && self.is_mapped(Lbn(last));
+        all - u64::from(is_short) * u64::from(self.pages_per_block - rest)
     }
 
     /// Whether one is.

@@ -17,7 +17,7 @@ pub struct Cache {
     pub runs: PageRuns,
     /// Block-mapped logical blocks, and the cached block table.
     pub blocks: MappedBlocks,
-    /// The logical block that is being made block-mapped, until one of its pages changes.
+    /// The logical block that is being made block-mapped, until the host changes one of its pages.
     pub converting: Option<Lbn>,
     /// Logical blocks that became page-mapped since this was last asked.
     reverted: u64,
@@ -84,6 +84,14 @@ impl Cache {
         self.reverted += 1;
     }
 
+    /// The host has changed a page: a conversion of its logical block is in vain.
+    #[inline]
+    pub fn host_changed(&mut self, lpn: Lpn) {
+        if self.converting == Some(self.lbn(lpn)) {
+            self.converting = None;
+        }
+    }
+
     /// A conversion moved a page.
     pub fn converted(&mut self, lpn: Lpn, ppn: Ppn) {
         self.runs.change(lpn, Some(ppn));
@@ -121,11 +129,7 @@ impl MapCache for Cache {
 
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
-        let lbn = self.lbn(lpn);
-        self.revert(lbn);
-        if self.converting == Some(lbn) {
-            self.converting = None;
-        }
+        self.revert(self.lbn(lpn));
         self.runs.change(lpn, ppn);
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::settings::CftlSettings;
+use super::settings::{CftlSettings, NEVER_HOT};
 use crate::board::nand::geometry::Geometry;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::hot_filter::HotFilter;
@@ -44,13 +44,10 @@ pub struct Candidates {
 impl Candidates {
     /// Nothing is known.
     pub fn new(geometry: &Geometry, settings: &CftlSettings) -> Self {
-        let CftlSettings { hot_bf, bf_bits, bf_hashes, .. } = *settings;
+        let CftlSettings { hot_bf, bf_bits, bf_hashes, hot_thr, .. } = *settings;
+        let threshold = if hot_thr < NEVER_HOT { hot_thr } else { f64::INFINITY };
         Candidates {
-            hot: HotFilter::new(
-                (hot_bf, bf_bits, bf_hashes),
-                settings.decay_writes,
-                settings.hot_thr,
-            ),
+            hot: HotFilter::new((hot_bf, bf_bits, bf_hashes), settings.decay_writes, threshold),
             counts: zeroed(geometry.logical_blocks() as usize),
             window_of: zeroed(geometry.logical_blocks() as usize),
             window: 0,

@@ -18,6 +18,10 @@ impl Cftl {
         board: &mut Board,
         after: When,
     ) -> Result<Option<When>, Fault> {
+        if self.outgrown {
+            // Nothing can leave memory: nothing more is taken in.
+            return Ok(None);
+        }
         let begun = match self.job {
             Some(job) => Begun::Job(job, after),
             None => self.begin(board, after)?,
@@ -33,9 +37,9 @@ impl Cftl {
             Some(job) if job.next == board.geometry().pages_per_block => {
                 self.job = None;
                 let written = board.finish_flash_page(job.block, Cause::Convert, done);
-                let mapped = self.map_as_block(board, job.lbn, written)?;
+                let mapped = self.map_as_block(board, job.lbn, written);
                 self.release(board, job.block);
-                Ok(Some(mapped))
+                mapped.map(Some)
             }
             _ => Ok(Some(done)),
         }
@@ -44,16 +48,19 @@ impl Cftl {
     /// The first logical block in the queue that is still worth it and can be converted.
     fn begin(&mut self, board: &mut Board, after: When) -> Result<Begun, Fault> {
         while let Some(lbn) = self.candidates.first() {
-            let worth_it = self.candidates.is_worth_it(lbn);
-            self.candidates.drop_first();
-            let map = &self.base.map;
-            let pages = map.cache.pages_of(lbn);
-            let (part, _) = map.translation.part_of(Lpn(pages.start));
-            let within_a_part = map.translation.part_of(Lpn(pages.end - 1)).0 == part;
-            if map.cache.blocks.is_mapped(lbn) || !within_a_part || !worth_it {
+            if self.base.map.cache.blocks.is_mapped(lbn) || !self.candidates.is_worth_it(lbn) {
+                self.candidates.drop_first();
                 continue;
             }
-            let read = self.base.map.translation.read(board, part, Cause::Convert, after)?;
+            // Before anything is paid for: where every plane needs its room for other data, it waits.
+            let home = lbn.plane(board.geometry());
+            let Some(plane) = self.base.space.plane_with_block(home) else { break };
+            self.candidates.drop_first();
+            let pages = self.base.map.cache.pages_of(lbn);
+            let mut read = after;
+            for part in self.parts_of(lbn) {
+                read = self.base.map.translation.read(board, part, Cause::Convert, read)?;
+            }
             let is_there = |lpn: u32| self.base.map.current(board, Lpn(lpn)).is_some();
             if !pages.clone().any(is_there) {
                 return Ok(Begun::Done(read));
@@ -62,31 +69,12 @@ impl Cftl {
             if self.block_of(board, lbn).is_some() {
                 return self.map_as_block(board, lbn, read).map(Begun::Done);
             }
-            let (block, ready) = self.take_block(board, lbn, read)?;
-            let Some(block) = block else { return Ok(Begun::Done(ready)) };
+            let DemandMapped { space, map, .. } = &mut self.base;
+            let (block, ready) = space.take_withheld(board, map, plane, read)?;
             self.base.map.cache.converting = Some(lbn);
             return Ok(Begun::Job(Job { lbn, block, next: 0 }, ready));
         }
         Ok(Begun::Nothing)
-    }
-
-    /// A free block, withheld from collection until it is full, in the logical block's plane or in
-    /// the one with most room; none where every plane needs its room for other data.
-    fn take_block(
-        &mut self,
-        board: &mut Board,
-        lbn: Lbn,
-        after: When,
-    ) -> Result<(Option<BlockId>, When), Fault> {
-        let DemandMapped { space, map, .. } = &mut self.base;
-        let pages = board.geometry().pages_per_block;
-        let home = lbn.plane(board.geometry());
-        let plane = if space.room_in(home) >= pages { home } else { space.roomiest() };
-        if space.room_in(plane) < pages {
-            return Ok((None, after));
-        }
-        let (block, ready) = space.take_withheld(board, map, plane, after)?;
-        Ok((Some(block), ready))
     }
 
     /// Copies the next pages of a logical block to their places. Gives up, and keeps what was
@@ -156,23 +144,31 @@ impl Cftl {
     /// Every page is at its place: the page map on flash learns of it, and the logical block is
     /// block-mapped, unless levelling took it apart while the map was written.
     fn map_as_block(&mut self, board: &mut Board, lbn: Lbn, after: When) -> Result<When, Fault> {
-        let mut done = after;
-        let pages = self.base.map.cache.pages_of(lbn);
-        let (part, _) = self.base.map.translation.part_of(Lpn(pages.start));
-        if pages.clone().any(|lpn| self.base.map.cache.runs.is_dirty(lpn)) {
-            (done, _) = self.base.write_back_part(board, part, Cause::Convert, done)?;
-        }
         self.base.map.cache.converting = None;
+        let mut done = after;
+        for part in self.parts_of(lbn) {
+            if self.has_changed(lbn, Some(part)) {
+                (done, _) = self.base.write_back_part(board, part, Cause::Convert, done)?;
+            }
+        }
         match self.block_of(board, lbn) {
-            Some(block) => {
+            Some(block) if !self.has_changed(lbn, None) => {
                 board.event(Event::Conversions, 1);
                 self.base.map.cache.blocks.map(lbn);
                 self.cache_block(board, (lbn, block), done);
                 self.base.map.cache.drop_runs_within(lbn);
             }
-            None => board.event(Event::AbortedConversions, 1),
+            _ => board.event(Event::AbortedConversions, 1),
         }
         Ok(done)
+    }
+
+    /// Whether memory alone knows where a page of a logical block is, in one of its translation
+    /// pages or in any.
+    fn has_changed(&self, lbn: Lbn, part: Option<u32>) -> bool {
+        let map = &self.base.map;
+        let mut pages = map.cache.pages_of(lbn).filter(|&lpn| map.cache.runs.is_dirty(lpn));
+        pages.any(|lpn| part.is_none_or(|part| map.translation.part_of(Lpn(lpn)).0 == part))
     }
 }
 
@@ -180,7 +176,7 @@ impl Cftl {
 enum Begun {
     /// Nothing is worth it.
     Nothing,
-    /// A step without a copy: pages that lie like that already, or no room for others.
+    /// A step without a copy: pages that lie like that already, or are nowhere.
     Done(When),
     /// Pages to copy.
     Job(Job, When),

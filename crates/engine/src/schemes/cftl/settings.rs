@@ -28,6 +28,9 @@ impl ConvertWhen {
     }
 }
 
+/// `cftl.hot_thr` that no page reaches, whatever the filters.
+pub(super) const NEVER_HOT: f64 = 16.0;
+
 settings! {
     /// Settings of `cftl`.
     pub struct CftlSettings in "cftl" {
@@ -50,7 +53,7 @@ settings! {
         /// Page writes after which the oldest filter is emptied and becomes the newest.
         decay_writes: u32 = 512, legal("1 or more", |v| *v >= 1), source("spec 3.5, open");
         /// A page is hot if the weights of the filters that know it reach this; the newest weighs
-        /// 2, the others less in equal steps.
+        /// 2, the others less in equal steps, all together cftl.hot_bf + 1. 16: none is ever hot.
         hot_thr: f64 = 4.0, legal("0 to 16", |v| (0.0..=16.0).contains(v)),
             source("Park, Du 2011, by memory");
         /// Reads of a logical block per write of it that make it read-intensive.

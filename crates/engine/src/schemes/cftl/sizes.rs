@@ -1,5 +1,6 @@
 //! How large CFTL's tables are, known before any run.
 
+use super::settings::NEVER_HOT;
 use crate::board::nand::geometry::Geometry;
 use crate::config::{Config, SettingError};
 use crate::parts::demand_mapped::{Needs, gtd_bytes};
@@ -46,9 +47,17 @@ pub(super) fn sizes(config: &Config) -> Sizes {
     }
 }
 
-/// Whether a size that was given fits the budget.
+/// Whether a size that was given fits the budget, and a page can get hot.
 pub(super) fn check(config: &Config) -> Result<(), SettingError> {
     let given = config.scheme.cftl.cache_bytes.0.map(|bytes| bytes.0);
+    let (filters, threshold) = (config.scheme.cftl.hot_bf, config.scheme.cftl.hot_thr);
+    if threshold < NEVER_HOT && threshold > HotFilter::most_weight(filters) {
+        return Err(SettingError::Conflict(format!(
+            "cftl.hot_thr = {threshold} cannot be reached with cftl.hot_bf = {filters}, whose weights \
+             sum to {} at most; {NEVER_HOT} says that no page is ever hot",
+            HotFilter::most_weight(filters)
+        )));
+    }
     match (given, budget(config)) {
         (Some(given), Some(budget)) if given > budget => Err(SettingError::Conflict(format!(
             "cftl.cache_bytes = {given} is more than device.ram_bytes leaves: {budget}"

@@ -5,6 +5,7 @@
 //! and S its spare blocks: T / 2S copies. The other W - w(T) writes cost c copies each, as measured.
 //! The T of least cost, w(T) T / 2S + (W - w(T)) c, is the target. All in integers.
 
+use super::marks::Marks;
 use super::settings::{DefuseRule, JanusSettings, Target};
 use crate::board::nand::geometry::Geometry;
 use crate::parts::data_blocks::Lbn;
@@ -37,6 +38,10 @@ pub struct Boundary {
     keeps: u32,
     /// Where the search for cold ones goes on.
     hand: u32,
+    /// Page-mapped logical blocks, how many they are, and those of them with fewer writes than `keeps`.
+    there: Marks,
+    page_mapped: u32,
+    cold: Marks,
     /// Writes into the block-mapped area, and copies for its sake; halved at each evaluation.
     block_writes: u64,
     block_copies: u64,
@@ -71,6 +76,9 @@ impl Boundary {
             is_listed: zeroed(logical as usize),
             keeps: u32::MAX,
             hand: 0,
+            there: Marks::new(logical),
+            page_mapped: 0,
+            cold: Marks::new(logical),
             block_writes: 0,
             block_copies: 0,
         }
@@ -81,6 +89,39 @@ impl Boundary {
         self.most
     }
 
+    /// Page-mapped logical blocks that there are.
+    #[inline]
+    pub fn page_mapped(&self) -> u32 {
+        self.page_mapped
+    }
+
+    /// Whether a logical block is page-mapped.
+    #[inline]
+    pub fn is_page_mapped(&self, lbn: Lbn) -> bool {
+        self.there.holds(lbn.0)
+    }
+
+    /// A logical block is page-mapped from now on.
+    #[inline]
+    pub fn enter(&mut self, lbn: Lbn) {
+        if !self.there.holds(lbn.0) {
+            self.page_mapped += 1;
+            self.there.insert(lbn.0);
+            if self.writes[lbn.index()] < self.keeps {
+                self.cold.insert(lbn.0);
+            }
+        }
+    }
+
+    /// A logical block is page-mapped no more, if it was.
+    pub fn leave(&mut self, lbn: Lbn) {
+        if self.there.holds(lbn.0) {
+            self.page_mapped -= 1;
+            self.there.remove(lbn.0);
+            self.cold.remove(lbn.0);
+        }
+    }
+
     /// A page of a logical block is written. Whether the boundary was judged anew.
     #[inline]
     pub fn count(&mut self, lbn: Lbn, offset: u32, by_block: bool) -> bool {
@@ -89,6 +130,9 @@ impl Boundary {
             self.written.push(lbn.0);
         }
         self.writes[lbn.index()] = self.writes[lbn.index()].saturating_add(1);
+        if self.writes[lbn.index()] == self.keeps {
+            self.cold.remove(lbn.0);
+        }
         let run = &mut self.runs[lbn.index()];
         *run = match offset {
             0 => 1,
@@ -152,13 +196,18 @@ impl Boundary {
         }
         let writes = &self.writes;
         self.written.retain(|&lbn| writes[lbn as usize] > 0);
+        self.cold.copy(&self.there);
+        let keeps = self.keeps;
+        for &lbn in self.written.iter().filter(|&&lbn| writes[lbn as usize] >= keeps) {
+            self.cold.remove(lbn);
+        }
         self.block_writes /= 2;
         self.block_copies /= 2;
     }
 
-    /// The logical block to be defused next, of those that `is_there` lets pass, and how many were
-    /// looked at.
-    pub fn next(&mut self, is_there: impl Fn(Lbn) -> bool) -> (Option<Lbn>, u32) {
+    /// The page-mapped logical block to be defused next, any `but` one, and how many logical blocks
+    /// the controller looks at: it walks from where it stood to the first cold one.
+    pub fn next(&mut self, but: Lbn) -> (Option<Lbn>, u32) {
         let mut steps = 0;
         if self.rule != DefuseRule::Coldest {
             while let Some(lbn) = self.sequential.pop_front() {
@@ -166,26 +215,20 @@ impl Boundary {
                 self.is_listed[lbn.index()] = 0;
                 // One that was written in another order since has left the rule.
                 let complete = self.runs[lbn.index()] == self.pages_per_block;
-                if complete && is_there(lbn) {
+                if complete && lbn != but && self.there.holds(lbn.0) {
                     return (Some(lbn), steps);
                 }
             }
         }
         if self.rule != DefuseRule::Sequential {
             let logical = self.writes.len() as u32;
-            let mut any = None;
-            for _ in 0..logical {
-                steps += 1;
-                let lbn = Lbn(self.hand);
-                self.hand = (self.hand + 1) % logical;
-                if is_there(lbn) {
-                    if self.writes[lbn.index()] < self.keeps {
-                        return (Some(lbn), steps);
-                    }
-                    any = any.or(Some(lbn));
-                }
-            }
-            return (any, steps);
+            let Some(cold) = self.cold.in_turn(self.hand, but.0) else {
+                // Once around, in vain.
+                return (self.there.in_turn(self.hand, but.0).map(Lbn), steps + logical);
+            };
+            steps += 1 + (cold + logical - self.hand) % logical;
+            self.hand = (cold + 1) % logical;
+            return (Some(Lbn(cold)), steps);
         }
         (None, steps)
     }
@@ -196,6 +239,7 @@ mod tests {
     use super::*;
     use crate::board::Board;
     use crate::config::Config;
+    use crate::rng::{Purpose, Rng};
 
     fn boundary(pairs: &[(&str, &str)], spare: u64) -> Boundary {
         let mut config = Config::default();
@@ -226,7 +270,8 @@ mod tests {
         assert!(judged);
         assert_eq!(boundary.most(), 10);
         assert_eq!(boundary.keeps, 4, "half of eight: the others, of no writes now, can go");
-        assert_eq!(boundary.next(|lbn| lbn.0 >= 5), (Some(Lbn(10)), 11));
+        (5..100).for_each(|lbn| boundary.enter(Lbn(lbn)));
+        assert_eq!(boundary.next(Lbn(0)), (Some(Lbn(10)), 11));
     }
 
     /// Writes that cost nothing in the block-mapped area need no page-mapped one.
@@ -237,6 +282,53 @@ mod tests {
             boundary.count(Lbn(offset / 4), offset % 4, true);
         }
         assert_eq!(boundary.most(), 0);
-        assert_eq!(boundary.next(|_| true).0, Some(Lbn(0)), "the first that was written in order");
+        (0..20).for_each(|lbn| boundary.enter(Lbn(lbn)));
+        assert_eq!(boundary.next(Lbn(3)).0, Some(Lbn(0)), "the first that was written in order");
+    }
+
+    /// What is found is what a walk past every logical block finds, in as many steps.
+    #[test]
+    fn the_coldest_are_found_as_by_a_walk() {
+        let pairs = [
+            ("janus.target", "fixed"),
+            ("janus.fixed_pct", "10"),
+            ("janus.eval_every", "50"),
+            ("janus.defuse_rule", "coldest"),
+        ];
+        let mut boundary = boundary(&pairs, 10);
+        let logical = boundary.writes.len() as u32;
+        let mut rng = Rng::new(5, Purpose::Workload);
+        let (mut cold, mut hot) = (0, 0);
+        for turn in 0..20_000 {
+            // Now and then all that is page-mapped is hot.
+            let few = if turn / 1000 % 2 == 0 { logical } else { 12 };
+            let lbn = Lbn(rng.below(few));
+            boundary.count(lbn, rng.below(4), false);
+            match rng.below(6) {
+                0..2 => boundary.enter(lbn),
+                2 => boundary.leave(Lbn(rng.below(logical))),
+                3 => {
+                    let (there, but) = (boundary.there.clone(), Lbn(rng.below(few)));
+                    let turn = (0..logical).map(|step| (boundary.hand + step) % logical);
+                    let mut turn = turn.zip(1..).filter(|(lbn, _)| there.holds(*lbn));
+                    let first = turn.clone().find(|(lbn, _)| *lbn != but.0);
+                    let is_cold = |lbn: u32| boundary.writes[lbn as usize] < boundary.keeps;
+                    let found = turn.find(|(lbn, _)| *lbn != but.0 && is_cold(*lbn));
+                    let expected = found.or(first.map(|(lbn, _)| (lbn, logical)));
+                    cold += u32::from(found.is_some());
+                    hot += u32::from(found.is_none() && first.is_some());
+                    let (next, steps) = boundary.next(but);
+                    let expected = expected.map_or((None, logical), |(l, s)| (Some(Lbn(l)), s));
+                    assert_eq!((next, steps), expected);
+                    if let Some(next) = next {
+                        boundary.leave(next);
+                    }
+                }
+                _ => {}
+            }
+            let there = (0..logical).filter(|&lbn| boundary.there.holds(lbn)).count() as u32;
+            assert_eq!(boundary.page_mapped(), there);
+        }
+        assert!(cold > 500 && hot > 20, "{cold} cold ones, {hot} others");
     }
 }

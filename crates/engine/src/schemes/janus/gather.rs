@@ -3,7 +3,6 @@
 
 use super::{Janus, Target};
 use crate::board::Board;
-use crate::board::nand::Payload;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::state::PageKind;
 use crate::board::when::When;
@@ -23,13 +22,8 @@ impl Janus {
         lbn: Lbn,
         after: When,
     ) -> Result<(Option<BlockId>, When), Fault> {
-        let pages = board.geometry().pages_per_block;
         let home = lbn.plane(board.geometry());
-        let plane =
-            if self.base.space.room_in(home) >= pages { home } else { self.base.space.roomiest() };
-        if self.base.space.room_in(plane) < pages {
-            return Ok((None, after));
-        }
+        let Some(plane) = self.base.space.plane_with_block(home) else { return Ok((None, after)) };
         let (block, ready) = {
             let PageMapped { space, map, .. } = &mut self.base;
             space.take_withheld(board, map, plane, after)?
@@ -73,6 +67,7 @@ impl Janus {
             self.base.space.release_candidate(board.nand(), block);
         }
         self.fuse(board, lbn);
+        self.tell(board);
     }
 
     /// The first page of a logical block, in its new block.
@@ -191,18 +186,11 @@ impl Janus {
         offset: u32,
         after: When,
     ) -> Result<When, Fault> {
-        let mut done = after;
         let is_last = offset == board.geometry().pages_per_block;
         if self.order != ProgramOrder::Strict || is_last {
-            return Ok(done);
+            return Ok(after);
         }
-        for hole in board.nand().state().block(block).top..offset {
-            let ppn = board.geometry().page(block, hole);
-            let what = (PageKind::Pad, 0);
-            done = board.program_payload(ppn, what, Payload::Words(&[]), Cause::Pad, done)?;
-            board.nand_mut().discard(ppn);
-        }
-        Ok(done)
+        self.base.space.pad_withheld(board, block, offset, after)
     }
 
     /// Copies the rest of the logical block: the write buffer block is its block from now on, and the
@@ -219,6 +207,7 @@ impl Janus {
             Ok(done) if board.nand().valid_pages(block) == 0 => {
                 self.base.space.release_candidate(board.nand(), block);
                 self.unmap(board, lbn);
+                self.tell(board);
                 return Ok(done);
             }
             Ok(done) => done,
