@@ -25,6 +25,16 @@ choices! {
 }
 
 choices! {
+    /// What an entry of the map on flash names.
+    pub enum TreeMap {
+        /// A page.
+        Page = "page",
+        /// A logical block, whose updates go to replacement blocks (`replacement_block.*`).
+        Block = "block",
+    }
+}
+
+choices! {
     /// Which page accesses the hit ratios are about.
     pub enum HitScope {
         /// Those of random requests.
@@ -39,6 +49,10 @@ choices! {
 settings! {
     /// Settings of `treeftl`, and of the tree of `treeftl_page_lru`.
     pub struct TreeftlSettings in "treeftl" {
+        /// What an entry of the map names: a page, or a logical block. A translation page is then a map
+        /// page of the block map, and its group every page of the logical blocks that it names.
+        map: TreeMap = TreeMap::Page, legal("", |_| true),
+            source("TreeFTL 2013, III: \"can be easily adopted to a block-level mapping scheme\"");
         /// A request of more pages than this is sequential and bypasses the memory.
         seq_pages: u32 = 32, legal("", |_| true),
             source("TreeFTL 2013, III.A: half a block, 64 KB");
