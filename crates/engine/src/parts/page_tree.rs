@@ -180,14 +180,31 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         if self.sequential.is_long(io.request.pages) {
             return self.read_through(board, io, after);
         }
-        let (map, known) = self.translate(board, io.lpn, true, after)?;
         let counted = self.settings.hit_scope != HitScope::RandomWrites;
         board.event(Event::BufferLookups, u64::from(counted));
+        let (map, known) = match self.translate(board, io.lpn, true, after) {
+            Ok(translated) => translated,
+            Err(fault) => return self.read_without_frame(board, io, (fault, after)),
+        };
         if let Some(data) = self.held().find(io.lpn) {
             board.event(Event::BufferHits, u64::from(counted));
             return Ok(self.read_held(board, io.lpn, data, known));
         }
         self.use_map(board, map);
+        self.base.read(board, io, known)
+    }
+
+    /// Reads a page whose translation page finds no frame, because what would have to leave cannot be
+    /// written any more: the translation page is read for this page alone.
+    #[cold]
+    fn read_without_frame(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        (fault, after): (Fault, When),
+    ) -> Result<(When, Tag), Fault> {
+        fault.unless_worn_out::<()>()?;
+        let known = self.base.load(board, self.held().part_of(io.lpn), after)?;
         self.base.read(board, io, known)
     }
 

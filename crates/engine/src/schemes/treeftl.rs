@@ -19,7 +19,8 @@
 //!
 //! # Read
 //! The CTP is loaded if it is not cached. A CDP is read from RAM; any other page from flash, and it is
-//! not cached.
+//! not cached. Nor is the CTP on a device at its end, where what would have to leave for it cannot be
+//! written.
 //!
 //! # Write
 //! A: CTP and CDP are cached, no flash operation. B: the CTP is, the data page is loaded. C: neither

@@ -86,3 +86,50 @@ fn a_buffer_in_front_is_refused() {
         assert!(refused.contains(scheme) && refused.contains("buffer.name = lru"), "{refused}");
     }
 }
+
+/// A device that cannot write any more, with two frames that both changed: every page can be read, by
+/// random and by sequential requests, whatever would have to leave for its translation page. It is
+/// read past the frames then.
+#[test]
+fn a_worn_out_device_with_two_frames_can_be_read() {
+    let mut uncached = 0;
+    for (scheme, map, blocks) in
+        [("treeftl", "page", 80), ("treeftl_page_lru", "page", 80), ("treeftl", "block", 300)]
+    {
+        for (seed, bypass_map) in [(0, "cached"), (1, "flash"), (2, "cached"), (3, "flash")] {
+            let pairs = [
+                ("wear.blocks_die", "true"),
+                ("device.endurance_cycles", "8"),
+                ("device.ram_bytes", "1KiB"),
+                ("treeftl.seq_pages", "3"),
+                ("treeftl.bypass_map", bypass_map),
+                ("treeftl.map", map),
+            ];
+            let config = tiny(scheme, blocks, &pairs);
+            let mut device = open(scheme, &config);
+            let device = device.as_mut();
+            device.verify_reads();
+            let mut rng = Rng::new(seed, Purpose::Workload);
+            let all = 4 * blocks as u32;
+            let mut write = |device: &mut dyn Device| {
+                let page = u64::from(rng.below(all));
+                device.submit(&pages(&config, Op::Write, page, 1)).err()
+            };
+            // A write that fails may leave what it made room for, and those behind it may not.
+            let mut failed = 0;
+            while failed < 20 {
+                failed += u32::from(write(device).is_some());
+            }
+            let case = format!("{scheme}, {map}, seed {seed}");
+            device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));
+            let reads = (0..u64::from(all)).map(|page| pages(&config, Op::Read, page, 1));
+            let runs = (0..u64::from(all)).step_by(8).map(|page| pages(&config, Op::Read, page, 8));
+            for request in reads.chain(runs) {
+                device.submit(&request).unwrap_or_else(|fault| panic!("{case}: {fault}"));
+            }
+            device.audit().unwrap_or_else(|error| panic!("{case}, read: {error}"));
+            uncached += u32::from(write(device).is_some());
+        }
+    }
+    assert!(uncached > 6, "{uncached} devices could still write nothing");
+}

@@ -86,7 +86,10 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         after: When,
     ) -> Result<(When, Tag), Fault> {
         board.event(Event::BypassedPages, 1);
-        let known = self.translate_bypassing(board, io, after)?;
+        let known = match self.translate_bypassing(board, io, after) {
+            Ok(known) => known,
+            Err(fault) => return self.read_without_frame(board, io, (fault, after)),
+        };
         self.count_data(board, io);
         let (done, tag) = match self.held().find(io.lpn) {
             Some(data) => self.read_held(board, io.lpn, data, known),
