@@ -82,8 +82,10 @@ settings! {
         /// Which page accesses the hit ratios are about.
         hit_scope: HitScope = HitScope::Random, legal("", |_| true), source("spec 4.1");
         /// Whether collection writes the newer version of a page that memory holds instead of copying
-        /// the older one, and prefers, among victims with equally few valid pages, those whose
-        /// translation pages are cached.
+        /// the older one, and prefers, among the victim of gc.victim and up to 32 blocks that this
+        /// policy finds as good, the one that needs fewest translation pages which are not cached:
+        /// under greedy, cost_benefit and windowed_greedy those with as few valid pages; the other
+        /// policies rank every block, or draw, and are obeyed. In idle gaps too.
         gc_cached: bool = false, legal("", |_| true),
             source("TreeFTL 2013, V: future work; the rules are ours");
         /// Whether changed pages are written in idle gaps, data first, translation pages behind; they
