@@ -43,7 +43,9 @@
 //! # Deviations
 //! A CTP's entry goes on naming the older version on flash while a CDP is cached, and one bit beside
 //! it says so: the paper overwrites the entry with a RAM address and cannot find the older version
-//! again. The CTP in use is no victim; whether its CDPs may be, the paper does not say: they may.
+//! again. So the links take memory here (`tree_links`), an address per frame and that bit per entry;
+//! the paper counts frames and LATTE alone, since its links stand where addresses stood, in GTD and
+//! CTPs. They are listed, and never taken from the frames. The CTP in use is no victim; whether its CDPs may be, the paper does not say: they may.
 //! Clean CDPs (after a flush of the host) and clean CTPs leave without a program. The order of equal
 //! times does not arise: the clock counts accesses. A table in order of access stands for the search
 //! through all times, whose steps are counted. Collection, trims and recovery are ours. Ours over

@@ -77,6 +77,27 @@ fn frames_share_the_memory() {
     assert_eq!(bytes(&few, "frames"), Some((all + all.div_ceil(E)) * 2048));
 }
 
+/// The links: 4 bytes a frame, and a bit for each entry of the translation pages that the frames can
+/// hold, beside the frames whatever is in the budget. Over blocks 8 bytes a frame, and a bit for each
+/// page of the logical blocks that a map page names.
+#[test]
+fn links_of_the_tree_are_listed() {
+    let links = |scheme: &str, pairs: &[(&str, &str)]| {
+        let small = [("device.logical_bytes", "64MiB"), ("device.ram_bytes", "64KiB")];
+        let config = config(&[&small, pairs].concat());
+        let (row, _) = schemes::find(scheme).expect("it is in the table");
+        let structures = (row.ram_use)(&config);
+        let links = structures.iter().find(|known| known.structure == "tree_links");
+        links.map(|known| known.bytes)
+    };
+    // 32 frames; 64 translation pages, of which 32 can be cached.
+    for scheme in ["treeftl", "treeftl_page_lru"] {
+        assert_eq!(links(scheme, &[]), Some(32 * 4 + 32 * E / 8), "{scheme}");
+    }
+    // One map page for 512 logical blocks of 64 pages.
+    assert_eq!(links("treeftl", &[("treeftl.map", "block")]), Some(32 * 8 + 64 * E / 8));
+}
+
 #[test]
 fn a_buffer_in_front_is_refused() {
     for scheme in ["treeftl", "treeftl_page_lru"] {

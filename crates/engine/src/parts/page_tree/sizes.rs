@@ -74,11 +74,26 @@ pub(super) fn slots<P: Pruning>(config: &Config) -> (u32, u32) {
     (maps as u32, config.device.logical_pages().min(frames) as u32)
 }
 
-/// Bytes by structure: the frames, and what the scheme keeps to find its victims.
+/// Bytes of the links between the levels, beside entries and directory: a bit per page of every group
+/// that may be cached, which says whether the page is; and per frame, over pages, the 4 bytes of the
+/// address that no longer stands in the entry above it (in RAM or on flash, one of both), over
+/// blocks, where the entry names another thing, page number and frame in 8.
+fn link_bytes<P: Pruning>(config: &Config) -> u64 {
+    let frames = u64::from(frames::<P>(config));
+    let per_frame = match config.scheme.treeftl.map {
+        TreeMap::Page => 4,
+        TreeMap::Block => 8,
+    };
+    frames * per_frame + frames.min(map_pages(config)) * group(config).div_ceil(8)
+}
+
+/// Bytes by structure: the frames, the links between them, and what the scheme keeps to find its victims.
 pub(super) fn ram_use<P: Pruning>(config: &Config) -> Vec<RamUse> {
     let bytes = u64::from(frames::<P>(config)) * config.device.unit_bytes();
     let frames = RamUse { structure: "frames", bytes, memory: Memory::Sram };
-    let own = [frames, P::ram_use(config)];
+    let bytes = link_bytes::<P>(config);
+    let links = RamUse { structure: "tree_links", bytes, memory: Memory::Sram };
+    let own = [frames, P::ram_use(config), links];
     match config.scheme.treeftl.map {
         TreeMap::Page => Needs::plain(config).ram_use(config, &own),
         TreeMap::Block => over_blocks::ram_use(config, &own),

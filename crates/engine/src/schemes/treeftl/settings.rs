@@ -77,7 +77,7 @@ settings! {
         lru_cost_us: f64 = 0.0, legal("0 to 1000", |v| (0.0..=1000.0).contains(v)),
             source("TreeFTL 2013, Fig. 6 does not print it");
         /// Whether directory and LATTE (of treeftl_page_lru: its time stamps) take room from the
-        /// frames.
+        /// frames. The links of the tree never do.
         gtd_in_budget: bool = false, legal("", |_| true), source("spec 4.1");
         /// Which page accesses the hit ratios are about.
         hit_scope: HitScope = HitScope::Random, legal("", |_| true), source("spec 4.1");
