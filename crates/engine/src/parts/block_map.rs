@@ -1,6 +1,6 @@
 //! Where the block map of a log-block scheme is, if not in memory: on flash, every change written at
-//! once (BAST), or with changes that stay in memory until they leave (DAC); and what merges and
-//! look-ups do with it.
+//! once (BAST), with changes that stay in memory until they leave (DAC), or in frames that it shares
+//! with data (TreeFTL over blocks); and what merges and look-ups do with it.
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -9,6 +9,7 @@ use crate::meter::Cause;
 use crate::parts::block_map_cache::{BlockMapCache, CacheRules, CacheSizes};
 use crate::parts::data_blocks::{DataBlocks, Lbn};
 use crate::parts::flash_map::{FlashMap, Stay};
+use crate::parts::framed_map::{FrameSizes, FramedMap};
 use crate::parts::map_area::{Backing, FoundMapPages};
 use crate::parts::merge_engine::MergeEngine;
 use crate::units::{Lpn, pack};
@@ -20,6 +21,8 @@ pub enum BlockMapKind {
     Written(u32),
     /// Entries and pages; changes are written when they leave.
     Cached(CacheSizes, CacheRules),
+    /// Pages in frames, which their owner fills and clears.
+    Framed(FrameSizes),
 }
 
 /// A block map on flash.
@@ -29,6 +32,8 @@ pub enum BlockMap {
     Written(Box<FlashMap>),
     /// Changes are written when they leave.
     Cached(Box<BlockMapCache>),
+    /// Changes are written when the owner of the frames says so.
+    Framed(Box<FramedMap>),
 }
 
 impl BlockMap {
@@ -42,6 +47,9 @@ impl BlockMap {
             BlockMapKind::Cached(sizes, rules) => {
                 BlockMap::Cached(Box::new(BlockMapCache::new(geometry, entries, sizes, rules)))
             }
+            BlockMapKind::Framed(sizes) => {
+                BlockMap::Framed(Box::new(FramedMap::new(geometry, sizes)))
+            }
         }
     }
 
@@ -50,6 +58,7 @@ impl BlockMap {
         match self {
             BlockMap::Written(map) => map.area_blocks(),
             BlockMap::Cached(map) => map.area_blocks(),
+            BlockMap::Framed(map) => map.area_blocks(),
         }
     }
 
@@ -58,6 +67,7 @@ impl BlockMap {
         match self {
             BlockMap::Written(map) => map.self_check(board, words(data)),
             BlockMap::Cached(map) => map.self_check(board, words(data)),
+            BlockMap::Framed(map) => map.self_check(board, words(data)),
         }
     }
 }
@@ -86,6 +96,8 @@ impl MergeEngine {
         match map {
             BlockMap::Written(map) => map.look_up(board, &mut backing, lbn.0, after),
             BlockMap::Cached(map) => map.look_up(board, &mut backing, lbn.0, after),
+            // The owner of the frames has looked it up.
+            BlockMap::Framed(_) => Ok(after),
         }
     }
 
@@ -111,6 +123,7 @@ impl MergeEngine {
                 let kept = map.write_kept(board, &mut backing, Cause::GcMapUpdate, after)?;
                 map.bring(board, &mut backing, lbn.0, Cause::GcMapUpdate, kept)
             }
+            BlockMap::Framed(map) => map.announce(board, &mut backing, lbn.0, after),
         }
     }
 
@@ -133,6 +146,30 @@ impl MergeEngine {
                 map.change(&backing, lbn.0);
                 Ok(after)
             }
+            BlockMap::Framed(map) => map.change(board, &mut backing, lbn.0, cause, after),
+        }
+    }
+
+    /// Map pages in frames.
+    ///
+    /// # Panics
+    /// If the map is somewhere else.
+    #[inline]
+    pub fn framed(&self) -> &FramedMap {
+        match &self.block_map {
+            Some(BlockMap::Framed(map)) => map,
+            _ => unreachable!("the owner of the frames asked for a map in frames"),
+        }
+    }
+
+    /// The same, to change it, and the block table.
+    #[inline]
+    pub fn framed_mut(&mut self) -> (&mut FramedMap, Backing<'_, impl Fn(u32) -> u32>) {
+        match &mut self.block_map {
+            Some(BlockMap::Framed(map)) => {
+                (map, Backing { supply: &mut self.supply, table: words(&self.data) })
+            }
+            _ => unreachable!("the owner of the frames asked for a map in frames"),
         }
     }
 
@@ -162,6 +199,10 @@ impl MergeEngine {
                 let (what, how) = ((found, entries), (sizes, rules));
                 let (map, done) = BlockMapCache::recover(board, &mut backing, what, how, after)?;
                 (BlockMap::Cached(Box::new(map)), done)
+            }
+            BlockMapKind::Framed(sizes) => {
+                let (map, done) = FramedMap::recover(board, &mut backing, found, sizes, after)?;
+                (BlockMap::Framed(Box::new(map)), done)
             }
         };
         self.block_map = Some(map);

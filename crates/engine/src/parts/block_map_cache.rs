@@ -368,16 +368,7 @@ impl BlockMapCache {
         (sizes, rules): (CacheSizes, CacheRules),
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let mut area = MapArea::resume(board, found, entries);
-        let mut when = after;
-        for part in area.parts() {
-            if let Some(page) = area.location(part) {
-                (when, _) = board.read(page, Cause::Recover, when)?;
-            }
-            if area.differs(board.nand(), &backing.table, part) {
-                when = area.write_or_keep(board, backing, part, Cause::Recover, when)?;
-            }
-        }
+        let (area, when) = MapArea::recover(board, backing, found, entries, after)?;
         Ok((Self::over(area, entries, sizes, rules), when))
     }
 }

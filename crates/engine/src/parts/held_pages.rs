@@ -30,6 +30,7 @@ pub struct Held {
 }
 
 /// Frames and what they hold.
+#[derive(Clone, Debug)]
 pub struct HeldPages {
     /// Frame of each logical page, plus one.
     slot_of: Vec<u32>,

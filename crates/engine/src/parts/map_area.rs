@@ -8,9 +8,9 @@
 //! A map page that a device without a free block cannot write when it must be is *kept*: memory holds
 //! all of it, beyond what memory was given, until it is written.
 //!
-//! What this is not: what memory holds of the map pages, which is [`crate::parts::flash_map`] or
-//! [`crate::parts::block_map_cache`]; nor the table itself, which the owner has, and hands over as a
-//! function ([`Backing`]).
+//! What this is not: what memory holds of the map pages, which is [`crate::parts::flash_map`],
+//! [`crate::parts::block_map_cache`] or [`crate::parts::framed_map`]; nor the table itself, which the
+//! owner has, and hands over as a function ([`Backing`]).
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -78,6 +78,28 @@ impl MapArea {
         map.directory.copy_from_slice(&found.newest[..parts]);
         found.blocks.iter().for_each(|&block| map.area.resume(board.nand(), block));
         map
+    }
+
+    /// After a power cut, the table being known: reads every map page that was found and writes
+    /// those anew that say something else than the table, or keeps them.
+    pub fn recover(
+        board: &mut Board,
+        backing: &mut Backing<'_, impl Fn(u32) -> u32>,
+        found: &FoundMapPages,
+        entries: u32,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let mut area = MapArea::resume(board, found, entries);
+        let mut when = after;
+        for part in area.parts() {
+            if let Some(page) = area.location(part) {
+                (when, _) = board.read(page, Cause::Recover, when)?;
+            }
+            if area.differs(board.nand(), &backing.table, part) {
+                when = area.write_or_keep(board, backing, part, Cause::Recover, when)?;
+            }
+        }
+        Ok((area, when))
     }
 
     /// Map pages of so many entries.
@@ -262,7 +284,7 @@ impl MapArea {
     }
 
     /// The entries of a map page that are not on flash what the table says: their places, and that.
-    fn differences(
+    pub(super) fn differences(
         &self,
         nand: &Nand,
         table: &impl Fn(u32) -> u32,

@@ -28,25 +28,31 @@ pub struct MapPages {
     ready: Vec<When>,
     free: Vec<u32>,
     entries_per_page: u32,
-    logical_pages: u32,
+    entries: u32,
 }
 
 impl MapPages {
-    /// Room for `capacity` pages.
+    /// Room for `capacity` pages of the map of pages.
     pub fn new(geometry: &Geometry, capacity: u32) -> Self {
-        let entries = geometry.entries_per_page();
+        Self::of(geometry, geometry.logical_pages, capacity)
+    }
+
+    /// Room for `capacity` pages of a map of so many entries, whatever these name; the methods call
+    /// the number of an entry a page, and its word a place.
+    pub fn of(geometry: &Geometry, entries: u32, capacity: u32) -> Self {
+        let per_page = geometry.entries_per_page();
         let frames = capacity as usize;
         MapPages {
-            slot_of: zeroed(Translation::pages(geometry) as usize),
+            slot_of: zeroed(entries.div_ceil(per_page) as usize),
             part_of: zeroed(frames),
-            words: zeroed(frames * entries as usize),
-            dirty: zeroed(frames * (entries as usize).div_ceil(64)),
+            words: zeroed(frames * per_page as usize),
+            dirty: zeroed(frames * (per_page as usize).div_ceil(64)),
             dirty_entries: zeroed(frames),
             dirty_pages: 0,
             ready: vec![When::START; frames],
             free: (0..capacity).rev().collect(),
-            entries_per_page: entries,
-            logical_pages: geometry.logical_pages,
+            entries_per_page: per_page,
+            entries,
         }
     }
 
@@ -120,16 +126,22 @@ impl MapPages {
         part: u32,
         ready: When,
     ) -> Slot {
+        let page = translation.location(part);
+        self.insert_words(part, page.map(|page| board.nand().payload(page)), ready)
+    }
+
+    /// Takes over a page with what flash says, nothing if it was never written; there must be room.
+    pub fn insert_words(&mut self, part: u32, words: Option<&[u32]>, ready: When) -> Slot {
         debug_assert!(self.find(part).is_none());
         let slot = self.free.pop().expect("the owner made room");
         self.slot_of[part as usize] = pack(Some(slot));
         self.part_of[slot as usize] = part;
         self.ready[slot as usize] = ready;
         let from = slot as usize * self.entries_per_page as usize;
-        let words = &mut self.words[from..from + self.entries_per_page as usize];
-        match translation.location(part) {
-            Some(page) => words.copy_from_slice(board.nand().payload(page)),
-            None => words.fill(0),
+        let known = &mut self.words[from..from + self.entries_per_page as usize];
+        match words {
+            Some(words) => known.copy_from_slice(words),
+            None => known.fill(0),
         }
         Slot(slot)
     }
@@ -203,7 +215,7 @@ impl MapCache for MapPages {
         let pages = self.slots().filter(|&slot| self.dirty_entries(slot) > 0);
         let lpns = pages.flat_map(|slot| {
             let first = self.part(slot) * self.entries_per_page;
-            first..(first + self.entries_per_page).min(self.logical_pages)
+            first..(first + self.entries_per_page).min(self.entries)
         });
         let dirty = lpns.map(Lpn).filter(|&lpn| self.is_dirty(lpn));
         dirty.map(|lpn| (lpn, self.entry(lpn).flatten()))

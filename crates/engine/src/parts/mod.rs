@@ -15,6 +15,7 @@ pub mod data_blocks;
 pub mod demand_mapped;
 pub mod fast_rules;
 pub mod flash_map;
+pub mod framed_map;
 pub mod free_pool;
 pub mod ghost_list;
 pub mod held_pages;

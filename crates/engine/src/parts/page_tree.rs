@@ -2,21 +2,27 @@
 //! (CTP) below it, cached data pages (CDP) below these. TreeFTL 2013, section III, without the order
 //! in which pages leave, which is the scheme's ([`Pruning`]).
 //!
-//! Pages are mapped one by one and their map lies on flash (`demand_mapped`); a frame takes a page of
-//! either kind. The settings are `treeftl.*`, whichever scheme prunes.
+//! The map lies on flash, of pages (`demand_mapped`) or of blocks (`over_blocks`); a frame takes a page
+//! of either kind. The settings are `treeftl.*`, whichever scheme prunes.
 //!
 //! A data page that is changed here keeps its entry for the older version on flash, which stays valid
 //! until the newer one is programmed: a power cut of a volatile memory falls back to it.
 
+mod base;
 mod bypass;
 mod frames;
+mod over_blocks;
+mod over_pages;
 mod recovery;
 mod scheme;
 mod sizes;
 
 pub use frames::Frames;
 pub use recovery::TreeSurvivor;
+pub use scheme::Tree;
 pub use sizes::{frames, latte_bytes};
+
+use base::TreeBase;
 
 use crate::board::nand::fault::Fault;
 use crate::board::ram::RamWork;
@@ -25,13 +31,11 @@ use crate::board::{Board, Search};
 use crate::config::Config;
 use crate::meter::{Cause, Event, Level};
 use crate::parts::cmt::Slot;
-use crate::parts::demand_mapped::{DemandMapped, Needs};
 use crate::parts::held_pages::Held;
-use crate::parts::map_cache::MapCache;
 use crate::parts::request_size::{RequestSize, SizeRule};
 use crate::request::{PageIo, RequestShape};
 use crate::schemes::treeftl::{BypassMap, HitScope, TreeftlSettings};
-use crate::schemes::{Classification, Location, Paper, Preset, RamUse, Unsettled};
+use crate::schemes::{Classification, Location, Paper, Preset, RamUse, Room, Unsettled};
 use crate::units::{Lpn, Nanos, Tag};
 
 /// What every tree is in a classification of schemes.
@@ -59,6 +63,9 @@ pub trait Pruning: 'static {
     /// Named sets of settings.
     const PRESETS: &'static [Preset] = &[];
 
+    /// The scheme whose tree it prunes, if that is another one; the settings are those of both.
+    const STANDS_ON: Option<&'static str> = None;
+
     /// Bytes that it keeps for each frame.
     const BYTES_PER_FRAME: u64 = 0;
 
@@ -83,14 +90,16 @@ pub trait Pruning: 'static {
 }
 
 /// The tree.
-pub struct PageTree<P> {
-    base: DemandMapped<Frames>,
+pub struct PageTree<P, B> {
+    base: B,
     order: P,
     settings: TreeftlSettings,
     /// Pages of both kinds that the memory holds.
     frames: u32,
     step_time: Nanos,
     all_sectors: u64,
+    /// Memory outlives a power cut.
+    nonvolatile: bool,
     sequential: RequestSize,
     /// The translation page that a sequential request works with and that has no frame.
     working: Option<u32>,
@@ -98,20 +107,8 @@ pub struct PageTree<P> {
     idle_turn: u32,
 }
 
-impl<P: Pruning> PageTree<P> {
-    /// An empty tree above an erased device.
-    fn new(board: &Board, config: &Config, seed: u64) -> Self {
-        let cache = Self::cache(board, config);
-        let base = DemandMapped::new(board, config, &Needs::plain(config), cache, seed);
-        Self::above(board, config, base)
-    }
-
-    fn cache(board: &Board, config: &Config) -> Frames {
-        let (maps, data) = sizes::slots::<P>(config);
-        Frames::new(board.geometry(), maps, data, config.scheme.treeftl.gc_cached)
-    }
-
-    fn above(board: &Board, config: &Config, base: DemandMapped<Frames>) -> Self {
+impl<P: Pruning, B: TreeBase> PageTree<P, B> {
+    fn above(board: &Board, config: &Config, base: B) -> Self {
         let settings = config.scheme.treeftl.clone();
         let (maps, data) = sizes::slots::<P>(config);
         PageTree {
@@ -120,6 +117,7 @@ impl<P: Pruning> PageTree<P> {
             frames: frames::<P>(config),
             step_time: (settings.lru_cost_us * 1000.0).round() as Nanos,
             all_sectors: board.geometry().all_sectors(),
+            nonvolatile: config.device.ram_nonvolatile,
             sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
             working: None,
             idle_turn: 0,
@@ -128,11 +126,11 @@ impl<P: Pruning> PageTree<P> {
     }
 
     fn held(&self) -> &Frames {
-        &self.base.map.cache
+        self.base.frames()
     }
 
     fn held_mut(&mut self) -> &mut Frames {
-        &mut self.base.map.cache
+        self.base.frames_mut()
     }
 
     /// Frames in use.
@@ -182,14 +180,31 @@ impl<P: Pruning> PageTree<P> {
         if self.sequential.is_long(io.request.pages) {
             return self.read_through(board, io, after);
         }
-        let (map, known) = self.translate(board, io.lpn, true, after)?;
         let counted = self.settings.hit_scope != HitScope::RandomWrites;
         board.event(Event::BufferLookups, u64::from(counted));
+        let (map, known) = match self.translate(board, io.lpn, true, after) {
+            Ok(translated) => translated,
+            Err(fault) => return self.read_without_frame(board, io, (fault, after)),
+        };
         if let Some(data) = self.held().find(io.lpn) {
             board.event(Event::BufferHits, u64::from(counted));
             return Ok(self.read_held(board, io.lpn, data, known));
         }
         self.use_map(board, map);
+        self.base.read(board, io, known)
+    }
+
+    /// Reads a page whose translation page finds no frame, because what would have to leave cannot be
+    /// written any more: the translation page is read for this page alone.
+    #[cold]
+    fn read_without_frame(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        (fault, after): (Fault, When),
+    ) -> Result<(When, Tag), Fault> {
+        fault.unless_worn_out::<()>()?;
+        let known = self.base.load(board, self.held().part_of(io.lpn), after)?;
         self.base.read(board, io, known)
     }
 
@@ -208,7 +223,7 @@ impl<P: Pruning> PageTree<P> {
             Some(data) => self.drop_data(board, data, known),
             None => self.use_map(board, map),
         }
-        self.base.trim(board, io.lpn, known)
+        self.base.trim(board, io, known)
     }
 
     fn use_map(&mut self, board: &mut Board, map: Slot) {
@@ -225,7 +240,7 @@ impl<P: Pruning> PageTree<P> {
         counted: bool,
         after: When,
     ) -> Result<(Slot, When), Fault> {
-        let (part, _) = self.base.map.translation.part_of(lpn);
+        let part = self.held().part_of(lpn);
         board.event(Event::MapLookups, u64::from(counted));
         if let Some(map) = self.held().maps.find(part) {
             board.event(Event::MapHits, u64::from(counted));
@@ -247,8 +262,7 @@ impl<P: Pruning> PageTree<P> {
     ) -> Result<(Slot, When), Fault> {
         let read = self.base.load(board, part, after)?;
         let loaded = board.ram_pages(RamWork::Map, 1, read);
-        let map = &mut self.base.map;
-        Ok((map.cache.maps.insert(board, &map.translation, part, loaded), loaded))
+        Ok((self.base.admit(board, part, loaded), loaded))
     }
 
     /// Steps B-3 and C-4: a data page that is written takes a frame, with the version on flash.
@@ -261,14 +275,16 @@ impl<P: Pruning> PageTree<P> {
         known: When,
     ) -> Result<(Slot, When), Fault> {
         let free = self.take_frame(board, Some(map), known)?;
-        // Looked up after the eviction: a collection may have moved the page.
-        let old = self.held().entry(io.lpn).expect("its translation page is cached");
         let wanted = self.settings.load_on_full_write || self.base.needs_old(io);
+        let unwritten = self.settings.load_unwritten;
+        // Looked up after the eviction: a collection may have moved the page.
+        let (free, old) = match wanted || unwritten {
+            true => self.base.search(board, io.lpn, free)?,
+            false => (free, None),
+        };
         let loaded = match old {
             Some(ppn) if wanted => Some(board.read(ppn, Cause::ReadModifyWrite, free)?),
-            None if self.settings.load_unwritten => {
-                Some((board.fetch_unwritten(io.lpn, free)?, Tag(0)))
-            }
+            None if unwritten => Some((board.fetch_unwritten(io.lpn, free)?, Tag(0))),
             _ => None,
         };
         let (data, free_from) = self.held_mut().enter(io.lpn);
@@ -305,7 +321,7 @@ impl<P: Pruning> PageTree<P> {
         pinned: Option<Slot>,
         after: When,
     ) -> Result<When, Fault> {
-        let (leaf, compared) = self.order.next(&self.base.map.cache, pinned);
+        let (leaf, compared) = self.order.next(self.base.frames(), pinned);
         let mut when = board.search_at(Search::Cached, compared, self.step_time, after);
         match leaf {
             Leaf::Data(lpn) => self.evict_data(board, lpn, when),
@@ -371,14 +387,26 @@ impl<P: Pruning> PageTree<P> {
         let part = self.held().maps.part(map);
         board.event(Event::MapPageFlushes, 1);
         let after = after.waits_for_map(self.held().maps.ready(map));
-        self.base.rewrite_whole_part(board, part, Cause::Translate, after)
+        self.base.write_map(board, part, after)
+    }
+
+    /// The data page that is written next while it stays: the one that changed longest ago, or the
+    /// first changed one of its group.
+    fn next_to_write(&self) -> Option<Slot> {
+        let oldest = self.held().oldest_dirty()?;
+        if !B::IN_ORDER {
+            return Some(oldest);
+        }
+        let (map, _) = self.held().parent(self.held().get(oldest).lpn);
+        let offset = self.held().next_dirty(map, 0).expect("a page of the group has changed");
+        self.held().find(self.held().lpn(map, offset))
     }
 
     /// Writes what is newer here than on flash, and records trims. The map on flash may stay behind:
     /// a scan finds what it does not say.
     fn write_all(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let mut done = after;
-        while let Some(data) = self.held().oldest_dirty() {
+        while let Some(data) = self.next_to_write() {
             done = done.join(self.write_out(board, data, after)?);
         }
         Ok(done.join(self.base.flush(board, after)?))
@@ -392,7 +420,7 @@ impl<P: Pruning> PageTree<P> {
         if !self.settings.idle_flush {
             return Ok(None);
         }
-        if let Some(data) = self.held().oldest_dirty() {
+        if let Some(data) = self.next_to_write() {
             return self.write_out(board, data, after).map(Some);
         }
         if self.held().maps.dirty_pages() == 0 {
@@ -417,9 +445,14 @@ impl<P: Pruning> PageTree<P> {
         }
     }
 
+    /// Free blocks and what they are compared with.
+    fn room(&self) -> Room {
+        self.base.room()
+    }
+
     /// Pages whose newest version is here, and their older versions on flash.
     fn count_unsettled(&self, board: &Board) -> Unsettled {
-        let on_flash = |held: &&Held| self.base.map.current(board, held.lpn).is_some();
+        let on_flash = |held: &&Held| self.base.current(board, held.lpn).is_some();
         Unsettled {
             stale_pages: self.held().dirty().filter(on_flash).count() as u64,
             ram_pages: u64::from(self.held().dirty_data()),
@@ -428,7 +461,7 @@ impl<P: Pruning> PageTree<P> {
 
     /// Whether blocks, frames and flash agree.
     fn examine(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
+        self.base.self_check(board)?;
         self.held().self_check()?;
         if self.working.is_some() {
             return Err("a sequential request left its working page behind".to_string());

@@ -335,9 +335,11 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether the settings of the scheme `group` have an effect here.
+    /// Whether the settings of the scheme `group` have an effect here: its own, or those of what it
+    /// stands on, which may stand on another one.
     pub fn reads(&self, config: &Config, group: &str) -> bool {
-        self.paper.name == group || (self.stands_on)(config) == Some(group)
+        let below = (self.stands_on)(config).and_then(|name| find(name).ok());
+        self.paper.name == group || below.is_some_and(|(row, _)| row.reads(config, group))
     }
 }
 

@@ -49,7 +49,6 @@ mod settings;
 
 pub use settings::{OwnFold, ReplacementBlockSettings, ReplacementMode};
 
-use crate::board::nand::Nand;
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
 use crate::board::nand::state::PageKind;
@@ -85,14 +84,14 @@ enum Place {
 
 /// The replacement-block FTL.
 pub struct ReplacementBlock {
-    pub(super) base: BlockMapped,
+    pub(crate) base: BlockMapped,
     chains: ReplacementChains,
     settings: ReplacementBlockSettings,
     order: ProgramOrder,
 }
 
 /// Spare blocks, the reserve among them.
-pub(super) fn spare_blocks(config: &Config) -> u64 {
+pub(crate) fn spare_blocks(config: &Config) -> u64 {
     let ReplacementBlockSettings { spare_pct, reserve, .. } = config.scheme.replacement_block;
     block_mapped::log_blocks(&config.device, spare_pct, None, u64::from(reserve) + 1)
 }
@@ -153,10 +152,7 @@ impl Scheme for ReplacementBlock {
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
         let known = self.base.engine.look_up(board, io.lpn, after)?;
-        let found = match self.settings.mode {
-            ReplacementMode::OffsetFixed => self.walk(board, io.lpn, known)?.1,
-            ReplacementMode::Append => self.search_back(board, io.lpn, known)?,
-        };
+        let found = self.search(board, io.lpn, known)?;
         self.base.read(board, io, found)
     }
 
@@ -228,7 +224,7 @@ impl Scheme for ReplacementBlock {
 
 impl ReplacementBlock {
     /// With what was found after a power cut, the block map on flash if `map` says so.
-    pub(super) fn resume(
+    pub(crate) fn resume(
         base: BlockMapped,
         found: Found,
         board: &mut Board,
@@ -245,7 +241,7 @@ impl ReplacementBlock {
     }
 
     /// Without a replacement block yet.
-    pub(super) fn on(mut base: BlockMapped, board: &Board, config: &Config) -> Self {
+    pub(crate) fn on(mut base: BlockMapped, board: &Board, config: &Config) -> Self {
         let settings = config.scheme.replacement_block.clone();
         let limit = chain_blocks(config) as u32;
         let order = padded(base.engine.data.order());
@@ -254,15 +250,20 @@ impl ReplacementBlock {
         ReplacementBlock { base, chains, settings, order }
     }
 
-    fn newest_unit(&self, nand: &Nand, lpn: Lpn) -> Option<BlockId> {
-        self.base.engine.newest(nand, lpn).map(|ppn| nand.geometry().block_of(ppn))
+    /// Looks for a page's newest copy by out-of-band areas, its entry being known.
+    pub(crate) fn search(&self, board: &mut Board, lpn: Lpn, known: When) -> Result<When, Fault> {
+        match self.settings.mode {
+            ReplacementMode::OffsetFixed => self.walk(board, lpn, known).map(|(_, found)| found),
+            ReplacementMode::Append => self.search_back(board, lpn, known),
+        }
     }
 
     /// Looks at the page's place in each unit from the head, up to the first free one behind the
     /// newest copy. An out-of-band area is read for each.
     fn walk(&self, board: &mut Board, lpn: Lpn, after: When) -> Result<(Place, When), Fault> {
         let (lbn, offset) = Lbn::of(board.geometry(), lpn);
-        let newest = self.newest_unit(board.nand(), lpn);
+        let newest = self.base.engine.newest(board.nand(), lpn);
+        let newest = newest.map(|ppn| board.geometry().block_of(ppn));
         let mut passed = newest.is_none();
         let head = self.base.engine.data.block(lbn);
         if head.is_none() && passed {

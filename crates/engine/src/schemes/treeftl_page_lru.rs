@@ -34,7 +34,7 @@ use crate::config::Config;
 use crate::parts::cmt::Slot;
 use crate::parts::cmt::indexed_heap::IndexedHeap;
 use crate::parts::cmt::slot_list::SlotLists;
-use crate::parts::page_tree::{self, Frames, Leaf, PageTree, Pruning, frames};
+use crate::parts::page_tree::{self, Frames, Leaf, Pruning, Tree, frames};
 use crate::schemes::{Family, Memory, Paper, RamUse};
 use crate::settings;
 use crate::units::zeroed;
@@ -54,7 +54,7 @@ settings! {
 pub type Rostered = TreePl;
 
 /// A tree that is pruned by pages.
-pub type TreePl = PageTree<PageLru>;
+pub type TreePl = Tree<PageLru>;
 
 /// Every cached page by its last use.
 pub struct PageLru {
@@ -109,6 +109,7 @@ impl Pruning for PageLru {
         class: page_tree::CLASS,
     };
 
+    const STANDS_ON: Option<&'static str> = Some("treeftl");
     const BYTES_PER_FRAME: u64 = 4;
 
     fn ram_use(config: &Config) -> RamUse {

@@ -43,6 +43,8 @@ mod sftl;
 mod superblock;
 mod tpftl;
 mod treeftl;
+mod treeftl_blocks;
+mod treeftl_gc;
 mod treeftl_limits;
 mod treeftl_page_lru;
 mod victims_waftl;

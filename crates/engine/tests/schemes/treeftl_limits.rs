@@ -77,6 +77,27 @@ fn frames_share_the_memory() {
     assert_eq!(bytes(&few, "frames"), Some((all + all.div_ceil(E)) * 2048));
 }
 
+/// The links: 4 bytes a frame, and a bit for each entry of the translation pages that the frames can
+/// hold, beside the frames whatever is in the budget. Over blocks 8 bytes a frame, and a bit for each
+/// page of the logical blocks that a map page names.
+#[test]
+fn links_of_the_tree_are_listed() {
+    let links = |scheme: &str, pairs: &[(&str, &str)]| {
+        let small = [("device.logical_bytes", "64MiB"), ("device.ram_bytes", "64KiB")];
+        let config = config(&[&small, pairs].concat());
+        let (row, _) = schemes::find(scheme).expect("it is in the table");
+        let structures = (row.ram_use)(&config);
+        let links = structures.iter().find(|known| known.structure == "tree_links");
+        links.map(|known| known.bytes)
+    };
+    // 32 frames; 64 translation pages, of which 32 can be cached.
+    for scheme in ["treeftl", "treeftl_page_lru"] {
+        assert_eq!(links(scheme, &[]), Some(32 * 4 + 32 * E / 8), "{scheme}");
+    }
+    // One map page for 512 logical blocks of 64 pages.
+    assert_eq!(links("treeftl", &[("treeftl.map", "block")]), Some(32 * 8 + 64 * E / 8));
+}
+
 #[test]
 fn a_buffer_in_front_is_refused() {
     for scheme in ["treeftl", "treeftl_page_lru"] {
@@ -85,4 +106,51 @@ fn a_buffer_in_front_is_refused() {
         let refused = (row.check)(&config).expect_err("twice the same pages").to_string();
         assert!(refused.contains(scheme) && refused.contains("buffer.name = lru"), "{refused}");
     }
+}
+
+/// A device that cannot write any more, with two frames that both changed: every page can be read, by
+/// random and by sequential requests, whatever would have to leave for its translation page. It is
+/// read past the frames then.
+#[test]
+fn a_worn_out_device_with_two_frames_can_be_read() {
+    let mut uncached = 0;
+    for (scheme, map, blocks) in
+        [("treeftl", "page", 80), ("treeftl_page_lru", "page", 80), ("treeftl", "block", 300)]
+    {
+        for (seed, bypass_map) in [(0, "cached"), (1, "flash"), (2, "cached"), (3, "flash")] {
+            let pairs = [
+                ("wear.blocks_die", "true"),
+                ("device.endurance_cycles", "8"),
+                ("device.ram_bytes", "1KiB"),
+                ("treeftl.seq_pages", "3"),
+                ("treeftl.bypass_map", bypass_map),
+                ("treeftl.map", map),
+            ];
+            let config = tiny(scheme, blocks, &pairs);
+            let mut device = open(scheme, &config);
+            let device = device.as_mut();
+            device.verify_reads();
+            let mut rng = Rng::new(seed, Purpose::Workload);
+            let all = 4 * blocks as u32;
+            let mut write = |device: &mut dyn Device| {
+                let page = u64::from(rng.below(all));
+                device.submit(&pages(&config, Op::Write, page, 1)).err()
+            };
+            // A write that fails may leave what it made room for, and those behind it may not.
+            let mut failed = 0;
+            while failed < 20 {
+                failed += u32::from(write(device).is_some());
+            }
+            let case = format!("{scheme}, {map}, seed {seed}");
+            device.audit().unwrap_or_else(|error| panic!("{case}: {error}"));
+            let reads = (0..u64::from(all)).map(|page| pages(&config, Op::Read, page, 1));
+            let runs = (0..u64::from(all)).step_by(8).map(|page| pages(&config, Op::Read, page, 8));
+            for request in reads.chain(runs) {
+                device.submit(&request).unwrap_or_else(|fault| panic!("{case}: {fault}"));
+            }
+            device.audit().unwrap_or_else(|error| panic!("{case}, read: {error}"));
+            uncached += u32::from(write(device).is_some());
+        }
+    }
+    assert!(uncached > 6, "{uncached} devices could still write nothing");
 }

@@ -106,7 +106,8 @@ impl PageSpace {
         let (choice, found) = self.choose(board, plane, after);
         let Some(victim) = choice else { return (None, found) };
         if self.fits(board, owner, victim) {
-            return self.choose_lightest(board, owner, victim, found);
+            let (lightest, found) = self.choose_lightest(board, owner, victim, found);
+            return (Some(lightest), found);
         }
         let fitting = self
             .closed_blocks(board, plane)
@@ -115,36 +116,30 @@ impl PageSpace {
         (fitting, found)
     }
 
-    /// Among data blocks with as few valid pages as the policy's victim the one that its owner finds
-    /// lightest; so many of them are looked at.
-    fn choose_lightest<O: PageOwner>(
+    /// Among the data blocks that the policy finds as good as its victim, the first few of them, the
+    /// one that its owner finds lightest. The policy's choice is never overruled otherwise.
+    pub(super) fn choose_lightest<O: PageOwner>(
         &self,
         board: &mut Board,
         owner: &mut O,
         victim: BlockId,
         found: When,
-    ) -> (Option<BlockId>, When) {
-        const LOOKED_AT: usize = 32;
-        let Some(weight) = owner.weight(board, victim) else { return (Some(victim), found) };
+    ) -> (BlockId, When) {
+        let Some(weight) = owner.weight(board, victim) else { return (victim, found) };
         if self.is_map(victim) || weight == 0 {
-            return (Some(victim), found);
+            return (victim, found);
         }
         let plane = board.geometry().plane_of_block(victim);
-        let valid = board.nand().valid_pages(victim);
-        let equals = self
-            .closed_blocks(board, plane)
-            .filter(|&block| !self.is_map(block) && block != victim)
-            .filter(|&block| board.nand().valid_pages(block) == valid)
-            .take(LOOKED_AT);
+        let equals = self.planes[plane.index()].victims.equals(board.nand(), victim);
         let (mut best, mut looked_at) = ((weight, victim), 0);
-        for block in equals {
+        for &block in equals.blocks().iter().filter(|&&block| !self.is_map(block)) {
             looked_at += 1;
             let weight = owner.weight(board, block).unwrap_or(u32::MAX);
             if weight < best.0 && self.fits(board, owner, block) {
                 best = (weight, block);
             }
         }
-        (Some(best.1), board.search(Search::Block, looked_at, found))
+        (best.1, board.search(Search::Block, looked_at, found))
     }
 
     pub(super) fn is_map(&self, block: BlockId) -> bool {

@@ -75,6 +75,7 @@ impl PageSpace {
         let victim = victim
             .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block)
             .filter(|&block| self.fits(board, owner, block))?;
+        let (victim, found) = self.choose_lightest(board, owner, victim, found);
         board.event(Event::IdleVictims, 1);
         self.is_candidate_no_more(board.nand(), victim);
         Some((victim, found))

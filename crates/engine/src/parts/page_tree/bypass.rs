@@ -1,17 +1,18 @@
 //! Sequential requests: data goes to flash and comes from there, and the tree is kept true.
 
+use super::base::TreeBase;
 use super::{PageTree, Pruning};
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
 use crate::board::ram::RamWork;
 use crate::board::when::When;
-use crate::meter::{Cause, Event};
+use crate::meter::Event;
 use crate::parts::held_pages::Held;
 use crate::request::PageIo;
 use crate::schemes::treeftl::{BypassCopy, BypassMap, HitScope};
 use crate::units::Tag;
 
-impl<P: Pruning> PageTree<P> {
+impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     /// Writes a page of a sequential request to flash.
     pub(super) fn write_through(
         &mut self,
@@ -85,7 +86,10 @@ impl<P: Pruning> PageTree<P> {
         after: When,
     ) -> Result<(When, Tag), Fault> {
         board.event(Event::BypassedPages, 1);
-        let known = self.translate_bypassing(board, io, after)?;
+        let known = match self.translate_bypassing(board, io, after) {
+            Ok(known) => known,
+            Err(fault) => return self.read_without_frame(board, io, (fault, after)),
+        };
         self.count_data(board, io);
         let (done, tag) = match self.held().find(io.lpn) {
             Some(data) => self.read_held(board, io.lpn, data, known),
@@ -109,7 +113,7 @@ impl<P: Pruning> PageTree<P> {
         after: When,
     ) -> Result<When, Fault> {
         let counted = self.settings.hit_scope == HitScope::All;
-        let (part, _) = self.base.map.translation.part_of(io.lpn);
+        let part = self.held().part_of(io.lpn);
         let cached = self.held().maps.find(part);
         if self.working == Some(part) {
             let map = cached.expect("the working page is in memory");
@@ -139,7 +143,7 @@ impl<P: Pruning> PageTree<P> {
     fn finish_bypass(&mut self, board: &mut Board, io: &PageIo, done: When) -> Result<When, Fault> {
         let Some(part) = self.working else { return Ok(done) };
         let last = io.request.index + 1 == io.request.pages;
-        let end = self.base.map.translation.lpns_of(part).end;
+        let end = self.held().end_of(part);
         if !last && io.lpn.0 + 1 < end {
             return Ok(done);
         }
@@ -147,8 +151,8 @@ impl<P: Pruning> PageTree<P> {
         let mut written = done;
         if self.held().maps.dirty_entries(map) > 0 {
             board.event(Event::MapPageFlushes, 1);
-            match self.base.write_whole_part(board, part, Cause::Translate, done) {
-                Ok((end, _)) => written = end,
+            match self.base.write_map(board, part, done) {
+                Ok(end) => written = end,
                 Err(Fault::PowerCut) => return Err(Fault::PowerCut),
                 // What was asked for is on flash. That nothing more can be written is for the next
                 // write to say.

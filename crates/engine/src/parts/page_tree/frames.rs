@@ -13,19 +13,22 @@ use crate::units::{Lpn, Ppn, Tag, zeroed};
 /// Cached translation pages (CTP) and cached data pages (CDP).
 ///
 /// A data page only lies here while the translation page with its entry does. The entry goes on
-/// saying where the page is on flash; that the page is cached is one bit per entry beside it.
+/// saying where the page is on flash; that the page is cached is one bit per page beside it.
+#[derive(Clone, Debug)]
 pub struct Frames {
     /// The translation pages.
     pub maps: MapPages,
     data: HeldPages,
     /// Data pages that are newer than flash, by their last write.
     dirty: SlotLists<1>,
-    /// One bit per entry of a cached translation page: its data page is cached.
+    /// One bit per page that a cached translation page tells the place of: that data page is cached.
     bits: Vec<u64>,
     /// Such bits per cached translation page.
     children: Vec<u32>,
     words_per_map: usize,
-    entries_per_page: u32,
+    /// Pages that one translation page tells the place of: a group.
+    pages_per_map: u32,
+    logical_pages: u32,
     all_sectors: u64,
     /// Collection writes what is here instead of copying what is older.
     pub for_collection: bool,
@@ -35,15 +38,33 @@ impl Frames {
     /// Room for so many translation pages and data pages; the owner sees to it that both together
     /// are no more than there are frames.
     pub fn new(geometry: &Geometry, maps: u32, data: u32, for_collection: bool) -> Self {
-        let words_per_map = (geometry.entries_per_page() as usize).div_ceil(64);
+        let maps = MapPages::new(geometry, maps);
+        Self::with(geometry, maps, (geometry.entries_per_page(), data), for_collection)
+    }
+
+    /// The same where an entry names a logical block, with all of its pages.
+    pub fn of_blocks(geometry: &Geometry, maps: u32, data: u32) -> Self {
+        let maps = MapPages::of(geometry, geometry.logical_blocks(), maps);
+        let group = geometry.entries_per_page() * geometry.pages_per_block;
+        Self::with(geometry, maps, (group, data), false)
+    }
+
+    fn with(
+        geometry: &Geometry,
+        maps: MapPages,
+        (pages_per_map, data): (u32, u32),
+        for_collection: bool,
+    ) -> Self {
+        let (slots, words_per_map) = (maps.capacity(), (pages_per_map as usize).div_ceil(64));
         Frames {
-            maps: MapPages::new(geometry, maps),
+            maps,
             data: HeldPages::new(data, geometry.logical_pages),
             dirty: SlotLists::new(data),
-            bits: zeroed(maps as usize * words_per_map),
-            children: zeroed(maps as usize),
+            bits: zeroed(slots as usize * words_per_map),
+            children: zeroed(slots as usize),
             words_per_map,
-            entries_per_page: geometry.entries_per_page(),
+            pages_per_map,
+            logical_pages: geometry.logical_pages,
             all_sectors: geometry.all_sectors(),
             for_collection,
         }
@@ -79,19 +100,30 @@ impl Frames {
     /// The translation page above a cached data page, and the place of its entry there.
     #[inline]
     pub fn parent(&self, lpn: Lpn) -> (Slot, u32) {
-        let map = self.maps.find(lpn.0 / self.entries_per_page);
+        let map = self.maps.find(self.part_of(lpn));
         (map.expect("a cached data page hangs on its translation page"), self.offset(lpn))
     }
 
-    /// Place of a page's entry in its translation page.
+    /// The translation page that tells the place of a page.
     #[inline]
-    pub fn offset(&self, lpn: Lpn) -> u32 {
-        lpn.0 % self.entries_per_page
+    pub fn part_of(&self, lpn: Lpn) -> u32 {
+        lpn.0 / self.pages_per_map
     }
 
-    /// The page whose entry is at a place of a translation page.
+    /// The page behind the last one of a group.
+    pub fn end_of(&self, part: u32) -> u32 {
+        (part * self.pages_per_map).saturating_add(self.pages_per_map).min(self.logical_pages)
+    }
+
+    /// Place of a page in its group.
+    #[inline]
+    pub fn offset(&self, lpn: Lpn) -> u32 {
+        lpn.0 % self.pages_per_map
+    }
+
+    /// The page at a place of a group.
     pub fn lpn(&self, map: Slot, offset: u32) -> Lpn {
-        Lpn(self.maps.part(map) * self.entries_per_page + offset)
+        Lpn(self.maps.part(map) * self.pages_per_map + offset)
     }
 
     /// Cached data pages below a translation page.
@@ -108,6 +140,25 @@ impl Frames {
             let skipped = other_than.filter(|&offset| offset as usize / 64 == index);
             let left = word & !skipped.map_or(0, |offset| 1 << (offset % 64));
             (left != 0).then(|| index as u32 * 64 + left.trailing_zeros())
+        })
+    }
+
+    /// The first cached data page of a group at a place or behind it that is newer than flash.
+    pub fn next_dirty(&self, map: Slot, from: u32) -> Option<u32> {
+        let first = map.index() * self.words_per_map;
+        let words = &self.bits[first..first + self.words_per_map];
+        let begin = from as usize / 64;
+        (begin..self.words_per_map).find_map(|index| {
+            let below = if index == begin { (1 << (from % 64)) - 1 } else { 0 };
+            let mut left = words[index] & !below;
+            while left != 0 {
+                let offset = index as u32 * 64 + left.trailing_zeros();
+                if self.find(self.lpn(map, offset)).is_some_and(|data| self.get(data).dirty) {
+                    return Some(offset);
+                }
+                left &= left - 1;
+            }
+            None
         })
     }
 
@@ -183,7 +234,7 @@ impl Frames {
             ));
         }
         for held in self.data.all().map(|data| self.data.get(data)) {
-            let Some(map) = self.maps.find(held.lpn.0 / self.entries_per_page) else {
+            let Some(map) = self.maps.find(self.part_of(held.lpn)) else {
                 return Err(format!("page {} is cached without its translation page", held.lpn));
             };
             let (word, bit) = self.bit(map, self.offset(held.lpn));

@@ -3,8 +3,12 @@
 //! A volatile memory loses the data pages that were not written out; flash alone tells the rest. One
 //! that keeps its content (`device.ram_nonvolatile`) loses nothing: changed data pages, and the
 //! translation pages with changed entries, are where they were, everything else is read again when
-//! it is used. That recovery programs nothing, so that it can be cut at any point.
+//! it is used. Over a map of pages that recovery programs nothing; over a map of blocks it is the base's,
+//! which corrects map pages on flash, and the data pages are where they were.
 
+use super::base::TreeBase;
+use super::over_blocks::OverBlocks;
+use super::over_pages::{self, OverPages};
 use super::{PageTree, Pruning};
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -20,23 +24,48 @@ use crate::units::Lpn;
 /// What is left of a tree when the power goes.
 #[derive(Clone, Debug)]
 pub struct TreeSurvivor {
-    map: Survivor,
+    /// Of the map, if more than flash tells.
+    map: Option<Survivor>,
     /// Data pages newer than flash, that written longest ago first.
     data: Vec<Held>,
     lost: u64,
 }
 
-impl<P: Pruning> PageTree<P> {
+impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     /// The power goes.
     pub(super) fn survivor(&self) -> TreeSurvivor {
-        let nonvolatile = !self.base.records_trims;
-        let map = self.base.power_off(nonvolatile);
-        if nonvolatile {
+        let map = self.base.power_off(self.nonvolatile);
+        if self.nonvolatile {
             return TreeSurvivor { map, data: self.held().dirty().copied().collect(), lost: 0 };
         }
         TreeSurvivor { map, data: Vec::new(), lost: u64::from(self.held().dirty_data()) }
     }
 
+    /// Data pages that survived are in memory again, below their translation pages.
+    fn readmit(&mut self, board: &mut Board, (data, lost): (Vec<Held>, u64), when: When) {
+        for held in data {
+            self.readopt(board, held.lpn, when);
+            let (slot, _) = self.held_mut().enter(held.lpn);
+            self.held_mut().write(slot, held.tag, held.sectors, when);
+            let parent = self.held().parent(held.lpn);
+            self.order.used_data(board, parent, slot);
+        }
+        self.tell_levels(board);
+        // Counted once, by the recovery that gets through.
+        board.event(Event::LostBufferedPages, lost);
+    }
+
+    /// A translation page is in memory again; recovery has read it.
+    fn readopt(&mut self, board: &mut Board, lpn: Lpn, ready: When) {
+        let part = self.held().part_of(lpn);
+        if self.held().maps.find(part).is_none() {
+            let slot = self.base.admit(board, part, ready);
+            self.order.loaded(board, slot);
+        }
+    }
+}
+
+impl<P: Pruning> PageTree<P, OverPages> {
     /// Goes on with what flash and the survivor tell.
     pub(super) fn rebuild(
         board: &mut Board,
@@ -46,8 +75,9 @@ impl<P: Pruning> PageTree<P> {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let TreeSurvivor { map, data, lost } = survivor;
+        let map = map.expect("a map of pages leaves what it knew");
         let needs = Needs::plain(config);
-        let cache = Self::cache(board, config);
+        let cache = over_pages::frames::<P>(board, config);
         // Entries that only a scan told go to flash; those that survived go back to memory.
         let room = if config.device.ram_nonvolatile { u32::MAX } else { 0 };
         let mut changed: Entries = Vec::new();
@@ -67,26 +97,23 @@ impl<P: Pruning> PageTree<P> {
             tree.readopt(board, lpn, when);
             tree.held_mut().change(lpn, ppn);
         }
-        for held in data {
-            tree.readopt(board, held.lpn, when);
-            let (slot, _) = tree.held_mut().enter(held.lpn);
-            tree.held_mut().write(slot, held.tag, held.sectors, when);
-            let parent = tree.held().parent(held.lpn);
-            tree.order.used_data(board, parent, slot);
-        }
-        tree.tell_levels(board);
-        // Counted once, by the recovery that gets through.
-        board.event(Event::LostBufferedPages, lost);
+        tree.readmit(board, (data, lost), when);
         Ok((tree, when))
     }
+}
 
-    /// A translation page is in memory again; recovery has read it.
-    fn readopt(&mut self, board: &mut Board, lpn: Lpn, ready: When) {
-        let (part, _) = self.base.map.translation.part_of(lpn);
-        if self.held().maps.find(part).is_none() {
-            let map = &mut self.base.map;
-            let slot = map.cache.maps.insert(board, &map.translation, part, ready);
-            self.order.loaded(board, slot);
-        }
+impl<P: Pruning> PageTree<P, OverBlocks> {
+    /// Goes on with what flash and the survivor tell.
+    pub(super) fn rebuild(
+        board: &mut Board,
+        config: &Config,
+        survivor: TreeSurvivor,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let TreeSurvivor { data, lost, .. } = survivor;
+        let (base, when) = OverBlocks::recover::<P>(board, config, after)?;
+        let mut tree = Self::above(board, config, base);
+        tree.readmit(board, (data, lost), when);
+        Ok((tree, when))
     }
 }

@@ -1,5 +1,7 @@
 //! A tree as a scheme: what its order of pruning does not change.
 
+use super::over_blocks::{self, OverBlocks};
+use super::over_pages::OverPages;
 use super::{PageTree, Pruning, TreeSurvivor, sizes};
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -7,11 +9,35 @@ use crate::board::when::When;
 use crate::config::{Config, SettingError};
 use crate::parts::demand_mapped::{self, Needs};
 use crate::request::PageIo;
-use crate::schemes::forward::forward;
-use crate::schemes::{Location, Paper, Preset, RamUse, Scheme, Unsettled};
+use crate::schemes::replacement_block::ReplacementBlock;
+use crate::schemes::treeftl::TreeMap;
+use crate::schemes::{Location, Paper, Preset, RamUse, Room, Scheme, Unsettled};
 use crate::units::{Lpn, Tag};
 
-impl<P: Pruning> Scheme for PageTree<P> {
+/// A tree over the map that `treeftl.map` names.
+pub enum Tree<P> {
+    /// Over a map of pages.
+    Pages(Box<PageTree<P, OverPages>>),
+    /// Over a map of blocks.
+    Blocks(Box<PageTree<P, OverBlocks>>),
+}
+
+/// What the tree does, whatever it stands on.
+macro_rules! tree {
+    ($tree:expr, $known:ident => $do:expr) => {
+        match $tree {
+            Tree::Pages($known) => $do,
+            Tree::Blocks($known) => $do,
+        }
+    };
+}
+
+/// Whether the map is one of blocks.
+fn of_blocks(config: &Config) -> bool {
+    config.scheme.treeftl.map == TreeMap::Block
+}
+
+impl<P: Pruning> Scheme for Tree<P> {
     const PAPER: Paper = P::PAPER;
     const PRESETS: &'static [Preset] = P::PRESETS;
     const BUFFERS_DATA: bool = true;
@@ -21,16 +47,29 @@ impl<P: Pruning> Scheme for PageTree<P> {
         config.scheme.treeftl.idle_flush
     }
 
+    fn stands_on(config: &Config) -> Option<&'static str> {
+        P::STANDS_ON.or(of_blocks(config).then_some(ReplacementBlock::PAPER.name))
+    }
+
     fn check(config: &Config) -> Result<(), SettingError> {
-        demand_mapped::check(config)
+        match of_blocks(config) {
+            true => over_blocks::check(config),
+            false => demand_mapped::check(config),
+        }
     }
 
     fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
+        match of_blocks(config) {
+            true => over_blocks::minimum_blocks(config),
+            false => Needs::plain(config).minimum_blocks(config),
+        }
     }
 
     fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
+        match of_blocks(config) {
+            true => over_blocks::payload_pages(config),
+            false => Needs::plain(config).payload_pages(config),
+        }
     }
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
@@ -38,47 +77,52 @@ impl<P: Pruning> Scheme for PageTree<P> {
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
-        Ok(Self::new(board, config, seed))
+        Ok(match of_blocks(config) {
+            true => Tree::Blocks(Box::new(PageTree::over_blocks(board, config))),
+            false => Tree::Pages(Box::new(PageTree::over_pages(board, config, seed))),
+        })
     }
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.read_page(board, io, after)
+        tree!(self, tree => tree.read_page(board, io, after))
     }
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.write_page(board, io, after)
+        tree!(self, tree => tree.write_page(board, io, after))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.trim_page(board, io, after)
+        tree!(self, tree => tree.trim_page(board, io, after))
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.write_all(board, after)
+        tree!(self, tree => tree.write_all(board, after))
     }
 
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        self.work_in_gap(board, after)
+        tree!(self, tree => tree.work_in_gap(board, after))
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.examine(board)
+        tree!(self, tree => tree.examine(board))
     }
 
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.find(board, lpn)
+        tree!(self, tree => tree.find(board, lpn))
     }
 
     fn unsettled(&self, board: &Board) -> Unsettled {
-        self.count_unsettled(board)
+        tree!(self, tree => tree.count_unsettled(board))
     }
 
-    forward!(base: room);
+    fn room(&self) -> Room {
+        tree!(self, tree => tree.room())
+    }
 
     fn power_off(self) -> TreeSurvivor {
-        self.survivor()
+        tree!(self, tree => tree.survivor())
     }
 
     fn recover(
@@ -88,6 +132,11 @@ impl<P: Pruning> Scheme for PageTree<P> {
         survivor: TreeSurvivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        Self::rebuild(board, config, seed, survivor, after)
+        if of_blocks(config) {
+            let (tree, done) = PageTree::<P, OverBlocks>::rebuild(board, config, survivor, after)?;
+            return Ok((Tree::Blocks(Box::new(tree)), done));
+        }
+        let (tree, done) = PageTree::<P, OverPages>::rebuild(board, config, seed, survivor, after)?;
+        Ok((Tree::Pages(Box::new(tree)), done))
     }
 }

@@ -4,9 +4,9 @@ use crate::board::nand::geometry::Geometry;
 use crate::config::Config;
 use crate::parts::demand_mapped::{Needs, gtd_bytes};
 use crate::parts::held_pages::default_ram;
-use crate::parts::page_tree::Pruning;
+use crate::parts::page_tree::{Pruning, over_blocks};
 use crate::parts::translation::Translation;
-use crate::schemes::treeftl::BypassMap;
+use crate::schemes::treeftl::{BypassMap, TreeMap};
 use crate::schemes::{Memory, RamUse};
 
 /// A translation page and a data page below it.
@@ -14,7 +14,29 @@ const FEWEST: u64 = 2;
 
 /// Translation pages of the device.
 fn map_pages(config: &Config) -> u64 {
-    u64::from(Translation::pages(&Geometry::new(&config.device)))
+    let geometry = Geometry::new(&config.device);
+    match config.scheme.treeftl.map {
+        TreeMap::Page => u64::from(Translation::pages(&geometry)),
+        TreeMap::Block => over_blocks::map_pages(&geometry),
+    }
+}
+
+/// Pages whose place a translation page tells.
+fn group(config: &Config) -> u64 {
+    let geometry = Geometry::new(&config.device);
+    u64::from(geometry.entries_per_page())
+        * match config.scheme.treeftl.map {
+            TreeMap::Page => 1,
+            TreeMap::Block => u64::from(geometry.pages_per_block),
+        }
+}
+
+/// Bytes of the directory of translation pages.
+fn directory_bytes(config: &Config) -> u64 {
+    match config.scheme.treeftl.map {
+        TreeMap::Page => gtd_bytes(config),
+        TreeMap::Block => over_blocks::directory_bytes(config),
+    }
 }
 
 /// RAM of the tree.
@@ -26,8 +48,8 @@ fn ram(config: &Config) -> u64 {
 pub fn frames<P: Pruning>(config: &Config) -> u32 {
     let budget = ram(config);
     let (beside, per_frame) = match config.scheme.treeftl.gtd_in_budget {
-        true if P::BYTES_PER_FRAME > 0 => (gtd_bytes(config), P::BYTES_PER_FRAME),
-        true => (gtd_bytes(config) + P::ram_use(config).bytes, 0),
+        true if P::BYTES_PER_FRAME > 0 => (directory_bytes(config), P::BYTES_PER_FRAME),
+        true => (directory_bytes(config) + P::ram_use(config).bytes, 0),
         false => (0, 0),
     };
     let all = map_pages(config) + config.device.logical_pages();
@@ -35,11 +57,12 @@ pub fn frames<P: Pruning>(config: &Config) -> u32 {
     frames.min(all).max(FEWEST) as u32
 }
 
-/// Bytes of LATTE: a time of 4 bytes and an offset of 2 per group (spec 4.1), for as many groups as
-/// the memory can hold.
+/// Bytes of LATTE: a time of 4 bytes and an offset of 2 per group (spec 4.1), or of 4 where 2 do not
+/// number the pages of a group, for as many groups as the memory can hold.
 pub fn latte_bytes(config: &Config) -> u64 {
     let budget = ram(config);
-    6 * map_pages(config).min(budget / config.device.unit_bytes())
+    let offset = if group(config) > 1 << 16 { 4 } else { 2 };
+    (4 + offset) * map_pages(config).min(budget / config.device.unit_bytes())
 }
 
 /// Translation pages and data pages that may be in memory; together no more than there are frames,
@@ -51,9 +74,28 @@ pub(super) fn slots<P: Pruning>(config: &Config) -> (u32, u32) {
     (maps as u32, config.device.logical_pages().min(frames) as u32)
 }
 
-/// Bytes by structure: the frames, and what the scheme keeps to find its victims.
+/// Bytes of the links between the levels, beside entries and directory: a bit per page of every group
+/// that may be cached, which says whether the page is; and per frame, over pages, the 4 bytes of the
+/// address that no longer stands in the entry above it (in RAM or on flash, one of both), over
+/// blocks, where the entry names another thing, page number and frame in 8.
+fn link_bytes<P: Pruning>(config: &Config) -> u64 {
+    let frames = u64::from(frames::<P>(config));
+    let per_frame = match config.scheme.treeftl.map {
+        TreeMap::Page => 4,
+        TreeMap::Block => 8,
+    };
+    frames * per_frame + frames.min(map_pages(config)) * group(config).div_ceil(8)
+}
+
+/// Bytes by structure: the frames, the links between them, and what the scheme keeps to find its victims.
 pub(super) fn ram_use<P: Pruning>(config: &Config) -> Vec<RamUse> {
     let bytes = u64::from(frames::<P>(config)) * config.device.unit_bytes();
     let frames = RamUse { structure: "frames", bytes, memory: Memory::Sram };
-    Needs::plain(config).ram_use(config, &[frames, P::ram_use(config)])
+    let bytes = link_bytes::<P>(config);
+    let links = RamUse { structure: "tree_links", bytes, memory: Memory::Sram };
+    let own = [frames, P::ram_use(config), links];
+    match config.scheme.treeftl.map {
+        TreeMap::Page => Needs::plain(config).ram_use(config, &own),
+        TreeMap::Block => over_blocks::ram_use(config, &own),
+    }
 }

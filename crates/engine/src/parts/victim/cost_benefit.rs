@@ -6,7 +6,7 @@
 //! in page programs since the block's last one. Every candidate is compared, in 128-bit integers.
 
 use super::candidates::{BlockSet, is_worth};
-use super::{Choice, VictimContext, VictimPolicy};
+use super::{Choice, Equals, VictimContext, VictimPolicy};
 use crate::board::nand::Nand;
 use crate::rng::Rng;
 use crate::units::BlockId;
@@ -72,5 +72,12 @@ impl<const AGE: bool> VictimPolicy for CostBenefit<AGE> {
             victim: best.map(|(block, _)| block),
             steps: self.candidates.members().len() as u32,
         }
+    }
+
+    /// Without age: those with as many valid pages.
+    fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
+        let valid = nand.valid_pages(victim);
+        let as_many = |&block: &BlockId| !AGE && nand.valid_pages(block) == valid;
+        Equals::of(victim, self.candidates.members().iter().copied().filter(as_many))
     }
 }

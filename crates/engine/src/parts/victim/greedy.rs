@@ -3,7 +3,7 @@
 //! Source: what FlashSim really does where DFTL 2014, 3.3 says cost-benefit (spec 1.9). One list
 //! per number of valid pages keeps every step constant.
 
-use super::{Choice, VictimContext, VictimPolicy};
+use super::{Choice, Equals, VictimContext, VictimPolicy};
 use crate::board::nand::Nand;
 use crate::rng::Rng;
 use crate::units::{BlockId, zeroed};
@@ -117,5 +117,16 @@ impl VictimPolicy for Greedy {
         let node = self.head[self.fewest as usize];
         let victim = (node != 0).then(|| BlockId(node - 1 + self.first_block));
         Choice { victim, steps: self.count }
+    }
+
+    /// Those with as few valid pages, in the order in which they would be chosen.
+    fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
+        let mut node = self.head[nand.valid_pages(victim) as usize];
+        let list = std::iter::from_fn(|| {
+            let block = (node != 0).then(|| BlockId(node - 1 + self.first_block));
+            node = self.next[node as usize];
+            block
+        });
+        Equals::of(victim, list)
     }
 }

@@ -37,6 +37,33 @@ pub struct Choice {
     pub steps: u32,
 }
 
+/// Most candidates that [`VictimPolicy::equals`] names.
+pub const EQUALS: usize = 32;
+
+/// Candidates that a policy finds as good as its victim.
+#[derive(Clone, Copy, Debug)]
+pub struct Equals {
+    blocks: [BlockId; EQUALS],
+    length: usize,
+}
+
+impl Equals {
+    /// The first ones of these, but for the victim itself.
+    fn of(victim: BlockId, blocks: impl Iterator<Item = BlockId>) -> Self {
+        let mut equals = Equals { blocks: [victim; EQUALS], length: 0 };
+        for block in blocks.filter(|&block| block != victim).take(EQUALS) {
+            equals.blocks[equals.length] = block;
+            equals.length += 1;
+        }
+        equals
+    }
+
+    /// The blocks.
+    pub fn blocks(&self) -> &[BlockId] {
+        &self.blocks[..self.length]
+    }
+}
+
 /// How a victim is chosen among the full blocks of one plane.
 pub trait VictimPolicy {
     /// A policy without candidates.
@@ -49,6 +76,11 @@ pub trait VictimPolicy {
     fn removed(&mut self, block: BlockId);
     /// Chooses without removing.
     fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice;
+    /// Candidates that are as good as the victim that was just chosen; at most [`EQUALS`]. None where
+    /// the policy ranks every candidate, or draws.
+    fn equals(&self, _nand: &Nand, victim: BlockId) -> Equals {
+        Equals::of(victim, std::iter::empty())
+    }
 }
 
 macro_rules! victim_table {
@@ -92,6 +124,12 @@ macro_rules! victim_table {
             /// Chooses a victim without removing it.
             pub fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
                 match self { $( Victims::$variant(policy) => policy.choose(nand, rng), )* }
+            }
+
+            /// Candidates that the policy finds as good as the victim that it just chose; at most
+            /// [`EQUALS`].
+            pub fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
+                match self { $( Victims::$variant(policy) => policy.equals(nand, victim), )* }
             }
         }
     };
@@ -275,6 +313,36 @@ mod tests {
             bench.supersede(0, 3);
             bench.supersede(3, 4);
             assert_eq!(bench.choose(), Some(3), "{policy}");
+        }
+    }
+
+    /// Greedy kinds have equals where blocks have as many valid pages; others rank every candidate.
+    #[test]
+    fn policies_name_what_they_find_as_good_as_their_victim() {
+        for (policy, expected) in [
+            ("greedy", &[3, 2, 0][..]),
+            ("cost_benefit", &[0, 2, 3]),
+            ("windowed_greedy", &[3, 2]),
+            ("cost_benefit_age", &[]),
+            ("fifo", &[]),
+            ("lru", &[]),
+            ("random", &[]),
+            ("d_choices", &[]),
+        ] {
+            // The window: blocks 4, 3, 2 and 1; 0 was filled last. All but 4 lost one page.
+            let mut bench = Bench::new(policy, &[("gc.window", "4")]);
+            bench.fill(&[4, 3, 2, 1, 0]);
+            [1, 3, 2, 0].into_iter().for_each(|block| bench.supersede(block, 1));
+            let chosen = bench.choose().expect("a victim");
+            let equals = bench.victims.equals(bench.board.nand(), BlockId(1));
+            let mut blocks: Vec<u32> = equals.blocks().iter().map(|block| block.0).collect();
+            if policy == "cost_benefit" {
+                blocks.sort_unstable();
+            }
+            if policy == "windowed_greedy" {
+                assert_eq!(chosen, 3, "the oldest among equals");
+            }
+            assert_eq!(blocks, expected, "{policy}");
         }
     }
 

@@ -4,7 +4,7 @@
 //! and keeps young blocks, whose pages still die, out of it.
 
 use super::candidates::{BlockList, first_with_invalid};
-use super::{Choice, VictimContext, VictimPolicy};
+use super::{Choice, Equals, VictimContext, VictimPolicy};
 use crate::board::nand::Nand;
 use crate::rng::Rng;
 use crate::units::BlockId;
@@ -47,5 +47,12 @@ impl VictimPolicy for WindowedGreedy {
                 Choice { steps: choice.steps + steps, ..choice }
             }
         }
+    }
+
+    /// Those of the window with as few valid pages.
+    fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
+        let valid = nand.valid_pages(victim);
+        let window = self.candidates.iter().take(self.window);
+        Equals::of(victim, window.filter(|&block| nand.valid_pages(block) == valid))
     }
 }

@@ -25,6 +25,16 @@ choices! {
 }
 
 choices! {
+    /// What an entry of the map on flash names.
+    pub enum TreeMap {
+        /// A page.
+        Page = "page",
+        /// A logical block, whose updates go to replacement blocks (`replacement_block.*`).
+        Block = "block",
+    }
+}
+
+choices! {
     /// Which page accesses the hit ratios are about.
     pub enum HitScope {
         /// Those of random requests.
@@ -39,6 +49,10 @@ choices! {
 settings! {
     /// Settings of `treeftl`, and of the tree of `treeftl_page_lru`.
     pub struct TreeftlSettings in "treeftl" {
+        /// What an entry of the map names: a page, or a logical block. A translation page is then a map
+        /// page of the block map, and its group every page of the logical blocks that it names.
+        map: TreeMap = TreeMap::Page, legal("", |_| true),
+            source("TreeFTL 2013, III: \"can be easily adopted to a block-level mapping scheme\"");
         /// A request of more pages than this is sequential and bypasses the memory.
         seq_pages: u32 = 32, legal("", |_| true),
             source("TreeFTL 2013, III.A: half a block, 64 KB");
@@ -63,13 +77,15 @@ settings! {
         lru_cost_us: f64 = 0.0, legal("0 to 1000", |v| (0.0..=1000.0).contains(v)),
             source("TreeFTL 2013, Fig. 6 does not print it");
         /// Whether directory and LATTE (of treeftl_page_lru: its time stamps) take room from the
-        /// frames.
+        /// frames. The links of the tree never do.
         gtd_in_budget: bool = false, legal("", |_| true), source("spec 4.1");
         /// Which page accesses the hit ratios are about.
         hit_scope: HitScope = HitScope::Random, legal("", |_| true), source("spec 4.1");
         /// Whether collection writes the newer version of a page that memory holds instead of copying
-        /// the older one, and prefers, among victims with equally few valid pages, those whose
-        /// translation pages are cached.
+        /// the older one, and prefers, among the victim of gc.victim and up to 32 blocks that this
+        /// policy finds as good, the one that needs fewest translation pages which are not cached:
+        /// under greedy, cost_benefit and windowed_greedy those with as few valid pages; the other
+        /// policies rank every block, or draw, and are obeyed. In idle gaps too.
         gc_cached: bool = false, legal("", |_| true),
             source("TreeFTL 2013, V: future work; the rules are ours");
         /// Whether changed pages are written in idle gaps, data first, translation pages behind; they

@@ -9,6 +9,9 @@ const TWO_FRAMES: (&str, &str) = ("device.ram_bytes", "1KiB");
 /// Requests of more pages are sequential.
 const SEQUENTIAL: (&str, &str) = ("treeftl.seq_pages", "3");
 const KEPT: (&str, &str) = ("device.ram_nonvolatile", "true");
+/// The tree over a map of blocks.
+const BLOCKS: (&str, &str) = ("treeftl.map", "block");
+const CHAINS: (&str, &str) = ("replacement_block.spare_pct", "30");
 
 /// With these settings beside the defaults. What is volatile keeps what was flushed.
 pub const VARIANTS: &[Variant] = &[
@@ -74,4 +77,41 @@ pub const VARIANTS: &[Variant] = &[
         ),
     ),
     durable("treeftl_page_lru", &[TWO_FRAMES, ("treeftl_page_lru.touch_parent", "false")]),
+    durable("treeftl", &[BLOCKS, CHAINS, FRAMES, SEQUENTIAL, ("wear.policy", "dynamic")]),
+    durable(
+        "treeftl",
+        &[
+            BLOCKS,
+            TWO_FRAMES,
+            SEQUENTIAL,
+            ("treeftl.bypass_map", "flash"),
+            ("treeftl.load_unwritten", "true"),
+            ("nand.enforce_order", "strict"),
+        ],
+    ),
+    durable("treeftl", advanced!(BLOCKS, CHAINS, FRAMES, ("treeftl.idle_flush", "true"))),
+    durable(
+        "treeftl",
+        &[
+            BLOCKS,
+            CHAINS,
+            FRAMES,
+            SEQUENTIAL,
+            KEPT,
+            ("replacement_block.mode", "append"),
+            ("treeftl.bypass_invalidate", "update"),
+            ("io.partial_write", "rmw"),
+        ],
+    ),
+    durable(
+        "treeftl_page_lru",
+        &[
+            BLOCKS,
+            CHAINS,
+            FRAMES,
+            ("treeftl_page_lru.ctp_needs_no_cdp", "false"),
+            ("wear.policy", "static"),
+            ("wear.spread", "2"),
+        ],
+    ),
 ];
