@@ -9,9 +9,9 @@ use ftlab_trace::{Description, Workload};
 
 use crate::driving::{Driven, drive};
 use crate::failure::{Failure, Outcome};
+use crate::filling::{Filler, Prepared};
 use crate::memory::peak_rss_bytes;
 use crate::plan::{Plan, SchemePlan};
-use crate::precondition::Filler;
 use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::stream::RequestStream;
@@ -33,11 +33,9 @@ pub fn execute(
         device.verify_reads();
     }
     let mut stream = RequestStream::new(workload.requests(plan.layout.map()?)?);
-    let pages = plan.layout.capacity_bytes / plan.layout.page_bytes;
-    let length = run.mode.requests(pages, u64::from(config.device.units_per_block()));
-    let bar = progress.bar(&format!("{name} (preparing)"), length);
-    let precondition = Filler::new(device.as_mut(), &bar)
-        .prepare(run.mode, plan.seed, plan.footprint.as_ref(), &mut stream)
+    let bar = progress.bar(&format!("{name} (preparing)"), run.mode.requests(&plan.layout));
+    let Prepared { precondition, steady_state } = Filler::new(device.as_mut(), &bar)
+        .prepare(run, plan.seed, plan.footprint.as_ref(), &mut stream)
         .map_err(|failure| failure.of(name))?;
     drop(bar);
     let bar = progress.bar(name, plan.requests_known);
@@ -53,7 +51,8 @@ pub fn execute(
         Some(description) => description.clone(),
         None => workload.describe()?,
     };
-    let warnings = warnings::of_run(plan, run, device.as_ref(), &stream, &description);
+    let mut warnings = warnings::of_run(plan, run, device.as_ref(), &stream, &description);
+    warnings.extend(warnings::never_settled(&steady_state));
     let facts = RunFacts {
         row: run.chosen.row,
         scheme: name.clone(),
@@ -61,6 +60,7 @@ pub fn execute(
         workload: workload_facts(plan, device.as_ref(), &driven, description),
         seed: plan.seed,
         precondition,
+        steady_state,
         warnings,
         simulated_ns: driven.last_completion,
         wall_seconds,

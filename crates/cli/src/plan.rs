@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use ftlab_engine::config::{Bytes, Optional, UnwrittenRead};
+use ftlab_engine::occupancy;
 use ftlab_trace::{AddressMap, AddressMode, Description, UnitSpans, Workload};
 
 use crate::arguments::{SimulationArguments, Until};
@@ -134,6 +135,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     let with_mode = |chosen: Chosen| SchemePlan { mode: modes.of(&chosen.name), chosen };
     let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect();
     refuse_unequal_prefixes(&runs)?;
+    refuse_what_has_no_model(&runs)?;
     let plan = Plan {
         requests_known: first_pass.requests.or(workload.requests_known()),
         workload: choice,
@@ -271,6 +273,21 @@ fn refuse_unequal_prefixes(runs: &[SchemePlan]) -> Outcome<()> {
              measure different requests",
         )),
     }
+}
+
+/// `model` knows some schemes and victim policies only.
+fn refuse_what_has_no_model(runs: &[SchemePlan]) -> Outcome<()> {
+    for run in runs.iter().filter(|run| run.mode == Mode::Model) {
+        let Chosen { row, config, .. } = &run.chosen;
+        occupancy::check(row.paper.name, config).map_err(|error| {
+            Failure::usage(format!(
+                "--precondition model: {error}; legal: another mode for it, such as \
+                 model,{}=steady",
+                run.chosen.name
+            ))
+        })?;
+    }
+    Ok(())
 }
 
 /// Bounds the SRAM; returns what was left out and why.

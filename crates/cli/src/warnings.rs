@@ -5,6 +5,7 @@ use ftlab_engine::host::{Arbitration, SchedulerKind};
 use ftlab_engine::meter::{Event, Level};
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
+use ftlab_report::result::SteadyState;
 use ftlab_trace::{AddressMode, Description, DropReason};
 
 use crate::plan::{Plan, SchemePlan};
@@ -106,6 +107,17 @@ fn empty_streams(device: &dyn Device, config: &Config) -> Option<String> {
         format!(
             "{empty} of the {streams} streams got no read or write: the units (ASU, volume, disk) of the \
              workload are dealt out over host.streams by number."
+        )
+    })
+}
+
+/// Rounds of preconditioning that were not enough.
+pub fn never_settled(state: &SteadyState) -> Option<String> {
+    (state.reached == Some(false)).then(|| {
+        format!(
+            "The device did not settle in {} rounds of preconditioning ({}); it was measured all \
+             the same.",
+            state.rounds, state.explanation
         )
     })
 }

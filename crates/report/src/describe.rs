@@ -113,6 +113,11 @@ fn precondition(run: &RunResult) -> String {
     if before.mode == "none" {
         return "none: the device was empty when the measurement began".to_owned();
     }
+    if before.mode == "model" {
+        return "model: the occupancy of blocks that cleaning reaches under uniform random writes \
+                was put onto the flash, and the scheme found its map by recovery"
+            .to_owned();
+    }
     format!(
         "{}: {} pages written and {} blocks erased before the measurement",
         before.mode,

@@ -8,6 +8,7 @@ mod golden;
 mod host;
 mod memory;
 mod options;
+mod preparing;
 mod probe;
 mod real_traces;
 mod refusals;
