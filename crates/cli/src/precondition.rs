@@ -170,9 +170,5 @@ mod tests {
             assert!(refusal.contains("random:Nx"), "{text}: {refusal}");
         }
         assert!(Modes::parse("dftlx=fill").unwrap_err().to_string().contains("nearest: dftl"));
-        // Modes of later issues are unknown, not stubs.
-        for text in ["snapshot:x"] {
-            assert!(Modes::parse(text).is_err(), "{text}");
-        }
     }
 }
