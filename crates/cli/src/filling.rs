@@ -63,23 +63,29 @@ impl<'a> Filler<'a> {
     ) -> Outcome<Prepared> {
         let logical = u64::from(self.device.board().geometry().logical_pages);
         let mut steady_state = SteadyState::default();
-        match run.mode {
+        match &run.mode {
             Mode::None => {}
             Mode::Fill => self.write_runs(0..logical)?,
             Mode::Touch => self.write_runs(known(footprint).touched.iter())?,
-            Mode::Prefix(count) => self.write_prefix(count, requests)?,
+            Mode::Prefix(count) => self.write_prefix(*count, requests)?,
             Mode::Random(millionths) => {
                 let mut rng = Rng::new(seed, Purpose::Workload);
-                self.write_random(&mut rng, share(logical, millionths))?;
+                self.write_random(&mut rng, share(logical, *millionths))?;
             }
             Mode::Wipc => self.write_twice()?,
             Mode::Steady(millionths) => {
                 self.write_twice()?;
-                steady_state = self.settle(seed, share(logical, millionths).max(1))?;
+                steady_state = self.settle(seed, share(logical, *millionths).max(1))?;
             }
             Mode::Model => self.install_model(run.chosen.row.paper.name, seed)?,
+            Mode::Snapshot(_) => {}
         }
         let mut name = run.mode.to_string();
+        if let Some(snapshot) = &run.snapshot {
+            snapshot.load(self.device)?;
+            self.device.start_measuring();
+            name = snapshot.title();
+        }
         if self.device.config().io.unwritten_read == UnwrittenRead::Preload {
             let unwritten: Vec<u64> = known(footprint)
                 .read_first

@@ -2,6 +2,7 @@
 //! it is done is in `filling.rs`.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use ftlab_engine::schemes;
 
@@ -10,8 +11,8 @@ use crate::filling::WIPC_BYTES;
 use crate::plan::Layout;
 
 const LEGAL: &str = "none, fill, touch, wipc, prefix:N, random:Nx (such as random:2x), steady or \
-                     steady:Nx (rounds of N times the capacity), model, and per scheme: \
-                     touch,SCHEME=fill";
+                     steady:Nx (rounds of N times the capacity), model, snapshot:FILE, and per \
+                     scheme: touch,SCHEME=fill";
 
 const WHOLE: u64 = 1_000_000;
 
@@ -35,6 +36,8 @@ pub enum Mode {
     Steady(u64),
     /// The occupancy of blocks that long random writing leads to, put onto the flash at once.
     Model,
+    /// The flash of another run, from a file.
+    Snapshot(PathBuf),
 }
 
 impl fmt::Display for Mode {
@@ -48,6 +51,7 @@ impl fmt::Display for Mode {
             Mode::Wipc => f.write_str("wipc"),
             Mode::Steady(WHOLE) => f.write_str("steady"),
             Mode::Model => f.write_str("model"),
+            Mode::Snapshot(path) => write!(f, "snapshot:{}", path.display()),
             Mode::Steady(millionths) => write!(f, "steady:{}x", times(*millionths)),
         }
     }
@@ -58,7 +62,8 @@ impl Mode {
     pub fn requests(&self, layout: &Layout) -> Option<u64> {
         let capacity = layout.capacity_bytes;
         match *self {
-            Mode::None | Mode::Touch | Mode::Steady(_) | Mode::Model => None,
+            Mode::None | Mode::Touch | Mode::Steady(_) => None,
+            Mode::Model | Mode::Snapshot(_) => None,
             Mode::Fill => Some(capacity.div_ceil(layout.extent_bytes)),
             Mode::Prefix(count) => Some(count),
             Mode::Random(millionths) => Some(share(capacity / layout.page_bytes, millionths)),
@@ -82,6 +87,7 @@ impl Mode {
             }
             Some(("random", times)) => millionths(times).map(Mode::Random),
             Some(("steady", times)) => millionths(times).map(Mode::Steady),
+            Some(("snapshot", path)) if !path.is_empty() => Some(Mode::Snapshot(path.into())),
             Some(_) => None,
         }
     }
@@ -119,7 +125,9 @@ impl Modes {
         let mut all = None;
         let mut exceptions: Vec<(String, Mode)> = Vec::new();
         for part in text.split(',').map(str::trim) {
-            let (scheme, mode) = part.split_once('=').map_or((None, part), |(s, m)| (Some(s), m));
+            // The name of a file may hold anything.
+            let named = part.split_once('=').filter(|(scheme, _)| !scheme.contains("snapshot:"));
+            let (scheme, mode) = named.map_or((None, part), |(s, m)| (Some(s), m));
             let mode = Mode::parse(mode).ok_or_else(|| wrong(part))?;
             match scheme {
                 None if all.is_none() => all = Some(mode),
@@ -156,16 +164,25 @@ mod tests {
         assert_eq!(modes.of("dftl:gtd"), Mode::None);
         assert_eq!(Modes::parse("ideal_page=fill").unwrap().of("dftl"), Mode::None);
         assert_eq!(Modes::parse("random:1.5x").unwrap().of("dftl"), Mode::Random(1_500_000));
-        for text in ["random:1.5x", "wipc", "steady", "steady:0.25x", "model"] {
+        for text in ["random:1.5x", "wipc", "steady", "steady:0.25x", "model", "snapshot:a=b.snap"]
+        {
             assert_eq!(Modes::parse(text).unwrap().of("dftl").to_string(), text);
         }
     }
 
     #[test]
     fn illegal_modes_say_what_is_legal() {
-        for text in
-            ["", "full", "prefix:0", "prefix:x", "random:2", "random:-1x", "steady:2", "fill,touch"]
-        {
+        for text in [
+            "",
+            "full",
+            "prefix:0",
+            "prefix:x",
+            "random:2",
+            "random:-1x",
+            "steady:2",
+            "snapshot:",
+            "fill,touch",
+        ] {
             let refusal = Modes::parse(text).unwrap_err().to_string();
             assert!(refusal.contains("random:Nx"), "{text}: {refusal}");
         }

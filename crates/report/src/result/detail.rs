@@ -12,8 +12,11 @@ pub struct Workload {
     pub name: String,
     /// SHA-256 of the requests, in hexadecimal.
     pub sha256: String,
-    /// Requests measured.
+    /// Requests measured, of every pass where there were several.
     pub requests: u64,
+    /// Complete passes over the workload, where it was repeated; the key is absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u64>,
     /// Share of reads among the requests, 0 to 1.
     pub read_ratio: f64,
     /// Distinct logical pages touched.
