@@ -113,6 +113,7 @@ impl Look<'_> {
             return (why.to_owned(), (free + 1) * block);
         }
         let blocks_free = match free {
+            0 => "no block for updates is free".to_owned(),
             1 => "1 block for updates is free".to_owned(),
             _ => format!("{} blocks for updates are free", count(free)),
         };

@@ -73,7 +73,7 @@ fn schemes_with_log_blocks_are_told_about_merges() {
     let row = |n: u64| format!("{},W,{},2048\n", n * 1000, (1 + n % 30) * 2048);
     let rows: String = (0..120).map(row).collect();
     bench.file("t.csv", format!("time_us,op,offset_bytes,size_bytes\n{rows}"));
-    let overwriting = line("fast", "t.csv");
+    let overwriting = line("fast", "t.csv").replace("8MiB", "16MiB");
     let text = said(&bench.run(&overwriting)).unwrap();
     for words in ["blocks for updates are free", "more of overwrites", "--precondition steady"] {
         assert!(text.contains(words), "{text}");

@@ -40,7 +40,7 @@ fn settings_that_change_what_lies_on_the_flash_come_back_too() {
         "--scheme dftl --set dftl.cmt_entries=64 --set io.partial_write=rmw",
         "--scheme ideal_page --buffer lru --set buffer.bytes=64KiB",
         "--scheme fast --set device.channels=2 --set device.planes=2",
-        "--scheme dftl --set nand.factory_bad_rate=0.05 --set nand.program_failure_rate=0.001",
+        "--scheme dftl --set nand.factory_bad_rate=0.05 --set nand.program_failure_rate=0.0002",
     ]
     .into_iter()
     .enumerate()
