@@ -51,8 +51,8 @@ impl<'a> Filler<'a> {
         Filler { device, bar, now: 0, done: 0, sectors_per_page, pages_per_block }
     }
 
-    /// Prepares the device as the plan of its run says and starts the measurement. The requests of a prefix
-    /// are taken from `requests`; a page that the workload reads before it writes it is written
+    /// Prepares the device as the plan of its run says and starts the measurement. The requests of a
+    /// prefix are taken from `requests`; a page that the workload reads before it writes it is written
     /// first where the device asks for that (`io.unwritten_read = preload`).
     pub fn prepare(
         mut self,

@@ -184,10 +184,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
         true => Some(Description { name: choice.name.clone(), ..workload.describe()? }),
         false => None,
     };
-    let with_mode = |chosen: Chosen| SchemePlan::new(chosen, &modes, meeting.seed);
-    let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect::<Outcome<_>>()?;
-    refuse_unequal_prefixes(&runs)?;
-    refuse_what_has_no_model(&runs)?;
+    let runs = runs(chosen, &modes, meeting.seed)?;
     let plan = Plan {
         requests_known: first_pass.requests.or(workload.requests_known()),
         workload: choice,
@@ -202,6 +199,15 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
         warnings,
     };
     Ok((plan, workload))
+}
+
+/// The runs with their preparation, as far as it can be judged before it begins.
+fn runs(chosen: Vec<Chosen>, modes: &Modes, seed: u64) -> Outcome<Vec<SchemePlan>> {
+    let with_mode = |chosen| SchemePlan::new(chosen, modes, seed);
+    let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect::<Outcome<_>>()?;
+    refuse_unequal_prefixes(&runs)?;
+    refuse_what_has_no_model(&runs)?;
+    Ok(runs)
 }
 
 /// What a first pass over the workload found.
