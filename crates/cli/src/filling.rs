@@ -51,9 +51,9 @@ impl<'a> Filler<'a> {
         Filler { device, bar, now: 0, done: 0, sectors_per_page, pages_per_block }
     }
 
-    /// Prepares the device as the plan of its run says and starts the measurement. The requests of a
-    /// prefix are taken from `requests`; a page that the workload reads before it writes it is written
-    /// first where the device asks for that (`io.unwritten_read = preload`).
+    /// Prepares the device as the plan of its run says and starts the measurement. The requests of
+    /// a prefix are taken from `requests`; a page that the workload reads before it writes it is
+    /// written first where the device asks for that (`io.unwritten_read = preload`).
     pub fn prepare(
         mut self,
         run: &SchemePlan,
@@ -108,8 +108,8 @@ impl<'a> Filler<'a> {
         Ok(Prepared { precondition, steady_state })
     }
 
-    /// The capacity twice in order, in requests of [`WIPC_BYTES`]; the last one of a pass is shorter
-    /// where they do not divide the capacity.
+    /// The capacity twice in order, in requests of [`WIPC_BYTES`]; the last one of a pass is
+    /// shorter where they do not divide the capacity.
     fn write_twice(&mut self) -> Outcome<()> {
         let logical = u64::from(self.device.board().geometry().logical_pages);
         let (sectors, step) = (logical * self.sectors_per_page, WIPC_BYTES / SECTOR_BYTES);

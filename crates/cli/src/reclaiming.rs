@@ -144,7 +144,7 @@ impl Look<'_> {
         let plan = self.plan;
         let once = !plan.repeat.goes_on(1) && !plan.workload.is_standard_input();
         let prefix = matches!(self.run.mode, Mode::Prefix(_));
-        // Writes of one pass that reach the flash: a buffer lets fewer through than the host writes.
+        // Writes of one pass that reach the flash: a buffer lets fewer through than come in.
         let programs = self.device.board().meter().total_programs();
         let loops = 1 + more_pages.div_ceil(programs);
         (once && !prefix && loops <= LOOPS_MAX).then(|| format!("--loop {loops}"))

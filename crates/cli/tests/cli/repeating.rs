@@ -32,8 +32,8 @@ fn each_pass_follows_on_the_last() {
     assert!(table.contains("9 in 3 complete passes over the workload"), "{table}");
 }
 
-/// Blocks that die after ten erases do not last for a thousand passes: the run ends in good order and
-/// says where.
+/// Blocks that die after ten erases do not last for a thousand passes: the run ends in good order
+/// and says where.
 #[test]
 fn a_device_that_wears_out_ends_the_run_with_pass_and_bytes() {
     let bench = Bench::new();

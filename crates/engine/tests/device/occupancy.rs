@@ -48,7 +48,7 @@ fn the_next_fill_costs_what_it_costs_after_long_random_writing() {
                 let quick = next_fill(quick.as_mut(), &config, &mut rng);
                 let error = quick / slow - 1.0;
                 println!(
-                    "{scheme} {victim} {utilisation}: {quick:.4}, the slow way {slow:.4} ({:+.2} %)",
+                    "{scheme} {victim} {utilisation}: {quick:.4}, slowly {slow:.4} ({:+.2} %)",
                     error * 100.0
                 );
                 assert!(error.abs() < 0.03, "{scheme}, {victim}: {quick} differs from {slow}");

@@ -127,7 +127,7 @@ impl Nand {
     /// Puts what a block is known by besides its pages.
     ///
     /// # Errors
-    /// When the device has no such block, or one that was bad from the start is not known as retired.
+    /// When the device has no such block, or one that was bad from the start is not retired.
     pub fn restore_block(&mut self, block: BlockId, stored: StoredBlock) -> Result<(), String> {
         if block.0 >= self.geometry.blocks() {
             return Err(format!("block {block} is beyond the device"));

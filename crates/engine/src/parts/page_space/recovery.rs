@@ -19,7 +19,7 @@ impl PageSpace {
     /// After a power cut, once the owner has marked valid pages: sorts blocks into free ones,
     /// candidates and frontiers, erasing what an interrupted erase left undefined. Of the
     /// half-written blocks of a stream the emptiest goes on being written; the others wait for
-    /// their collection. Candidates are known in the order of their last program, as before the cut.
+    /// their collection. Candidates are known in the order of their last program.
     pub fn recover(
         board: &mut Board,
         config: &Config,
