@@ -180,7 +180,8 @@ pub struct MeetingArguments {
     /// Trace addresses on the device: strict | modulo | dense
     #[arg(long, value_name = "MODE", default_value = "strict")]
     pub address: String,
-    /// none | fill | touch | prefix:N | random:Nx, and per scheme: touch,SCHEME=fill
+    /// none | fill | touch | wipc | prefix:N | random:Nx | steady[:Nx] | model | snapshot:FILE, and
+    /// per scheme: touch,SCHEME=fill
     #[arg(long, value_name = "MODE", default_value = "none")]
     pub precondition: String,
     /// trace | trace:SCALE (0.5 = twice as fast) | asap | closed:DEPTH
@@ -199,6 +200,11 @@ pub struct MeetingArguments {
     /// (device.endurance_cycles, wear.policy)
     #[arg(long, value_name = "END")]
     pub until: Option<Until>,
+    /// Run the workload N times, each pass when the one before is done; it ends early if the device
+    /// is worn out
+    #[arg(long = "loop", value_name = "N", conflicts_with = "until",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub passes: Option<u64>,
     /// Seed of every random stream (an inline spec has its own)
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub seed: u64,
@@ -237,6 +243,9 @@ pub struct RunArguments {
     /// Write the result to this new file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the flash as it is after the run to this new file, for --precondition snapshot:FILE
+    #[arg(long, value_name = "FILE")]
+    pub save_snapshot: Option<PathBuf>,
     /// What is written down about single requests.
     #[command(flatten)]
     pub recording: RecordingArguments,

@@ -1,4 +1,4 @@
-//! The workload through the device: once, or again and again until the device is worn out.
+//! The workload through the device: once, several times, or until the device is worn out.
 
 use ftlab_engine::board::nand::fault::Fault;
 use ftlab_engine::host::Driver;
@@ -10,7 +10,7 @@ use ftlab_trace::Workload;
 
 use crate::failure::{Failure, Outcome};
 use crate::footprint::{PageBits, pages};
-use crate::plan::Plan;
+use crate::plan::{Plan, Repeat};
 use crate::progress::Bar;
 use crate::recording::{Observer, Recording};
 use crate::stream::RequestStream;
@@ -23,14 +23,18 @@ pub struct Driven {
     pub footprint_pages: u64,
     /// When the last request was done.
     pub last_completion: Nanos,
+    /// Passes over the workload, the one in which the device was worn out not counted.
+    pub passes: u64,
     /// How the device ended, where it was driven to its end.
     pub worn_out: Option<WornOut>,
+    /// Where the pages that were read or written end, in bytes.
+    pub reach_bytes: u64,
     /// Requests under the microscope.
     pub probe: Option<Probe>,
 }
 
-/// Drives the device with what is left of `stream`, and with `--until worn-out` then with the whole
-/// workload until no block can be spared any more.
+/// Drives the device with what is left of `stream`, and with `--loop` or `--until worn-out` then
+/// with the whole workload as often as asked for, or until no block can be spared any more.
 pub fn drive(
     plan: &Plan,
     device: &mut dyn Device,
@@ -46,7 +50,7 @@ pub fn drive(
         last_completion: 0,
         measured: 0,
         bytes_written: 0,
-        worn_out: plan.until_worn_out.then(WornOut::default),
+        worn_out: (plan.repeat != Repeat::Once).then(WornOut::default),
         dead_before: device.board().nand().retired_since(),
     };
     let in_flight = plan.timing.in_flight(device.config());
@@ -60,17 +64,21 @@ pub fn drive(
              the workload"
         )));
     }
-    while !ended && drive.worn_out.is_some() {
+    let mut passes = u64::from(!ended);
+    while !ended && plan.repeat.goes_on(passes) {
         drive.refuse_to_loop_in_vain()?;
         let mut again = RequestStream::new(workload.requests(plan.layout.map()?)?);
         ended = drive.pass(device, &mut driver, &mut again)?;
         records += again.records_taken();
+        passes += u64::from(!ended);
     }
     Ok(Driven {
         records,
         footprint_pages: drive.touched.len(),
         last_completion: drive.last_completion,
-        worn_out: drive.worn_out,
+        passes,
+        worn_out: drive.worn_out.filter(|_| ended),
+        reach_bytes: drive.touched.end() * plan.layout.page_bytes,
         probe: drive.observer.finish(device),
     })
 }
@@ -200,7 +208,7 @@ impl Drive<'_> {
     /// A workload without writes wears nothing out, however often it is repeated.
     fn refuse_to_loop_in_vain(&self) -> Outcome<()> {
         match self.bytes_written {
-            0 => Err(Failure::usage(
+            0 if self.plan.repeat == Repeat::UntilWornOut => Err(Failure::usage(
                 "--until worn-out: the workload writes nothing, so it never wears the device out",
             )),
             _ => Ok(()),

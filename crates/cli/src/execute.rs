@@ -9,10 +9,11 @@ use ftlab_trace::{Description, Workload};
 
 use crate::driving::{Driven, drive};
 use crate::failure::{Failure, Outcome};
+use crate::filling::{Filler, Prepared};
 use crate::memory::peak_rss_bytes;
-use crate::plan::{Plan, SchemePlan};
-use crate::precondition::Filler;
+use crate::plan::{Plan, Repeat, SchemePlan};
 use crate::progress::Progress;
+use crate::reclaiming::nothing_reclaimed;
 use crate::recording::Recording;
 use crate::stream::RequestStream;
 use crate::warnings;
@@ -25,6 +26,17 @@ pub fn execute(
     progress: &Progress,
     recording: Recording<'_>,
 ) -> Outcome<RunResult> {
+    execute_and_keep(plan, run, workload, progress, recording).map(|(result, _)| result)
+}
+
+/// The same, and the device as the run left it.
+pub fn execute_and_keep(
+    plan: &Plan,
+    run: &SchemePlan,
+    workload: &Workload,
+    progress: &Progress,
+    recording: Recording<'_>,
+) -> Outcome<(RunResult, Box<dyn Device>)> {
     let name = &run.chosen.name;
     let config = &run.chosen.config;
     let mut device = (run.chosen.row.open)(config, plan.seed)
@@ -33,14 +45,14 @@ pub fn execute(
         device.verify_reads();
     }
     let mut stream = RequestStream::new(workload.requests(plan.layout.map()?)?);
-    let pages = plan.layout.capacity_bytes / plan.layout.page_bytes;
-    let length = run.mode.requests(pages, u64::from(config.device.units_per_block()));
-    let bar = progress.bar(&format!("{name} (preparing)"), length);
-    let precondition = Filler::new(device.as_mut(), &bar)
-        .prepare(run.mode, plan.seed, plan.footprint.as_ref(), &mut stream)
+    let bar = progress.bar(&format!("{name} (preparing)"), run.mode.requests(&plan.layout));
+    let Prepared { precondition, steady_state } = Filler::new(device.as_mut(), &bar)
+        .prepare(run, plan.seed, plan.footprint.as_ref(), &mut stream)
         .map_err(|failure| failure.of(name))?;
     drop(bar);
-    let bar = progress.bar(name, plan.requests_known);
+    let times = if let Repeat::Times(passes) = plan.repeat { passes } else { 1 };
+    let length = plan.requests_known.map(|requests| requests.saturating_mul(times));
+    let bar = progress.bar(name, length);
     let began = Instant::now();
     let workload_and_rest = (workload, &mut stream);
     let driven = drive(plan, device.as_mut(), workload_and_rest, &bar, recording)
@@ -53,7 +65,10 @@ pub fn execute(
         Some(description) => description.clone(),
         None => workload.describe()?,
     };
-    let warnings = warnings::of_run(plan, run, device.as_ref(), &stream, &description);
+    let mut warnings = warnings::of_run(plan, run, device.as_ref(), &stream, &description);
+    warnings.extend(warnings::never_settled(&steady_state));
+    warnings.extend(nothing_reclaimed(plan, run, device.as_ref(), driven.reach_bytes));
+    warnings.extend(warnings::ended_early(plan, &driven));
     let facts = RunFacts {
         row: run.chosen.row,
         scheme: name.clone(),
@@ -61,6 +76,7 @@ pub fn execute(
         workload: workload_facts(plan, device.as_ref(), &driven, description),
         seed: plan.seed,
         precondition,
+        steady_state,
         warnings,
         simulated_ns: driven.last_completion,
         wall_seconds,
@@ -70,7 +86,7 @@ pub fn execute(
     result.probe = driven.probe;
     // Of the whole process: runs side by side share it.
     result.wall.peak_rss_bytes = peak_rss_bytes();
-    Ok(result)
+    Ok((result, device))
 }
 
 fn workload_facts(
@@ -85,6 +101,7 @@ fn workload_facts(
         name: description.name,
         sha256: description.sha256,
         requests: driven.records,
+        passes: (plan.repeat != Repeat::Once).then_some(driven.passes),
         read_ratio: if accesses == 0 { 0.0 } else { reads as f64 / accesses as f64 },
         footprint_pages: driven.footprint_pages,
         synthetic: description.synthetic,

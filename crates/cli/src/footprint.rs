@@ -32,6 +32,14 @@ impl PageBits {
         self.count
     }
 
+    /// One above the highest page; 0 when there is none.
+    pub fn end(&self) -> u64 {
+        let last = self.words.iter().rposition(|&word| word != 0);
+        last.map_or(0, |index| {
+            index as u64 * 64 + u64::from(64 - self.words[index].leading_zeros())
+        })
+    }
+
     /// The pages, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u64> {
         self.words.iter().enumerate().flat_map(|(index, &word)| {

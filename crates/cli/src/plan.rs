@@ -4,15 +4,17 @@
 use std::borrow::Cow;
 
 use ftlab_engine::config::{Bytes, Optional, UnwrittenRead};
+use ftlab_engine::occupancy;
 use ftlab_trace::{AddressMap, AddressMode, Description, UnitSpans, Workload};
 
-use crate::arguments::{SimulationArguments, Until};
+use crate::arguments::{MeetingArguments, SimulationArguments, Until};
 use crate::devices;
 use crate::failure::{Failure, Outcome};
 use crate::footprint::Footprint;
 use crate::precondition::{Mode, Modes};
 use crate::selection::{self, Chosen};
 use crate::sizing::{self, Capacity};
+use crate::snapshot::Snapshot;
 use crate::timing::Timing;
 use crate::workloads::WorkloadChoice;
 
@@ -22,6 +24,57 @@ pub struct SchemePlan {
     pub chosen: Chosen,
     /// How its device is prepared.
     pub mode: Mode,
+    /// What its device starts from, where that is a file.
+    pub snapshot: Option<Snapshot>,
+}
+
+impl SchemePlan {
+    fn new(chosen: Chosen, modes: &Modes, seed: u64) -> Outcome<Self> {
+        let mode = modes.of(&chosen.name);
+        let snapshot = match &mode {
+            Mode::Snapshot(path) => Some(Snapshot::open(path)?),
+            _ => None,
+        };
+        if let Some(snapshot) = &snapshot {
+            snapshot.check(&chosen, seed)?;
+        }
+        Ok(SchemePlan { chosen, mode, snapshot })
+    }
+}
+
+/// How often the workload is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// Once.
+    Once,
+    /// So many times, or until the device is worn out.
+    Times(u64),
+    /// Until the device is worn out.
+    UntilWornOut,
+}
+
+impl Repeat {
+    fn of(typed: &MeetingArguments) -> Self {
+        match (typed.until, typed.passes) {
+            (Some(Until::WornOut), _) => Repeat::UntilWornOut,
+            (None, Some(passes)) => Repeat::Times(passes),
+            (None, None) => Repeat::Once,
+        }
+    }
+
+    /// The option that asked for it.
+    fn option(self) -> &'static str {
+        if self == Repeat::UntilWornOut { "--until worn-out" } else { "--loop" }
+    }
+
+    /// Whether another pass follows after so many.
+    pub fn goes_on(self, passes: u64) -> bool {
+        match self {
+            Repeat::Once => false,
+            Repeat::Times(wanted) => passes < wanted,
+            Repeat::UntilWornOut => true,
+        }
+    }
 }
 
 /// Where the workload lies on the device; the same for every scheme.
@@ -70,8 +123,8 @@ pub struct Plan {
     pub seed: u64,
     /// Compare reads with what was written.
     pub verify: bool,
-    /// Repeat the workload until the device is worn out.
-    pub until_worn_out: bool,
+    /// How often the workload is run.
+    pub repeat: Repeat,
     /// Sentences for every result.
     pub warnings: Vec<String>,
 }
@@ -83,15 +136,15 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     let overrides = selection::overrides(&typed.device)?;
     let mut chosen = selection::choose(schemes, &device.config, &overrides)?;
     let capacity = Capacity::parse(typed.device.capacity.as_deref())?;
-    let until_worn_out = meeting.until == Some(Until::WornOut);
-    for one in chosen.iter_mut().filter(|_| until_worn_out) {
+    let repeat = Repeat::of(meeting);
+    for one in chosen.iter_mut().filter(|_| repeat == Repeat::UntilWornOut) {
         one.config.wear.blocks_die = true;
     }
     let mode: AddressMode = meeting.address.parse()?;
     let modes = Modes::parse(&meeting.precondition)?;
     let choice = WorkloadChoice::new(&typed.workload, &typed.reading)?;
-    if until_worn_out {
-        refuse_to_repeat(&choice, &modes, &chosen)?;
+    if repeat.goes_on(1) {
+        refuse_to_repeat(repeat, &choice, &modes, &chosen)?;
     }
     refuse_second_passes(&choice, capacity, mode, &modes, &chosen)?;
 
@@ -131,9 +184,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
         true => Some(Description { name: choice.name.clone(), ..workload.describe()? }),
         false => None,
     };
-    let with_mode = |chosen: Chosen| SchemePlan { mode: modes.of(&chosen.name), chosen };
-    let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect();
-    refuse_unequal_prefixes(&runs)?;
+    let runs = runs(chosen, &modes, meeting.seed)?;
     let plan = Plan {
         requests_known: first_pass.requests.or(workload.requests_known()),
         workload: choice,
@@ -143,11 +194,20 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
         footprint,
         seed: meeting.seed,
         verify: meeting.verify,
-        until_worn_out,
+        repeat,
         runs,
         warnings,
     };
     Ok((plan, workload))
+}
+
+/// The runs with their preparation, as far as it can be judged before it begins.
+fn runs(chosen: Vec<Chosen>, modes: &Modes, seed: u64) -> Outcome<Vec<SchemePlan>> {
+    let with_mode = |chosen| SchemePlan::new(chosen, modes, seed);
+    let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect::<Outcome<_>>()?;
+    refuse_unequal_prefixes(&runs)?;
+    refuse_what_has_no_model(&runs)?;
+    Ok(runs)
 }
 
 /// What a first pass over the workload found.
@@ -245,8 +305,13 @@ fn refuse_second_passes(
     )))
 }
 
-/// What is repeated until the device is worn out must be there from its start each time.
-fn refuse_to_repeat(choice: &WorkloadChoice, modes: &Modes, chosen: &[Chosen]) -> Outcome<()> {
+/// What is repeated must be there from its start each time.
+fn refuse_to_repeat(
+    repeat: Repeat,
+    choice: &WorkloadChoice,
+    modes: &Modes,
+    chosen: &[Chosen],
+) -> Outcome<()> {
     let prefix = |one: &Chosen| matches!(modes.of(&one.name), Mode::Prefix(_));
     let reason = if choice.is_standard_input() {
         "--workload - (standard input) can be read only once"
@@ -255,7 +320,7 @@ fn refuse_to_repeat(choice: &WorkloadChoice, modes: &Modes, chosen: &[Chosen]) -
     } else {
         return Ok(());
     };
-    Err(Failure::usage(format!("--until worn-out repeats the workload, but {reason}")))
+    Err(Failure::usage(format!("{} repeats the workload, but {reason}", repeat.option())))
 }
 
 /// A prefix is taken from the workload: schemes with different ones would measure different runs.
@@ -271,6 +336,21 @@ fn refuse_unequal_prefixes(runs: &[SchemePlan]) -> Outcome<()> {
              measure different requests",
         )),
     }
+}
+
+/// `model` knows some schemes and victim policies only.
+fn refuse_what_has_no_model(runs: &[SchemePlan]) -> Outcome<()> {
+    for run in runs.iter().filter(|run| run.mode == Mode::Model) {
+        let Chosen { row, config, .. } = &run.chosen;
+        occupancy::check(row.paper.name, config).map_err(|error| {
+            Failure::usage(format!(
+                "--precondition model: {error}; legal: another mode for it, such as \
+                 model,{}=steady",
+                run.chosen.name
+            ))
+        })?;
+    }
+    Ok(())
 }
 
 /// Bounds the SRAM; returns what was left out and why.

@@ -1,28 +1,23 @@
-//! `--precondition`: what is done to a device before the measurement.
-//!
-//! Everything goes through the device like any other request, as fast as it can take it; afterwards
-//! every count is forgotten and the clock starts anew, while flash, maps and caches stay.
+//! `--precondition`: what was asked to be done to each scheme's device before the measurement. How
+//! it is done is in `filling.rs`.
 
 use std::fmt;
+use std::path::PathBuf;
 
-use ftlab_engine::config::UnwrittenRead;
-use ftlab_engine::request::{Op, Request};
-use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
-use ftlab_engine::ssd::Device;
-use ftlab_engine::units::{Lpn, Nanos};
-use ftlab_report::result::Precondition;
 
 use crate::failure::{Failure, Outcome};
-use crate::footprint::Footprint;
-use crate::progress::Bar;
-use crate::stream::RequestStream;
+use crate::filling::WIPC_BYTES;
+use crate::plan::Layout;
 
-const LEGAL: &str = "none, fill, touch, prefix:N, random:Nx (such as random:2x), and per scheme: \
-                     touch,SCHEME=fill";
+const LEGAL: &str = "none, fill, touch, wipc, prefix:N, random:Nx (such as random:2x), steady or \
+                     steady:Nx (rounds of N times the capacity), model, snapshot:FILE, and per \
+                     scheme: touch,SCHEME=fill";
+
+const WHOLE: u64 = 1_000_000;
 
 /// One way to prepare a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Nothing.
     None,
@@ -34,6 +29,15 @@ pub enum Mode {
     Prefix(u64),
     /// Random page writes, so many millionths of the logical pages.
     Random(u64),
+    /// SNIA's workload-independent preconditioning: the capacity twice in order, 128 KiB at a time.
+    Wipc,
+    /// `wipc`, then rounds of random page writes, of so many millionths of the logical pages each,
+    /// until they take the same time.
+    Steady(u64),
+    /// The occupancy of blocks that long random writing leads to, put onto the flash at once.
+    Model,
+    /// The flash of another run, from a file.
+    Snapshot(PathBuf),
 }
 
 impl fmt::Display for Mode {
@@ -43,19 +47,27 @@ impl fmt::Display for Mode {
             Mode::Fill => f.write_str("fill"),
             Mode::Touch => f.write_str("touch"),
             Mode::Prefix(requests) => write!(f, "prefix:{requests}"),
-            Mode::Random(millionths) => write!(f, "random:{}x", *millionths as f64 / 1e6),
+            Mode::Random(millionths) => write!(f, "random:{}x", times(*millionths)),
+            Mode::Wipc => f.write_str("wipc"),
+            Mode::Steady(WHOLE) => f.write_str("steady"),
+            Mode::Model => f.write_str("model"),
+            Mode::Snapshot(path) => write!(f, "snapshot:{}", path.display()),
+            Mode::Steady(millionths) => write!(f, "steady:{}x", times(*millionths)),
         }
     }
 }
 
 impl Mode {
-    /// Requests that it takes on a device of so many pages, where that is known beforehand.
-    pub fn requests(self, logical_pages: u64, pages_per_block: u64) -> Option<u64> {
-        match self {
-            Mode::None | Mode::Touch => None,
-            Mode::Fill => Some(logical_pages.div_ceil(pages_per_block)),
+    /// Requests that it takes, where that is known beforehand.
+    pub fn requests(&self, layout: &Layout) -> Option<u64> {
+        let capacity = layout.capacity_bytes;
+        match *self {
+            Mode::None | Mode::Touch | Mode::Steady(_) => None,
+            Mode::Model | Mode::Snapshot(_) => None,
+            Mode::Fill => Some(capacity.div_ceil(layout.extent_bytes)),
             Mode::Prefix(count) => Some(count),
-            Mode::Random(millionths) => Some(share(logical_pages, millionths)),
+            Mode::Random(millionths) => Some(share(capacity / layout.page_bytes, millionths)),
+            Mode::Wipc => Some(2 * capacity.div_ceil(WIPC_BYTES)),
         }
     }
 
@@ -65,23 +77,35 @@ impl Mode {
                 "none" => Some(Mode::None),
                 "fill" => Some(Mode::Fill),
                 "touch" => Some(Mode::Touch),
+                "wipc" => Some(Mode::Wipc),
+                "steady" => Some(Mode::Steady(WHOLE)),
+                "model" => Some(Mode::Model),
                 _ => None,
             },
             Some(("prefix", count)) => {
                 count.parse().ok().filter(|&count| count > 0).map(Mode::Prefix)
             }
-            Some(("random", times)) => {
-                let times: f64 = times.strip_suffix('x')?.parse().ok()?;
-                let millionths = (times * 1e6).round();
-                (1.0..=1e12).contains(&millionths).then_some(Mode::Random(millionths as u64))
-            }
+            Some(("random", times)) => millionths(times).map(Mode::Random),
+            Some(("steady", times)) => millionths(times).map(Mode::Steady),
+            Some(("snapshot", path)) if !path.is_empty() => Some(Mode::Snapshot(path.into())),
             Some(_) => None,
         }
     }
 }
 
+/// `1.5x` in millionths.
+fn millionths(times: &str) -> Option<u64> {
+    let times: f64 = times.strip_suffix('x')?.parse().ok()?;
+    let millionths = (times * 1e6).round();
+    (1.0..=1e12).contains(&millionths).then_some(millionths as u64)
+}
+
+fn times(millionths: u64) -> f64 {
+    millionths as f64 / 1e6
+}
+
 /// Millionths of a number, rounded down.
-fn share(number: u64, millionths: u64) -> u64 {
+pub fn share(number: u64, millionths: u64) -> u64 {
     (u128::from(number) * u128::from(millionths) / 1_000_000) as u64
 }
 
@@ -101,10 +125,12 @@ impl Modes {
         let mut all = None;
         let mut exceptions: Vec<(String, Mode)> = Vec::new();
         for part in text.split(',').map(str::trim) {
-            let (scheme, mode) = part.split_once('=').map_or((None, part), |(s, m)| (Some(s), m));
+            // The name of a file may hold anything.
+            let named = part.split_once('=').filter(|(scheme, _)| !scheme.contains("snapshot:"));
+            let (scheme, mode) = named.map_or((None, part), |(s, m)| (Some(s), m));
             let mode = Mode::parse(mode).ok_or_else(|| wrong(part))?;
             match scheme {
-                None if all.replace(mode).is_none() => {}
+                None if all.is_none() => all = Some(mode),
                 None => return Err(wrong(text)),
                 Some(scheme) => {
                     schemes::find(scheme)?;
@@ -122,124 +148,8 @@ impl Modes {
     pub fn of(&self, scheme: &str) -> Mode {
         let base = scheme.split(':').next().unwrap_or(scheme);
         let named = |name: &str| self.exceptions.iter().find(|(known, _)| known == name);
-        named(scheme).or_else(|| named(base)).map_or(self.all, |(_, mode)| *mode)
+        named(scheme).or_else(|| named(base)).map_or(&self.all, |(_, mode)| mode).clone()
     }
-}
-
-/// Drives a device as fast as it takes requests.
-pub struct Filler<'a> {
-    device: &'a mut dyn Device,
-    bar: &'a Bar,
-    now: Nanos,
-    sectors_per_page: u64,
-    pages_per_block: u64,
-}
-
-impl<'a> Filler<'a> {
-    /// Starts at the device's own time.
-    pub fn new(device: &'a mut dyn Device, bar: &'a Bar) -> Self {
-        let geometry = device.board().geometry();
-        let sectors_per_page = u64::from(geometry.sectors_per_page());
-        let pages_per_block = u64::from(geometry.pages_per_block);
-        Filler { device, bar, now: 0, sectors_per_page, pages_per_block }
-    }
-
-    /// Prepares the device as `mode` says and starts the measurement. The requests of a prefix
-    /// are taken from `requests`; a page that the workload reads before it writes it is written
-    /// first where the device asks for that (`io.unwritten_read = preload`).
-    pub fn prepare(
-        mut self,
-        mode: Mode,
-        seed: u64,
-        footprint: Option<&Footprint>,
-        requests: &mut RequestStream,
-    ) -> Outcome<Precondition> {
-        let logical = u64::from(self.device.board().geometry().logical_pages);
-        match mode {
-            Mode::None => {}
-            Mode::Fill => self.write_runs(0..logical)?,
-            Mode::Touch => self.write_runs(known(footprint).touched.iter())?,
-            Mode::Prefix(count) => self.write_prefix(count, requests)?,
-            Mode::Random(millionths) => {
-                let mut rng = Rng::new(seed, Purpose::Workload);
-                for _ in 0..share(logical, millionths) {
-                    let page = u64::from(rng.below(logical as u32));
-                    self.write(page * self.sectors_per_page, self.sectors_per_page as u32)?;
-                }
-            }
-        }
-        let mut name = mode.to_string();
-        if self.device.config().io.unwritten_read == UnwrittenRead::Preload {
-            let unwritten: Vec<u64> = known(footprint)
-                .read_first
-                .iter()
-                .filter(|&page| !self.device.is_written(Lpn(page as u32)))
-                .collect();
-            if !unwritten.is_empty() {
-                name = format!("{name}, then preload of {} pages", unwritten.len());
-                self.write_runs(unwritten.into_iter())?;
-            }
-        }
-        let meter = self.device.board().meter();
-        let done = Precondition {
-            mode: name,
-            requests: meter.host().total_requests(),
-            pages_written: meter.host().pages[Op::Write as usize],
-            erases: meter.total_erases(),
-        };
-        self.device.start_measuring();
-        Ok(done)
-    }
-
-    /// Ascending pages, neighbours of one logical block together.
-    fn write_runs(&mut self, pages: impl Iterator<Item = u64>) -> Outcome<()> {
-        let mut run: Option<(u64, u64)> = None;
-        for page in pages {
-            match &mut run {
-                Some((first, length))
-                    if *first + *length == page && page % self.pages_per_block != 0 =>
-                {
-                    *length += 1;
-                }
-                _ => {
-                    self.write_run(run)?;
-                    run = Some((page, 1));
-                }
-            }
-        }
-        self.write_run(run)
-    }
-
-    fn write_run(&mut self, run: Option<(u64, u64)>) -> Outcome<()> {
-        let Some((first, length)) = run else {
-            return Ok(());
-        };
-        self.write(first * self.sectors_per_page, (length * self.sectors_per_page) as u32)
-    }
-
-    fn write_prefix(&mut self, count: u64, requests: &mut RequestStream) -> Outcome<()> {
-        // One record can become several requests, so records are counted, not requests.
-        while let Some(request) = requests.next_of_first(count) {
-            let request = request?;
-            if matches!(request.op, Op::Read | Op::Write) {
-                self.write(request.first_sector, request.sectors)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn write(&mut self, first_sector: u64, sectors: u32) -> Outcome<()> {
-        self.now = self.now.max(self.device.next_slot());
-        let request = Request { arrival: self.now, op: Op::Write, first_sector, sectors, unit: 0 };
-        self.device
-            .submit(&request)
-            .map_err(|error| Failure::Run(format!("during preconditioning: {error}")))?;
-        self.bar.advance()
-    }
-}
-
-fn known(footprint: Option<&Footprint>) -> &Footprint {
-    footprint.expect("a first pass is made whenever a mode or the device asks for it")
 }
 
 #[cfg(test)]
@@ -254,19 +164,28 @@ mod tests {
         assert_eq!(modes.of("dftl:gtd"), Mode::None);
         assert_eq!(Modes::parse("ideal_page=fill").unwrap().of("dftl"), Mode::None);
         assert_eq!(Modes::parse("random:1.5x").unwrap().of("dftl"), Mode::Random(1_500_000));
-        assert_eq!(Mode::Random(1_500_000).to_string(), "random:1.5x");
+        for text in ["random:1.5x", "wipc", "steady", "steady:0.25x", "model", "snapshot:a=b.snap"]
+        {
+            assert_eq!(Modes::parse(text).unwrap().of("dftl").to_string(), text);
+        }
     }
 
     #[test]
     fn illegal_modes_say_what_is_legal() {
-        for text in ["", "full", "prefix:0", "prefix:x", "random:2", "random:-1x", "fill,touch"] {
+        for text in [
+            "",
+            "full",
+            "prefix:0",
+            "prefix:x",
+            "random:2",
+            "random:-1x",
+            "steady:2",
+            "snapshot:",
+            "fill,touch",
+        ] {
             let refusal = Modes::parse(text).unwrap_err().to_string();
             assert!(refusal.contains("random:Nx"), "{text}: {refusal}");
         }
         assert!(Modes::parse("dftlx=fill").unwrap_err().to_string().contains("nearest: dftl"));
-        // Modes of later issues are unknown, not stubs.
-        for text in ["steady", "model", "snapshot:x", "wipc"] {
-            assert!(Modes::parse(text).is_err(), "{text}");
-        }
     }
 }

@@ -3,13 +3,14 @@
 use ftlab_report::writers::Document;
 
 use crate::arguments::RunArguments;
-use crate::execute::execute;
+use crate::execute::execute_and_keep;
 use crate::failure::{Failure, Outcome};
 use crate::output::{ResultFile, written};
 use crate::plan::plan;
 use crate::print;
 use crate::progress::{Progress, watch_for_interruption};
 use crate::recording::{Recording, RequestsFile, probe_window};
+use crate::snapshot;
 
 /// Plans, runs and writes.
 pub fn run(typed: &RunArguments) -> Outcome<()> {
@@ -27,15 +28,21 @@ pub fn run(typed: &RunArguments) -> Outcome<()> {
     let file = typed.json.as_deref().map(ResultFile::claim).transpose()?;
     let requests_out = typed.recording.requests_out.as_deref();
     let mut requests = requests_out.map(RequestsFile::claim).transpose()?;
+    let kept = typed.save_snapshot.as_deref().map(|path| snapshot::claim(path, &one.chosen));
+    let kept = kept.transpose()?;
     watch_for_interruption()?;
     let progress = Progress::new(typed.simulation.meeting.quiet);
     let recording = Recording { requests: requests.as_mut(), probe };
-    let result = execute(&plan, one, &workload, &progress, recording)?;
+    let (result, mut device) = execute_and_keep(&plan, one, &workload, &progress, recording)?;
+    drop(progress);
     let title = format!("{} on {}", result.scheme, result.device);
     let document =
         Document { title: &title, runs: std::slice::from_ref(&result), comparison: false };
     if let Some(requests) = requests {
         requests.publish()?;
+    }
+    if let Some(kept) = kept {
+        snapshot::save(kept, device.as_mut(), one.chosen.row, plan.seed)?;
     }
     if let Some(file) = file {
         file.publish(&written("json", &document)?)?;

@@ -3,11 +3,13 @@
 use ftlab_engine::config::{Config, TimingProfile};
 use ftlab_engine::host::{Arbitration, SchedulerKind};
 use ftlab_engine::meter::{Event, Level};
-use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
+use ftlab_report::format::count;
+use ftlab_report::result::SteadyState;
 use ftlab_trace::{AddressMode, Description, DropReason};
 
-use crate::plan::{Plan, SchemePlan};
+use crate::driving::Driven;
+use crate::plan::{Plan, Repeat, SchemePlan};
 use crate::sizing::sram;
 use crate::stream::RequestStream;
 
@@ -20,7 +22,6 @@ pub fn of_run(
     description: &Description,
 ) -> Vec<String> {
     let mut all = plan.warnings.clone();
-    all.extend(nothing_reclaimed(device));
     all.extend(about_workload(stream, description));
     all.extend(about_addresses(plan, stream));
     let config = device.config();
@@ -110,31 +111,28 @@ fn empty_streams(device: &dyn Device, config: &Config) -> Option<String> {
     })
 }
 
-/// No erase in the measured part: the numbers are those of a young device.
-fn nothing_reclaimed(device: &dyn Device) -> Option<String> {
-    let meter = device.board().meter();
-    if meter.total_erases() > 0 {
+/// Rounds of preconditioning that were not enough.
+pub fn never_settled(state: &SteadyState) -> Option<String> {
+    (state.reached == Some(false)).then(|| {
+        format!(
+            "The device did not settle in {} rounds of preconditioning ({}); it was measured all \
+             the same.",
+            state.rounds, state.explanation
+        )
+    })
+}
+
+/// A device that was worn out before the last pass over the workload.
+pub fn ended_early(plan: &Plan, driven: &Driven) -> Option<String> {
+    let (Repeat::Times(passes), Some(end)) = (plan.repeat, &driven.worn_out) else {
         return None;
-    }
-    let written = meter.host().pages[Op::Write as usize];
-    let room = device.room();
-    let geometry = device.board().geometry();
-    let state = format!(
-        "{} blocks are free (of {}; in the plane with fewest) and reclaiming starts below {}",
-        room.free_blocks, geometry.blocks_per_plane, room.threshold
-    );
-    if written == 0 {
-        return Some(format!(
-            "Nothing was reclaimed in the measured part, because the workload writes nothing: \
-             {state}."
-        ));
-    }
-    let spare = u64::from(room.free_blocks.saturating_sub(room.threshold));
-    let pages = (spare + 1) * u64::from(geometry.planes()) * u64::from(geometry.pages_per_block);
+    };
     Some(format!(
-        "Nothing was reclaimed in the measured part, so these are the costs of a device that is \
-         still young: {state}. The workload wrote {written} pages; about {pages} more would start \
-         it, or --precondition fill, or a smaller --capacity."
+        "The device was worn out in pass {} of {passes}, after the host had written {} bytes: {} \
+         blocks were out of use. The run ended there.",
+        end.loops + 1,
+        count(end.bytes_to_end),
+        count(end.dead_blocks)
     ))
 }
 

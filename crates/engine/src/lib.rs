@@ -13,6 +13,7 @@ pub mod fuzzing;
 pub mod host;
 mod ledger;
 pub mod meter;
+pub mod occupancy;
 mod page_split;
 pub mod parts;
 pub mod request;

@@ -18,6 +18,8 @@ pub enum Purpose {
     FactoryBad = 5,
     /// Entries that sink in a cache.
     Demotion = 6,
+    /// Where pages lie that were put onto the flash at once.
+    Occupancy = 7,
 }
 
 /// One stream of random numbers.

@@ -42,6 +42,8 @@ pub struct RunFacts<'a> {
     pub seed: u64,
     /// How the device was prepared.
     pub precondition: Precondition,
+    /// Whether it had settled by then; whether anything was reclaimed is told from the counts.
+    pub steady_state: SteadyState,
     /// Sentences that a reader must see.
     pub warnings: Vec<String>,
     /// From the first arrival to the last completion, ns.
@@ -70,12 +72,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         config: configuration(device, facts.row),
         seed: facts.seed,
         precondition: facts.precondition,
-        steady_state: SteadyState {
-            reached: None,
-            rounds: 0,
-            gc_ran: flash.total_erases > 0,
-            explanation: String::new(),
-        },
+        steady_state: SteadyState { gc_ran: flash.total_erases > 0, ..facts.steady_state },
         warnings: facts.warnings,
         waf: waf(flash.total_programs),
         waf_by_cause: by_cause(|causes| {

@@ -100,8 +100,13 @@ fn requests(workload: &Workload) -> String {
         "dense" => "addresses packed densely in order of first touch".to_owned(),
         other => format!("addresses {other}"),
     };
+    let passes = match workload.passes {
+        None => String::new(),
+        Some(1) => " in one complete pass over the workload".to_owned(),
+        Some(passes) => format!(" in {} complete passes over the workload", count(passes)),
+    };
     format!(
-        "{}, {} of them reads; {} distinct pages touched; {addresses}",
+        "{}{passes}, {} of them reads; {} distinct pages touched; {addresses}",
         count(workload.requests),
         Quantity::Fraction.format(workload.read_ratio),
         count(workload.footprint_pages),
@@ -112,6 +117,14 @@ fn precondition(run: &RunResult) -> String {
     let before = &run.precondition;
     if before.mode == "none" {
         return "none: the device was empty when the measurement began".to_owned();
+    }
+    if before.mode == "model" {
+        return "model: the occupancy of blocks that cleaning reaches under uniform random writes \
+                was put onto the flash, and the scheme found its map by recovery"
+            .to_owned();
+    }
+    if before.mode.starts_with("snapshot:") {
+        return format!("{}: caches were cold when the measurement began", before.mode);
     }
     format!(
         "{}: {} pages written and {} blocks erased before the measurement",

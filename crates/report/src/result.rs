@@ -12,8 +12,8 @@ mod probe;
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
     Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, MapCache, Merges,
-    PcmEnergy, Precondition, RamStructure, RamUse, ServiceTime, Stages, SteadyState, Stream,
-    WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
+    PcmEnergy, Precondition, RamStructure, RamUse, ServiceTime, Settling, Stages, SteadyState,
+    Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
 };
 pub use latency::{
     ByDirection, CDF_POINTS_MAX, Cdf, CdfPoint, Latency, LatencyParts, LatencySummary, Percentiles,

@@ -49,11 +49,6 @@ fn what_belongs_to_later_versions_is_unknown_rather_than_a_stub() {
     for line in ["sweep x.toml", "serve", "reproduce all", "calibrate", "list experiments"] {
         bench.ftlab(line).refused(2, &["error:"]);
     }
-    for mode in ["steady", "model", "snapshot:x", "wipc"] {
-        bench
-            .ftlab(&format!("run --scheme dftl {DEVICE} {WORK} --precondition {mode}"))
-            .refused(2, &[mode, "legal: none, fill, touch"]);
-    }
 }
 
 #[test]

@@ -50,9 +50,17 @@ impl<S: Scheme> Ssd<S> {
     /// What the host may rely on after a cut is what the scheme kept: unacknowledged writes and
     /// unflushed trims may have gone either way.
     pub(super) fn settle_after_recovery(&mut self) {
+        // A device whose flash was put there goes on behind the versions found on it.
+        let fresh = self.next_tag == 0;
         for lpn in (0..self.board.geometry().logical_pages).map(Lpn) {
             match self.find(lpn) {
-                Location::Flash(ppn) => self.ledger.wrote(lpn, self.board.nand().state().tag(ppn)),
+                Location::Flash(ppn) => {
+                    let tag = self.board.nand().state().tag(ppn);
+                    if fresh {
+                        self.next_tag = self.next_tag.max(tag.0);
+                    }
+                    self.ledger.wrote(lpn, tag);
+                }
                 Location::Ram(tag) => self.ledger.wrote(lpn, tag),
                 Location::Nowhere => self.ledger.forgot(lpn),
             }

@@ -16,6 +16,7 @@ mod host;
 mod host_faults;
 mod host_limits;
 mod law;
+mod occupancy;
 mod parameters;
 mod peers;
 mod regression;

@@ -44,6 +44,7 @@ fn facts(row: &'static Row) -> RunFacts<'static> {
         workload: Workload::default(),
         seed: 1,
         precondition: Precondition::default(),
+        steady_state: SteadyState::default(),
         warnings: Vec::new(),
         simulated_ns: 2_000_000_000,
         wall_seconds: 0.5,

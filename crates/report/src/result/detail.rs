@@ -12,8 +12,11 @@ pub struct Workload {
     pub name: String,
     /// SHA-256 of the requests, in hexadecimal.
     pub sha256: String,
-    /// Requests measured.
+    /// Requests measured, of every pass where there were several.
     pub requests: u64,
+    /// Complete passes over the workload, where it was repeated; the key is absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passes: Option<u64>,
     /// Share of reads among the requests, 0 to 1.
     pub read_ratio: f64,
     /// Distinct logical pages touched.
@@ -52,6 +55,28 @@ pub struct SteadyState {
     pub gc_ran: bool,
     /// The verdict in words.
     pub explanation: String,
+    /// The rounds in numbers; the key is absent when nobody examined it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settling: Option<Settling>,
+}
+
+/// The last rounds of preconditioning by random writes, and all of them as they went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settling {
+    /// Pages that a round wrote.
+    pub pages_per_round: u64,
+    /// Mean of the last five rounds, in pages per simulated second.
+    pub average: f64,
+    /// Their greatest less their least value, as a share of `average`.
+    pub range: f64,
+    /// Slope of their best-fit line, as a share of `average` per round; below 0: the device slows
+    /// down.
+    pub slope: f64,
+    /// What the line rises or falls over the five rounds, as a share of `average`, without sign.
+    pub excursion: f64,
+    /// Pages per simulated second of each round, from the first on.
+    pub pages_per_second: Vec<f64>,
 }
 
 /// What the host asked for.

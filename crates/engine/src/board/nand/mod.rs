@@ -15,6 +15,7 @@ mod power;
 mod program;
 mod read_fault;
 pub mod record;
+pub mod restore;
 pub mod state;
 pub mod units;
 

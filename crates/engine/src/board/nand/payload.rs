@@ -47,6 +47,11 @@ impl Payloads {
         Slot(self.next_untouched - 1)
     }
 
+    /// Whether [`Payloads::take`] would have to panic.
+    pub(super) fn are_full(&self) -> bool {
+        self.free.is_empty() && self.next_untouched >= self.slots
+    }
+
     pub(super) fn give_back(&mut self, slot: Slot) {
         self.free.push(slot.0);
     }

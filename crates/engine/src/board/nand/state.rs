@@ -42,6 +42,11 @@ impl PageKind {
     pub fn is_host_data(self) -> bool {
         matches!(self, PageKind::Data | PageKind::Log)
     }
+
+    /// Whether it holds words of the scheme.
+    pub fn holds_words(self) -> bool {
+        matches!(self, PageKind::Map | PageKind::Checkpoint | PageKind::TrimRecord)
+    }
 }
 
 /// The out-of-band area of a programmed page: all that recovery may use.

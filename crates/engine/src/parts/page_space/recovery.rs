@@ -19,7 +19,7 @@ impl PageSpace {
     /// After a power cut, once the owner has marked valid pages: sorts blocks into free ones,
     /// candidates and frontiers, erasing what an interrupted erase left undefined. Of the
     /// half-written blocks of a stream the emptiest goes on being written; the others wait for
-    /// their collection.
+    /// their collection. Candidates are known in the order of their last program.
     pub fn recover(
         board: &mut Board,
         config: &Config,
@@ -33,6 +33,7 @@ impl PageSpace {
         }
         let mut when = after;
         for plane in 0..board.geometry().planes() {
+            let mut full = Vec::new();
             let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
             space.planes[plane as usize].retired = retired_in(board.nand(), PlaneId(plane));
             for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
@@ -46,13 +47,18 @@ impl PageSpace {
                 if known.retired {
                     continue;
                 }
-                when = space.sort_block(board, block, when)?;
+                when = space.sort_block(board, block, &mut full, when)?;
             }
             space.planes[plane as usize].free.untouched_from(
                 board.nand(),
                 PlaneId(plane),
                 untouched,
             );
+            // Policies go by the order in which blocks were filled.
+            full.sort_unstable_by_key(|&block| board.nand().state().block(block).last_program);
+            for &block in &full {
+                space.planes[plane as usize].victims.closed(board.nand(), block);
+            }
             space.keep_for_collection(PlaneId(plane));
         }
         Ok((space, when))
@@ -73,6 +79,7 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         block: BlockId,
+        full: &mut Vec<BlockId>,
         after: When,
     ) -> Result<When, Fault> {
         let known = *board.nand().state().block(block);
@@ -97,11 +104,11 @@ impl PageSpace {
         self.is_in_use(board.nand(), block);
         let frontier = self.planes[plane.index()].frontiers[stream as usize];
         if open && (frontier.block.is_none() || known.top < frontier.next) {
-            self.close(board.nand(), plane, stream);
+            full.extend(frontier.block);
             self.planes[plane.index()].frontiers[stream as usize] =
                 Frontier { block: Some(block), next: known.top };
         } else {
-            self.planes[plane.index()].victims.closed(board.nand(), block);
+            full.push(block);
         }
         Ok(after)
     }

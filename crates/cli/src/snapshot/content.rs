@@ -1,0 +1,158 @@
+//! The blocks of a snapshot: for each that was ever used its number plus one, erases, flags, how
+//! many of its pages follow, and these; then a zero.
+//!
+//! A page is one byte, and what it calls for: erased, torn, or a kind of page (0 to 5) with flags;
+//! then logical number, sequence number, and version (host data) or words without the zeroes at
+//! their end; where not all sectors hold data, which do.
+
+use std::io::{self, Read, Write};
+
+use ftlab_engine::board::nand::Nand;
+use ftlab_engine::board::nand::restore::{StoredBlock, StoredPage};
+use ftlab_engine::board::nand::state::{Oob, PageKind};
+use ftlab_engine::units::{BlockId, Tag};
+
+const KINDS: [PageKind; 6] = [
+    PageKind::Data,
+    PageKind::Log,
+    PageKind::Map,
+    PageKind::Checkpoint,
+    PageKind::TrimRecord,
+    PageKind::Pad,
+];
+const FREE: u8 = 0xFE;
+const TORN: u8 = 0xFF;
+const KIND: u8 = 7;
+/// The data cannot be read.
+const UNREADABLE: u8 = 8;
+/// A mask of sectors follows.
+const IN_PART: u8 = 16;
+/// Words follow.
+const HELD: u8 = 32;
+
+/// Writes every block that was ever used.
+pub fn write(out: &mut impl Write, nand: &Nand) -> io::Result<()> {
+    let geometry = nand.geometry();
+    for block in (0..geometry.blocks()).map(BlockId) {
+        let known = nand.state().block(block);
+        if !known.touched && !known.retired {
+            continue;
+        }
+        let stored = nand.stored_block(block);
+        let bits = [stored.read_only, stored.retired, stored.undefined];
+        let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u8::from(bit));
+        put(out, block.0 + 1)?;
+        put(out, stored.erases)?;
+        out.write_all(&[flags])?;
+        put(out, known.top)?;
+        for offset in 0..known.top {
+            write_page(out, nand.stored_page(geometry.page(block, offset)))?;
+        }
+    }
+    put(out, 0)
+}
+
+fn write_page(out: &mut impl Write, page: StoredPage<'_>) -> io::Result<()> {
+    let start = |out: &mut dyn Write, oob: Oob, flags: u8| {
+        out.write_all(&[oob.kind as u8 | flags])?;
+        out.write_all(&oob.logical.to_le_bytes())?;
+        out.write_all(&oob.sequence.to_le_bytes())
+    };
+    match page {
+        StoredPage::Free => out.write_all(&[FREE]),
+        StoredPage::Torn => out.write_all(&[TORN]),
+        StoredPage::Data { oob, tag, sectors, unreadable } => {
+            let in_part = sectors != u64::MAX;
+            let flags = if unreadable { UNREADABLE } else { 0 } | if in_part { IN_PART } else { 0 };
+            start(out, oob, flags)?;
+            put(out, tag.0)?;
+            if in_part { out.write_all(&sectors.to_le_bytes()) } else { Ok(()) }
+        }
+        StoredPage::Words { oob, words: None } => start(out, oob, 0),
+        StoredPage::Words { oob, words: Some(words) } => {
+            start(out, oob, HELD)?;
+            let length = words.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+            put(out, length as u32)?;
+            words[..length].iter().try_for_each(|&word| put(out, word))
+        }
+    }
+}
+
+fn put(out: &mut (impl Write + ?Sized), number: u32) -> io::Result<()> {
+    out.write_all(&number.to_le_bytes())
+}
+
+/// Puts the blocks onto a device on which nothing was programmed.
+///
+/// # Errors
+/// When the bytes are no blocks, or none of this device: which and why.
+pub fn read(mut body: impl Read, nand: &mut Nand) -> Result<(), String> {
+    let mut words = Vec::new();
+    while let Some(block) = number(&mut body)?.checked_sub(1).map(BlockId) {
+        let erases = number(&mut body)?;
+        let [flags] = bytes(&mut body)?;
+        let bit = |place: u8| flags >> place & 1 == 1;
+        let (read_only, retired, undefined) = (bit(0), bit(1), bit(2));
+        nand.restore_block(block, StoredBlock { erases, read_only, retired, undefined })?;
+        let pages = number(&mut body)?;
+        if flags > 7 || pages > nand.geometry().pages_per_block {
+            return Err(format!("block {block} has flags {flags} and {pages} pages"));
+        }
+        for offset in 0..pages {
+            let ppn = nand.geometry().page(block, offset);
+            let page = read_page(&mut body, &mut words, nand.geometry().entries_per_page())?;
+            nand.restore_page(ppn, page)?;
+        }
+    }
+    match body.read(&mut [0]) {
+        Ok(0) => Ok(()),
+        _ => Err("something follows its last block".to_owned()),
+    }
+}
+
+fn read_page<'a>(
+    body: &mut impl Read,
+    words: &'a mut Vec<u32>,
+    words_max: u32,
+) -> Result<StoredPage<'a>, String> {
+    let [first] = bytes(body)?;
+    if first >= FREE {
+        return Ok(if first == FREE { StoredPage::Free } else { StoredPage::Torn });
+    }
+    let known = KINDS.get(usize::from(first & KIND)).copied();
+    let kind = known.ok_or_else(|| format!("there is no page of kind {first}"))?;
+    let logical = number(body)?;
+    let oob = Oob { logical, kind, sequence: u64::from_le_bytes(bytes(body)?) };
+    let flags = first & !KIND;
+    if !kind.holds_words() && flags & !(UNREADABLE | IN_PART) == 0 {
+        let tag = Tag(number(body)?);
+        let in_part = flags & IN_PART != 0;
+        let sectors = if in_part { u64::from_le_bytes(bytes(body)?) } else { u64::MAX };
+        return Ok(StoredPage::Data { oob, tag, sectors, unreadable: flags & UNREADABLE != 0 });
+    }
+    if !kind.holds_words() || flags & !HELD != 0 {
+        return Err(format!("a page of kind {kind:?} has the flags {flags}"));
+    }
+    if flags == 0 {
+        return Ok(StoredPage::Words { oob, words: None });
+    }
+    let length = number(body)?;
+    if length > words_max {
+        return Err(format!("a page of kind {kind:?} holds {length} words"));
+    }
+    words.clear();
+    for _ in 0..length {
+        words.push(number(body)?);
+    }
+    Ok(StoredPage::Words { oob, words: Some(words) })
+}
+
+fn number(body: &mut impl Read) -> Result<u32, String> {
+    bytes(body).map(u32::from_le_bytes)
+}
+
+fn bytes<const N: usize>(body: &mut impl Read) -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    body.read_exact(&mut bytes).map_err(|error| format!("it ends too early ({error})"))?;
+    Ok(bytes)
+}

@@ -1,0 +1,107 @@
+//! The modelled steady state against the one that long random writing reaches.
+
+use crate::common::{config, open, pages, size};
+use ftlab_engine::config::Config;
+use ftlab_engine::occupancy::{self, SCHEMES};
+use ftlab_engine::request::Op;
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::ssd::Device;
+
+/// One plane of 64-page blocks.
+fn device(victim: &str, logical: u32, utilisation: f64) -> Config {
+    let mut config = config(&[("gc.victim", victim)]);
+    let bytes = u64::from(logical) * config.device.page_bytes.0;
+    config.device.set_capacity(bytes, 0);
+    config.device.blocks_per_plane = (f64::from(logical) * utilisation / 64.0) as u32;
+    config
+}
+
+fn write(device: &mut dyn Device, config: &Config, page: u32) {
+    device.submit(&pages(config, Op::Write, u64::from(page), 1)).expect("the device works");
+}
+
+/// Programs per page of as many random writes as there are pages.
+fn next_fill(device: &mut dyn Device, config: &Config, rng: &mut Rng) -> f64 {
+    let logical = config.device.logical_pages() as u32;
+    device.start_measuring();
+    (0..logical).for_each(|_| write(device, config, rng.below(logical)));
+    device.audit().expect("the audit passes");
+    device.board().meter().total_programs() as f64 / f64::from(logical)
+}
+
+/// The slow way fills the device and writes ten times its pages; what the next fill costs then and
+/// after the model differs by less than 3 %.
+#[test]
+fn the_next_fill_costs_what_it_costs_after_long_random_writing() {
+    let logical = 1 << 15;
+    for victim in ["greedy", "fifo"] {
+        for utilisation in [1.12, 1.28] {
+            let config = device(victim, logical, utilisation);
+            let mut slow = open("ideal_page", &config);
+            let mut rng = Rng::new(5, Purpose::Workload);
+            (0..logical).for_each(|page| write(slow.as_mut(), &config, page));
+            (0..10 * logical).for_each(|_| write(slow.as_mut(), &config, rng.below(logical)));
+            let slow = next_fill(slow.as_mut(), &config, &mut rng);
+            for scheme in SCHEMES {
+                let mut quick = open(scheme, &config);
+                occupancy::install(quick.as_mut(), scheme, 1).expect("there is a model");
+                let quick = next_fill(quick.as_mut(), &config, &mut rng);
+                let error = quick / slow - 1.0;
+                println!(
+                    "{scheme} {victim} {utilisation}: {quick:.4}, slowly {slow:.4} ({:+.2} %)",
+                    error * 100.0
+                );
+                assert!(error.abs() < 0.03, "{scheme}, {victim}: {quick} differs from {slow}");
+            }
+        }
+    }
+}
+
+/// Planes in a static and in a dynamic order, two frontiers, small mapping units, bad blocks: every
+/// page is there in the version that the flash holds, the audit passes, and writing goes on.
+#[test]
+fn every_page_is_found_whatever_the_device_looks_like() {
+    let shapes: [&[(&str, &str)]; 4] = [
+        &[("device.channels", "2"), ("device.planes", "2")],
+        &[("device.channels", "2"), ("device.dies", "2"), ("alloc.order", "dynamic")],
+        &[("gc.separate_frontiers", "true"), ("nand.factory_bad_rate", "0.05")],
+        &[("device.page_bytes", "8192"), ("device.mapping_unit", "2KiB")],
+    ];
+    let all = shapes.into_iter().flat_map(|shape| SCHEMES.iter().map(move |name| (shape, *name)));
+    for (shape, scheme) in all {
+        for victim in ["greedy", "fifo"] {
+            let mut config = config(shape);
+            config.set("gc.victim", victim).expect("legal");
+            config.set("device.over_provisioning", "0.25").expect("legal");
+            size(scheme, &mut config, 64);
+            config.device.blocks_per_plane += 16;
+            let mut device = open(scheme, &config);
+            device.verify_reads();
+            occupancy::install(device.as_mut(), scheme, 7).expect("there is a model");
+            device.audit().unwrap_or_else(|broken| panic!("{scheme} {shape:?}: {broken}"));
+            let logical = config.device.logical_pages() as u32;
+            let mut rng = Rng::new(2, Purpose::Workload);
+            for page in 0..logical {
+                let read = pages(&config, Op::Read, u64::from(page), 1);
+                device.submit(&read).unwrap_or_else(|error| panic!("{scheme}: {error}"));
+                write(device.as_mut(), &config, rng.below(logical));
+            }
+            assert_eq!(device.verified_reads(), u64::from(logical));
+            device.audit().unwrap_or_else(|broken| panic!("{scheme} {shape:?}: {broken}"));
+            assert!(device.board().meter().total_erases() > 0, "collection goes on at once");
+        }
+    }
+}
+
+#[test]
+fn what_no_analysis_covers_is_refused_by_name() {
+    let refused = |scheme: &str, pairs: &[(&str, &str)]| {
+        occupancy::check(scheme, &config(pairs)).expect_err("no model").to_string()
+    };
+    let of_scheme = refused("dftl", &[]);
+    assert!(of_scheme.contains("dftl") && of_scheme.contains("ideal_page, hat"), "{of_scheme}");
+    let of_victim = refused("ideal_page", &[("gc.victim", "random")]);
+    assert!(of_victim.contains("greedy and fifo"), "{of_victim}");
+    assert!(refused("hat", &[("gc.mode", "idle")]).contains("foreground"));
+    assert!(refused("hat", &[("gc.threshold_mode", "adaptive")]).contains("fixed"));
+}
