@@ -8,6 +8,7 @@ mod devices_theory;
 mod driving;
 mod execute;
 mod failure;
+mod find_subset;
 mod footprint;
 mod list;
 mod memory;
@@ -26,6 +27,7 @@ mod sizing;
 mod stream;
 mod timing;
 mod trace;
+mod trace_dir;
 mod warnings;
 mod workloads;
 

@@ -12,4 +12,5 @@ mod probe;
 mod real_traces;
 mod refusals;
 mod requests;
+mod workloads;
 mod worn_out;
