@@ -77,6 +77,24 @@ pub enum TraceCommand {
     /// Convert a trace to ftlab's CSV, or to its compact binary when OUT ends in .ftb (compressed
     /// with .gz or .zst behind that)
     Convert(ConvertArguments),
+    /// Search the units of a trace for those that together have a stand-in's statistics
+    FindSubset(FindSubsetArguments),
+}
+
+/// `ftlab trace find-subset`.
+#[derive(Debug, Args)]
+pub struct FindSubsetArguments {
+    /// Trace file, folder or glob of parts
+    pub file: String,
+    /// The stand-in whose published statistics are looked for
+    #[arg(long, value_name = "NAME", default_value = "financial")]
+    pub like: String,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// How the trace is read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
 }
 
 /// `ftlab trace inspect`.
@@ -113,6 +131,13 @@ pub struct ConvertArguments {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Reading the trace")]
 pub struct ReadingArguments {
+    /// Folder with real traces: one whose stand-in is asked for is used in its place
+    #[arg(long, value_name = "DIR")]
+    pub trace_dir: Option<PathBuf>,
+    /// With --trace-dir: only the units of the real trace that come nearest to what the stand-in's
+    /// source prints
+    #[arg(long)]
+    pub find_subset: bool,
     /// Trace format (default: found out from the content)
     #[arg(long, value_name = "NAME")]
     pub format: Option<String>,

@@ -5,7 +5,8 @@ use ftlab_engine::host::Driver;
 use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
-use ftlab_report::result::{Probe, WornOut};
+use ftlab_report::phases::PhaseRecorder;
+use ftlab_report::result::{Phase, Probe, WornOut};
 use ftlab_trace::Workload;
 
 use crate::failure::{Failure, Outcome};
@@ -31,6 +32,8 @@ pub struct Driven {
     pub reach_bytes: u64,
     /// Requests under the microscope.
     pub probe: Option<Probe>,
+    /// Response by part, where the workload is a combination.
+    pub phases: Vec<Phase>,
 }
 
 /// Drives the device with what is left of `stream`, and with `--loop` or `--until worn-out` then
@@ -52,6 +55,7 @@ pub fn drive(
         bytes_written: 0,
         worn_out: (plan.repeat != Repeat::Once).then(WornOut::default),
         dead_before: device.board().nand().retired_since(),
+        parts: workload.parts().map(|(_, names)| Parts::new(names, device)),
     };
     let in_flight = plan.timing.in_flight(device.config());
     let mut driver = Driver::new(device.config(), in_flight);
@@ -80,6 +84,7 @@ pub fn drive(
         worn_out: drive.worn_out.filter(|_| ended),
         reach_bytes: drive.touched.end() * plan.layout.page_bytes,
         probe: drive.observer.finish(device),
+        phases: drive.parts.map(|parts| parts.recorder.finish()).unwrap_or_default(),
     })
 }
 
@@ -114,6 +119,44 @@ struct Drive<'a> {
     worn_out: Option<WornOut>,
     /// Blocks that died while the device was prepared.
     dead_before: u32,
+    /// Where the workload is a combination.
+    parts: Option<Parts>,
+}
+
+/// Tells the parts of a combined workload apart, whatever the order of completion: on its way
+/// through driver and device a request's unit says which part it is of, too.
+struct Parts {
+    recorder: PhaseRecorder,
+    /// A multiple of the number of streams, which deal out requests by the remainder.
+    stride: u32,
+}
+
+impl Parts {
+    /// Units that a part may have.
+    const UNITS: u32 = 1 << 24;
+
+    fn new(names: Vec<String>, device: &dyn Device) -> Self {
+        let stride = Self::UNITS.next_multiple_of(device.config().host.streams.max(1));
+        Parts { recorder: PhaseRecorder::new(names), stride }
+    }
+
+    fn mark(&self, request: &mut Request, part: usize) -> Outcome<()> {
+        if request.unit >= Self::UNITS {
+            return Err(Failure::usage(format!(
+                "unit {} in a combined workload; legal: units below {}",
+                request.unit,
+                Self::UNITS
+            )));
+        }
+        request.unit += part as u32 * self.stride;
+        Ok(())
+    }
+
+    fn unmark(&self, request: &mut Request) -> usize {
+        let part = request.unit / self.stride;
+        request.unit %= self.stride;
+        part as usize
+    }
 }
 
 impl Drive<'_> {
@@ -161,8 +204,11 @@ impl Drive<'_> {
                     self.served(device, request, done).map_err(Stop::Failed)
                 })?,
             };
-            let request = Request { arrival, ..request };
+            let mut request = Request { arrival, ..request };
             self.observer.arrives(device, &request);
+            if let Some(parts) = &self.parts {
+                parts.mark(&mut request, stream.part())?;
+            }
             driver.submit(device, &request, &mut |device, request, done| {
                 self.served(device, request, done).map_err(Stop::Failed)
             })?;
@@ -186,7 +232,12 @@ impl Drive<'_> {
         completion: &Completion,
     ) -> Outcome<()> {
         self.last_completion = self.last_completion.max(completion.completed);
-        self.observer.served(device, request, completion)?;
+        let mut request = *request;
+        if let Some(parts) = &mut self.parts {
+            let part = parts.unmark(&mut request);
+            parts.recorder.served(part, request.op, completion);
+        }
+        self.observer.served(device, &request, completion)?;
         self.note_deaths(device);
         if request.op == Op::Write {
             self.bytes_written += u64::from(request.sectors) * SECTOR_BYTES;

@@ -84,6 +84,7 @@ pub fn execute_and_keep(
     };
     let mut result = derive(device.as_ref(), facts);
     result.probe = driven.probe;
+    result.phases = driven.phases;
     // Of the whole process: runs side by side share it.
     result.wall.peak_rss_bytes = peak_rss_bytes();
     Ok((result, device))
@@ -105,6 +106,7 @@ fn workload_facts(
         read_ratio: if accesses == 0 { 0.0 } else { reads as f64 / accesses as f64 },
         footprint_pages: driven.footprint_pages,
         synthetic: description.synthetic,
+        stand_in: description.stand_in,
         prefix: description.head,
         address: plan.layout.mode.name().to_owned(),
     }

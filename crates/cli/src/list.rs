@@ -13,7 +13,7 @@ use crate::arguments::{ListArguments, Listing};
 use crate::devices::DEVICES;
 use crate::failure::Outcome;
 use crate::print;
-use crate::workloads::{NamedWorkload, WORKLOADS};
+use crate::workloads::{WORKLOADS, bundled_file};
 
 /// One list: columns, how many of them the short form shows, and rows.
 struct List {
@@ -172,7 +172,7 @@ fn devices() -> Outcome<List> {
 fn workloads() -> Outcome<List> {
     let mut rows = Vec::new();
     for bundled in WORKLOADS {
-        let workload = NamedWorkload::parse(bundled.name, bundled.text)?;
+        let workload = bundled_file(bundled)?;
         let texts = [workload.about, workload.spec, workload.source];
         let mut row: Vec<Value> = vec![bundled.name.into()];
         row.extend(texts.map(Value::from));

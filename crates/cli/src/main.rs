@@ -9,6 +9,7 @@ mod driving;
 mod execute;
 mod failure;
 mod filling;
+mod find_subset;
 mod footprint;
 mod list;
 mod memory;
@@ -30,6 +31,7 @@ mod steady;
 mod stream;
 mod timing;
 mod trace;
+mod trace_dir;
 mod warnings;
 mod workloads;
 

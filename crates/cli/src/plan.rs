@@ -133,7 +133,8 @@ pub struct Plan {
 pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Workload)> {
     let meeting = &typed.meeting;
     let device = devices::find(&typed.device.device)?;
-    let overrides = selection::overrides(&typed.device)?;
+    let mut overrides = selection::overrides(&typed.device)?;
+    let changes = selection::workload_changes(&mut overrides)?;
     let mut chosen = selection::choose(schemes, &device.config, &overrides)?;
     let capacity = Capacity::parse(typed.device.capacity.as_deref())?;
     let repeat = Repeat::of(meeting);
@@ -142,7 +143,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     }
     let mode: AddressMode = meeting.address.parse()?;
     let modes = Modes::parse(&meeting.precondition)?;
-    let choice = WorkloadChoice::new(&typed.workload, &typed.reading)?;
+    let choice = WorkloadChoice::new(&typed.workload, &typed.reading, &changes)?;
     if repeat.goes_on(1) {
         refuse_to_repeat(repeat, &choice, &modes, &chosen)?;
     }
@@ -159,6 +160,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     }
     let mut warnings = Vec::new();
     let left_out = apply_budget(&mut chosen, typed, capacity)?;
+    warnings.extend(choice.notes.iter().cloned());
     warnings.extend(left_out.iter().map(|reason| format!("Left out: {reason}.")));
     warnings.extend(enlarged(&chosen[0], capacity));
 
@@ -168,7 +170,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     let workload = choice.open(capacity_bytes)?;
     let timing = Timing::parse(meeting.timing.as_deref(), workload.closed_loop_depth())?;
     apply_timing(&mut chosen, timing, &typed.device.set);
-    if workload.detection().is_some() && workload.can_be_read_again() {
+    if workload.needs_survey() && workload.can_be_read_again() {
         first_pass.survey(&workload, extent_bytes(&chosen[0]))?;
     }
     let layout = Layout {
@@ -181,7 +183,11 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     let wanted = needs_footprint(&chosen, &modes);
     let footprint = wanted.then(|| footprint(&workload, &layout)).transpose()?;
     let description = match workload.can_be_read_again() {
-        true => Some(Description { name: choice.name.clone(), ..workload.describe()? }),
+        true => Some(Description {
+            name: choice.name.clone(),
+            stand_in: choice.stands_for(),
+            ..workload.describe()?
+        }),
         false => None,
     };
     let runs = runs(chosen, &modes, meeting.seed)?;

@@ -34,6 +34,15 @@ pub fn overrides(typed: &DeviceArguments) -> Outcome<Vec<String>> {
     Ok(overrides)
 }
 
+/// Takes the settings of the workload (`workload.KEY=VALUE`) out of the overrides.
+pub fn workload_changes(overrides: &mut Vec<String>) -> Outcome<Vec<(String, String)>> {
+    let of_workload = |text: &String| text.trim().starts_with("workload.");
+    let changes = overrides.iter().filter(|text| of_workload(text)).cloned().collect::<Vec<_>>();
+    overrides.retain(|text| !of_workload(text));
+    let key = |(key, value): (String, String)| (key["workload.".len()..].to_owned(), value);
+    Ok(parse_overrides(&changes)?.into_iter().map(key).collect())
+}
+
 /// The schemes that `text` names, each once, with `device` and `overrides` applied.
 pub fn choose(text: &str, device: &Config, overrides: &[String]) -> Outcome<Vec<Chosen>> {
     let overrides = parse_overrides(overrides)?;

@@ -51,6 +51,11 @@ impl RequestStream {
         self.records() - u64::from(self.held.is_some())
     }
 
+    /// Which part of a combined workload the request handed out last is from, else 0.
+    pub fn part(&self) -> usize {
+        self.requests.part()
+    }
+
     /// What reading and laying out did.
     pub fn requests(&self) -> &Requests {
         &self.requests

@@ -5,14 +5,16 @@ use ftlab_trace::{InspectionOptions, convert, inspect};
 use crate::arguments::{ConvertArguments, InspectArguments, TraceCommand};
 use crate::devices;
 use crate::failure::{Failure, Outcome};
+use crate::find_subset::print_subset;
 use crate::print;
 use crate::workloads::WorkloadChoice;
 
-/// Runs one of the two.
+/// Runs one of the three.
 pub fn trace(command: &TraceCommand) -> Outcome<()> {
     match command {
         TraceCommand::Inspect(typed) => inspect_trace(typed),
         TraceCommand::Convert(typed) => convert_trace(typed),
+        TraceCommand::FindSubset(typed) => print_subset(typed),
     }
 }
 
@@ -25,7 +27,7 @@ fn inspect_trace(typed: &InspectArguments) -> Outcome<()> {
         counting.extent_bytes = device.unit_bytes() * u64::from(device.units_per_block());
         logical_bytes = device.logical_pages() * device.unit_bytes();
     }
-    let choice = WorkloadChoice::new(&typed.file, &typed.reading)?;
+    let choice = WorkloadChoice::new(&typed.file, &typed.reading, &[])?;
     let mut found = inspect(&choice.text, &choice.options, logical_bytes, &counting)?;
     found.name = choice.name;
     if typed.json {
@@ -37,7 +39,7 @@ fn inspect_trace(typed: &InspectArguments) -> Outcome<()> {
 }
 
 fn convert_trace(typed: &ConvertArguments) -> Outcome<()> {
-    let workload = WorkloadChoice::new(&typed.input, &typed.reading)?.open(0)?;
+    let workload = WorkloadChoice::new(&typed.input, &typed.reading, &[])?.open(0)?;
     let done = convert(&workload, &typed.output)?;
     let side_by_side = match done.units {
         0 | 1 => String::new(),

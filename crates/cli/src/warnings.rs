@@ -138,7 +138,12 @@ pub fn ended_early(plan: &Plan, driven: &Driven) -> Option<String> {
 
 fn about_workload(stream: &RequestStream, description: &Description) -> Vec<String> {
     let mut all = Vec::new();
-    if description.synthetic {
+    if let Some(source) = &description.stand_in {
+        all.push(format!(
+            "The workload is a synthetic stand-in: generated to published statistics, not recorded \
+             ({source})."
+        ));
+    } else if description.synthetic {
         all.push("The workload is synthetic: generated, not recorded.".to_owned());
     }
     let records = stream.requests().records();

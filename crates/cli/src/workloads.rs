@@ -3,49 +3,28 @@
 use std::path::Path;
 
 use ftlab_engine::config::nearest;
-use ftlab_trace::{Filter, Options, SyntheticSpec, Workload};
+use ftlab_trace::synthetic::with_changes;
+use ftlab_trace::{
+    Combination, Filter, Options, SyntheticSpec, UnitSelection, Workload, WorkloadFile,
+};
 
 use crate::arguments::ReadingArguments;
 use crate::devices::{Bundled, bundled};
 use crate::failure::{Failure, Outcome};
-use crate::settings_file::SettingsFile;
+use crate::find_subset;
+use crate::trace_dir::{self, Instead};
 
 /// Every bundled workload: one file in `config/workloads`, one name here.
-pub const WORKLOADS: &[Bundled] = bundled!("workloads": "oltp_demo");
+pub const WORKLOADS: &[Bundled] = bundled!(
+    "workloads": "financial", "websearch", "cello99", "tpch", "fin1", "fin2", "web1", "web2",
+    "web3", "openmail", "hat_synthetic_read", "hat_synthetic_write", "spc1", "tpcc_20", "hm_0",
+    "mds_0", "prn_0", "prxy_0", "rsrch_0", "stg_0", "ts_0", "web_0", "oltp_demo"
+);
 
-/// Keys of a workload file.
-const KEYS: &[&str] = &["about", "source", "spec"];
-
-/// A workload file.
-pub struct NamedWorkload {
-    /// What it is, in a line.
-    pub about: String,
-    /// Where its numbers come from.
-    pub source: String,
-    /// The inline spec.
-    pub spec: String,
-}
-
-impl NamedWorkload {
-    /// Reads the content of a workload file.
-    pub fn parse(file: &str, text: &str) -> Outcome<Self> {
-        let parsed = SettingsFile::parse(file, text, KEYS)?;
-        if let Some(setting) = parsed.settings.first() {
-            let legal = KEYS.join(", ");
-            let problem = format!("{file}:{}: a workload file has no sections", setting.line);
-            return Err(Failure::usage(format!("{problem}; legal keys: {legal}")));
-        }
-        let Some(spec) = parsed.head("spec") else {
-            return Err(Failure::usage(format!("{file}: the key 'spec' is missing")));
-        };
-        // A capacity of 0 is "not known": shares of the device are for the run to judge.
-        if !spec.contains('%') {
-            SyntheticSpec::parse(spec, 0)
-                .map_err(|error| Failure::usage(format!("{file}: spec: {error}")))?;
-        }
-        let head = |key: &str| parsed.head(key).unwrap_or_default().to_owned();
-        Ok(NamedWorkload { about: head("about"), source: head("source"), spec: spec.to_owned() })
-    }
+/// The workload file of a bundled workload.
+pub fn bundled_file(bundled: &Bundled) -> Outcome<WorkloadFile> {
+    let file = format!("config/workloads/{}.toml", bundled.name);
+    Ok(WorkloadFile::parse(&file, bundled.text)?)
 }
 
 /// What was chosen with `--workload`, before it is opened.
@@ -57,29 +36,112 @@ pub struct WorkloadChoice {
     pub text: String,
     /// How a trace is read.
     pub options: Options,
+    /// The stand-ins in it.
+    pub stand_ins: Vec<StandIn>,
+    /// Sentences for every result: what `--trace-dir` did.
+    pub notes: Vec<String>,
+}
+
+/// What a result must say about a stand-in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StandIn {
+    /// Its name.
+    pub name: String,
+    /// What it was fitted to.
+    pub source: String,
+    /// Settings were changed, so that published statistics need not hold any more.
+    pub changed: bool,
 }
 
 impl WorkloadChoice {
-    /// Finds out what was meant; a file of that name comes before a bundled workload.
-    pub fn new(text: &str, reading: &ReadingArguments) -> Outcome<Self> {
+    /// Finds out what was meant; a file of that name comes before a bundled workload. `changes`
+    /// are settings of the spec, as in `--set workload.KEY=VALUE`.
+    pub fn new(
+        text: &str,
+        reading: &ReadingArguments,
+        changes: &[(String, String)],
+    ) -> Outcome<Self> {
         let options = options(reading)?;
-        let choice = |spec: &str| WorkloadChoice {
+        let folder = reading.trace_dir.as_deref();
+        let found = resolved(text, folder, 0)?;
+        if folder.is_some() && found.notes.is_empty() {
+            return Err(Failure::usage(format!(
+                "--trace-dir has no effect: '{text}' names no stand-in (`ftlab list workloads`)"
+            )));
+        }
+        let mut choice = WorkloadChoice {
             name: text.to_owned(),
-            text: spec.to_owned(),
-            options: options.clone(),
+            text: found.text,
+            options,
+            stand_ins: found.stand_ins,
+            notes: found.notes,
         };
-        if text.ends_with(".toml") {
-            let content = std::fs::read_to_string(text)
-                .map_err(|error| Failure::usage(format!("{text}: cannot be read ({error})")))?;
-            return Ok(choice(&NamedWorkload::parse(text, &content)?.spec));
+        if reading.find_subset {
+            choice.narrow(found.real.as_deref())?;
         }
-        if Path::new(text).exists() {
-            return Ok(choice(text));
+        choice.change(changes)?;
+        Ok(choice)
+    }
+
+    /// `--find-subset`: of the real trace, only the units that come nearest to its source.
+    fn narrow(&mut self, real: Option<&str>) -> Outcome<()> {
+        let Some(like) = real else {
+            return Err(Failure::usage(
+                "--find-subset has no effect without a real trace; legal: with --workload NAME and \
+                 --trace-dir DIR that holds it, or `ftlab trace find-subset FILE --like NAME`",
+            ));
+        };
+        if self.options.units != UnitSelection::default() {
+            return Err(Failure::usage("--find-subset and --unit exclude each other"));
         }
-        match WORKLOADS.iter().find(|workload| workload.name == text) {
-            Some(bundled) => Ok(choice(&NamedWorkload::parse(text, bundled.text)?.spec)),
-            None => Ok(choice(text)),
+        let workload = Workload::parse(&self.text, &Options::default(), 0)?;
+        let found = find_subset::search(&workload, like)?;
+        let units = found.unit_list();
+        self.notes.push(format!(
+            "Units {units} of {} were used: of all subsets they come nearest to the source of \
+             {like} (distance {:.4}).",
+            self.text, found.search.nearest[0].distance
+        ));
+        self.options.units = units.parse()?;
+        Ok(())
+    }
+
+    /// `--set workload.KEY=VALUE`, which shows in the name.
+    fn change(&mut self, changes: &[(String, String)]) -> Outcome<()> {
+        if changes.is_empty() {
+            return Ok(());
         }
+        if Path::new(&self.text).exists() || !SyntheticSpec::recognises(&self.text) {
+            return Err(Failure::usage(format!(
+                "--set workload.{} has no effect: '{}' is not one generated workload (--head N \
+                 shortens a trace)",
+                changes[0].0, self.name
+            )));
+        }
+        let list: Vec<String> =
+            changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let separator = if self.name.contains(':') { ',' } else { ':' };
+        self.name = format!("{}{separator}{}", self.name, list.join(","));
+        let (spec, touched) = with_changes(&self.text, changes)?;
+        self.text = spec;
+        self.stand_ins.iter_mut().for_each(|stand_in| stand_in.changed |= touched);
+        Ok(())
+    }
+
+    /// What a result says the workload stands for.
+    pub fn stands_for(&self) -> Option<String> {
+        let one = |stand_in: &StandIn| {
+            let source = match self.stand_ins.len() {
+                1 => stand_in.source.clone(),
+                _ => format!("{}: {}", stand_in.name, stand_in.source),
+            };
+            match stand_in.changed {
+                true => format!("{source}; with settings changed, so that it need not fit"),
+                false => source,
+            }
+        };
+        let all: Vec<String> = self.stand_ins.iter().map(one).collect();
+        (!all.is_empty()).then(|| all.join(" | "))
     }
 
     /// Opens it for a device of `logical_bytes`, 0 when that is not known yet.
@@ -99,6 +161,103 @@ impl WorkloadChoice {
     pub fn is_standard_input(&self) -> bool {
         self.text == "-"
     }
+}
+
+/// What a text means once names are looked up.
+#[derive(Default)]
+struct Resolved {
+    text: String,
+    stand_ins: Vec<StandIn>,
+    /// Real traces that took the place of stand-ins, and stand-ins that had to stay.
+    notes: Vec<String>,
+    /// The stand-in whose real trace is used, of the last such.
+    real: Option<String>,
+}
+
+/// The text with specs in the place of the names of workloads, or with `--trace-dir` the paths of
+/// real traces. A file of that name comes first; settings may follow: `financial:count=1000`.
+fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Outcome<Resolved> {
+    /// Far more than combinations may be nested; the reader says how many.
+    const DEPTH_MAX: usize = 16;
+    let as_it_is = || Resolved { text: text.to_owned(), ..Resolved::default() };
+    let exists = Path::new(text).exists();
+    if !exists
+        && depth < DEPTH_MAX
+        && let Some(combination) = Combination::parse(text)?
+    {
+        return resolved_parts(combination, folder, depth);
+    }
+    let is_file = text.ends_with(".toml");
+    if exists && !is_file {
+        return Ok(as_it_is());
+    }
+    let (name, settings) = match is_file {
+        true => (text, ""),
+        false => text.split_once(':').unwrap_or((text, "")),
+    };
+    let file = match WORKLOADS.iter().find(|workload| workload.name == name) {
+        Some(bundled) => bundled_file(bundled)?,
+        None if is_file => {
+            let content = std::fs::read_to_string(text)
+                .map_err(|error| Failure::usage(format!("{text}: cannot be read ({error})")))?;
+            WorkloadFile::parse(text, &content)?
+        }
+        None => return Ok(as_it_is()),
+    };
+    let mut notes = Vec::new();
+    if let Some(folder) = folder.filter(|_| file.is_stand_in()) {
+        match trace_dir::look(folder, name, &file.real)? {
+            Instead::Real { path, .. } if !settings.is_empty() => {
+                return Err(Failure::usage(format!(
+                    "{text}: settings have no effect on the real trace {path}; legal: {name} alone"
+                )));
+            }
+            Instead::Real { path, verdict } => {
+                let note = match file.real.note.as_str() {
+                    "" => String::new(),
+                    note => format!(" Note: {note}."),
+                };
+                notes.push(format!(
+                    "The real trace {path} was used in the place of the stand-in {name}: \
+                     {verdict}.{note}"
+                ));
+                let real = Some(name.to_owned());
+                return Ok(Resolved { text: path, stand_ins: Vec::new(), notes, real });
+            }
+            Instead::Absent { reason } => {
+                notes.push(format!("The stand-in {name} was used: {reason}."));
+            }
+        }
+    }
+    let mut changes = Vec::new();
+    for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
+        let (key, value) = setting.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("{text}: '{setting}' has no value; legal: {name}:KEY=VALUE"))
+        })?;
+        changes.push((key.trim().to_owned(), value.trim().to_owned()));
+    }
+    let (spec, changed) = with_changes(&file.spec, &changes)?;
+    let stand_ins = match file.is_stand_in() {
+        true => vec![StandIn { name: name.to_owned(), source: file.source, changed }],
+        false => Vec::new(),
+    };
+    Ok(Resolved { text: spec, stand_ins, notes, real: None })
+}
+
+fn resolved_parts(
+    mut combination: Combination,
+    folder: Option<&Path>,
+    depth: usize,
+) -> Outcome<Resolved> {
+    let mut all = Resolved::default();
+    for part in &mut combination.parts {
+        let own = resolved(&part.text, folder, depth + 1)?;
+        *part = part.with_text(own.text);
+        all.stand_ins.extend(own.stand_ins);
+        all.notes.extend(own.notes);
+    }
+    all.text = combination.to_string();
+    Ok(all)
 }
 
 /// What was stated about a trace.
@@ -133,11 +292,26 @@ fn duration(flag: &str, text: &str) -> Outcome<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::{Arguments, Command};
+    use clap::Parser as _;
+
+    fn choice(text: &str, changes: &[(&str, &str)]) -> Outcome<WorkloadChoice> {
+        let typed = ["ftlab", "trace", "inspect", text];
+        let Command::Trace(command) = Arguments::parse_from(typed).command else {
+            panic!("not a trace command")
+        };
+        let crate::arguments::TraceCommand::Inspect(typed) = command else {
+            panic!("not an inspection")
+        };
+        let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        let changes: Vec<_> = changes.iter().map(own).collect();
+        WorkloadChoice::new(text, &typed.reading, &changes)
+    }
 
     #[test]
     fn every_workload_file_is_bundled_legal_and_described() {
         for bundled in WORKLOADS {
-            let workload = NamedWorkload::parse(bundled.name, bundled.text).unwrap();
+            let workload = bundled_file(bundled).unwrap();
             assert!(!workload.about.is_empty() && !workload.source.is_empty());
         }
         let folder = format!("{}/../../config/workloads", env!("CARGO_MANIFEST_DIR"));
@@ -145,11 +319,36 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_key_of_a_workload_file_names_the_nearest() {
-        let refused = NamedWorkload::parse("w.toml", "about = \"x\"\nspecs = \"randread\"\n");
-        let message = refused.err().unwrap().to_string();
-        assert!(message.starts_with("w.toml:2: ") && message.contains("'spec'"), "{message}");
-        let section = NamedWorkload::parse("w.toml", "spec = \"randread:span=1M\"\n[a]\nb = 1\n");
-        assert!(section.err().unwrap().to_string().contains("w.toml:3: "));
+    fn a_stand_in_says_what_it_stands_for_and_whether_it_was_changed() {
+        let plain = choice("financial", &[]).unwrap();
+        assert!(plain.stands_for().unwrap().contains("Table 4"));
+        let longer = choice("financial", &[("requests", "1000")]).unwrap();
+        assert_eq!(longer.name, "financial:requests=1000");
+        assert!(longer.text.contains("count=1000,"), "{}", longer.text);
+        assert_eq!(longer.stands_for(), plain.stands_for(), "its length is no statistic");
+        let other = choice("financial:rwmixread=50,count=7", &[]).unwrap();
+        assert!(other.text.contains("rwmixread=50,") && other.text.contains("count=7,"));
+        assert!(other.stands_for().unwrap().contains("need not fit"));
+        assert_eq!(choice("oltp_demo", &[]).unwrap().stands_for(), None);
+    }
+
+    #[test]
+    fn names_inside_combinations_become_specs_and_stay_names() {
+        let both = choice("phases:(financial:count=5),web1,(randread:bs=4k,span=1M)", &[]).unwrap();
+        let parts = Combination::parse(&both.text).unwrap().unwrap().parts;
+        let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["financial", "web1", "randread:bs=4k,span=1M"]);
+        assert!(parts[0].text.starts_with("randrw:") && parts[0].text.contains("count=5,"));
+        let said = both.stands_for().unwrap();
+        assert!(said.contains("financial: Gupta") && said.contains("web1: Hu"), "{said}");
+        assert_eq!(both.open(0).unwrap().parts().unwrap().1, names);
+    }
+
+    #[test]
+    fn changes_that_would_do_nothing_are_refused() {
+        let refusal = |text, changes: &[_]| choice(text, changes).unwrap_err().to_string();
+        assert!(refusal("-", &[("requests", "5")]).contains("no effect"));
+        assert!(refusal("financial:cuont=5", &[]).contains("'count'"));
+        assert!(refusal("financial:count", &[]).contains("has no value"));
     }
 }

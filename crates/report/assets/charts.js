@@ -112,6 +112,36 @@ charts.set("percentiles", {
   },
 });
 
+const phaseViews = {
+  mean: ["Mean", (summary) => summary.mean],
+  p99: ["p99", (summary) => summary.percentile["99.000000"]],
+  p99_9: ["p99.9", (summary) => summary.percentile["99.900000"]],
+};
+charts.set("phases", {
+  views: Object.fromEntries(Object.entries(phaseViews).map(([key, [name]]) => [key, name])),
+  build(view) {
+    const [name, of] = phaseViews[view];
+    const drawn = runs.flatMap((run, index) => ((run.phases ?? []).length > 0 ? [index] : []));
+    if (drawn.length === 0) return { empty: "The workload has no parts." };
+    const ticks = runs[drawn[0]].phases.map((phase, number) => `${number + 1}: ${phase.name}`);
+    const times = (index) => runs[index].phases.map((phase) => of(phase.latency_ns.all));
+    const traces = drawn.map((index) => lineTrace(
+      index, ticks, times(index).map((time) => time || null),
+      times(index).map((time, part) => `${ticks[part]}: ${name} ${duration(time)}`)));
+    const all = drawn.flatMap(times);
+    if (!all.some((time) => time > 0)) return { empty: ALL_ZERO };
+    return {
+      traces, legend: lineLegend(drawn),
+      layout: {
+        xaxis: { type: "category", title: { text: "Part of the workload" } },
+        yaxis: durationAxis(RESPONSE_TITLE, all, 8),
+      },
+      rows: [["scheme", ...ticks.map((tick) => `${tick} (${view}, ns)`)],
+        ...drawn.map((index) => [labels[index], ...times(index)])],
+    };
+  },
+});
+
 const stageNames = {
   driver_queue: "driver queue", host_link: "host link", controller: "controller",
   buffer: "write buffer", map: "map", flash: "flash cells", channel: "channel",

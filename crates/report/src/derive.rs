@@ -220,7 +220,8 @@ fn latency(parts: &[LatencyStatistics; 3]) -> LatencyParts {
     LatencyParts { system: summary(system), device: summary(device), queue: summary(queue) }
 }
 
-fn summary(times: &LatencyStatistics) -> LatencySummary {
+/// The summary of some times.
+pub(crate) fn summary(times: &LatencyStatistics) -> LatencySummary {
     let count = times.count();
     if count == 0 {
         return LatencySummary::default();

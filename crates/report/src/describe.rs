@@ -84,6 +84,9 @@ fn together(
 
 fn workload(workload: &Workload) -> String {
     let origin = match (workload.synthetic, workload.prefix) {
+        _ if workload.stand_in.is_some() => {
+            "synthetic stand-in: generated to published statistics, not recorded".to_owned()
+        }
         (true, _) => "synthetic: generated, not recorded on a real system".to_owned(),
         (false, Some(kept)) => {
             format!("a recorded trace, but only its first {} requests", count(kept))
@@ -205,6 +208,8 @@ mod tests {
         assert!(workload(&source).contains("only its first 10,000 requests"));
         source.synthetic = true;
         assert!(workload(&source).contains("synthetic"));
+        source.stand_in = Some("a table".to_owned());
+        assert!(workload(&source).contains("synthetic stand-in"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod describe;
 pub mod flatten;
 pub mod format;
 pub mod metrics;
+pub mod phases;
 pub mod probe;
 pub mod records;
 pub mod result;

@@ -12,8 +12,8 @@ mod probe;
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
     Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, MapCache, Merges,
-    PcmEnergy, Precondition, RamStructure, RamUse, ServiceTime, Settling, Stages, SteadyState,
-    Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
+    PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Settling, Stages,
+    SteadyState, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
 };
 pub use latency::{
     ByDirection, CDF_POINTS_MAX, Cdf, CdfPoint, Latency, LatencyParts, LatencySummary, Percentiles,
@@ -100,6 +100,10 @@ pub struct RunResult {
     pub cdf: Cdf,
     /// Windows over simulated time, at most [`WINDOWS_MAX`].
     pub series: Vec<Window>,
+    /// Response by part of a combined workload (`phases:`, `mix:`), in the order of its parts; the
+    /// key is absent for any other workload.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
     /// Single requests, where `--probe` asked for them; the key is absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
@@ -142,6 +146,7 @@ impl Default for RunResult {
             wall: Wall::default(),
             cdf: Cdf::default(),
             series: Vec::new(),
+            phases: Vec::new(),
             probe: None,
         }
     }

@@ -6,6 +6,8 @@
 //! engine requests. [`inspect`] says what is in a trace before any run. Every reader streams:
 //! memory grows with the footprint of a trace, never with its length.
 
+mod combination;
+mod combined;
 mod compression;
 mod convert;
 mod detect;
@@ -28,6 +30,9 @@ mod record;
 mod requests;
 mod size;
 mod source;
+mod stand_in;
+mod statistics;
+mod subset;
 mod summary;
 mod survey;
 pub mod synthetic;
@@ -37,6 +42,7 @@ mod workload;
 #[doc(hidden)]
 pub mod fuzzing;
 
+pub use combination::{Combination, How, PartText};
 pub use convert::{Conversion, convert};
 pub use detect::Detection;
 pub use error::{Result, TraceError};
@@ -49,6 +55,11 @@ pub use reader::TraceRecords;
 pub use record::{Place, Record};
 pub use requests::Requests;
 pub use size::{parse_bytes, parse_share_or_bytes};
+pub use stand_in::{Published, RealTrace, Reported, WorkloadFile};
+pub use statistics::{Statistic, Statistics};
+pub use subset::{
+    SUBSET_UNITS_MAX, Subset, SubsetSearch, SubsetTarget, UnitStatistics, find_subset,
+};
 pub use summary::{Drop, DropReason, Summary};
 pub use survey::{Survey, UnitSpans};
 pub use synthetic::SyntheticSpec;

@@ -25,6 +25,11 @@ impl Requests {
         &self.records
     }
 
+    /// Which part of a combination the request yielded last is from; 0 for any other workload.
+    pub fn part(&self) -> usize {
+        self.records.part()
+    }
+
     /// The map, with its counts so far.
     pub fn map_used(&self) -> &AddressMap {
         &self.map

@@ -115,6 +115,24 @@ impl Summary {
         *lines += 1;
     }
 
+    /// Adds what the reader of a part did; its files begin at `first_file` of the whole. Requests
+    /// and their origin are the whole's own.
+    pub(crate) fn absorb(&mut self, part: &Self, first_file: u32) {
+        let whole = |place: Place| Place { part: place.part + first_file, ..place };
+        self.lines_read += part.lines_read;
+        self.header_lines += part.header_lines;
+        self.out_of_order_lines += part.out_of_order_lines;
+        self.backward_step_ns_max = self.backward_step_ns_max.max(part.backward_step_ns_max);
+        let first = part.first_out_of_order.map(whole);
+        self.first_out_of_order = self.first_out_of_order.or(first);
+        for ((lines, first), (more, place)) in self.dropped.iter_mut().zip(part.dropped) {
+            if *lines == 0 {
+                *first = whole(place);
+            }
+            *lines += more;
+        }
+    }
+
     /// Lines dropped for that reason, and where the first of them stands.
     pub fn dropped(&self, reason: DropReason) -> (u64, Place) {
         self.dropped[reason as usize]

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::combination::{Combination, DEPTH_MAX, How};
+use crate::combined::{CombinedRecords, Part, depth_of};
 use crate::detect::{self, Detection, Sample};
 use crate::digest::{self, SharedDigest};
 use crate::error::{Result, TraceError, nearest};
@@ -26,6 +28,15 @@ pub struct Workload {
 enum Kind {
     Trace(Box<Trace>),
     Synthetic { spec: SyntheticSpec, head: Option<u64> },
+    Combined(Combined),
+}
+
+/// Workloads one after another, or side by side.
+struct Combined {
+    how: How,
+    parts: Arc<[Part]>,
+    depth: Option<u32>,
+    head: Option<u64>,
 }
 
 struct Trace {
@@ -54,6 +65,8 @@ pub struct Description {
     pub format: String,
     /// The canonical spec, if synthetic.
     pub canonical_spec: Option<String>,
+    /// For a stand-in, what it stands for: its source. Filled in by who knows stand-ins by name.
+    pub stand_in: Option<String>,
     /// Requests in flight, if the workload itself is a closed loop.
     pub closed_loop_depth: Option<u32>,
     /// Only this many requests are read (`--head`).
@@ -61,14 +74,27 @@ pub struct Description {
 }
 
 impl Workload {
-    /// Finds out what `text` means: an inline spec if it begins with one of fio's `rw` words (and
-    /// no file has that name), else a trace. `logical_bytes` is the capacity that shares in a spec
+    /// Finds out what `text` means: a combination if it begins with `phases:` or `mix:`, an inline
+    /// spec if it begins with one of fio's `rw` words (and no file has that name), else a trace. `logical_bytes` is the capacity that shares in a spec
     /// refer to, 0 if unknown.
     ///
     /// # Errors
     /// Missing or unreadable files, unknown formats, units in doubt, illegal specs.
     pub fn parse(text: &str, options: &Options, logical_bytes: u64) -> Result<Self> {
+        Self::parse_within(text, options, logical_bytes, 0)
+    }
+
+    fn parse_within(
+        text: &str,
+        options: &Options,
+        logical_bytes: u64,
+        depth: usize,
+    ) -> Result<Self> {
         let is_file = std::path::Path::new(text).exists();
+        if !is_file && let Some(combination) = Combination::parse(text)? {
+            let combined = Combined::open(&combination, options, logical_bytes, depth)?;
+            return Ok(Self { name: text.into(), kind: Kind::Combined(combined) });
+        }
         if !is_file && SyntheticSpec::recognises(text) {
             let spec = SyntheticSpec::parse(text, logical_bytes)?;
             return Ok(Self {
@@ -108,6 +134,9 @@ impl Workload {
                 names: [self.name.clone()],
                 summary: Box::default(),
             },
+            Kind::Combined(all) => {
+                Inner::Combined(Box::new(CombinedRecords::new(all.how, &all.parts, all.head)?))
+            }
         };
         Ok(Records { inner })
     }
@@ -135,7 +164,24 @@ impl Workload {
     pub fn can_be_read_again(&self) -> bool {
         match &self.kind {
             Kind::Trace(trace) => trace.source != Source::StandardInput,
-            Kind::Synthetic { .. } => true,
+            // Standard input is no part of a combination.
+            Kind::Synthetic { .. } | Kind::Combined(_) => true,
+        }
+    }
+
+    /// Must its addresses be known before they can be laid out? Those of a single generated
+    /// workload begin at 0 of the device.
+    pub fn needs_survey(&self) -> bool {
+        !matches!(self.kind, Kind::Synthetic { .. })
+    }
+
+    /// How it is combined, with the names of its parts; none for any other workload.
+    pub fn parts(&self) -> Option<(How, Vec<String>)> {
+        match &self.kind {
+            Kind::Combined(all) => {
+                Some((all.how, all.parts.iter().map(|part| part.name.clone()).collect()))
+            }
+            _ => None,
         }
     }
 
@@ -151,6 +197,7 @@ impl Workload {
                 synthetic: false,
                 format: trace.detection.format.name.into(),
                 canonical_spec: None,
+                stand_in: None,
                 closed_loop_depth: None,
                 head: trace.options.head,
             },
@@ -160,9 +207,11 @@ impl Workload {
                 synthetic: true,
                 format: "synthetic".into(),
                 canonical_spec: Some(spec.to_string()),
+                stand_in: None,
                 closed_loop_depth: spec.closed_loop_depth(),
                 head: *head,
             },
+            Kind::Combined(all) => all.describe(&self.name)?,
         })
     }
 
@@ -170,7 +219,16 @@ impl Workload {
     pub fn detection(&self) -> Option<&Detection> {
         match &self.kind {
             Kind::Trace(trace) => Some(&trace.detection),
-            Kind::Synthetic { .. } => None,
+            Kind::Synthetic { .. } | Kind::Combined(_) => None,
+        }
+    }
+
+    /// Name of the trace format, `synthetic`, `phases` or `mix`.
+    pub fn format_name(&self) -> &'static str {
+        match &self.kind {
+            Kind::Trace(trace) => trace.detection.format.name,
+            Kind::Synthetic { .. } => "synthetic",
+            Kind::Combined(all) => all.how.word(),
         }
     }
 
@@ -178,7 +236,7 @@ impl Workload {
     pub fn compression(&self) -> &'static str {
         match &self.kind {
             Kind::Trace(trace) => trace.compression,
-            Kind::Synthetic { .. } => "none",
+            Kind::Synthetic { .. } | Kind::Combined(_) => "none",
         }
     }
 
@@ -187,6 +245,7 @@ impl Workload {
         match &self.kind {
             Kind::Trace(_) => None,
             Kind::Synthetic { spec, .. } => spec.closed_loop_depth(),
+            Kind::Combined(all) => all.depth,
         }
     }
 
@@ -195,12 +254,76 @@ impl Workload {
         match &self.kind {
             Kind::Trace(_) => None,
             Kind::Synthetic { spec, head } => Some(spec.count.min(head.unwrap_or(u64::MAX))),
+            Kind::Combined(all) => {
+                let known = all.parts.iter().map(|part| part.workload.requests_known());
+                let sum = known.sum::<Option<u64>>()?;
+                Some(sum.min(all.head.unwrap_or(u64::MAX)))
+            }
         }
     }
 
     /// As the user wrote it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+}
+
+impl Combined {
+    fn open(
+        combination: &Combination,
+        options: &Options,
+        logical_bytes: u64,
+        depth: usize,
+    ) -> Result<Self> {
+        if depth == DEPTH_MAX {
+            return Err(TraceError::new("combinations are nested too deeply")
+                .with_legal(format!("up to {DEPTH_MAX} within each other")));
+        }
+        // The head of the whole, not of every part.
+        let whole = Options { head: None, ..options.clone() };
+        let mut parts = Vec::with_capacity(combination.parts.len());
+        for part in &combination.parts {
+            if part.text == "-" {
+                return Err(TraceError::new("standard input cannot be part of a combination")
+                    .with_legal("a file")
+                    .at("-", None));
+            }
+            let is_file = std::path::Path::new(&part.text).exists();
+            if !is_file && part.text.contains('=') && !part.text.contains([':', '(']) {
+                return Err(TraceError::new(
+                    "a part is a single setting: a workload with commas or plus signs of its own \
+                     stands in parentheses",
+                )
+                .with_value(part.text.as_bytes())
+                .with_legal("phases:(randread:bs=4k,span=1M),..."));
+            }
+            let workload = Workload::parse_within(&part.text, &whole, logical_bytes, depth + 1)?;
+            parts.push(Part { name: part.name.clone(), workload });
+        }
+        let closed = depth_of(combination.how, &parts)?;
+        let how = combination.how;
+        Ok(Self { how, parts: parts.into(), depth: closed, head: options.head })
+    }
+
+    /// Its digest is that of the names and digests of its parts.
+    fn describe(&self, name: &str) -> Result<Description> {
+        let mut text = self.how.word().to_owned();
+        let mut synthetic = false;
+        for part in self.parts.iter() {
+            let described = part.workload.describe()?;
+            synthetic |= described.synthetic;
+            text.push_str(&format!("\n{} {}", part.name, described.sha256));
+        }
+        Ok(Description {
+            name: name.into(),
+            sha256: digest::of_text(&text),
+            synthetic,
+            format: self.how.word().into(),
+            canonical_spec: None,
+            stand_in: None,
+            closed_loop_depth: self.depth,
+            head: self.head,
+        })
     }
 }
 
@@ -291,6 +414,7 @@ pub struct Records {
 enum Inner {
     Trace(Box<TraceRecords>),
     Synthetic { records: Box<Generator>, left: u64, names: [String; 1], summary: Box<Summary> },
+    Combined(Box<CombinedRecords>),
 }
 
 impl Records {
@@ -299,6 +423,15 @@ impl Records {
         match &self.inner {
             Inner::Trace(records) => records.place(),
             Inner::Synthetic { records, .. } => Place { part: 0, line: records.issued() },
+            Inner::Combined(records) => records.place(),
+        }
+    }
+
+    /// Which part of a combination the record yielded last is from; 0 for any other workload.
+    pub fn part(&self) -> usize {
+        match &self.inner {
+            Inner::Combined(records) => records.part(),
+            _ => 0,
         }
     }
 
@@ -307,6 +440,7 @@ impl Records {
         match &self.inner {
             Inner::Trace(records) => records.names(),
             Inner::Synthetic { names, .. } => names,
+            Inner::Combined(records) => records.names(),
         }
     }
 
@@ -315,6 +449,7 @@ impl Records {
         match &self.inner {
             Inner::Trace(records) => records.summary(),
             Inner::Synthetic { summary, .. } => summary,
+            Inner::Combined(records) => records.summary(),
         }
     }
 
@@ -332,6 +467,7 @@ impl Iterator for Records {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.inner {
             Inner::Trace(records) => records.next(),
+            Inner::Combined(records) => records.next(),
             Inner::Synthetic { records, left, summary, .. } => {
                 *left = left.checked_sub(1)?;
                 let record = records.next()?;

@@ -16,4 +16,5 @@ mod refusals;
 mod repeating;
 mod requests;
 mod saved_flash;
+mod workloads;
 mod worn_out;

@@ -18,6 +18,13 @@ pub struct LatencyStatistics {
     max: Nanos,
 }
 
+impl Default for LatencyStatistics {
+    /// Nothing recorded.
+    fn default() -> Self {
+        LatencyStatistics::new()
+    }
+}
+
 impl LatencyStatistics {
     fn new() -> Self {
         LatencyStatistics {
@@ -30,8 +37,9 @@ impl LatencyStatistics {
         }
     }
 
+    /// Takes one time, ns.
     #[inline]
-    fn record(&mut self, time: Nanos) {
+    pub fn record(&mut self, time: Nanos) {
         self.histogram.saturating_record(time);
         self.sum += u128::from(time);
         self.sum_of_squares += u128::from(time) * u128::from(time);

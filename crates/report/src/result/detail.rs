@@ -1,6 +1,7 @@
 //! The smaller sections of a result: workload, counters, energy, memory, wear and windows.
 
 use super::ByCause;
+use super::latency::{ByDirection, LatencySummary};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,10 +24,25 @@ pub struct Workload {
     pub footprint_pages: u64,
     /// Generated rather than recorded.
     pub synthetic: bool,
+    /// For a synthetic stand-in, what it was fitted to; the key is absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stand_in: Option<String>,
     /// Number of requests when only the beginning of a longer trace was run, else null.
     pub prefix: Option<u64>,
     /// How trace addresses became device addresses: `strict`, `modulo` or `dense`.
     pub address: String,
+}
+
+/// One part of a combined workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Phase {
+    /// As the user named it.
+    pub name: String,
+    /// Requests of it that completed, trims and flushes included.
+    pub requests: u64,
+    /// System response time of its reads and writes, in nanoseconds.
+    pub latency_ns: ByDirection<LatencySummary>,
 }
 
 /// How the device was prepared before the measurement.

@@ -50,6 +50,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         warnings: warnings(runs),
         has_stages: runs.iter().any(|run| run.stages_ns != Stages::default()),
         has_levels: runs.iter().flat_map(|run| &run.series).any(|one| !one.levels.is_empty()),
+        has_phases: runs.iter().any(|run| !run.phases.is_empty()),
         probe: probe(runs),
         sections: sections(runs, &flats),
         events: events(runs),
@@ -79,6 +80,8 @@ struct Page<'a> {
     has_stages: bool,
     /// Whether any run's scheme told where its areas or thresholds stood.
     has_levels: bool,
+    /// Whether the workload is a combination, whose parts are shown one by one.
+    has_phases: bool,
     /// The requests that were probed, in words; none where `--probe` was not used.
     probe: Option<String>,
     sections: Vec<SummarySection>,

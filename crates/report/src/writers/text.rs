@@ -2,8 +2,9 @@
 
 use super::Document;
 use crate::describe::{facts, labels, warnings};
-use crate::format::count;
+use crate::format::{Quantity, count};
 use crate::metrics::{SECTIONS, flatten_all};
+use crate::result::{LatencySummary, RunResult};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write as _;
 
@@ -35,6 +36,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
             line(&mut text, &row);
         }
     }
+    phases(&mut text, document.runs, &labels);
     for (run, label) in document.runs.iter().zip(&labels) {
         if !run.events.is_empty() {
             let named = |(name, number): (&String, &u64)| format!("{name} {}", count(*number));
@@ -48,6 +50,44 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         line(&mut text, &format!("Warning ({schemes}): {warning}"));
     }
     text.into_bytes()
+}
+
+/// A row per scheme and part of a combined workload.
+fn phases(text: &mut String, runs: &[RunResult], labels: &[String]) {
+    if runs.iter().all(|run| run.phases.is_empty()) {
+        return;
+    }
+    line(text, "");
+    line(text, "Response by part of the workload");
+    let header = ["", "part", "requests", "mean", "p50", "p99", "p99.9", "read mean", "write mean"];
+    let mut table = aligned(header.into_iter());
+    for (run, label) in runs.iter().zip(labels) {
+        for (number, phase) in run.phases.iter().enumerate() {
+            let time = |nanos: f64| Quantity::Nanoseconds.format(nanos);
+            let of = &phase.latency_ns;
+            let mean = |summary: &LatencySummary| match summary.count {
+                0 => "-".to_owned(),
+                _ => time(summary.mean),
+            };
+            let at = |nanos: u64| if of.all.count == 0 { "-".into() } else { time(nanos as f64) };
+            let tail = of.all.percentile;
+            table.add_row([
+                label.clone(),
+                format!("{}: {}", number + 1, phase.name),
+                count(phase.requests),
+                mean(&of.all),
+                at(tail.p50),
+                at(tail.p99),
+                at(tail.p99_9),
+                mean(&of.read),
+                mean(&of.write),
+            ]);
+        }
+    }
+    right_align(&mut table);
+    for row in table.lines() {
+        line(text, &row);
+    }
 }
 
 fn aligned<'a>(header: impl Iterator<Item = &'a str>) -> Table {

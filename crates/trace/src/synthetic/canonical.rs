@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use super::arrivals::Arrivals;
 use super::distribution::Distribution;
-use super::spec::{Arrivals, SyntheticSpec};
+use super::spec::SyntheticSpec;
 
 impl fmt::Display for SyntheticSpec {
     /// The canonical form: every setting resolved, in a fixed order. Parsing it gives the same
@@ -27,13 +28,19 @@ impl fmt::Display for SyntheticSpec {
         if self.mode.is_random() {
             self.write_distribution(out)?;
         }
-        match self.arrivals {
+        match &self.arrivals {
             Arrivals::ClosedLoop { depth } => write!(out, ",iodepth={depth}")?,
             Arrivals::Fixed { milli_iops } => {
-                write!(out, ",rate_iops={}", Milli(milli_iops))?;
+                write!(out, ",rate_iops={}", Milli(*milli_iops))?;
             }
             Arrivals::Poisson { milli_iops } => {
-                write!(out, ",rate_iops={},rate_process=poisson", Milli(milli_iops))?;
+                write!(out, ",rate_iops={},rate_process=poisson", Milli(*milli_iops))?;
+            }
+            Arrivals::Gaps { parts, run } => {
+                let part =
+                    |(mean_ns, share): &(u64, u64)| format!("{mean_ns}ns/{}", Percent(*share));
+                let parts: Vec<String> = parts.iter().map(part).collect();
+                write!(out, ",gaps={},gap_run={run}", parts.join(":"))?;
             }
         }
         write!(out, ",seed={}", self.seed)
@@ -55,6 +62,14 @@ impl SyntheticSpec {
         }
         if self.distribution != Distribution::Uniform {
             write!(out, ",scatter={}", u8::from(self.scatter))?;
+        }
+        if self.block_sizes.iter().map(|(bytes, _)| *bytes).min() != Some(self.align_bytes) {
+            write!(out, ",blockalign={}", self.align_bytes)?;
+        }
+        if let Some(distances) = &self.stack {
+            let point = |(depth, share): &(u64, u64)| format!("{depth}/{}", Percent(*share));
+            let points: Vec<String> = distances.points.iter().map(point).collect();
+            write!(out, ",stack={}", points.join(":"))?;
         }
         if self.sequential_millionths > 0 {
             write!(out, ",seq_fraction={}", self.sequential_millionths as f64 / 1e6)?;

@@ -2,46 +2,45 @@
 
 use ftlab_engine::request::Op;
 
+use super::arrivals::Clock;
 use super::distribution::{Distribution, Sampler};
 use super::permutation::Permutation;
 use super::random::{Purpose, Stream};
-use super::spec::{Arrivals, Mode, SyntheticSpec};
+use super::spec::{Mode, SyntheticSpec};
+use super::stack::Stack;
 use crate::record::Record;
 
 /// Iterator over the records of a spec.
 pub struct Generator {
     spec: SyntheticSpec,
     issued: u64,
-    clock_ns: u64,
     /// fio keeps one position per direction; 0 = reads, 1 = everything else.
     sequential: [u64; 2],
     previous_end: Option<u64>,
-    step_bytes: u64,
+    stack: Option<Stack>,
     sampler: Sampler,
     scatter: Option<Permutation>,
     addresses: Stream,
     operations: Stream,
     sizes: Stream,
-    arrivals: Stream,
+    clock: Clock,
 }
 
 impl Generator {
     pub(crate) fn new(spec: SyntheticSpec) -> Self {
-        let step_bytes = spec.smallest_block();
-        let blocks = spec.span_bytes / step_bytes;
+        let blocks = spec.span_bytes / spec.align_bytes;
         let scattered = spec.scatter && spec.distribution != Distribution::Uniform;
         Self {
             issued: 0,
-            clock_ns: 0,
             sequential: [0; 2],
             previous_end: None,
-            step_bytes,
+            stack: spec.stack.clone().map(|distances| Stack::new(distances, spec.seed)),
             sampler: Sampler::new(spec.distribution, blocks),
             scatter: scattered.then(|| Permutation::new(blocks, spec.seed)),
             addresses: Stream::new(spec.seed, Purpose::Address),
             operations: Stream::new(spec.seed, Purpose::Operation),
             sizes: Stream::new(spec.seed, Purpose::Size),
-            arrivals: Stream::new(spec.seed, Purpose::Arrival),
+            clock: Clock::new(spec.arrivals.clone(), spec.seed),
             spec,
         }
     }
@@ -74,7 +73,7 @@ impl Generator {
             }
             draw -= share;
         }
-        self.spec.block_sizes.last().map_or(self.step_bytes, |&(bytes, _)| bytes)
+        self.spec.block_sizes.last().map_or(0, |&(bytes, _)| bytes)
     }
 
     /// Offset within the span; the request never reaches beyond it.
@@ -97,26 +96,25 @@ impl Generator {
         {
             return end;
         }
-        let rank = self.sampler.rank(&mut self.addresses);
-        let block = self.scatter.as_ref().map_or(rank, |scatter| scatter.apply(rank));
-        let last = (span - size) / self.step_bytes * self.step_bytes;
-        (block * self.step_bytes).min(last)
+        let recent = self.stack.as_mut().and_then(Stack::draw);
+        let block = recent.unwrap_or_else(|| self.fresh_block());
+        let align = self.spec.align_bytes;
+        let last = (span - size) / align * align;
+        (block * align).min(last)
     }
 
-    fn arrival(&mut self) -> u64 {
-        const NANOS_PER_MILLI_RATE: u128 = 1_000_000_000_000;
-        match self.spec.arrivals {
-            Arrivals::ClosedLoop { .. } => 0,
-            Arrivals::Fixed { milli_iops } => {
-                (u128::from(self.issued) * NANOS_PER_MILLI_RATE / u128::from(milli_iops)) as u64
-            }
-            Arrivals::Poisson { milli_iops } => {
-                let now = self.clock_ns;
-                let mean = NANOS_PER_MILLI_RATE as f64 / milli_iops as f64;
-                let gap = -libm::log1p(-self.arrivals.unit()) * mean;
-                self.clock_ns = now.saturating_add(libm::round(gap) as u64);
-                now
-            }
+    /// A block by the distribution; not one of the recent ones, where those have a share of
+    /// their own.
+    fn fresh_block(&mut self) -> u64 {
+        let (sampler, scatter) = (&self.sampler, self.scatter.as_ref());
+        let addresses = &mut self.addresses;
+        let mut draw = || {
+            let rank = sampler.rank(addresses);
+            scatter.map_or(rank, |scatter| scatter.apply(rank))
+        };
+        match &self.stack {
+            Some(stack) => stack.outside(draw),
+            None => draw(),
         }
     }
 }
@@ -131,7 +129,10 @@ impl Iterator for Generator {
         let op = self.operation();
         let size_bytes = self.size();
         let position = self.position(op, size_bytes);
-        let time_ns = self.arrival();
+        let time_ns = self.clock.arrival(self.issued);
+        if let Some(stack) = &mut self.stack {
+            stack.touch(position / self.spec.align_bytes);
+        }
         self.previous_end = Some(position + size_bytes);
         self.issued += 1;
         let offset_bytes = self.spec.offset_bytes + position;

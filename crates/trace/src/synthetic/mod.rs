@@ -5,13 +5,19 @@
 //! mathematics library, so that the same line gives the same requests on every platform.
 //! Unlike fio's default, random offsets are drawn independently (fio's `norandommap=1`).
 
+mod arrivals;
 mod canonical;
+mod change;
 mod distribution;
 mod generator;
 mod permutation;
 mod random;
 mod spec;
+mod stack;
 
+pub use arrivals::Arrivals;
+pub use change::with_changes;
 pub use distribution::Distribution;
 pub use generator::Generator;
-pub use spec::{Arrivals, Mode, SyntheticSpec};
+pub use spec::{Mode, SyntheticSpec};
+pub use stack::StackDistances;

@@ -11,6 +11,7 @@ pub(crate) enum Purpose {
     Size = 3,
     Arrival = 4,
     Scatter = 5,
+    Stack = 6,
 }
 
 /// PCG-64 (XSL-RR 128/64).

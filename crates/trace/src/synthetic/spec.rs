@@ -1,7 +1,9 @@
 //! The inline spec: `mode:key=value,key=value`, with fio's words and strict keys.
 
+use super::arrivals::Arrivals;
 use super::distribution::Distribution;
 use super::generator::Generator;
+use super::stack::StackDistances;
 use crate::error::{Result, TraceError, unknown_name};
 use crate::size::{parse_bytes, parse_millionths, parse_share_or_bytes};
 
@@ -59,26 +61,6 @@ impl Mode {
     }
 }
 
-/// When requests arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrivals {
-    /// As soon as one of `depth` slots is free; every record has the time 0.
-    ClosedLoop {
-        /// Requests in flight.
-        depth: u32,
-    },
-    /// At equal distances.
-    Fixed {
-        /// Requests in 1000 s.
-        milli_iops: u64,
-    },
-    /// At exponential distances.
-    Poisson {
-        /// Requests in 1000 s, on average.
-        milli_iops: u64,
-    },
-}
-
 /// A synthetic workload, every setting resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyntheticSpec {
@@ -98,6 +80,10 @@ pub struct SyntheticSpec {
     pub distribution: Distribution,
     /// Are hot blocks scattered over the span instead of lying side by side?
     pub scatter: bool,
+    /// What random addresses are multiples of, in bytes.
+    pub align_bytes: u64,
+    /// How often random requests go to what was requested lately; none: never on purpose.
+    pub stack: Option<StackDistances>,
     /// Share of random requests that start where the one before ended, in millionths.
     pub sequential_millionths: u64,
     /// When requests arrive.
@@ -106,9 +92,10 @@ pub struct SyntheticSpec {
     pub seed: u64,
 }
 
-const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 18] = [
     "bs",
     "bssplit",
+    "blockalign",
     "span",
     "offset",
     "count",
@@ -116,7 +103,10 @@ const KEYS: [&str; 14] = [
     "rwmixread",
     "random_distribution",
     "scatter",
+    "stack",
     "seq_fraction",
+    "gaps",
+    "gap_run",
     "rate_iops",
     "rate_process",
     "iodepth",
@@ -127,7 +117,7 @@ const MODES: [&str; 9] =
     ["randwrite", "randread", "randrw", "randtrim", "write", "read", "rw", "readwrite", "trim"];
 
 /// The settings as written, each at most once.
-struct Settings<'a>(Vec<(&'static str, &'a str)>);
+pub(super) struct Settings<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Settings<'a> {
     fn parse(text: &'a str) -> Result<Self> {
@@ -148,11 +138,11 @@ impl<'a> Settings<'a> {
         Ok(Self(settings))
     }
 
-    fn get(&self, key: &str) -> Option<&'a str> {
+    pub(super) fn get(&self, key: &str) -> Option<&'a str> {
         self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
     }
 
-    fn refuse(&self, key: &str, unless: bool, why: &str) -> Result<()> {
+    pub(super) fn refuse(&self, key: &str, unless: bool, why: &str) -> Result<()> {
         match self.get(key) {
             Some(value) if !unless => {
                 Err(wrong(&format!("{key} has no effect here"), value, &format!("{key} {why}")))
@@ -162,7 +152,7 @@ impl<'a> Settings<'a> {
     }
 }
 
-fn wrong(problem: &str, value: &str, legal: &str) -> TraceError {
+pub(super) fn wrong(problem: &str, value: &str, legal: &str) -> TraceError {
     TraceError::new(problem).with_value(value.as_bytes()).with_legal(legal)
 }
 
@@ -185,7 +175,9 @@ impl SyntheticSpec {
         let settings = Settings::parse(rest)?;
         settings.refuse("rwmixread", mode.is_mixed(), "with rw or randrw")?;
         settings.refuse("random_distribution", mode.is_random(), "with a rand mode")?;
-        settings.refuse("seq_fraction", mode.is_random(), "with a rand mode")?;
+        for key in ["seq_fraction", "blockalign", "stack"] {
+            settings.refuse(key, mode.is_random(), "with a rand mode")?;
+        }
         let block_sizes = block_sizes(&settings)?;
         let (offset_bytes, span_bytes) = region(&settings, &block_sizes, logical_bytes)?;
         let distribution = match settings.get("random_distribution") {
@@ -194,6 +186,7 @@ impl SyntheticSpec {
         };
         let skewed = distribution != Distribution::Uniform;
         settings.refuse("scatter", skewed, "with random_distribution=zipf, pareto or hotcold")?;
+        let align_bytes = alignment(&settings, &block_sizes, span_bytes)?;
         Ok(Self {
             mode,
             count: count(&settings, &block_sizes, span_bytes)?,
@@ -203,8 +196,10 @@ impl SyntheticSpec {
             read_millionths: share(&settings, "rwmixread", 500_000)?,
             distribution,
             scatter: scatter(&settings)?,
+            align_bytes,
+            stack: stack(&settings, span_bytes / align_bytes)?,
             sequential_millionths: fraction(&settings)?,
-            arrivals: arrivals(&settings)?,
+            arrivals: Arrivals::parse(&settings)?,
             seed: number(&settings, "seed", 1, 0)?,
         })
     }
@@ -220,10 +215,6 @@ impl SyntheticSpec {
             Arrivals::ClosedLoop { depth } => Some(depth),
             _ => None,
         }
-    }
-
-    pub(crate) fn smallest_block(&self) -> u64 {
-        smallest(&self.block_sizes)
     }
 }
 
@@ -265,6 +256,31 @@ fn block_size(text: &str) -> Result<u64> {
         return Err(wrong("block size is illegal", text, "a multiple of 512 bytes, up to 1G"));
     }
     Ok(bytes)
+}
+
+/// `blockalign=`, by default the smallest block.
+fn alignment(settings: &Settings<'_>, block_sizes: &[(u64, u64)], span: u64) -> Result<u64> {
+    let Some(text) = settings.get("blockalign") else {
+        return Ok(smallest(block_sizes));
+    };
+    let room = span - largest(block_sizes);
+    parse_bytes(text).ok().filter(|b| *b > 0 && b % 512 == 0 && *b <= room).ok_or_else(|| {
+        wrong("blockalign is illegal", text, "a multiple of 512, so small that the span has two")
+    })
+}
+
+/// `stack=`; the span must leave room outside the stack.
+fn stack(settings: &Settings<'_>, positions: u64) -> Result<Option<StackDistances>> {
+    let Some(text) = settings.get("stack") else {
+        return Ok(None);
+    };
+    let distances = StackDistances::parse(text)?;
+    let needed = 2 * distances.depth();
+    if positions < needed {
+        let legal = format!("a span of at least {needed} times blockalign, twice the depth");
+        return Err(wrong("span is too small for the stack", text, &legal));
+    }
+    Ok(Some(distances))
 }
 
 /// `offset=` and `span=`, in bytes or as shares of the device.
@@ -333,7 +349,7 @@ fn requests_for(bytes: u64, millionths: u64, block_sizes: &[(u64, u64)]) -> Opti
     u64::try_from((u128::from(bytes) * u128::from(millionths)).div_ceil(weight)).ok()
 }
 
-fn number(settings: &Settings<'_>, key: &str, default: u64, least: u64) -> Result<u64> {
+pub(super) fn number(settings: &Settings<'_>, key: &str, default: u64, least: u64) -> Result<u64> {
     let Some(text) = settings.get(key) else {
         return Ok(default);
     };
@@ -365,26 +381,6 @@ fn scatter(settings: &Settings<'_>) -> Result<bool> {
         None | Some("1") => Ok(true),
         Some("0") => Ok(false),
         Some(text) => Err(wrong("scatter is illegal", text, "0 or 1")),
-    }
-}
-
-fn arrivals(settings: &Settings<'_>) -> Result<Arrivals> {
-    let Some(text) = settings.get("rate_iops") else {
-        settings.refuse("rate_process", false, "with rate_iops")?;
-        let depth = number(settings, "iodepth", 1, 1)?;
-        let depth = u32::try_from(depth)
-            .map_err(|_| wrong("iodepth is illegal", &depth.to_string(), "1 to 2^32 - 1"))?;
-        return Ok(Arrivals::ClosedLoop { depth });
-    };
-    settings.refuse("iodepth", false, "without rate_iops (a closed loop)")?;
-    let milli_iops = crate::number::scaled(text.as_bytes(), 1000)
-        .ok()
-        .filter(|rate| (1..=1_000_000_000_000).contains(rate))
-        .ok_or_else(|| wrong("rate_iops is illegal", text, "0.001 to 1000000000 per second"))?;
-    match settings.get("rate_process") {
-        None | Some("linear") => Ok(Arrivals::Fixed { milli_iops }),
-        Some("poisson") => Ok(Arrivals::Poisson { milli_iops }),
-        Some(text) => Err(unknown_name("rate_process", text, &["linear", "poisson"])),
     }
 }
 

@@ -4,11 +4,13 @@ mod common;
 
 mod bad_input;
 mod blktrace;
+mod combinations;
 mod compact;
 mod detection;
 mod layout;
 mod more_formats;
 mod real_traces;
 mod round_trip;
+mod stand_ins;
 mod synthetic;
 mod vscsi;

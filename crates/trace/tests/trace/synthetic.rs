@@ -62,6 +62,41 @@ const GOLDEN: [u64; 7] = [
 ];
 
 #[test]
+fn stacks_gaps_and_alignment_have_a_seed_too() {
+    let texts = [
+        "randrw:bssplit=2k/60:8k/40,blockalign=4k,count=1000,stack=10/40:100/80,seed=8",
+        "randwrite:count=1000,random_distribution=zipf:0.9,stack=50/60,seq_fraction=0.1",
+        "randread:count=1000,gaps=0.3ms/80:40ms/20,gap_run=8,seed=9",
+    ];
+    let got = texts.map(|text| checksum(&records(text)));
+    assert_eq!(got, NEW, "0x{:016x} 0x{:016x} 0x{:016x}", got[0], got[1], got[2]);
+    for text in texts {
+        let spec = SyntheticSpec::parse(text, CAPACITY).unwrap();
+        assert_eq!(SyntheticSpec::parse(&spec.to_string(), CAPACITY).unwrap(), spec, "{spec}");
+    }
+    let aligned = records("randread:bssplit=2k/60:8k/40,blockalign=4k,count=1000");
+    assert!(aligned.iter().all(|record| record.offset_bytes % 4096 == 0));
+}
+
+const NEW: [u64; 3] = [0xc138_0d56_0b7e_a768, 0, 0];
+
+#[test]
+fn keys_of_stacks_and_gaps_that_cannot_be_are_refused() {
+    for (text, part) in [
+        ("randread:stack=5000/80,span=1M", "span of at least 10000"),
+        ("read:stack=50/80", "with a rand mode"),
+        ("read:blockalign=4k", "with a rand mode"),
+        ("randread:blockalign=1000", "multiple of 512"),
+        ("randread:gaps=1ms,iodepth=4", "without gaps"),
+        ("randread:gaps=1ms/50:2ms/40", "adding up to 100"),
+        ("randread:gaps=1", "MEAN"),
+        ("randread:gap_run=4,rate_iops=10", "with gaps"),
+    ] {
+        assert!(error(text).contains(part), "{text}: {}", error(text));
+    }
+}
+
+#[test]
 fn another_seed_gives_other_requests() {
     let one = checksum(&records("randwrite:count=100,seed=1"));
     let two = checksum(&records("randwrite:count=100,seed=2"));

@@ -1,0 +1,126 @@
+//! Stand-ins, combinations and real traces in their place, as a user meets them.
+
+use crate::common::{Bench, traces};
+use serde_json::Value;
+
+const DEVICE: &str = "--device dftl2014 --capacity 1GiB";
+
+fn result(bench: &Bench, options: &str) -> Value {
+    bench.run(&format!("--scheme ideal_page {DEVICE} {options}"))
+}
+
+/// A real trace as text, or none, with the reason printed.
+fn real_trace(name: &str) -> Option<String> {
+    let path = traces().map(|folder| folder.join(name)).filter(|path| path.exists());
+    if path.is_none() {
+        eprintln!("skipped: ../shared/traces/{name} is absent");
+    }
+    path.map(|path| path.display().to_string())
+}
+
+/// Writes a file of the folder `t`.
+fn trace_file(bench: &Bench, name: &str, bytes: &[u8]) {
+    std::fs::create_dir_all(bench.path("t")).unwrap();
+    bench.file(&format!("t/{name}"), bytes);
+}
+
+#[test]
+fn whatever_is_made_from_a_stand_in_says_so() {
+    let bench = Bench::new();
+    let run = result(&bench, "--workload financial --set workload.requests=2000");
+    assert_eq!(run["workload"]["name"], "financial:requests=2000");
+    assert_eq!(
+        (&run["workload"]["synthetic"], &run["workload"]["requests"]),
+        (&true.into(), &2000.into())
+    );
+    assert!(run["workload"]["stand_in"].as_str().unwrap().contains("Table 4"));
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("synthetic stand-in"), "{warnings}");
+    let compared = format!("compare --schemes ideal_page,dftl {DEVICE} --out out");
+    let table = bench.ftlab(&format!("{compared} --workload fin1:count=2000,rwmixread=90")).ok();
+    assert!(table.contains("synthetic stand-in") && table.contains("need not fit"), "{table}");
+    let page = std::fs::read_to_string(bench.path("out/report.html")).unwrap();
+    assert!(page.contains("synthetic stand-in: generated to published statistics"));
+}
+
+#[test]
+fn a_combination_reports_the_response_of_every_part() {
+    let bench = Bench::new();
+    let load = "load=(write:bs=64k,span=4M,rate_iops=10)";
+    let work = "(randread:bs=2k,span=4M,count=300,rate_iops=5)";
+    for (text, names) in [
+        (
+            format!("phases:{load},(financial:count=100),{work}"),
+            ["load", "financial", &work[1..work.len() - 1]],
+        ),
+        (
+            format!("mix:{load}+(financial:count=100)+{work}"),
+            ["load", "financial", &work[1..work.len() - 1]],
+        ),
+    ] {
+        let bench = Bench::new();
+        let options = format!("--workload {text} --address dense --set host.streams=3 --verify");
+        let run = result(&bench, &options);
+        let phases = run["phases"].as_array().unwrap();
+        let own: Vec<&str> = phases.iter().map(|one| one["name"].as_str().unwrap()).collect();
+        assert_eq!(own, names);
+        let requests: Vec<u64> =
+            phases.iter().map(|one| one["requests"].as_u64().unwrap()).collect();
+        assert_eq!((requests[0], requests[2]), (64, 300), "{text}");
+        let of =
+            |index: usize, what: &str| phases[index]["latency_ns"][what]["N"].as_u64().unwrap();
+        assert_eq!((of(0, "write"), of(0, "read"), of(2, "read")), (64, 0, 300));
+        let sum: u64 = (0..3).map(|index| of(index, "all")).sum();
+        assert_eq!(run["latency_ns"]["all"]["system"]["N"], sum);
+        assert!(run["workload"]["stand_in"].is_string());
+    }
+    let text = format!("phases:{load},{work}");
+    let compared = format!("compare --schemes ideal_page,dftl {DEVICE} --workload {text} --out o");
+    let table = bench.ftlab(&compared).ok();
+    assert!(table.contains("Response by part of the workload") && table.contains("1: load"));
+    let page = std::fs::read_to_string(bench.path("o/report.html")).unwrap();
+    assert!(page.contains("data-chart=\"phases\""));
+    let plain = result(&bench, "--workload randread:bs=2k,span=4M,count=10");
+    assert!(plain.get("phases").is_none());
+}
+
+#[test]
+fn a_real_trace_takes_the_place_of_its_stand_in_and_is_recognised() {
+    let Some(real) = real_trace("financial1-first-1000.spc") else { return };
+    let bench = Bench::new();
+    trace_file(&bench, "FINANCIAL1.spc", &std::fs::read(real).unwrap());
+    let at = "--trace-dir t --head 500 --address dense";
+    let run = result(&bench, &format!("--workload financial {at}"));
+    assert_eq!(
+        (&run["workload"]["synthetic"], &run["workload"]["requests"]),
+        (&false.into(), &500.into())
+    );
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("recognised by its first 900 requests"), "{warnings}");
+    assert!(warnings.contains("used a part of it"), "{warnings}");
+    let bench = Bench::new();
+    trace_file(&bench, "Financial1.spc", b"0,8,512,w,0.0\n1,8,512,w,0.5\n");
+    trace_file(&bench, "web_0.csv", b"128166372003061629,web,0,Read,0,4096,100\n");
+    let run =
+        |name: &str| bench.ftlab(&format!("run --scheme dftl {DEVICE} --workload {name} {at}"));
+    run("financial").refused(2, &["Financial1.spc", "not the public"]);
+    run("oltp_demo").refused(2, &["--trace-dir", "no effect"]);
+    run("web_0:count=5").refused(2, &["no effect", "web_0.csv"]);
+    assert!(run("web_0").ok().contains("not verified"));
+    assert!(run("hm_0:count=50").ok().contains("holds no hm_0.csv"));
+}
+
+#[test]
+fn a_subset_of_units_is_found_and_used() {
+    let Some(real) = real_trace("financial1-first-10000.ssdsim") else { return };
+    let bench = Bench::new();
+    let search = format!("trace find-subset {real}");
+    let text = bench.ftlab(&search).ok();
+    assert!(text.contains("every subset was considered") && text.contains("--unit"), "{text}");
+    let found: Value =
+        serde_json::from_str(&bench.ftlab(&format!("{search} --json")).ok()).unwrap();
+    assert_eq!((&found["like"], &found["exact"]), (&"financial".into(), &true.into()));
+    assert_eq!(found["nearest"].as_array().unwrap().len(), 5);
+    bench.ftlab(&format!("{search} --like fin1")).refused(2, &["sequential_percent"]);
+    bench.ftlab(&format!("{search} --like finacial")).refused(2, &["financial"]);
+}

@@ -1,0 +1,94 @@
+//! Settings of a spec replaced or added, as `NAME:key=value` and `--set workload.KEY=VALUE` ask.
+
+use super::spec::{KEYS, SyntheticSpec, wrong};
+use crate::error::{Result, unknown_name};
+
+/// What takes the place of what: a key, and those that go when it comes.
+const REPLACES: [(&str, &[&str]); 8] = [
+    ("bs", &["bssplit"]),
+    ("bssplit", &["bs"]),
+    ("count", &["io_size"]),
+    ("io_size", &["count"]),
+    ("gaps", &["rate_iops", "rate_process", "iodepth"]),
+    ("gap_run", &["rate_iops", "rate_process", "iodepth"]),
+    ("rate_iops", &["gaps", "gap_run", "iodepth"]),
+    ("iodepth", &["gaps", "gap_run", "rate_iops", "rate_process"]),
+];
+
+/// Keys that leave every published statistic of a stand-in as it is.
+const NEUTRAL: [&str; 4] = ["count", "io_size", "seed", "offset"];
+
+/// The spec with `changes` made to it, and whether any of them touches what a stand-in was fitted
+/// or chosen to be. `requests` is another name of `count`.
+///
+/// # Errors
+/// Unknown keys, with the nearest; keys given twice. Values are judged where the spec is parsed.
+pub fn with_changes(spec: &str, changes: &[(String, String)]) -> Result<(String, bool)> {
+    let (mode, settings) = spec.split_once(':').unwrap_or((spec, ""));
+    let mut settings: Vec<(&str, &str)> =
+        settings.split(',').filter_map(|setting| setting.split_once('=')).collect();
+    let mut made: Vec<&str> = Vec::new();
+    let mut touched = false;
+    for (key, value) in changes {
+        let key = if key == "requests" { "count" } else { key.as_str() };
+        if !KEYS.contains(&key) {
+            let legal = [&["requests"][..], &KEYS[..]].concat();
+            return Err(unknown_name("key of a synthetic workload", key, &legal));
+        }
+        if value.is_empty() || value.contains(',') {
+            return Err(wrong(&format!("{key} has no single value"), value, "KEY=VALUE"));
+        }
+        if made.contains(&key) {
+            return Err(wrong("key is changed twice", key, "each key once"));
+        }
+        made.push(key);
+        touched |= !NEUTRAL.contains(&key);
+        let replaced =
+            REPLACES.iter().find(|(own, _)| *own == key).map_or(&[][..], |(_, keys)| keys);
+        settings.retain(|(known, _)| !replaced.contains(known));
+        match settings.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, known)) => *known = value,
+            None => settings.push((key, value)),
+        }
+    }
+    let settings: Vec<String> =
+        settings.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    debug_assert!(SyntheticSpec::recognises(spec), "{spec}");
+    let changed = match settings.is_empty() {
+        true => mode.to_owned(),
+        false => format!("{mode}:{}", settings.join(",")),
+    };
+    Ok((changed, touched))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(spec: &str, changes: &[(&str, &str)]) -> Result<(String, bool)> {
+        let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        with_changes(spec, &changes.iter().map(own).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_change_replaces_adds_and_drops_what_it_excludes() {
+        let spec = "randrw:bssplit=4k/60:8k/40,span=1G,count=10,gaps=1ms,gap_run=2,seed=1";
+        let of = |changes: &[(&str, &str)]| changed(spec, changes).unwrap();
+        let (longer, touched) = of(&[("requests", "99"), ("seed", "5")]);
+        assert_eq!(longer, spec.replace("count=10", "count=99").replace("seed=1", "seed=5"));
+        assert!(!touched);
+        let (other, touched) = of(&[("bs", "4k"), ("iodepth", "8")]);
+        assert_eq!(other, "randrw:span=1G,count=10,seed=1,bs=4k,iodepth=8");
+        assert!(touched);
+    }
+
+    #[test]
+    fn illegal_changes_are_refused() {
+        let refusal = |changes: &[(&str, &str)]| {
+            changed("randread:span=1M", changes).unwrap_err().to_string()
+        };
+        assert!(refusal(&[("reqests", "5")]).contains("'requests'"));
+        assert!(refusal(&[("count", "5"), ("requests", "6")]).contains("twice"));
+        assert!(refusal(&[("count", "5,seed=2")]).contains("KEY=VALUE"));
+    }
+}
