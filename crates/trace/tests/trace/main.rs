@@ -6,6 +6,7 @@ mod bad_input;
 mod blktrace;
 mod compact;
 mod detection;
+mod inspection;
 mod layout;
 mod more_formats;
 mod real_traces;
