@@ -13,11 +13,13 @@ unexport FTLAB_ONLY
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
 
-demo: build ## compares six schemes on a bundled workload and writes out/demo/report.html
+demo: build ## compares six schemes on a bundled workload, looks into it, and writes pages to out/demo
 	rm -rf $(DEMO)
 	$(FTLAB) compare --schemes ideal_page,dftl,fast,last,waftl,adapt --device dftl2014 \
 	    --workload oltp_demo --precondition fill --verify --probe 100000:400 --out $(DEMO)
-	@echo "The report: $(DEMO)/report.html"
+	$(FTLAB) trace inspect oltp_demo --device dftl2014 --html $(DEMO)/workload.html --json \
+	    > $(DEMO)/workload.json
+	@echo "The report: $(DEMO)/report.html, its workload: $(DEMO)/workload.html"
 
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, the browser test
 	$(CARGO) test --locked --workspace
@@ -48,8 +50,9 @@ fuzz: ## libFuzzer targets; needs a nightly toolchain and cargo-fuzz
 docs: ## the documentation of every crate
 	$(CARGO) doc --locked --no-deps --workspace
 
-browser: ## opens the demo's report in Debian's chromium
+browser: ## opens the demo's report and the page of its workload in Debian's chromium
 	tests/browser/run.sh $(DEMO)/report.html $(DEMO)/results.json
+	tests/browser/run.sh $(DEMO)/workload.html $(DEMO)/workload.json
 
 clean:
 	rm -rf target out

@@ -55,7 +55,9 @@ def network_faults(browser, path):
         if message["method"] != "Network.requestWillBeSent":
             continue
         url = message["params"]["request"]["url"]
-        if url != path.as_uri() and not url.startswith(("data:", "blob:")):
+        # The browser's own start page may still be loading.
+        own = ("data:", "blob:", "chrome:", "chrome-untrusted:")
+        if url != path.as_uri() and not url.startswith(own):
             faults.append(f"asks for {url}")
     return faults
 
@@ -209,7 +211,7 @@ def same(text, path, value):
     match = re.fullmatch(r"(-?[\d,]+(?:\.(\d+))?)(?: (\S+))?", text)
     if not match:
         return False
-    units = UNITS.get(path.split(".")[0], PLAIN)
+    units = UNITS.get(path.split(".")[0], UNITS["latency_ns"] if path.endswith("_ns") else PLAIN)
     factor = units.get(match[3] or "", PLAIN[""] if text == "0" else None)
     if factor is None:
         return False

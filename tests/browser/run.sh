@@ -1,5 +1,6 @@
 #!/bin/sh
-# Opens a report in a headless browser and checks it against the results it was made from.
+# Opens a report in a headless browser and checks it against the results it was made from; so with
+# the page of `ftlab trace inspect --html` and its JSON.
 #   tests/browser/run.sh REPORT.html RESULTS.json
 # Screenshots go to target/browser/. Installs what is missing: Debian's chromium, a Python venv.
 set -eu

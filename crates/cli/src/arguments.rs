@@ -100,17 +100,44 @@ pub struct FindSubsetArguments {
 /// `ftlab trace inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArguments {
-    /// Trace file, folder or glob of parts, `-`, or inline spec
+    /// Trace file, folder or glob of parts, `-`, bundled workload, or inline spec
     pub file: String,
     /// As JSON
     #[arg(long)]
     pub json: bool,
-    /// Count in the pages and erase blocks of this device (default: 4 KiB and 256 KiB)
-    #[arg(long, value_name = "NAME|FILE.toml")]
-    pub device: Option<String>,
+    /// Write a page with charts to this new file; it opens offline
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// What is counted.
+    #[command(flatten)]
+    pub counting: CountingArguments,
     /// How the trace is read.
     #[command(flatten)]
     pub reading: ReadingArguments,
+}
+
+/// What an inspection counts in.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Counting")]
+pub struct CountingArguments {
+    /// Count in the pages and erase blocks of this device (default: 4 KiB and 256 KiB)
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    pub device: Option<String>,
+    /// Page of the footprint, the LRU stack and the map: a multiple of 512 bytes up to 16 MiB
+    /// (default: 4 KiB, or the device's)
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
+    pub page_size: Option<String>,
+    /// Entries of a translation page (default: one per 4 bytes of a page; 1024 of 4 KiB)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub map_entries: Option<u32>,
+    /// Also list these sizes of a cache of map entries, with the exact misses
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub cache_entries: Vec<u64>,
+    /// Also list these sizes of a cache of whole translation pages, with the exact misses
+    #[arg(long, value_name = "N,N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub cache_pages: Vec<u64>,
 }
 
 /// `ftlab trace convert`.

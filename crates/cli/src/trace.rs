@@ -1,11 +1,13 @@
 //! `ftlab trace`: what is in a trace, and converting it.
 
-use ftlab_trace::{InspectionOptions, convert, inspect};
+use ftlab_report::inspection;
+use ftlab_trace::{InspectionOptions, convert, inspect, parse_bytes};
 
-use crate::arguments::{ConvertArguments, InspectArguments, TraceCommand};
+use crate::arguments::{ConvertArguments, CountingArguments, InspectArguments, TraceCommand};
 use crate::devices;
 use crate::failure::{Failure, Outcome};
 use crate::find_subset::print_subset;
+use crate::output::ResultFile;
 use crate::print;
 use crate::workloads::WorkloadChoice;
 
@@ -19,23 +21,50 @@ pub fn trace(command: &TraceCommand) -> Outcome<()> {
 }
 
 fn inspect_trace(typed: &InspectArguments) -> Outcome<()> {
-    let mut counting = InspectionOptions::default();
-    let mut logical_bytes = 0;
-    if let Some(name) = &typed.device {
-        let device = devices::find(name)?.config.device;
-        counting.page_bytes = device.unit_bytes();
-        counting.extent_bytes = device.unit_bytes() * u64::from(device.units_per_block());
-        logical_bytes = device.logical_pages() * device.unit_bytes();
-    }
+    let (counting, logical_bytes) = counting(&typed.counting)?;
+    let page = typed.html.as_deref().map(ResultFile::claim).transpose()?;
     let choice = WorkloadChoice::new(&typed.file, &typed.reading, &[])?;
     let mut found = inspect(&choice.text, &choice.options, logical_bytes, &counting)?;
     found.name = choice.name;
-    if typed.json {
-        let value = serde_json::to_value(&found)
-            .map_err(|error| Failure::Run(format!("the inspection has no JSON form: {error}")))?;
-        return print::json(&value);
+    let value = serde_json::to_value(&found)
+        .map_err(|error| Failure::Run(format!("the inspection has no JSON form: {error}")))?;
+    if let Some(page) = page {
+        page.publish(&inspection::write(&format!("Workload {}", found.name), &value))?;
     }
-    print::text(&found.to_string())
+    if typed.json { print::json(&value) } else { print::text(&found.to_string()) }
+}
+
+/// What to count in, and the capacity that shares in a spec refer to; 0 without a device.
+fn counting(typed: &CountingArguments) -> Outcome<(InspectionOptions, u64)> {
+    let defaults = InspectionOptions::default();
+    let (mut page_bytes, mut extent_bytes) = (defaults.page_bytes, defaults.extent_bytes);
+    let mut logical_bytes = 0;
+    if let Some(name) = &typed.device {
+        let device = devices::find(name)?.config.device;
+        page_bytes = device.unit_bytes();
+        extent_bytes = page_bytes * u64::from(device.units_per_block());
+        logical_bytes = device.logical_pages() * page_bytes;
+    }
+    if let Some(text) = &typed.page_size {
+        page_bytes = page_size(text)?;
+    }
+    let mut counting = InspectionOptions::of_pages(page_bytes, extent_bytes);
+    if let Some(entries) = typed.map_entries {
+        counting.map_entries = entries.into();
+    }
+    counting.cache_entries.clone_from(&typed.cache_entries);
+    counting.cache_pages.clone_from(&typed.cache_pages);
+    Ok((counting, logical_bytes))
+}
+
+fn page_size(text: &str) -> Outcome<u64> {
+    let legal = |bytes: &u64| bytes.is_multiple_of(512) && (512..=16 << 20).contains(bytes);
+    parse_bytes(text).ok().filter(legal).ok_or_else(|| {
+        Failure::usage(format!(
+            "--page-size '{text}' is not legal; legal: a multiple of 512 bytes up to 16 MiB, such \
+             as 2k or 4KiB"
+        ))
+    })
 }
 
 fn convert_trace(typed: &ConvertArguments) -> Outcome<()> {

@@ -10,12 +10,11 @@ const SYMBOLS = [
 ];
 const PATTERNS = ["", "/", "\\", "x", "-", "|", "+", "."];
 
-const runs = JSON.parse(document.getElementById("results").textContent);
-const labels = runs.map((run, index) => {
-  const same = runs.filter((other) => other.scheme === run.scheme);
-  if (same.length === 1) return run.scheme;
-  return `${run.scheme} #${runs.slice(0, index + 1).filter((o) => o.scheme === run.scheme).length}`;
-});
+// What each chart shows: { views, build(view) }; build returns either { empty: sentence } or
+// { traces, layout, legend, rows }, rows being its data for the CSV.
+const charts = new Map();
+// What the page was made from.
+const embedded = JSON.parse(document.getElementById("results").textContent);
 
 const narrowScreen = window.matchMedia("(max-width: 600px)");
 const cssColour = (name) =>

@@ -1,7 +1,5 @@
-// What each chart shows. A chart is { views, build(view) }; build returns either
-// { empty: sentence } or { traces, layout, legend, rows }, rows being its data for the CSV.
+// The charts of a report: one or more runs side by side.
 
-const charts = new Map();
 // A logarithmic axis has no place for zero.
 const ALL_ZERO = "Every such request took 0 ns.";
 const RESPONSE_TITLE = "System response time (logarithmic)";

@@ -25,8 +25,8 @@ function withUnit(steps, value) {
 
 const duration = (nanoseconds) => withUnit(TIME_STEPS, nanoseconds);
 
-// Ticks of a logarithmic axis of durations: decades, or 1-2-5 where fewer than three fit.
-function durationTicks(smallest, largest, most) {
+// Ticks of a logarithmic axis: decades, or 1-2-5 where fewer than three fit.
+function logTicks(smallest, largest, most) {
   const candidates = (factors) => {
     const ticks = [];
     for (let power = Math.floor(Math.log10(smallest)) - 1; 10 ** power <= largest * 10; power++) {
@@ -44,8 +44,8 @@ function durationTicks(smallest, largest, most) {
   return ticks.filter((_, index) => index % stride === 0);
 }
 
-// A logarithmic axis of durations in nanoseconds, its ticks written with their units.
-function durationAxis(title, values, most) {
+// A logarithmic axis; `text` writes its ticks.
+function logAxis(title, values, most, text) {
   const positive = values.filter((value) => value > 0);
   const smallest = positive.reduce((a, b) => Math.min(a, b), Infinity);
   const largest = positive.reduce((a, b) => Math.max(a, b), 0);
@@ -53,12 +53,20 @@ function durationAxis(title, values, most) {
   const middle = Math.sqrt(smallest * largest);
   const low = Math.min(smallest / 1.15, middle / 1.8);
   const high = Math.max(largest * 1.15, middle * 1.8);
-  const ticks = durationTicks(low, high, most);
+  const ticks = logTicks(low, high, most);
   return {
     type: "log", title: { text: title }, range: [Math.log10(low), Math.log10(high)],
-    tickmode: "array", tickvals: ticks, ticktext: ticks.map(duration),
+    tickmode: "array", tickvals: ticks, ticktext: ticks.map(text),
   };
 }
+
+// A logarithmic axis of durations in nanoseconds.
+function durationAxis(title, values, most) {
+  return logAxis(title, values, most, duration);
+}
+
+// A count in few characters: 20k, 3M.
+const shortCount = (value) => withUnit([[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]], value).replace(" ", "");
 
 // A linear axis of counts from zero: whole ticks for few, 12k for many. Ratios keep their fractions.
 function countAxis(title, largest) {

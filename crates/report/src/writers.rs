@@ -3,6 +3,7 @@
 mod csv;
 mod html;
 mod json;
+pub(crate) mod page;
 mod text;
 
 use crate::result::RunResult;

@@ -120,3 +120,33 @@ fn page_is_self_contained() {
         std::fs::write(folder.join(format!("{name}.json")), written("json", &runs)).unwrap();
     }
 }
+
+/// The page of an inspection, of a full one and of next to nothing; the browser test opens them.
+#[test]
+fn page_of_an_inspection_is_self_contained_and_shows_every_row() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let mixed = "randrw:rwmixread=40,bssplit=2k/30:4k/40:8k/20:32k/10,span=8M,count=4000,\
+                 random_distribution=zipf:1.1,rate_iops=800,rate_process=poisson,seed=3";
+    for (name, spec) in [
+        ("inspection", mixed),
+        ("inspection-one", "randread:bs=4k,span=4k,count=1"),
+        ("inspection-reads", "read:bs=64k,span=16M,count=600"),
+        ("inspection-same", "randwrite:bs=4k,span=4k,count=5000,rate_iops=5"),
+    ] {
+        let settings = ftlab_trace::InspectionOptions::default();
+        let found = ftlab_trace::inspect(spec, &ftlab_trace::Options::default(), 0, &settings);
+        let json = serde_json::to_value(found.unwrap()).unwrap();
+        let bytes = ftlab_report::inspection::write("Test data", &json);
+        let page = String::from_utf8(bytes).unwrap();
+        let own = page.split_once("<script>").unwrap().0;
+        for marker in ["src=", "@import", "url(", "href=\"http", "//cdn"] {
+            assert!(!own.contains(marker), "{name}: {marker} asks for something outside");
+        }
+        let rows = page.matches("<td data-metric=").count();
+        if name == "inspection" {
+            assert_eq!(rows, 37 + 5 * 4, "a row of the summary is not in the inspection");
+        }
+        std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
+        std::fs::write(folder.join(format!("{name}.json")), json.to_string()).unwrap();
+    }
+}

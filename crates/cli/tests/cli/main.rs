@@ -6,6 +6,7 @@ mod buffers;
 mod commands;
 mod golden;
 mod host;
+mod inspect;
 mod memory;
 mod options;
 mod preparing;

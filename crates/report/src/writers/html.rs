@@ -3,48 +3,32 @@
 //! Tables are made here, charts by the page's scripts from the JSON that the page embeds; both
 //! show only what the results hold. Style, scripts and template are files in `assets`.
 
+use super::page::{self, Kind};
 use super::{Document, json};
 use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config, number};
 use crate::format::{Quantity, count};
 use crate::metrics::{Better, Metric, SECTIONS, flatten_all};
 use crate::result::{RunResult, Stages};
-use minijinja::Environment;
-use minijinja::value::Serde;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-const TEMPLATE: &str = include_str!("../../assets/report.html");
-const STYLE: &str = include_str!("../../assets/report.css");
-const PLOTLY: &str = include_str!("../../assets/plotly/plotly-basic.min.js");
-const PLOTLY_LICENCE: &str = include_str!("../../assets/plotly/LICENSE");
-/// In the order in which they depend on each other.
-const SCRIPTS: [&str; 6] = [
-    include_str!("../../assets/units.js"),
-    include_str!("../../assets/chart.js"),
-    include_str!("../../assets/charts.js"),
-    include_str!("../../assets/levels.js"),
-    include_str!("../../assets/probe.js"),
-    include_str!("../../assets/page.js"),
-];
+const PAGE: Kind = Kind {
+    template: include_str!("../../assets/report.html"),
+    charts: &[
+        include_str!("../../assets/runs.js"),
+        include_str!("../../assets/charts.js"),
+        include_str!("../../assets/levels.js"),
+        include_str!("../../assets/probe.js"),
+    ],
+    after: &[include_str!("../../assets/page.js")],
+};
 
 /// Writes the page.
-///
-/// # Panics
-/// When the template and this file disagree, which any test of the page shows.
 pub fn write(document: &Document<'_>) -> Vec<u8> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    environment.add_template("report.html", TEMPLATE).expect("the template is well-formed");
     let runs = document.runs;
     let flats = flatten_all(runs);
     let page = Page {
-        title: document.title,
-        style: STYLE,
-        plotly: PLOTLY,
-        plotly_licence: PLOTLY_LICENCE,
-        scripts: SCRIPTS.join("\n"),
-        results: embedded(document),
         labels: labels(runs),
         facts: facts(runs),
         warnings: warnings(runs),
@@ -57,22 +41,13 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         memory: memory(runs),
         config: config(runs),
     };
-    environment
-        .get_template("report.html")
-        .and_then(|template| template.render(Serde(&page)))
-        .expect("the template's names are those given to it")
-        .into_bytes()
+    let json = json::write(&Document { comparison: true, ..*document });
+    page::render(&PAGE, document.title, &json, &page)
 }
 
 /// What the template names.
 #[derive(Serialize)]
-struct Page<'a> {
-    title: &'a str,
-    style: &'static str,
-    plotly: &'static str,
-    plotly_licence: &'static str,
-    scripts: String,
-    results: String,
+struct Page {
     labels: Vec<String>,
     facts: Vec<Fact>,
     warnings: Vec<(String, String)>,
@@ -88,12 +63,6 @@ struct Page<'a> {
     events: Vec<EventRow>,
     memory: Vec<MemoryRow>,
     config: Vec<ConfigRow>,
-}
-
-/// The JSON, safe inside a script element: neither an end tag nor a comment can begin in it.
-fn embedded(document: &Document<'_>) -> String {
-    let bytes = json::write(&Document { comparison: true, ..*document });
-    String::from_utf8(bytes).expect("JSON is UTF-8").replace('<', "\\u003c")
 }
 
 /// Which requests were probed: the same ones under every scheme.

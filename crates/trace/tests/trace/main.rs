@@ -7,6 +7,7 @@ mod blktrace;
 mod combinations;
 mod compact;
 mod detection;
+mod inspection;
 mod layout;
 mod more_formats;
 mod real_traces;

@@ -1,0 +1,345 @@
+//! What is in a trace, said before any run.
+//!
+//! One pass over the records, whatever their number; memory follows the pages touched. Sizes,
+//! arrivals and addresses are counted request by request, reuse page by page.
+
+mod arrivals;
+mod curve;
+mod growth;
+mod lru_stack;
+mod page_table;
+mod result;
+mod slot_order;
+mod text;
+mod updates;
+mod windows;
+
+use std::collections::{BTreeMap, HashMap};
+
+use ftlab_engine::request::Op;
+
+use crate::error::{Result, TraceError};
+use crate::options::Options;
+use crate::record::Record;
+use crate::size::human_bytes;
+use crate::survey::Survey;
+use crate::workload::{Records, Workload};
+
+use arrivals::Arrivals;
+use growth::Growth;
+use lru_stack::LruStack;
+use slot_order::TAKEN_MAX;
+use windows::{MARKS, Windows};
+
+pub use arrivals::{GapBin, Interarrival};
+pub use curve::{MissCurve, SizeForHits};
+pub use growth::FootprintPoint;
+pub use result::{
+    CommonSize, INSPECTION_SCHEMA, Inspection, LruStackReport, MapCacheReport, SEQUENTIAL,
+    SizeClass, Sizes, UnitReport,
+};
+pub use updates::{HottestPages, UpdateBin, UpdateFrequency};
+pub use windows::{WindowsByAccesses, WindowsByTime, WorkingSet};
+
+/// What an inspection counts in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InspectionOptions {
+    /// Page in which the footprint and all reuse are counted, in bytes; at least 1.
+    pub page_bytes: u64,
+    /// Extent of dense addressing, in bytes: one erase block.
+    pub extent_bytes: u64,
+    /// Entries of a translation page; at least 1.
+    pub map_entries: u64,
+    /// Sizes of a cache of entries that the curve must list.
+    pub cache_entries: Vec<u64>,
+    /// Sizes of a cache of translation pages that the curve must list.
+    pub cache_pages: Vec<u64>,
+}
+
+impl Default for InspectionOptions {
+    fn default() -> Self {
+        Self::of_pages(4096, 256 << 10)
+    }
+}
+
+impl InspectionOptions {
+    /// Pages and extents of those sizes, and a translation page that is as large as a page and has
+    /// entries of 4 bytes.
+    pub fn of_pages(page_bytes: u64, extent_bytes: u64) -> Self {
+        Self {
+            page_bytes,
+            extent_bytes,
+            map_entries: (page_bytes / MAP_ENTRY_BYTES).max(1),
+            cache_entries: Vec::new(),
+            cache_pages: Vec::new(),
+        }
+    }
+}
+
+/// Bytes of an entry of a translation page, as DFTL 2014 counts them.
+const MAP_ENTRY_BYTES: u64 = 4;
+/// Most distinct request sizes that are counted one by one.
+const SIZES_MAX: usize = 1 << 16;
+/// Common sizes that are reported.
+const SIZES_SHOWN: usize = 10;
+/// Classes of sizes: name and largest size, in bytes (ADAPT 2012, Table I).
+const CLASSES: [(&str, Option<u64>); 3] =
+    [("small", Some(4 << 10)), ("medium", Some((16 << 10) - 1)), ("large", None)];
+/// The position by which DFTL 2014, Fig. 2 sums up a trace; the curve always lists it.
+pub(crate) const FIGURE_2_POSITION: u64 = 5000;
+
+/// Reads the whole workload once and says what is in it.
+///
+/// # Errors
+/// Those of [`Workload::parse`] and of the records; a footprint of 2^31 pages or more.
+pub fn inspect(
+    text: &str,
+    options: &Options,
+    logical_bytes: u64,
+    settings: &InspectionOptions,
+) -> Result<Inspection> {
+    let workload = Workload::parse(text, options, logical_bytes)?;
+    let mut records = workload.records()?;
+    let mut counted = Counted::new(settings);
+    while let Some(record) = records.next() {
+        if let Err(error) = counted.note(&record?) {
+            return Err(records.locate(error));
+        }
+    }
+    counted.report(&workload, &records)
+}
+
+/// What is counted while records go by.
+struct Counted<'a> {
+    settings: &'a InspectionOptions,
+    page_bytes: u64,
+    map_entries: u64,
+    survey: Survey,
+    by_op: [u64; 4],
+    bytes: [u64; 4],
+    size_min: u64,
+    size_max: u64,
+    sizes: HashMap<u64, u64, rustc_hash::FxBuildHasher>,
+    /// Reads and writes of each class.
+    classes: [[u64; 2]; CLASSES.len()],
+    units: BTreeMap<u32, (u64, Option<u64>)>,
+    sequential: u64,
+    arrivals: Arrivals,
+    pages: LruStack,
+    map_pages: LruStack,
+    windows: Windows,
+    growth: Growth,
+}
+
+impl<'a> Counted<'a> {
+    fn new(settings: &'a InspectionOptions) -> Self {
+        Self {
+            settings,
+            page_bytes: settings.page_bytes.max(1),
+            map_entries: settings.map_entries.max(1),
+            survey: Survey::new(settings.extent_bytes),
+            by_op: [0; 4],
+            bytes: [0; 4],
+            size_min: u64::MAX,
+            size_max: 0,
+            sizes: HashMap::default(),
+            classes: [[0; 2]; CLASSES.len()],
+            units: BTreeMap::new(),
+            sequential: 0,
+            arrivals: Arrivals::new(),
+            pages: LruStack::new(MARKS),
+            map_pages: LruStack::new(0),
+            windows: Windows::new(),
+            growth: Growth::new(),
+        }
+    }
+
+    fn note(&mut self, record: &Record) -> Result<()> {
+        self.survey.note(record);
+        self.arrivals.note(record.time_ns);
+        self.windows.at_time(record.time_ns, &mut self.pages);
+        self.by_op[record.op as usize] += 1;
+        if record.op != Op::Flush {
+            self.note_size(record);
+            let (requests, previous_end) = self.units.entry(record.unit).or_default();
+            *requests += 1;
+            self.sequential += u64::from(*previous_end == Some(record.offset_bytes));
+            *previous_end = Some(record.end_bytes());
+        }
+        if matches!(record.op, Op::Read | Op::Write) {
+            self.note_pages(record)?;
+        }
+        if self.growth.wants(self.survey.requests) {
+            self.growth.keep(self.now());
+        }
+        Ok(())
+    }
+
+    fn note_size(&mut self, record: &Record) {
+        let size = record.size_bytes;
+        self.bytes[record.op as usize] = self.bytes[record.op as usize].saturating_add(size);
+        self.size_min = self.size_min.min(size);
+        self.size_max = self.size_max.max(size);
+        if self.sizes.len() < SIZES_MAX || self.sizes.contains_key(&size) {
+            *self.sizes.entry(size).or_default() += 1;
+        }
+        if matches!(record.op, Op::Read | Op::Write) {
+            let within = |(_, largest): &(_, Option<u64>)| largest.is_none_or(|most| size <= most);
+            let class = CLASSES.iter().position(within).unwrap_or(CLASSES.len() - 1);
+            self.classes[class][usize::from(record.op == Op::Write)] += 1;
+        }
+    }
+
+    fn note_pages(&mut self, record: &Record) -> Result<()> {
+        let first = record.offset_bytes / self.page_bytes;
+        let last = (record.end_bytes() - 1) / self.page_bytes;
+        if self.pages.distinct() + (last - first) >= TAKEN_MAX {
+            let page = human_bytes(self.page_bytes);
+            return Err(TraceError::new(format!(
+                "the footprint exceeds {TAKEN_MAX} pages of {page}"
+            ))
+            .with_legal("a larger --page-size, or fewer units (--unit)"));
+        }
+        let writes = record.op == Op::Write;
+        let mut map_page = first / self.map_entries;
+        let mut next_map_page = (map_page + 1).saturating_mul(self.map_entries);
+        for page in first..=last {
+            self.pages.access(record.unit, page, writes);
+            self.windows.after_access(&mut self.pages);
+            if page == next_map_page {
+                map_page += 1;
+                next_map_page = next_map_page.saturating_add(self.map_entries);
+            }
+            self.map_pages.access(record.unit, map_page, writes);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> FootprintPoint {
+        FootprintPoint {
+            time_ns: self.survey.last_time_ns,
+            requests: self.survey.requests,
+            footprint_pages: self.pages.distinct(),
+            written_footprint_pages: self.pages.written(),
+        }
+    }
+
+    fn sizes(&self) -> Sizes {
+        let total: u64 = self.by_op[..3].iter().sum();
+        if total == 0 {
+            return Sizes::default();
+        }
+        let bytes: f64 = self.bytes[..3].iter().map(|&bytes| bytes as f64).sum();
+        let mut common: Vec<CommonSize> = Vec::with_capacity(self.sizes.len());
+        common.extend(self.sizes.iter().map(|(&bytes, &requests)| CommonSize { bytes, requests }));
+        common.sort_unstable_by_key(|size| (std::cmp::Reverse(size.requests), size.bytes));
+        common.truncate(SIZES_SHOWN);
+        Sizes {
+            min_bytes: self.size_min,
+            mean_bytes: bytes / total as f64,
+            max_bytes: self.size_max,
+            common,
+        }
+    }
+
+    fn size_classes(&self) -> Vec<SizeClass> {
+        let [reads, writes] = [self.by_op[Op::Read as usize], self.by_op[Op::Write as usize]];
+        let mut bytes_min = 1;
+        let class = |((class, bytes_max), of_class): (&(&str, Option<u64>), &[u64; 2])| {
+            let found = SizeClass {
+                class: (*class).to_owned(),
+                bytes_min,
+                bytes_max: *bytes_max,
+                reads: of_class[0],
+                writes: of_class[1],
+                share: ratio(of_class[0] + of_class[1], reads + writes),
+                share_of_writes: ratio(of_class[1], writes),
+            };
+            bytes_min = bytes_max.map_or(u64::MAX, |most| most + 1);
+            found
+        };
+        CLASSES.iter().zip(&self.classes).map(class).collect()
+    }
+
+    fn map_cache(&self) -> MapCacheReport {
+        let (entries, pages) = (&self.settings.cache_entries, &self.settings.cache_pages);
+        MapCacheReport {
+            entries: MissCurve::new(&self.pages, Some(FIGURE_2_POSITION), entries),
+            entries_per_page: self.map_entries,
+            translation_pages: MissCurve::new(&self.map_pages, None, pages),
+        }
+    }
+
+    fn report(&self, workload: &Workload, records: &Records) -> Result<Inspection> {
+        let description = workload.describe()?;
+        let detection = workload.detection();
+        let summary = records.summary();
+        let [reads, writes, trims, flushes] = self.by_op;
+        let addressed = reads + writes + trims;
+        let why = |of: fn(&crate::Detection) -> &str, synthetic: &str| {
+            detection.map_or(synthetic.to_owned(), |detection| of(detection).to_owned())
+        };
+        let map_cache = self.map_cache();
+        Ok(Inspection {
+            schema: INSPECTION_SCHEMA.into(),
+            name: description.name,
+            files: records.names().to_vec(),
+            sha256: description.sha256,
+            format: description.format,
+            format_why: why(|d| &d.why, "an inline spec"),
+            compression: workload.compression().into(),
+            time_unit: why(|d| d.time_unit.name(), "ns"),
+            time_unit_why: why(|d| &d.time_unit_why, "generated"),
+            size_unit: why(|d| d.size_unit.name(), "bytes"),
+            size_unit_why: why(|d| &d.size_unit_why, "generated"),
+            prefix: description.head.is_some_and(|head| summary.requests >= head),
+            lines: summary.lines_read,
+            header_lines: summary.header_lines,
+            requests: self.survey.requests,
+            reads,
+            writes,
+            trims,
+            flushes,
+            read_ratio: ratio(reads, reads + writes),
+            bytes_read: self.bytes[Op::Read as usize],
+            bytes_written: self.bytes[Op::Write as usize],
+            sizes: self.sizes(),
+            size_classes: self.size_classes(),
+            origin_ns: summary.origin_ns.unwrap_or(0),
+            span_ns: self.survey.last_time_ns,
+            interarrival_mean_ns: ratio(
+                self.survey.last_time_ns,
+                self.survey.requests.saturating_sub(1),
+            ),
+            interarrival: self.arrivals.report(),
+            page_bytes: self.page_bytes,
+            footprint_pages: self.pages.distinct(),
+            written_footprint_pages: self.pages.written(),
+            sequentiality: ratio(self.sequential, addressed),
+            sequentiality_definition: SEQUENTIAL.into(),
+            footprint_over_time: self.growth.report(self.now()),
+            update_frequency: UpdateFrequency::new(&self.pages),
+            working_set: self.windows.report(),
+            lru_stack: LruStackReport::of(&map_cache.entries),
+            map_cache,
+            out_of_order_lines: summary.out_of_order_lines,
+            first_out_of_order_line: summary.first_out_of_order.map(|place| place.line),
+            backward_step_ns_max: summary.backward_step_ns_max,
+            dropped: summary.drops(records.names()),
+            units: self.unit_reports(),
+            strict_capacity_bytes: self.survey.strict_bytes(),
+            extent_bytes: self.settings.extent_bytes,
+            dense_capacity_bytes: self.survey.dense_bytes(),
+        })
+    }
+
+    fn unit_reports(&self) -> Vec<UnitReport> {
+        let ends = self.survey.spans.ends();
+        ends.map(|(unit, end_bytes)| UnitReport { unit, requests: self.units[&unit].0, end_bytes })
+            .collect()
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}

@@ -1,0 +1,144 @@
+"""The page of an inspection opens without a fault, wide and narrow, and shows its numbers."""
+
+import csv
+import json
+import time
+
+import page
+import pytest
+from selenium.webdriver.common.by import By
+
+WIDTHS = [1280, 400]
+
+
+@pytest.fixture(params=WIDTHS)
+def opened(request, browser, report):
+    """The page at one width; `opened.width` tells which."""
+    page.open_page(browser, report, request.param)
+    page.wait_until_drawn(browser)
+    browser.width = request.param
+    return browser
+
+
+@pytest.fixture
+def found(results):
+    return results[0]
+
+
+def flat(value, path=""):
+    """Dotted path to scalar, places in arrays counted from 0."""
+    if isinstance(value, (dict, list)):
+        members = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, member in members:
+            yield from flat(member, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value
+
+
+def test_no_console_message_and_no_request(opened, report):
+    assert page.console_faults(opened) == []
+    assert page.network_faults(opened, report) == []
+
+
+def test_layout(opened, shots):
+    page.screenshot(opened, shots / f"{opened.width}.png")
+    assert page.chart_faults(opened) == []
+    assert page.width_faults(opened) == []
+    assert page.overlap_faults(opened) == []
+
+
+def test_every_view_of_every_chart(opened, shots):
+    buttons = opened.find_elements(By.CSS_SELECTOR, ".controls button")
+    assert len(buttons) == 8
+    for button in buttons:
+        opened.execute_script("arguments[0].click()", button)
+        time.sleep(0.05)
+        assert button.get_attribute("aria-pressed") == "true"
+        assert page.chart_faults(opened) == []
+        assert page.overlap_faults(opened) == []
+    assert page.console_faults(opened) == []
+    page.screenshot(opened, shots / f"views-{opened.width}.png")
+
+
+def test_dark(browser, report, shots):
+    page.open_page(browser, report, WIDTHS[0], dark=True)
+    page.wait_until_drawn(browser)
+    page.screenshot(browser, shots / "dark.png")
+    assert page.chart_faults(browser) == []
+
+
+def test_numbers_equal_the_json(opened, found):
+    values = dict(flat(found))
+    cells = opened.execute_script(page.CELLS)
+    shown = {cell["path"] for cell in cells}
+    assert {"requests", "read_ratio", "footprint_pages", "interarrival.cv"} <= shown
+    for cell in cells:
+        value = values[cell["path"]]
+        assert page.same(cell["text"], cell["path"], value), (cell, value)
+
+
+def test_embedded_json_is_the_inspection(opened, found):
+    # Read here: times since 1601 have more digits than the browser's numbers.
+    script = "return document.getElementById('results').textContent"
+    assert json.loads(opened.execute_script(script)) == found
+
+
+def drawn(browser, figure):
+    """Per trace of a chart, what plotly drew."""
+    script = f"return document.querySelector('#{figure} .plot').data?.map((t) => [t.x, t.y])"
+    return browser.execute_script(script) or []
+
+
+def test_curves_are_those_of_the_json(opened, found):
+    for view in ["translation_pages", "entries"]:
+        button = f"document.querySelector('#miss_ratios [data-view={view}]').click()"
+        opened.execute_script(button)
+        time.sleep(0.05)
+        curve = found["map_cache"][view]
+        wanted = [[curve["sizes"], pytest.approx([100 * r for r in curve["miss_ratios"]])]]
+        assert drawn(opened, "miss_ratios") == (wanted if curve["lookups"] else [])
+    stack = found["lru_stack"]
+    wanted = [[stack["positions"], pytest.approx([100 * s for s in stack["shares_of_accesses"]])]]
+    assert drawn(opened, "lru_stack") == (wanted if stack["page_accesses"] else [])
+
+
+def test_bars_add_up_to_all(opened, found):
+    sums = sum(sum(y) for _, y in drawn(opened, "sizes"))
+    assert sums == pytest.approx(100.0 if found["reads"] + found["writes"] else 0)
+    sums = sum(sum(y) for _, y in drawn(opened, "updates"))
+    assert sums == pytest.approx(100.0 if found["writes"] else 0)
+
+
+def test_data_of_every_chart_downloads(browser, report, found, tmp_path):
+    page.open_page(browser, report, WIDTHS[0])
+    page.wait_until_drawn(browser)
+    behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    headers = {
+        "sizes": ["class", "bytes_min", "bytes_max", "reads", "writes"],
+        "arrivals": ["from_ns", "to_ns", "gaps"],
+        "miss_ratios-entries": ["size_entries", "misses", "miss_ratio"],
+        "lru_stack": ["position", "share_of_accesses"],
+        "footprint-time": ["time_ns", "requests", "footprint_pages", "written_footprint_pages"],
+        "updates-pages": ["writes_from", "writes_to", "pages", "page_writes"],
+        "working_set-by_accesses": ["page_accesses", "windows", "pages_mean", "pages_max"],
+    }
+    for name, header in headers.items():
+        figure = name.split("-")[0]
+        button = browser.find_element(By.CSS_SELECTOR, f"#{figure} .download")
+        if not button.is_displayed():
+            assert browser.find_element(By.CSS_SELECTOR, f"#{figure} .empty").is_displayed()
+            continue
+        browser.execute_script("arguments[0].click()", button)
+        file = tmp_path / f"ftlab-{name}.csv"
+        deadline = time.monotonic() + 20
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        with file.open(newline="") as text:
+            first, *rows = csv.reader(text)
+        assert first == header
+        assert rows
+        if name == "miss_ratios-entries":
+            curve = found["map_cache"]["entries"]
+            columns = [list(map(float, column)) for column in zip(*rows, strict=True)]
+            assert columns == [curve["sizes"], curve["misses"], curve["miss_ratios"]]
