@@ -334,10 +334,11 @@ mod tests {
 
     #[test]
     fn names_inside_combinations_become_specs_and_stay_names() {
-        let both = choice("phases:(financial:count=5),web1,(randread:bs=4k,span=1M)", &[]).unwrap();
+        let spec = "randread:bs=4k,span=1M,rate_iops=5";
+        let both = choice(&format!("phases:(financial:count=5),web1,({spec})"), &[]).unwrap();
         let parts = Combination::parse(&both.text).unwrap().unwrap().parts;
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        assert_eq!(names, ["financial", "web1", "randread:bs=4k,span=1M"]);
+        assert_eq!(names, ["financial", "web1", spec]);
         assert!(parts[0].text.starts_with("randrw:") && parts[0].text.contains("count=5,"));
         let said = both.stands_for().unwrap();
         assert!(said.contains("financial: Gupta") && said.contains("web1: Hu"), "{said}");

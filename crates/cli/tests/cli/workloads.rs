@@ -10,6 +10,7 @@ fn result(bench: &Bench, options: &str) -> Value {
 }
 
 /// A real trace as text, or none, with the reason printed.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn real_trace(name: &str) -> Option<String> {
     let path = traces().map(|folder| folder.join(name)).filter(|path| path.exists());
     if path.is_none() {
