@@ -75,7 +75,7 @@ fn schemes_with_log_blocks_are_told_about_merges() {
     bench.file("t.csv", format!("time_us,op,offset_bytes,size_bytes\n{rows}"));
     let overwriting = line("fast", "t.csv").replace("8MiB", "16MiB");
     let text = said(&bench.run(&overwriting)).unwrap();
-    for words in ["blocks for updates are free", "more of overwrites", "--precondition steady"] {
+    for words in ["1 block for updates is free", "more of overwrites", "--precondition steady"] {
         assert!(text.contains(words), "{text}");
     }
     for option in ["--loop", "--precondition"] {

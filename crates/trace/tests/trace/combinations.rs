@@ -56,9 +56,9 @@ fn a_combination_of_files_and_specs_knows_its_parts_lines_and_length() {
     let files = Files::new();
     let one = files.write("one.spc", "0,0,4096,w,0.5\n1,8,4096,r,1.0\n");
     let two = files.write("two.spc", "7,0,512,w,3.0\n\n7,8,512,w,4.5\nnonsense\n");
-    let text = format!("phases:{one},({WORK}),last={two}");
+    let text = format!("phases:{one},({WORK}),last=({two})");
     assert!(error_of(&text, &Options::default()).to_string().contains("two.spc"));
-    let text = format!("phases:{one},again={one}");
+    let text = format!("phases:{one},again=({one})");
     let workload = Workload::parse(&text, &Options::default(), 0).unwrap();
     assert_eq!(workload.parts(), Some((How::Phases, vec![one.clone(), "again".into()])));
     assert_eq!(workload.requests_known(), None);

@@ -78,7 +78,7 @@ fn stacks_gaps_and_alignment_have_a_seed_too() {
     assert!(aligned.iter().all(|record| record.offset_bytes % 4096 == 0));
 }
 
-const NEW: [u64; 3] = [0xc138_0d56_0b7e_a768, 0, 0];
+const NEW: [u64; 3] = [0xc138_0d56_0b7e_a768, 0xb953_470d_2407_2cc9, 0x8e96_8a47_a927_5cc1];
 
 #[test]
 fn keys_of_stacks_and_gaps_that_cannot_be_are_refused() {

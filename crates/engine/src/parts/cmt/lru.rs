@@ -11,7 +11,7 @@ pub struct Lru {
 
 impl Lru {
     /// Every slot, the one used longest ago first.
-    pub fn from_oldest(&self) -> impl Iterator<Item = Slot> + '_ {
+    pub fn oldest_first(&self) -> impl Iterator<Item = Slot> + '_ {
         self.list.from_oldest(0)
     }
 }

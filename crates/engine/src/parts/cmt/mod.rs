@@ -208,11 +208,11 @@ impl Cmt {
     }
 
     /// The entries in the order in which they would leave; under `lru` alone, which has one.
-    pub fn from_oldest(&self) -> impl Iterator<Item = Slot> + '_ {
+    pub fn oldest_first(&self) -> impl Iterator<Item = Slot> + '_ {
         let Policy::Lru(lru) = &self.policy else {
             panic!("only `lru` keeps entries in one order")
         };
-        lru.from_oldest()
+        lru.oldest_first()
     }
 
     /// Drops an entry.

@@ -64,7 +64,8 @@ impl Aps {
         let cache = &self.base.map.cache;
         let surplus = cache.len().saturating_sub(most);
         self.leaving.clear();
-        self.leaving.extend(cache.from_oldest().take(surplus as usize).map(|slot| cache.lpn(slot)));
+        self.leaving
+            .extend(cache.oldest_first().take(surplus as usize).map(|slot| cache.lpn(slot)));
         self.leaving.sort_unstable();
         let mut done = Ok(after);
         while let Ok(ready) = done
