@@ -63,7 +63,7 @@ pub(crate) fn open(stored: Box<dyn Read>) -> io::Result<(Compression, Box<dyn Re
     let (head, stored) = peek(stored)?;
     let compression = Compression::of(&head);
     let text: Box<dyn Read> = match compression {
-        Compression::None => stored,
+        Compression::None => Box::new(buffered(stored)),
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(stored))),
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(stored))),
         Compression::Zstandard => {

@@ -107,6 +107,11 @@ pub(crate) fn detect(file: &str, sample: &Sample, options: &Options) -> Result<D
         return stated_by_the_file(file, format, why, options);
     }
     let rows = evidence::rows(text, sample.lines.iter().map(|(_, line)| &line[..]));
+    if format.name == "tencent" && options.format.is_none() && evidence::offsets_are_bytes(&rows) {
+        return Err(TraceError::new("every offset is a multiple of 512: offsets in bytes?")
+            .with_legal("--format tencent_bytes (offsets in bytes) or tencent (in sectors)")
+            .at(file, None));
+    }
     let (format, why, time_unit, time_unit_why) =
         decide_time(file, sample, format, why, &rows, options)?;
     let (size_unit, size_unit_why) = decide_size(file, format, &rows, time_unit, options)?;

@@ -56,6 +56,12 @@ pub(crate) fn rows<'a>(text: &TextFormat, lines: impl Iterator<Item = &'a [u8]>)
     rows
 }
 
+/// Do the offsets of a format that counts sectors look like bytes: many, all multiples of 512?
+pub(crate) fn offsets_are_bytes(rows: &[Row]) -> bool {
+    const ROWS_ENOUGH: usize = 50;
+    rows.len() >= ROWS_ENOUGH && rows.iter().all(|row| row.first_sector.is_multiple_of(512))
+}
+
 /// The time column in billionths of its unit, and how many decimals matter.
 fn time_text(text: &[u8]) -> (u128, usize) {
     let point = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());

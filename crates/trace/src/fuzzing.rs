@@ -4,10 +4,11 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
+use crate::combination::Combination;
 use crate::compression;
 use crate::detect::{self, Sample};
 use crate::events::Files;
-use crate::filter::EventFilter;
+use crate::filter::{EventFilter, Filter};
 use crate::footprint::PageSet;
 use crate::formats::{self, Context, FORMATS, Line, Scales};
 use crate::layout::{AddressMap, AddressMode};
@@ -54,13 +55,15 @@ pub fn fuzz_trace(data: &[u8]) {
     let Ok(first) = Text::open("fuzz", Box::new(Cursor::new(data.to_vec()))) else {
         return;
     };
-    let sample = Sample::new(first.head(), first.head_is_whole());
-    if sample.is_empty() {
-        return;
-    }
     let detection = match formats::binary_of(first.head()) {
         Some(format) => detect::binary("fuzz", format, &options),
-        None => detect::detect("fuzz", &sample, &options),
+        None => {
+            let sample = Sample::new(first.head(), first.head_is_whole());
+            if sample.is_empty() {
+                return;
+            }
+            detect::detect("fuzz", &sample, &options)
+        }
     };
     let Ok(detection) = detection else {
         return;
@@ -118,6 +121,25 @@ pub fn fuzz_spec(data: &[u8]) {
     let records = spec.records().take(256).map(Ok);
     let survey = Survey::of(records, 1 << 20).expect("generated records are no errors");
     assert!(survey.strict_bytes() <= capacity, "a request beyond the device");
+}
+
+/// The text behind `--filter`.
+pub fn fuzz_filter(data: &[u8]) {
+    if let Ok(text) = std::str::from_utf8(data)
+        && let Ok(filter) = text.parse::<Filter>()
+    {
+        assert!(filter.from_ns < filter.to_ns && filter.every > 0, "{text}");
+    }
+}
+
+/// The text of a combination: what it says is what its canonical parts say.
+pub fn fuzz_combination(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    if let Ok(Some(combination)) = Combination::parse(text) {
+        assert!(!combination.parts.is_empty(), "{text}: a combination of nothing");
+    }
 }
 
 /// Decompression alone.

@@ -25,7 +25,7 @@ pub struct TraceRecords {
     yielded: Place,
     stray: StrayFilter,
     reorder: Reorder,
-    /// Time of the first request that was sorted, whether it counts or not.
+    /// Time of the first request, whether it counts or not.
     start_ns: Option<u64>,
     /// Requests that passed every other filter: every Nth of them counts.
     stepped: u64,
@@ -80,7 +80,8 @@ impl TraceRecords {
             options,
             yielded: Place::default(),
             stray: StrayFilter::default(),
-            start_ns: None,
+            // What is in order begins at 0, and may be entered in the middle.
+            start_ns: ordered.then_some(0),
             stepped: 0,
             input_ended: false,
             done: false,
@@ -158,10 +159,9 @@ impl TraceRecords {
     #[inline]
     fn release(&mut self, placed: Placed) -> Option<Record> {
         let time_ns = placed.record.time_ns;
-        // A format in order begins at 0, and may have been entered in the middle.
-        let start_ns = *self.start_ns.get_or_insert(if self.ordered { 0 } else { time_ns });
+        let start_ns = self.start_ns.unwrap_or(time_ns);
         if !self.options.filter.keeps_every_time()
-            && let Some(reason) = self.refused_by_time(time_ns - start_ns)
+            && let Some(reason) = self.refused_by_time(time_ns.saturating_sub(start_ns))
         {
             self.summary.drop_line(reason, placed.place);
             return None;
@@ -216,10 +216,17 @@ impl TraceRecords {
             };
             self.summary.lines_read += 1;
             match event {
-                Event::Request(placed) => match dropped(&placed.record, &self.options) {
-                    None => return Ok(Some(placed)),
-                    Some(reason) => self.summary.drop_line(reason, placed.place),
-                },
+                Event::Request(placed) => {
+                    if self.yielded.line == 0 {
+                        let time_ns = placed.record.time_ns;
+                        let known_ns = self.start_ns.unwrap_or(time_ns);
+                        self.start_ns = Some(known_ns.min(time_ns));
+                    }
+                    match dropped(&placed.record, &self.options) {
+                        None => return Ok(Some(placed)),
+                        Some(reason) => self.summary.drop_line(reason, placed.place),
+                    }
+                }
                 Event::Dropped(reason, place) => self.summary.drop_line(reason, place),
                 Event::Header => self.summary.header_lines += 1,
             }

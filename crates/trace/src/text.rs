@@ -39,7 +39,7 @@ impl TextEvents {
         Ok(Self { files, names, lines, format, text, context, reading, data_seen })
     }
 
-    /// Opens the next part, if there is one. Waits and names of the part before do not count.
+    /// Opens the next part, if there is one. Names and waits go on from the part before.
     fn next_part(&mut self) -> Result<bool> {
         let part = self.reading.part as usize + 1;
         if part >= self.names.len() {

@@ -93,10 +93,17 @@ impl Workload {
         let is_file = std::path::Path::new(text).exists();
         if !is_file && let Some(combination) = Combination::parse(text)? {
             let combined = Combined::open(&combination, options, logical_bytes, depth)?;
-            return Ok(Self { name: text.into(), kind: Kind::Combined(combined) });
+            let combined = Self { name: text.into(), kind: Kind::Combined(combined) };
+            if depth == 0 && !combined.has_a_trace() {
+                refuse_reading_options(text, options)?;
+            }
+            return Ok(combined);
         }
         if !is_file && SyntheticSpec::recognises(text) {
             let spec = SyntheticSpec::parse(text, logical_bytes)?;
+            if depth == 0 {
+                refuse_reading_options(text, options)?;
+            }
             return Ok(Self {
                 name: text.into(),
                 kind: Kind::Synthetic { spec, head: options.head },
@@ -109,6 +116,11 @@ impl Workload {
         let stored = if source == Source::StandardInput { digest.tee(stored) } else { stored };
         let first = Text::open(&names[0], stored)?;
         let detection = detection(&names[0], &first, options)?;
+        let format = detection.format;
+        format
+            .takes
+            .check(format.name, &options.filter.events)
+            .map_err(|error| error.at(names[0].clone(), None))?;
         let trace = Trace {
             source,
             names,
@@ -266,6 +278,29 @@ impl Workload {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// Is any part of it read from a file?
+    fn has_a_trace(&self) -> bool {
+        match &self.kind {
+            Kind::Trace(_) => true,
+            Kind::Synthetic { .. } => false,
+            Kind::Combined(all) => all.parts.iter().any(|part| part.workload.has_a_trace()),
+        }
+    }
+}
+
+/// What is said about reading a trace would have no effect on requests that are generated.
+fn refuse_reading_options(text: &str, options: &Options) -> Result<()> {
+    let Options { head, reorder_window_ns, .. } = *options;
+    if *options == (Options { head, reorder_window_ns, ..Options::default() }) {
+        return Ok(());
+    }
+    Err(TraceError::new(
+        "--format, --time-unit, --size-unit, --unit and --filter have no effect on a workload that \
+         is generated",
+    )
+    .with_value(text.as_bytes())
+    .with_legal("them with a trace; --head with any workload"))
 }
 
 impl Combined {

@@ -18,6 +18,17 @@ const CORPUS: &[&str] = &[
     "time_us,op,offset_bytes,size_bytes\n0,read,0,512\n1.5,w,4096,4096\n2,trim,0,512\n",
     "3,flush,0,0\n4,flush,0,1\n5,READ,512,1\n",
     "# comment\n\n5,F,,\n6,T,0,99999999999999999999\n0.000000001,r,1,1\r\n",
+    "8,0 3 2 0.6 77 D W 2048 + 8 [java]\n8,0 3 4 0.8 77 D FN [a b]\nCPU3 (8,0):\n8,0 1 1 1 1 m N x\n",
+    "8,0 3 4 x 77 D R 16 + 8 [j]\n8,9999999 1 1 1 1 D R 1 + 1 [x]\n8,0 3 4 0.8 7 D R 36 (12 00) [x]\n",
+    "fio version 2 iolog\n/dev/x add\n/dev/x write 4096 512\n/dev/x wait 250\n/dev/x datasync\n",
+    "fio version 3 iolog\n10 /dev/x open\n500 /dev/x trim 4096 512\n900 /dev/x read 0 0\n",
+    "419,W,8792731648,16384,1577808000000626\n725,R,-1,4096,1577808000001337\n1,R,1,1\n",
+    "1538323200,4247200,128,1,1058\n1538323199,16,8,2,1063\n1,18446744073709551615,8,0,1\n",
+    "Timestamp,Response,IOType,LUN,Offset,Size\n1456063200.003,0.0007,W,2,1024,4096\n1,,,2,0,512\n",
+    "89966104003343 4253 nfsd 508455080 8 W 6 0 a2d8\n1 2 x 3 4 R 4096 1048576 ff\n",
+    "op=read+trim,process=java+77,action=q,from=1.5s,to=2min,every=10",
+    "from=18446744073h,to=0ns,every=0,op=,process=+",
+    "phases:(randread:bs=4k,span=1M),x=(mix:a+b)",
     "randwrite:bs=4k,span=80%,count=2x,seed=1",
     "randrw:bssplit=4k/60:8k/40,rwmixread=70,random_distribution=zipf:0.99,rate_iops=100",
     "rw:bs=512,offset=1M,span=1M,io_size=8M,iodepth=32",
@@ -81,11 +92,46 @@ fn gzip(data: &[u8]) -> Vec<u8> {
     out.write_all(data).and_then(|()| out.finish()).expect("compression in memory")
 }
 
+/// Two records of each binary format.
+fn binary_seeds() -> [Vec<u8>; 4] {
+    let words =
+        |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    // blktrace: magic, sequence, time, sector (two words each), bytes, action, pid, device, cpu, rest.
+    let event = [0x6561_7407, 1, 9, 0, 8, 0, 4096, 7 | 1 << 17, 77, 8 << 20, 0, 0];
+    let other_order: Vec<u32> = event.iter().map(|word: &u32| word.swap_bytes()).collect();
+    let blktrace = [words(&event), words(&other_order)].concat();
+    // vscsi: sequence, length, entries, command and version, block, time (two words each).
+    let first = words(&[7, 4096, 1, 0x0100_0028, 24, 0, 1000, 0]);
+    let second = words(&[0x0200_002a, 7, 512, 1, 40, 0, 2000, 0, 5, 0]);
+    // compact: header, a block of one record whose checksum is wrong, the end mark.
+    let mut compact = b"FTLTRACE".to_vec();
+    compact.extend(words(&[
+        1,
+        16384,
+        1,
+        0xdead_beef,
+        0,
+        0,
+        1,
+        0,
+        2,
+        0,
+        512,
+        1 << 16,
+        3,
+        0,
+        0,
+        0,
+        0,
+    ]));
+    [blktrace, first.repeat(2), second.repeat(2), compact]
+}
+
 /// All seeds of the corpus, plain and in every compression.
 fn corpus() -> Vec<Vec<u8>> {
     let mut corpus = Vec::new();
-    for text in CORPUS {
-        let plain = text.as_bytes();
+    for plain in CORPUS.iter().map(|text| text.as_bytes().to_vec()).chain(binary_seeds()) {
+        let plain = &plain[..];
         corpus.push(plain.to_vec());
         corpus.push(plain.repeat(20));
         corpus.push(gzip(plain));
@@ -127,10 +173,12 @@ fn mutate(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 4] = [
+const TARGETS: [Target; 6] = [
     ("fuzz_lines", fuzzing::fuzz_lines),
     ("fuzz_trace", fuzzing::fuzz_trace),
     ("fuzz_spec", fuzzing::fuzz_spec),
+    ("fuzz_filter", fuzzing::fuzz_filter),
+    ("fuzz_combination", fuzzing::fuzz_combination),
     ("fuzz_compression", fuzzing::fuzz_compression),
 ];
 

@@ -11,7 +11,7 @@ use ftlab_engine::request::Op;
 
 use super::fields::{self, Parsed};
 use super::five_columns::split;
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 use crate::summary::DropReason;
@@ -31,6 +31,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Sectors,
     certainty: Certainty::Documented,
     header: None,
+    takes: Takes::ACTION_AND_PROCESS,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use ftlab_engine::request::Op;
 
 use super::blkparse::ACTION;
-use super::{BinaryFormat, Certainty, Context, Encoding, Format};
+use super::{BinaryFormat, Certainty, Context, Encoding, Format, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill};
 use crate::filter::EventFilter;
@@ -34,6 +34,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
     header: None,
+    takes: Takes::ACTION_AND_PROCESS,
     encoding: Encoding::Binary(BinaryFormat { recognises, open, ordered: false }),
 };
 

@@ -2,8 +2,8 @@
 //!
 //! All numbers little endian. A header of 16 bytes: `FTLTRACE`, version (u32, 1), records in a full
 //! block (u32). Then blocks: records (u32, not 0), CRC-32 of the records (u32), time of the first
-//! (u64), then 28 bytes a record: time (ns, u64), offset (bytes, u64), size (bytes, 40 bits),
-//! operation (u8: 0 read, 1 write, 2 trim, 3 flush), padding (16 bits, 0), unit (u32). Then an end mark: 0 (u32),
+//! (u64), then 28 bytes a record: time (ns, u64), offset (bytes, u64), size (bytes, 48 bits),
+//! operation (u16: 0 read, 1 write, 2 trim, 3 flush), unit (u32). Then an end mark: 0 (u32),
 //! CRC-32 of the index (u32), bytes of the index (u64), and the index: for each block its place in
 //! the file and its first time (u64 each), then the number of records (u64). The last 16 bytes are
 //! the place of the end mark (u64) and `FTLINDEX`.
@@ -18,7 +18,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use ftlab_engine::request::Op;
 
 use super::fields::REQUEST_BYTES_MAX;
-use super::{BinaryFormat, Certainty, Context, Encoding, Format};
+use super::{BinaryFormat, Certainty, Context, Encoding, Format, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill};
 use crate::options::{SizeUnit, TimeUnit};
@@ -36,6 +36,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
     header: None,
+    takes: Takes::NOTHING,
     encoding: Encoding::Binary(BinaryFormat { recognises, open, ordered: true }),
 };
 
@@ -180,6 +181,11 @@ impl Read for Bytes {
 }
 
 fn open(files: Files, context: Context, _: &'static Format) -> Result<Box<dyn Events>> {
+    if files.names.len() > 1 {
+        return Err(TraceError::new("several files, each of which begins at its own time 0")
+            .with_legal("one file: convert the parts of a trace together, or combine (phases, mix)")
+            .at(files.names[1].clone(), None));
+    }
     let mut blocks =
         Blocks { files, bytes: None, part: 0, block: Vec::new(), next: 0, record: 0, latest_ns: 0 };
     blocks.start(0)?;

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use ftlab_engine::request::Op;
 
 use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -26,6 +26,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
     header: Some(COLUMNS),
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 

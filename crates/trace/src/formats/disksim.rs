@@ -6,7 +6,7 @@
 use ftlab_engine::request::Op;
 
 use super::fields::{self, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat, five_columns};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat, five_columns};
 use crate::options::{SizeUnit, TimeUnit};
 
 const COLUMNS: &str = "time(ms) device LBA(512 B) size flags(hex, bit 0 = read)";
@@ -20,6 +20,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Sectors,
     certainty: Certainty::Shared,
     header: None,
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat {
         shape: five_columns::shape,
         parse,

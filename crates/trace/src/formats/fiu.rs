@@ -6,7 +6,7 @@
 
 use super::fields::{self, Parsed};
 use super::five_columns::split;
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat, blkparse};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat, blkparse};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 use crate::summary::DropReason;
@@ -22,6 +22,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Sectors,
     certainty: Certainty::Documented,
     header: None,
+    takes: Takes::PROCESS,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 

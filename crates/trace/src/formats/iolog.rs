@@ -12,7 +12,7 @@ use ftlab_engine::request::Op;
 
 use super::fields::{self, Parsed};
 use super::five_columns::split;
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 use crate::summary::DropReason;
@@ -30,6 +30,7 @@ pub const VERSION_2: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Documented,
     header: Some("fio version 2 iolog"),
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat {
         shape: |line| shape(line, 1),
         parse: parse_2,
@@ -46,6 +47,7 @@ pub const VERSION_3: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Documented,
     header: Some("fio version 3 iolog"),
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat {
         shape: |line| shape(line, 2),
         parse: parse_3,
@@ -137,15 +139,15 @@ const FILES_MAX: usize = 1 << 16;
 
 /// The number of a file, in order of appearance.
 fn unit(name: &[u8], line: &[u8], context: &mut Context) -> Parsed<u32> {
-    // Most logs name one file, and most lines the file of the line before.
-    if let Some(index) = context.names.iter().position(|known| known == name) {
-        return Ok(index as u32);
+    if let Some(number) = context.names.get(name) {
+        return Ok(*number);
     }
     if context.names.len() == FILES_MAX {
         return Err(fields::fault("too many files".into(), line, "up to 65536 files in a log"));
     }
-    context.names.push(name.to_vec());
-    Ok(context.names.len() as u32 - 1)
+    let number = context.names.len() as u32;
+    context.names.insert(name.to_vec(), number);
+    Ok(number)
 }
 
 #[cfg(test)]

@@ -21,13 +21,14 @@ pub mod systor;
 pub mod tencent;
 pub mod vscsi;
 
-use crate::error::{Result, unknown_name};
+use crate::error::{Result, TraceError, unknown_name};
 use crate::events::OpenBinary;
 use crate::filter::EventFilter;
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 use crate::summary::DropReason;
 use fields::Parsed;
+use rustc_hash::FxHashMap;
 
 /// Every format there is. Detection tries them in this order.
 pub static FORMATS: &[Format] = &[
@@ -78,8 +79,38 @@ pub struct Format {
     pub certainty: Certainty,
     /// The first line of a file, where the format has one (matched without regard to case).
     pub header: Option<&'static str>,
+    /// Which filters its columns allow beyond those of every format.
+    pub(crate) takes: Takes,
     /// How its bytes are read.
     pub(crate) encoding: Encoding,
+}
+
+/// Filters that only some formats can answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Takes {
+    pub(crate) action: bool,
+    pub(crate) process: bool,
+}
+
+impl Takes {
+    pub(crate) const NOTHING: Self = Self { action: false, process: false };
+    pub(crate) const PROCESS: Self = Self { action: false, process: true };
+    pub(crate) const ACTION_AND_PROCESS: Self = Self { action: true, process: true };
+
+    /// Refuses a filter that the format cannot answer.
+    pub(crate) fn check(self, format: &str, events: &EventFilter) -> Result<()> {
+        let wrong = |filter: &str, legal: &str| {
+            Err(TraceError::new(format!("format {format} has no column for the filter {filter}"))
+                .with_legal(legal))
+        };
+        if events.action.is_some() && !self.action {
+            return wrong("action", "action= with blkparse and blktrace");
+        }
+        if !events.processes.is_empty() && !self.process {
+            return wrong("process", "process= with blkparse, blktrace and fiu");
+        }
+        Ok(())
+    }
 }
 
 /// How the bytes of a format are read.
@@ -130,8 +161,8 @@ pub(crate) struct Context {
     pub(crate) scales: Scales,
     /// Actions and processes asked for.
     pub(crate) events: EventFilter,
-    /// Units whose names are text, in order of appearance: the index is the unit.
-    pub(crate) names: Vec<Vec<u8>>,
+    /// Units whose names are text, numbered in order of appearance.
+    pub(crate) names: FxHashMap<Vec<u8>, u32>,
     /// Requests before this time after the first one are not asked for: a format with an index may
     /// begin reading near it.
     pub(crate) from_ns: u64,
@@ -141,7 +172,7 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(scales: Scales, events: EventFilter) -> Self {
-        Self { scales, events, from_ns: 0, names: Vec::new(), waited_ns: 0 }
+        Self { scales, events, from_ns: 0, names: FxHashMap::default(), waited_ns: 0 }
     }
 }
 

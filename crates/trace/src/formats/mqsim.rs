@@ -3,7 +3,7 @@
 //! The same columns and units as SSDsim; DiskSim's columns in another unit of time.
 
 use super::fields::Parsed;
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat, five_columns};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat, five_columns};
 use crate::options::{SizeUnit, TimeUnit};
 
 const COLUMNS: &str = "time(ns) device LBA(512 B) size(sectors) op(1 read, 0 write)";
@@ -17,6 +17,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Sectors,
     certainty: Certainty::Shared,
     header: None,
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat {
         shape: five_columns::shape,
         parse,

@@ -4,7 +4,7 @@
 //! The response is what the original server took: it is not read. Source: SNIA IOTTA 388, readme.
 
 use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -20,6 +20,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Documented,
     header: None,
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 

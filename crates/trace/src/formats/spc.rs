@@ -4,7 +4,7 @@
 //! Source: SPC I/O trace file format specification, revision 1.0.1, section 3.
 
 use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -19,6 +19,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Documented,
     header: None,
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 

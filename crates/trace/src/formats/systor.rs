@@ -5,7 +5,7 @@
 //! not read. Source: SNIA IOTTA, readme.
 
 use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 use crate::summary::DropReason;
@@ -21,6 +21,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Documented,
     header: Some("Timestamp,Response,IOType,LUN,Offset,Size"),
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
 };
 

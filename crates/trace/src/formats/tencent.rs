@@ -9,7 +9,7 @@
 use ftlab_engine::request::Op;
 
 use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, TextFormat};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -25,6 +25,7 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Sectors,
     certainty: Certainty::Documented,
     header: Some("Timestamp,Offset,Size,IOType,VolumeID"),
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat {
         shape,
         parse: |line, context| parse(line, context, 512, SECTORS),
@@ -41,6 +42,7 @@ pub const IN_BYTES: Format = Format {
     size_unit: SizeUnit::Sectors,
     certainty: Certainty::Documented,
     header: Some("Timestamp,Offset,Size,IOType,VolumeID"),
+    takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat {
         shape: |_| false,
         parse: |line, context| parse(line, context, 1, BYTES),

@@ -5,14 +5,15 @@
 //! 2, 40 bytes: command, version (u16 each), serial number, length, scatter-gather entries (u32 each),
 //! block, time, response (u64 each). The version stands in the upper byte of its field. Blocks count
 //! 512 bytes, times microseconds. Commands are SCSI operation codes: READ and WRITE (6, 10, 12,
-//! 16) count, UNMAP trims, SYNCHRONIZE CACHE flushes, all else is no request.
-//! A file holds one disk: the unit is the number of the file, from 0. Source: libCacheSim,
+//! 16) count, SYNCHRONIZE CACHE flushes, all else is no request: UNMAP too, whose ranges
+//! stand in data that the records lack.
+//! A file holds one disk: the unit is the number of the file, from 0, and the files of several disks
+//! are read as one trace in order of time. Source: libCacheSim,
 //! `vscsi.h` and its issue 54.
 
 use ftlab_engine::request::Op;
 
-use super::fields::REQUEST_BYTES_MAX;
-use super::{BinaryFormat, Certainty, Context, Encoding, Format};
+use super::{BinaryFormat, Certainty, Context, Encoding, Format, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill};
 use crate::options::{SizeUnit, TimeUnit};
@@ -33,8 +34,12 @@ pub const FORMAT: Format = Format {
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
     header: None,
+    takes: Takes::NOTHING,
     encoding: Encoding::Binary(BinaryFormat { recognises, open, ordered: false }),
 };
+
+/// Files open at the same time.
+const DISKS_MAX: usize = 1024;
 
 /// Records looked at to recognise a file.
 const SAMPLE_RECORDS: usize = 64;
@@ -75,9 +80,7 @@ const LAYOUTS: [Layout; 2] = [
 impl Layout {
     /// Does a record carry this version, and a command that SCSI knows?
     fn fits(&self, record: &[u8]) -> bool {
-        record[self.version_at + 1] == self.version
-            && record[self.version_at] == 0
-            && record[self.command_at + 1] == 0
+        record[self.version_at + 1] == self.version && record[self.command_at + 1] == 0
     }
 
     /// The layout of a file, by its first records.
@@ -99,48 +102,82 @@ fn operation(command: u8) -> Option<Op> {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
         0x0a | 0x2a | 0xaa | 0x8a => Some(Op::Write),
         0x35 | 0x91 => Some(Op::Flush),
-        0x42 => Some(Op::Trim),
         _ => None,
     }
 }
 
-fn open(files: Files, _: Context, _: &'static Format) -> Result<Box<dyn Events>> {
-    let mut disks = Disks { files, disk: None, part: 0, record: 0 };
-    disks.start(0)?;
-    Ok(Box::new(disks))
-}
-
-/// The files of all disks, one after the other.
-struct Disks {
-    files: Files,
-    disk: Option<(Text, &'static Layout)>,
-    part: usize,
-    record: u64,
-}
-
-impl Disks {
-    fn start(&mut self, part: usize) -> Result<()> {
-        (self.part, self.record) = (part, 0);
-        let text = self.files.open(part)?;
+fn open(mut files: Files, _: Context, _: &'static Format) -> Result<Box<dyn Events>> {
+    let parts = files.names.len();
+    if parts > DISKS_MAX {
+        return Err(TraceError::new("too many files")
+            .with_value(parts.to_string().as_bytes())
+            .with_legal(format!("up to {DISKS_MAX}, one for each disk")));
+    }
+    let mut disks = Vec::with_capacity(parts);
+    for part in 0..parts {
+        let text = files.open(part)?;
+        let name = files.names[part].clone();
         let layout = Layout::of(text.head()).ok_or_else(|| {
             let wrong = TraceError::new("not records of CloudPhysics").with_legal(COLUMNS);
-            self.locate(wrong)
+            wrong.at(name.clone(), Some(1))
         })?;
-        self.disk = Some((text, layout));
+        let mut disk = Disk { part: part as u32, name, text, layout, records: 0, next: None };
+        disk.advance()?;
+        disks.push(disk);
+    }
+    Ok(Box::new(Disks(disks)))
+}
+
+/// The file of one disk, one record ahead.
+struct Disk {
+    part: u32,
+    name: String,
+    text: Text,
+    layout: &'static Layout,
+    records: u64,
+    next: Option<Event>,
+}
+
+impl Disk {
+    #[cold]
+    fn locate(&self, error: TraceError) -> TraceError {
+        error.at(self.name.clone(), Some(self.records.max(1)))
+    }
+
+    /// Reads one record ahead.
+    fn advance(&mut self) -> Result<()> {
+        let mut bytes = [0; 40];
+        let bytes = &mut bytes[..self.layout.bytes];
+        self.records += 1;
+        self.next = None;
+        let read = fill(&mut self.text, bytes).map_err(|error| self.locate(error))?;
+        if read == 0 {
+            return Ok(());
+        }
+        if read < bytes.len() {
+            let problem = format!("file ends within a record ({read} of {} bytes)", bytes.len());
+            return Err(self.locate(TraceError::new(problem).with_legal("a complete file")));
+        }
+        let place = Place { part: self.part, line: self.records };
+        let decided = self.decide(bytes).map_err(|error| self.locate(error))?;
+        self.next = Some(match decided {
+            Ok(record) => Event::Request(Placed { record, place }),
+            Err(reason) => Event::Dropped(reason, place),
+        });
         Ok(())
     }
 
-    #[cold]
-    fn locate(&self, error: TraceError) -> TraceError {
-        error.at(self.files.names[self.part].clone(), Some(self.record.max(1)))
+    /// When the next record happens; what is no request comes at once.
+    fn next_ns(&self) -> Option<u64> {
+        match self.next? {
+            Event::Request(placed) => Some(placed.record.time_ns),
+            Event::Dropped(..) | Event::Header => Some(0),
+        }
     }
 
     /// What a record asks for.
-    fn decide(
-        &self,
-        layout: &Layout,
-        bytes: &[u8],
-    ) -> Result<std::result::Result<Record, DropReason>> {
+    fn decide(&self, bytes: &[u8]) -> Result<std::result::Result<Record, DropReason>> {
+        let layout = self.layout;
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         if !layout.fits(bytes) {
             let legal = format!("version {} in every record", layout.version);
@@ -162,45 +199,26 @@ impl Disks {
         let size_bytes = if op == Op::Flush { 0 } else { length };
         offset_bytes.checked_add(size_bytes).ok_or_else(far)?;
         let time_ns = long(layout.time_at).checked_mul(1000).ok_or_else(far)?;
-        debug_assert!(size_bytes <= REQUEST_BYTES_MAX, "32 bits of bytes");
-        Ok(Ok(Record { time_ns, op, offset_bytes, size_bytes, unit: self.part as u32 }))
+        Ok(Ok(Record { time_ns, op, offset_bytes, size_bytes, unit: self.part }))
     }
 }
 
+/// The files of all disks in order of time.
+struct Disks(Vec<Disk>);
+
 impl Events for Disks {
     fn next_event(&mut self) -> Result<Option<Event>> {
-        loop {
-            let Some((text, layout)) = &mut self.disk else {
-                if self.part + 1 >= self.files.names.len() {
-                    return Ok(None);
-                }
-                self.start(self.part + 1)?;
-                continue;
-            };
-            let layout = *layout;
-            let mut bytes = [0; 40];
-            self.record += 1;
-            let bytes = &mut bytes[..layout.bytes];
-            let read = fill(text, bytes).map_err(|error| self.locate(error))?;
-            if read == 0 {
-                self.disk = None;
-                continue;
-            }
-            if read < layout.bytes {
-                let problem =
-                    format!("file ends within a record ({read} of {} bytes)", layout.bytes);
-                return Err(self.locate(TraceError::new(problem).with_legal("a complete file")));
-            }
-            let place = Place { part: self.part as u32, line: self.record };
-            let decided = self.decide(layout, bytes).map_err(|error| self.locate(error))?;
-            return Ok(Some(match decided {
-                Ok(record) => Event::Request(Placed { record, place }),
-                Err(reason) => Event::Dropped(reason, place),
-            }));
-        }
+        let waiting =
+            self.0.iter().enumerate().filter_map(|(at, disk)| Some((disk.next_ns()?, at)));
+        let Some((_, at)) = waiting.min() else {
+            return Ok(None);
+        };
+        let event = self.0[at].next.take();
+        self.0[at].advance()?;
+        Ok(event)
     }
 
     fn place(&self) -> Place {
-        Place { part: self.part as u32, line: self.record.max(1) }
+        Place { part: 0, line: self.0.first().map_or(1, |disk| disk.records) }
     }
 }

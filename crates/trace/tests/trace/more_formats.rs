@@ -198,3 +198,51 @@ fn the_tencent_sample_is_counted_exactly() {
     let (bytes, sectors) = (read_all(&path, &in_bytes).unwrap(), read_all(&path, &plain).unwrap());
     assert_eq!(bytes[0].offset_bytes * 512, sectors[0].offset_bytes);
 }
+
+#[test]
+fn a_filter_or_flag_that_would_do_nothing_is_refused() {
+    let files = Files::new();
+    let spc = files.write("t.spc", "0,0,4096,w,0.5\n");
+    for (filter, format) in [("process=java", "spc"), ("action=Q", "spc")] {
+        let error = error_of(&spc, &filtered(filter));
+        assert!(error.problem().contains(&format!("format {format} has no column")), "{error}");
+        assert!(error.legal().is_some_and(|legal| legal.contains("blkparse")), "{error}");
+    }
+    let generated = "randwrite:bs=4k,span=1M,count=10";
+    for options in [filtered("op=write"), format("spc"), filtered("from=1s")] {
+        for text in [generated.to_owned(), format!("phases:({generated}),({generated})")] {
+            let error = error_of(&text, &options);
+            assert!(error.problem().contains("no effect"), "{text}: {error}");
+        }
+    }
+    let head = Options { head: Some(3), ..Options::default() };
+    assert_eq!(read_all(generated, &head).unwrap().len(), 3);
+    // Where a part is a trace, its reading may be described.
+    let mixed = format!("phases:{spc},(randwrite:bs=4k,span=1M,count=10,rate_iops=10)");
+    assert_eq!(read_all(&mixed, &filtered("op=write")).unwrap().len(), 11);
+}
+
+#[test]
+fn a_window_counts_from_the_first_request_of_the_trace_whatever_is_selected() {
+    let files = Files::new();
+    let path = files.write("t.spc", "0,0,512,r,0.0\n1,8,512,w,5.0\n1,16,512,w,11.0\n");
+    let late = filtered("op=write,from=10s");
+    let records = read_all(&path, &late).unwrap();
+    assert_eq!((records.len(), records[0].offset_bytes), (1, 16 * 512));
+    let unit = Options { units: "1".parse().unwrap(), ..filtered("from=10s") };
+    assert_eq!(read_all(&path, &unit).unwrap(), records);
+}
+
+#[test]
+fn offsets_that_are_all_multiples_of_512_are_asked_about() {
+    let files = Files::new();
+    let line = |n: u64, unit: u64| format!("15383232{:02},{},8,0,7\n", n / 10, n * 8 * unit);
+    let bytes: String = (1..100).map(|n| line(n, 512)).collect();
+    let sectors: String = (1..100).map(|n| line(n, 1)).collect();
+    let (bytes, sectors) = (files.write("bytes", bytes), files.write("sectors", sectors));
+    let error = error_of(&bytes, &Options::default());
+    assert!(error.legal().is_some_and(|legal| legal.contains("tencent_bytes")), "{error}");
+    let plain = read_all(&sectors, &Options::default()).unwrap();
+    assert_eq!(read_all(&bytes, &format("tencent_bytes")).unwrap(), plain);
+    assert_eq!(read_all(&bytes, &format("tencent")).unwrap().len(), 99);
+}

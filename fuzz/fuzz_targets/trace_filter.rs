@@ -1,0 +1,6 @@
+//! The text behind `--filter`.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| ftlab_trace::fuzzing::fuzz_filter(data));
