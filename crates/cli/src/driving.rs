@@ -159,6 +159,20 @@ impl Parts {
     }
 }
 
+/// The most that the passes together may last: 292 years, half of what a clock of 64 bits can tell.
+const LAST_ARRIVAL: Nanos = Nanos::MAX / 2;
+
+/// When a request arrives in a pass that begins at `begins`.
+fn later(begins: Nanos, arrival: Nanos, option: &str) -> Outcome<Nanos> {
+    let sum = begins.checked_add(arrival);
+    sum.filter(|&sum| begins == 0 || sum <= LAST_ARRIVAL).ok_or_else(|| {
+        Failure::usage(format!(
+            "{option}: the passes together last longer than 292 years of simulated time; legal: \
+             fewer passes, or --timing asap"
+        ))
+    })
+}
+
 impl Drive<'_> {
     /// Serves every request of the stream; true when the device is worn out before its end.
     fn pass(
@@ -199,7 +213,7 @@ impl Drive<'_> {
             // After a prefix the clock starts with the first measured request.
             let time = request.arrival - *origin.get_or_insert(request.arrival);
             let arrival = match timing.arrival(time) {
-                Some(arrival) => begins + arrival,
+                Some(arrival) => later(begins, arrival, self.plan.repeat.option())?,
                 None => driver.next_arrival(device, &mut |device, request, done| {
                     self.served(device, request, done).map_err(Stop::Failed)
                 })?,

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::arguments::FindSubsetArguments;
 use crate::failure::{Failure, Outcome};
 use crate::print;
-use crate::workloads::{WORKLOADS, WorkloadChoice, bundled_file, options};
+use crate::workloads::{WORKLOADS, WorkloadChoice, bundled_file, options, own_file};
 
 /// A search that is done.
 pub struct Found {
@@ -24,13 +24,16 @@ pub struct Found {
 /// Searches the units of a trace for those that together have the statistics of a stand-in.
 ///
 /// # Errors
-/// Unknown stand-ins, stand-ins without the four statistics, traces that cannot be read.
+/// Unknown stand-ins, stand-ins without the statistics, traces that cannot be read.
 pub fn search(workload: &Workload, like: &str) -> Outcome<Found> {
-    let Some(bundled) = WORKLOADS.iter().find(|workload| workload.name == like) else {
-        let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
-        return Err(Failure::unknown("stand-in", like, &names));
+    let file = match WORKLOADS.iter().find(|workload| workload.name == like) {
+        Some(bundled) => bundled_file(bundled)?,
+        None if like.ends_with(".toml") => own_file(like)?,
+        None => {
+            let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+            return Err(Failure::unknown("stand-in", like, &names));
+        }
     };
-    let file = bundled_file(bundled)?;
     let stand_in = Workload::parse(&file.spec, &Options::default(), 0)?;
     let requests = stand_in.requests_known().unwrap_or_default();
     let target = SubsetTarget::of(like, &file, requests)?;
@@ -48,12 +51,19 @@ impl Found {
         list(&self.search.nearest[0].units)
     }
 
+    /// That the number of requests has no part in the distance, and why.
+    pub fn not_counted(&self) -> Option<&'static str> {
+        let words =
+            "The number of requests is not compared: the source of the stand-in prints none.";
+        self.target.requests.is_none().then_some(words)
+    }
+
     fn text(&self, name: &str, like: &str) -> String {
         let mut text = format!(
-            "{name}: {} units; subsets nearest to {like} ({:.0} requests, {:.0} bytes, {} % reads, \
+            "{name}: {} units; subsets nearest to {like} ({}{:.0} bytes, {} % reads, \
              {} % sequential)\n\n",
             self.units.len(),
-            self.target.requests,
+            self.target.requests.map_or_else(String::new, |count| format!("{count:.0} requests, ")),
             self.target.mean_bytes,
             self.target.read_percent,
             self.target.sequential_percent,
@@ -84,8 +94,13 @@ impl Found {
         };
         write!(
             text,
-            "\nDistance: root of the sum of the squares of the four deviations, each relative to \
-             its target.\n{how} ({} branches). To use the nearest: --unit {}",
+            "\nDistance: root of the sum of the squares of the {}, each relative to its target.\n{}\
+             {how} ({} branches). To use the nearest: --unit {}",
+            match self.target.requests {
+                Some(_) => "four deviations",
+                None => "deviations of size, reads and sequence",
+            },
+            self.not_counted().map_or_else(String::new, |words| format!("{words}\n")),
             self.search.branches,
             self.unit_list()
         )

@@ -63,7 +63,7 @@ impl Repeat {
     }
 
     /// The option that asked for it.
-    fn option(self) -> &'static str {
+    pub fn option(self) -> &'static str {
         if self == Repeat::UntilWornOut { "--until worn-out" } else { "--loop" }
     }
 

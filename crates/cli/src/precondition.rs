@@ -11,8 +11,8 @@ use crate::filling::WIPC_BYTES;
 use crate::plan::Layout;
 
 const LEGAL: &str = "none, fill, touch, wipc, prefix:N, random:Nx (such as random:2x), steady or \
-                     steady:Nx (rounds of N times the capacity), model, snapshot:FILE, and per \
-                     scheme: touch,SCHEME=fill";
+                     steady:Nx (rounds of N times the capacity), model, snapshot:FILE (its name \
+                     without a comma), and per scheme: touch,SCHEME=fill";
 
 const WHOLE: u64 = 1_000_000;
 
@@ -182,10 +182,15 @@ mod tests {
             "steady:2",
             "snapshot:",
             "fill,touch",
+            "snapshot:a,b.snap",
+            "dftl=snapshot:a,b.snap",
         ] {
             let refusal = Modes::parse(text).unwrap_err().to_string();
             assert!(refusal.contains("random:Nx"), "{text}: {refusal}");
+            assert!(refusal.contains("without a comma"), "{text}: {refusal}");
         }
+        let two = Modes::parse("dftl=snapshot:a,fast=snapshot:b").unwrap();
+        assert_eq!(two.of("fast"), Mode::Snapshot("b".into()), "a snapshot for each scheme");
         assert!(Modes::parse("dftlx=fill").unwrap_err().to_string().contains("nearest: dftl"));
     }
 }

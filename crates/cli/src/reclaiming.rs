@@ -2,6 +2,7 @@
 //! numbers of such a run are those of a device that is still young.
 
 use ftlab_engine::buffer::BufferKind;
+use ftlab_engine::config::GcMode;
 use ftlab_engine::request::Op;
 use ftlab_engine::schemes::Family;
 use ftlab_engine::ssd::Device;
@@ -84,9 +85,13 @@ impl Look<'_> {
             1 => "",
             _ => " in the plane with fewest",
         };
+        let gaps = match self.device.config().gc.mode {
+            GcMode::Idle => ", or earlier in idle gaps between requests (gc.mode = idle)",
+            GcMode::Foreground | GcMode::Both => "",
+        };
         let why = format!(
             "{} of {} blocks were never written, {} are free{planes}, and collection starts below \
-             {}",
+             {}{gaps}",
             count(untouched),
             count(of),
             count(u64::from(room.free_blocks)),
@@ -162,6 +167,10 @@ impl Look<'_> {
         let usable = self.device.config().usable_blocks();
         let left = usable.saturating_sub(data + threshold) * block;
         let programs = self.device.board().meter().total_programs();
+        // Fewer pages may all find their place in the blocks that are open then.
+        if programs < u64::from(geometry.planes()) * block {
+            return None;
+        }
         let fills = !self.merges() && self.run.mode == Mode::None && programs > left;
         Some(if fills { "fill" } else { "steady" })
     }

@@ -185,8 +185,9 @@ fn about_addresses(plan: &Plan, stream: &RequestStream) -> Vec<String> {
         _ => {}
     }
     if counts.split > 0 {
+        let of_what = if plan.repeat == Repeat::Once { "" } else { " of every pass" };
         all.push(format!(
-            "{} requests were split, because their parts are not adjacent on the device \
+            "{} requests{of_what} were split, because their parts are not adjacent on the device \
              (--address {}): {} requests reached it instead of {}.",
             counts.split,
             layout.mode.name(),

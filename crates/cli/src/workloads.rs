@@ -27,6 +27,13 @@ pub fn bundled_file(bundled: &Bundled) -> Outcome<WorkloadFile> {
     Ok(WorkloadFile::parse(&file, bundled.text)?)
 }
 
+/// A workload file of the user's own.
+pub fn own_file(path: &str) -> Outcome<WorkloadFile> {
+    let content = std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("{path}: cannot be read ({error})")))?;
+    Ok(WorkloadFile::parse(path, &content)?)
+}
+
 /// What was chosen with `--workload`, before it is opened.
 #[derive(Clone, Debug)]
 pub struct WorkloadChoice {
@@ -102,6 +109,7 @@ impl WorkloadChoice {
              {like} (distance {:.4}).",
             self.text, found.search.nearest[0].distance
         ));
+        self.notes.extend(found.not_counted().map(str::to_owned));
         self.options.units = units.parse()?;
         Ok(())
     }
@@ -197,11 +205,7 @@ fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Outcome<Resolved
     };
     let file = match WORKLOADS.iter().find(|workload| workload.name == name) {
         Some(bundled) => bundled_file(bundled)?,
-        None if is_file => {
-            let content = std::fs::read_to_string(text)
-                .map_err(|error| Failure::usage(format!("{text}: cannot be read ({error})")))?;
-            WorkloadFile::parse(text, &content)?
-        }
+        None if is_file => own_file(text)?,
         None => return Ok(as_it_is()),
     };
     let mut notes = Vec::new();
@@ -330,6 +334,36 @@ mod tests {
         assert!(other.text.contains("rwmixread=50,") && other.text.contains("count=7,"));
         assert!(other.stands_for().unwrap().contains("need not fit"));
         assert_eq!(choice("oltp_demo", &[]).unwrap().stands_for(), None);
+    }
+
+    /// A made-up trace of three units; one alone reads 99 % and has the size of a web search.
+    #[test]
+    fn a_real_trace_is_narrowed_to_the_units_that_come_nearest() {
+        let file = tempfile::Builder::new().suffix(".spc").tempfile().unwrap();
+        let mut lines = String::new();
+        for turn in 0..100u64 {
+            let searched = if turn == 0 { 'w' } else { 'r' };
+            let at = if turn % 7 == 0 { turn * 30 } else { 1_000_000 - turn * 64 };
+            lines += &format!("0,{},4096,w,{turn}.1\n", turn * 8);
+            lines += &format!("1,{at},15360,{searched},{turn}.2\n");
+            lines += &format!("2,{},512,w,{turn}.3\n", 7 * turn);
+        }
+        std::fs::write(file.path(), lines).unwrap();
+        let path = file.path().display().to_string();
+        let mut narrowed = choice(&path, &[]).unwrap();
+        narrowed.narrow(Some("websearch")).unwrap();
+        assert_eq!(narrowed.options.units, "1".parse().unwrap());
+        let notes = narrowed.notes.join(" ");
+        assert!(notes.contains(&format!("Units 1 of {path} were used")), "{notes}");
+        assert!(notes.contains("nearest to the source of websearch (distance "), "{notes}");
+        assert!(notes.contains("number of requests is not compared"), "{notes}");
+        let count = narrowed.open(0).unwrap().records().unwrap().count();
+        assert_eq!(count, 100, "the other units are left out");
+        // Units that were chosen by hand are not chosen again.
+        let refusal = narrowed.narrow(Some("websearch")).unwrap_err().to_string();
+        assert!(refusal.contains("--find-subset and --unit"), "{refusal}");
+        let refusal = choice(&path, &[]).unwrap().narrow(None).unwrap_err().to_string();
+        assert!(refusal.contains("--trace-dir DIR"), "{refusal}");
     }
 
     #[test]

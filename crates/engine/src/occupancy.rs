@@ -22,9 +22,10 @@
 use crate::board::nand::geometry::PlacementOrder;
 use crate::board::nand::restore::StoredPage;
 use crate::board::nand::state::{Oob, PageKind};
-use crate::config::{Config, GcMode, SettingError, ThresholdMode};
+use crate::config::{Config, GcMode, GcUnit, SettingError, ThresholdMode};
 use crate::parts::victim::VictimKind;
 use crate::rng::{Purpose, Rng};
+use crate::schemes::Location;
 use crate::ssd::{Device, DeviceError};
 use crate::units::{BlockId, Lpn, PlaneId, Tag};
 
@@ -72,6 +73,13 @@ pub fn check(scheme: &str, config: &Config) -> Result<(), SettingError> {
         let legal = ThresholdMode::Fixed.name();
         return unknown("gc.threshold_mode", gc.threshold_mode.name(), legal);
     }
+    if gc.unit != GcUnit::Plane {
+        return unknown("gc.unit", gc.unit.name(), GcUnit::Plane.name());
+    }
+    // The scheme would go on with the table in its memory, in which nothing was written yet.
+    if config.device.ram_nonvolatile {
+        return unknown("device.ram_nonvolatile", "true", "false");
+    }
     Ok(())
 }
 
@@ -103,6 +111,8 @@ pub fn install(device: &mut dyn Device, scheme: &str, seed: u64) -> Result<(), O
         plan.install(device, logical, &mut rng);
     }
     device.power_cycle().map_err(OccupancyError::Device)?;
+    let found = (0..pages).filter(|&lpn| device.locate(Lpn(lpn)) != Location::Nowhere).count();
+    assert_eq!(found, pages as usize, "{scheme} finds every page that was put onto the flash");
     device.start_measuring();
     Ok(())
 }

@@ -252,26 +252,30 @@ fn map_note(found: &Value) -> String {
 
 /// A row per share: the share, then size and misses of both caches.
 fn cache_sizes(found: &Value) -> Vec<Vec<Cell>> {
-    let shares = items(found, "map_cache.entries.sizes_for_hits").len();
+    let shares = |cache: &str| items(found, &format!("map_cache.{cache}.sizes_for_hits")).len();
+    let (entries, pages) = (shares("entries"), shares("translation_pages"));
+    // A cache in which nothing is hit again has no rows of its own.
+    let named = if entries < pages { "translation_pages" } else { "entries" };
     let cell = |path: String, quantity: Quantity| {
         let number = at(found, &path).and_then(Value::as_f64).unwrap_or(f64::NAN);
         Cell { text: quantity.format(number), path }
     };
     let row = |index: usize| {
         let of = |cache: &str, key: &str| format!("map_cache.{cache}.sizes_for_hits.{index}.{key}");
-        let mut cells = vec![cell(of("entries", "share_of_possible_hits"), Fraction)];
+        let mut cells = vec![cell(of(named, "share_of_possible_hits"), Fraction)];
         for cache in ["entries", "translation_pages"] {
             cells.push(cell(of(cache, "size"), Count));
             cells.push(cell(of(cache, "miss_ratio"), Fraction));
         }
         cells
     };
-    (0..shares).map(row).collect()
+    (0..entries.max(pages)).map(row).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::NOT_APPLICABLE;
     use serde_json::json;
 
     #[test]
@@ -280,6 +284,21 @@ mod tests {
         assert_eq!(at(&value, "a.1.b"), Some(&json!(2)));
         assert_eq!((text(&value, "c.d"), whole(&value, "a.0.b")), ("e", 1));
         assert_eq!((at(&value, "a.2.b"), at(&value, "a.x"), at(&value, "d")), (None, None, None));
+    }
+
+    /// One pass in order: no entry is used twice, but every map page is.
+    #[test]
+    fn sizes_of_map_pages_are_shown_where_no_entry_is_hit_again() {
+        let row = json!({"share_of_possible_hits": 0.5, "size": 1, "miss_ratio": 0.25});
+        let found = json!({"map_cache": {
+            "entries": {"sizes_for_hits": []},
+            "translation_pages": {"sizes_for_hits": [row]},
+        }});
+        let rows = cache_sizes(&found);
+        let texts: Vec<&str> = rows[0].iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!(rows.len(), 1);
+        assert_eq!(texts[1..4], [NOT_APPLICABLE, NOT_APPLICABLE, "1"]);
+        assert!(texts[0].contains("50") && texts[4].contains("25"), "{texts:?}");
     }
 
     #[test]

@@ -73,8 +73,8 @@ impl UnitStatistics {
 /// What a subset should have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubsetTarget {
-    /// Number of requests.
-    pub requests: f64,
+    /// Number of requests; none where nothing published decides it.
+    pub requests: Option<f64>,
     /// Mean size, bytes.
     pub mean_bytes: f64,
     /// Reads among them, percent.
@@ -84,7 +84,8 @@ pub struct SubsetTarget {
 }
 
 impl SubsetTarget {
-    /// What a stand-in was fitted to, with the number of its requests.
+    /// What a stand-in was fitted to, with the number of its requests unless that is a choice of
+    /// its file, which says nothing about the trace.
     ///
     /// # Errors
     /// A stand-in whose source does not print all of them.
@@ -97,15 +98,16 @@ impl SubsetTarget {
                     .with_legal("a stand-in of DFTL 2014, Table 4, such as financial")
             })
         };
+        let chosen = file.chosen.iter().any(|(key, _)| key == "count");
         Ok(Self {
-            requests: requests as f64,
+            requests: (!chosen).then_some(requests as f64),
             mean_bytes: published(Statistic::MeanBytes)?,
             read_percent: published(Statistic::ReadPercent)?,
             sequential_percent: published(Statistic::SequentialPercent)?,
         })
     }
 
-    /// The root of the sum of the squares of the four deviations, each relative to its target.
+    /// The root of the sum of the squares of the deviations, each relative to its target.
     /// Infinite for no requests.
     pub fn distance(&self, of: &Statistics) -> f64 {
         if of.requests == 0 {
@@ -130,7 +132,7 @@ impl SubsetTarget {
         let (low_read, high_read) = ratio(low.reads, high.reads, low.accesses, high.accesses);
         let (low_follow, high_follow) =
             ratio(low.sequential, high.sequential, low.requests, high.requests);
-        off(low.requests, high.requests, self.requests)
+        self.requests.map_or(0.0, |requests| off(low.requests, high.requests, requests))
             + off(low_mean, high_mean, self.mean_bytes)
             + off(100.0 * low_read, (100.0 * high_read).min(100.0), self.read_percent)
             + off(100.0 * low_follow, (100.0 * high_follow).min(100.0), self.sequential_percent)
@@ -240,7 +242,8 @@ impl Search<'_> {
         }
         let (unit, own) = self.order[place];
         // The nearer side first: good subsets early cut more later.
-        let wanted = sums.requests + own.requests <= self.target.requests;
+        let requests = sums.requests + own.requests;
+        let wanted = self.target.requests.is_none_or(|target| requests <= target);
         for take in [wanted, !wanted] {
             if take {
                 self.taken.push(unit);
@@ -294,7 +297,7 @@ mod tests {
         for seed in 1..6 {
             let units = units(12, seed);
             let target = SubsetTarget {
-                requests: 14_000.0,
+                requests: Some(14_000.0),
                 mean_bytes: 4485.0,
                 read_percent: 30.0,
                 sequential_percent: 4.0,
@@ -323,7 +326,7 @@ mod tests {
         let sums = units.together(&hidden);
         let value = |statistic| sums.value(statistic).unwrap();
         let target = SubsetTarget {
-            requests: sums.requests as f64,
+            requests: Some(sums.requests as f64),
             mean_bytes: value(Statistic::MeanBytes),
             read_percent: value(Statistic::ReadPercent),
             sequential_percent: value(Statistic::SequentialPercent),
@@ -332,5 +335,39 @@ mod tests {
         assert_eq!(found.nearest[0].units, hidden);
         assert!(found.nearest[0].distance < 1e-9 && found.exact);
         assert!(found.branches < 1 << 22, "{} branches", found.branches);
+    }
+    /// Ten times the requests are no deviation where their number is the file's own choice.
+    #[test]
+    fn a_chosen_number_of_requests_is_no_target() {
+        let file = |count: &str, keys: &str| {
+            let published = |name: &str, value: f64, keys: &str| {
+                format!(
+                    "[published.{name}]\nvalue = {value}\ntolerance = 1.0\nfrom = \"T\"\n\
+                     why = \"w\"\nkeys = \"{keys}\"\n"
+                )
+            };
+            let text = format!(
+                "about = \"a\"\nsource = \"s\"\n\
+                 spec = \"randrw:rwmixread=90,bs=4k,span=1M,count=1000,seq_fraction=0.1\"\n{}{}{}\
+                 [chosen]\nrandrw = \"r\"\nspan = \"s\"\n{count}",
+                published("read_percent", 90.0, keys),
+                published("mean_bytes", 4096.0, "bs"),
+                published("sequential_percent", 10.0, "seq_fraction"),
+            );
+            WorkloadFile::parse("f.toml", &text).unwrap()
+        };
+        let target = |file: &WorkloadFile| SubsetTarget::of("f", file, 1000).unwrap();
+        let own = Statistics {
+            requests: 10_000,
+            reads: 9000,
+            writes: 1000,
+            bytes: 40_960_000,
+            sequential: 1000,
+            ..Statistics::default()
+        };
+        let chosen = target(&file("count = \"not printed\"", "rwmixread"));
+        assert_eq!((chosen.requests, chosen.distance(&own)), (None, 0.0));
+        let printed = target(&file("", "rwmixread, count"));
+        assert_eq!((printed.requests, printed.distance(&own)), (Some(1000.0), 9.0));
     }
 }

@@ -53,6 +53,42 @@ fn free_blocks_are_named_and_the_advice_starts_collection() {
     }
 }
 
+/// Under gc.mode = idle a write collects only when the last free blocks are near, whatever
+/// gc.threshold says: that limit is named, and what is advised reaches it without any gap.
+#[test]
+fn idle_collection_is_told_the_limit_that_writes_have() {
+    let bench = Bench::new();
+    let line = format!(
+        "--scheme ideal_page {DEVICE} --capacity 8MiB --set gc.threshold=12 --timing asap \
+         --workload randwrite:bs=2k,span=1MiB,count=3072,seed=3 --set gc.mode="
+    );
+    let text = said(&bench.run(&format!("{line}idle"))).unwrap();
+    assert!(text.contains("or earlier in idle gaps between requests (gc.mode = idle)"), "{text}");
+    let both = said(&bench.run(&format!("{line}both"))).unwrap();
+    assert!(both.contains("collection starts below 12.") && !text.contains("below 12"), "{text}");
+    for option in ["--loop", "--precondition", "--capacity"] {
+        let value = advised(&text, option).unwrap_or_else(|| panic!("{option}: {text}"));
+        let followed = match option {
+            "--capacity" => line.replace("8MiB", &value),
+            _ => format!("{option} {value} {line}"),
+        };
+        let again = bench.run(&format!("{followed}idle"));
+        assert_eq!(again["steady_state"]["gc_ran"], true, "{option} {value}: {text}");
+    }
+}
+
+/// Four pages fit into the block that is open, however the device was prepared.
+#[test]
+fn no_preparation_is_promised_to_help_a_few_pages() {
+    let bench = Bench::new();
+    let work = "--workload randwrite:bs=2k,span=1MiB,count=4,seed=3";
+    for scheme in ["ideal_page", "dftl", "fast"] {
+        let line = format!("--scheme {scheme} {DEVICE} --capacity 1MiB {work}");
+        let text = said(&bench.run(&line)).unwrap_or_else(|| panic!("{scheme}"));
+        assert!(text.contains("more of") && !text.contains("--precondition"), "{text}");
+    }
+}
+
 /// Log-block schemes do not collect, they merge: first writes need none, and log blocks that are
 /// left put it off.
 #[test]

@@ -64,3 +64,34 @@ fn what_cannot_be_repeated_is_refused() {
     let both = format!("{run} --workload t.csv --loop 2 --until worn-out");
     bench.ftlab(&both).refused(2, &["--loop", "--until"]);
 }
+
+/// A trace of one second, a thousand million times as slow: 31.7 years a pass.
+#[test]
+fn passes_that_outlast_the_clock_are_refused() {
+    let bench = Bench::new();
+    bench.file("t.csv", "time_us,op,offset_bytes,size_bytes\n0,W,0,2048\n1000000,W,0,2048\n");
+    let line = format!("--scheme ideal_page {DEVICE} --workload t.csv --timing trace:1000000000");
+    assert_eq!(bench.run(&format!("{line} --loop 9"))["workload"]["passes"], 9);
+    for passes in [10, 30] {
+        let line = format!("run {line} --loop {passes}");
+        bench.ftlab(&line).refused(2, &["--loop", "292 years", "fewer passes"]);
+    }
+}
+
+/// Extents 5, 3 and 4 come in this order and are laid out in it, so that what goes from 4 on into 5
+/// is split, in each pass.
+#[test]
+fn what_is_said_about_addresses_is_said_of_every_pass() {
+    let bench = Bench::new();
+    let extent = 131_072;
+    let rows = [(5 * extent, 2048), (3 * extent, 2048), (5 * extent - 2048, 4096)];
+    let rows: String = rows.iter().map(|(offset, size)| format!("0,W,{offset},{size}\n")).collect();
+    bench.file("t.csv", format!("time_us,op,offset_bytes,size_bytes\n{rows}"));
+    let line = format!("--scheme ideal_page {DEVICE} --workload t.csv --address dense");
+    for (passes, words) in [("", "1 requests were split"), ("--loop 3", "1 requests of every pass")]
+    {
+        let warnings = bench.run(&format!("{line} {passes}"))["warnings"].to_string();
+        assert!(warnings.contains(words), "{warnings}");
+        assert!(warnings.contains("4 requests reached it instead of 3"), "{warnings}");
+    }
+}

@@ -53,6 +53,46 @@ fn settings_that_change_what_lies_on_the_flash_come_back_too() {
     }
 }
 
+/// What the flash holds does not depend on how much memory looks at it, nor on when blocks die. A
+/// buffer's pages are flushed before, and a cache begins cold.
+#[test]
+fn another_size_of_memory_or_another_endurance_reads_the_same_flash() {
+    let bench = Bench::new();
+    for scheme in ["dftl", "cdftl", "hat", "treeftl"] {
+        let line = format!("--scheme {scheme} {DEVICE}");
+        let saved = format!("{line} --ram 64KiB {WRITES} --precondition fill");
+        bench.run(&format!("{saved} --save-snapshot {scheme}.snapshot"));
+        for other in ["--ram 32KiB", "--ram 256KiB", "--set device.endurance_cycles=500"] {
+            let mode = format!("--precondition snapshot:{scheme}.snapshot");
+            let run = bench.run(&format!("{line} {other} {READS} {mode}"));
+            assert_eq!(run["verified_reads"], 1024, "{scheme} {other}");
+        }
+    }
+}
+
+/// The file's name is taken while the run goes on: the run is not lost with its snapshot.
+#[cfg(unix)]
+#[test]
+fn a_snapshot_that_cannot_be_saved_leaves_the_result() {
+    let bench = Bench::new();
+    let line = format!("run --scheme ideal_page {DEVICE} {WRITES} --json r.json");
+    let folder = bench.path("lost");
+    std::fs::create_dir(&folder).unwrap();
+    let ended = bench.ftlab_meanwhile(&format!("{line} --save-snapshot lost/s"), || {
+        // The unfinished file is there from the start on; without its folder it has no place.
+        while std::fs::read_dir(&folder).unwrap().count() == 0 {
+            std::thread::yield_now();
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    });
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    for words in ["no snapshot was saved", "lost/s", "the result above is complete, and so is"] {
+        assert!(ended.err.contains(words), "{words}: {}", ended.err);
+    }
+    assert!(ended.out.contains("ideal_page"), "{}", ended.out);
+    assert_eq!(bench.json("r.json")["scheme"], "ideal_page");
+}
+
 #[test]
 fn another_device_or_scheme_is_refused_with_the_key_that_differs() {
     let bench = Bench::new();

@@ -125,3 +125,68 @@ fn a_subset_of_units_is_found_and_used() {
     bench.ftlab(&format!("{search} --like fin1")).refused(2, &["sequential_percent"]);
     bench.ftlab(&format!("{search} --like finacial")).refused(2, &["financial"]);
 }
+
+/// A stand-in of one's own and a made-up trace behind it: three units, of which the second has what
+/// the source is said to print.
+#[test]
+fn the_nearest_units_of_a_real_trace_are_run_in_the_place_of_a_stand_in() {
+    let published = |name: &str, value: f64, keys: &str| {
+        format!(
+            "[published.{name}]\nvalue = {value}\ntolerance = 1.0\nfrom = \"T\"\nwhy = \"w\"\n\
+             keys = \"{keys}\"\n"
+        )
+    };
+    let bench = Bench::new();
+    let stand_in = format!(
+        "about = \"a\"\nsource = \"s\"\nreal_file = \"Mine.spc\"\n\
+         spec = \"randrw:rwmixread=75,bs=4k,span=1M,count=99,seq_fraction=0.5,rate_iops=5\"\n{}{}{}\
+         [chosen]\nrandrw = \"r\"\nspan = \"s\"\ncount = \"c\"\nrate_iops = \"r\"\n",
+        published("read_percent", 75.0, "rwmixread"),
+        published("mean_bytes", 4096.0, "bs"),
+        published("sequential_percent", 50.0, "seq_fraction"),
+    );
+    bench.file("mine.toml", stand_in);
+    let mut lines = String::new();
+    for turn in 0..40 {
+        let op = if turn % 4 == 0 { 'w' } else { 'r' };
+        lines += &format!("0,{},8192,w,{turn}.1\n", turn * 1000);
+        lines += &format!("1,{},4096,{op},{turn}.2\n", turn / 2 * 100 + turn % 2 * 8);
+        lines += &format!("2,{},512,r,{turn}.3\n", turn * 1000);
+    }
+    trace_file(&bench, "Mine.spc", lines.as_bytes());
+    let line = "--workload mine.toml --trace-dir t --address dense";
+    assert_eq!(result(&bench, line)["workload"]["requests"], 120);
+    let run = result(&bench, &format!("{line} --find-subset"));
+    assert_eq!(run["workload"]["requests"], 40);
+    assert_eq!(run["workload"]["read_ratio"], 0.75);
+    let warnings = run["warnings"].to_string();
+    for words in ["Units 1 of t/Mine.spc were used", "number of requests is not compared"] {
+        assert!(warnings.contains(words), "{warnings}");
+    }
+    let refused = |options: &str, words: &[&str]| {
+        let line = format!("run --scheme ideal_page {DEVICE} --workload mine.toml {options}");
+        bench.ftlab(&line).refused(2, words);
+    };
+    refused("--find-subset", &["--find-subset", "--trace-dir DIR"]);
+    refused("--trace-dir t --find-subset --unit 1", &["--find-subset and --unit"]);
+    let text = bench.ftlab("trace find-subset t/Mine.spc --like websearch").ok();
+    assert!(text.contains("number of requests is not compared"), "{text}");
+    assert!(!text.contains("300000 requests"), "{text}");
+}
+
+/// The public trace itself, as far as it is here.
+#[test]
+fn units_of_the_public_trace_are_chosen_in_a_run() {
+    let Some(real) = real_trace("financial1-first-1000.spc") else { return };
+    let bench = Bench::new();
+    trace_file(&bench, "Financial1.spc", &std::fs::read(real).unwrap());
+    let found: Value = {
+        let search = "trace find-subset t/Financial1.spc --json";
+        serde_json::from_str(&bench.ftlab(search).ok()).unwrap()
+    };
+    let run = result(&bench, "--workload financial --trace-dir t --find-subset --address dense");
+    assert_eq!(run["workload"]["requests"], found["nearest"][0]["requests"]);
+    assert!(found["target"]["requests"].is_f64(), "it follows from the duration of this trace");
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("nearest to the source of financial"), "{warnings}");
+}

@@ -30,7 +30,6 @@ use crate::parts::free_pool::FreePool;
 use crate::parts::victim::{VictimContext, Victims};
 use crate::parts::wear::{FreeRule, Levelling, WearPolicy};
 use crate::rng::{Purpose, Rng};
-use crate::schemes::Room;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, zeroed};
 
 /// What is written to a frontier of its own.
@@ -256,13 +255,6 @@ impl PageSpace {
     /// Blocks per plane that a scheme needs beside its data: reserve, open blocks, one spare.
     pub fn reserve(threshold: u32, streams: u32) -> u32 {
         threshold + streams + 1
-    }
-
-    /// Free blocks of the plane that has fewest, and the count below which it collects.
-    pub fn room(&self) -> Room {
-        let planes = self.planes.iter().map(|plane| (plane.free.len(), plane.threshold));
-        let (free_blocks, threshold) = planes.min().expect("a device has a plane");
-        Room { free_blocks, threshold }
     }
 
     /// The plane that takes a host page.

@@ -6,11 +6,14 @@ use crate::common::{
     CONTROLLER, ERASE, LATENCIES, PROGRAM, READ, TRANSFER, fill, open, pages, record, submit, tiny,
 };
 use ftlab_engine::board::nand::record::Operation;
+use ftlab_engine::board::nand::restore::StoredPage;
+use ftlab_engine::board::nand::state::{Oob, PageKind};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::Device;
+use ftlab_engine::units::{BlockId, Ppn, Tag};
 
 /// Thresholds seen during overwriting in order (victims are all garbage), then at random (they are
 /// mostly valid).
@@ -243,4 +246,35 @@ fn collecting_a_die_at_a_time_lets_multi_plane_commands_serve_both_planes() {
     assert!(by_die * 100 < alone * 90, "{by_die} ns a page, alone {alone} ns");
     let (apart, single) = (run("plane", "false"), run("die", "false"));
     assert!(single * 100 > apart * 95, "without commands for it {single} ns, apart {apart} ns");
+}
+
+/// Blocks keep the low half of a sequence number. One that was filled before this half began anew is
+/// older than one that was filled afterwards, after a power cut too.
+#[test]
+fn recovery_knows_which_block_is_older_when_the_count_began_anew() {
+    let anew = 1u64 << 32;
+    let config = tiny("ideal_page", 8, &[("gc.victim", "fifo")]);
+    let mut device = open("ideal_page", &config);
+    let nand = device.board_mut().nand_mut();
+    let sectors = nand.geometry().all_sectors();
+    // The last block supersedes a page of each of the others.
+    let blocks = [([0, 1, 2, 3], anew - 4), ([4, 5, 6, 7], anew + 1), ([0, 4, 8, 9], anew + 5)];
+    for (block, (logical, first)) in blocks.into_iter().enumerate() {
+        for (offset, logical) in logical.into_iter().enumerate() {
+            let oob = Oob { logical, kind: PageKind::Data, sequence: first + offset as u64 };
+            let page = StoredPage::Data { oob, tag: Tag(1), sectors, unreadable: false };
+            nand.restore_page(Ppn((4 * block + offset) as u32), page).expect("an erased page");
+        }
+    }
+    device.power_cycle().expect("the scheme recovers");
+    let logical = config.device.logical_pages();
+    let done = record(device.as_mut(), |device| {
+        let overwritten = (0..5).flat_map(|_| 10..logical);
+        overwritten.for_each(|page| submit(device, &config, Op::Write, page));
+    });
+    let erased = done.iter().find_map(|operation| match operation {
+        Operation::Erase(block, _) => Some(*block),
+        _ => None,
+    });
+    assert_eq!(erased, Some(BlockId(0)), "the block that was filled first is collected first");
 }

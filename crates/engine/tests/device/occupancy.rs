@@ -104,4 +104,11 @@ fn what_no_analysis_covers_is_refused_by_name() {
     assert!(of_victim.contains("greedy and fifo"), "{of_victim}");
     assert!(refused("hat", &[("gc.mode", "idle")]).contains("foreground"));
     assert!(refused("hat", &[("gc.threshold_mode", "adaptive")]).contains("fixed"));
+    let by_die = refused("hat", &[("gc.unit", "die"), ("device.planes", "2")]);
+    assert!(by_die.contains("gc.unit = die, only under plane"), "{by_die}");
+    // A table that outlives the power cut would say that the device is empty.
+    for scheme in SCHEMES {
+        let kept = refused(scheme, &[("device.ram_nonvolatile", "true")]);
+        assert!(kept.contains("device.ram_nonvolatile = true, only under false"), "{kept}");
+    }
 }

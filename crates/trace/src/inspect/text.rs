@@ -224,14 +224,16 @@ impl Inspection {
             let what = if row.size == 1 { one } else { many };
             format!("{} {what} ({:.2} % miss)", row.size, 100.0 * row.miss_ratio)
         };
-        for (entry, page) in entries.sizes_for_hits.iter().zip(&pages.sizes_for_hits) {
-            let label = format!("  for {:.0} % of hits", 100.0 * entry.share_of_possible_hits);
-            let by_entry = words(entry, "entry", "entries");
-            line(
-                out,
-                &label,
-                format_args!("{by_entry:<36}{}", words(page, "map page", "map pages")),
-            )?;
+        let (by_entries, by_pages) = (&entries.sizes_for_hits, &pages.sizes_for_hits);
+        let longer = if by_entries.len() < by_pages.len() { by_pages } else { by_entries };
+        let none = || "none is hit again".to_owned();
+        for (index, row) in longer.iter().enumerate() {
+            let label = format!("  for {:.0} % of hits", 100.0 * row.share_of_possible_hits);
+            let entry =
+                by_entries.get(index).map_or_else(none, |row| words(row, "entry", "entries"));
+            let page =
+                by_pages.get(index).map_or_else(none, |row| words(row, "map page", "map pages"));
+            line(out, &label, format_args!("{entry:<36}{page}"))?;
         }
         for (curve, what) in [(entries, "entries"), (pages, "map pages")] {
             for &size in &curve.sizes_asked {

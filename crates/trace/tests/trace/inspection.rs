@@ -147,6 +147,16 @@ fn nothing_but_flushes_and_trims_has_no_reuse() {
     assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
 }
 
+/// One pass in order uses no entry twice, but every map page.
+#[test]
+fn sizes_of_map_pages_are_shown_where_no_entry_is_hit_again() {
+    let spec = "read:bs=4k,span=4M,count=1000";
+    let text = inspect(spec, &Options::default()).unwrap().to_string();
+    let row = text.lines().find(|line| line.starts_with("  for 50 % of hits"));
+    let row = row.unwrap_or_else(|| panic!("{text}"));
+    assert!(row.contains("none is hit again") && row.contains("1 map page ("), "{text}");
+}
+
 #[test]
 fn a_footprint_beyond_all_memory_is_refused_with_its_line() {
     let files = Files::new();

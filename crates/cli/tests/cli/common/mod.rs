@@ -89,6 +89,15 @@ impl Bench {
         Ended::new(&self.command(line).stdin(Stdio::null()).output().unwrap())
     }
 
+    /// The same, with something that happens while it runs.
+    pub fn ftlab_meanwhile(&self, line: &str, meanwhile: impl FnOnce()) -> Ended {
+        let mut command = self.command(line);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        meanwhile();
+        Ended::new(&child.wait_with_output().unwrap())
+    }
+
     /// Runs `ftlab` with a file of the folder as standard input.
     pub fn ftlab_reading(&self, input: &str, line: &str) -> Ended {
         let input = std::fs::File::open(self.path(input)).unwrap();

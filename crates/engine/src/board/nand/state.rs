@@ -112,6 +112,14 @@ pub struct BlockState {
     pub undefined: bool,
 }
 
+impl BlockState {
+    /// Programs on the device since the block's last one, below 2^32; `now` is the count of all.
+    #[inline]
+    pub fn age(&self, now: u64) -> u32 {
+        (now as u32).wrapping_sub(self.last_program)
+    }
+}
+
 /// Pages and blocks of the device.
 #[derive(Clone, Debug)]
 pub struct State {

@@ -4,7 +4,6 @@
 use super::{PageSpace, Stream};
 use crate::board::Board;
 use crate::board::nand::geometry::PlacementOrder;
-use crate::config::GcMode;
 use crate::request::PageIo;
 use crate::units::{Lpn, PlaneId};
 
@@ -74,14 +73,5 @@ impl PageSpace {
         let frontier = &known.frontiers[Stream::Data as usize];
         let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
         !has_page && known.free.len() < self.collection_limit(plane)
-    }
-
-    /// Free blocks of a plane below which a host write collects.
-    pub(super) fn collection_limit(&self, plane: PlaneId) -> u32 {
-        let threshold = self.planes[plane.index()].threshold;
-        match self.mode {
-            GcMode::Idle => threshold.min(self.emergency),
-            GcMode::Foreground | GcMode::Both => threshold,
-        }
     }
 }

@@ -1,5 +1,7 @@
 //! Sorting blocks after a power cut.
 
+use std::cmp::Reverse;
+
 use super::{Frontier, PageSpace, Stream};
 use crate::board::Board;
 use crate::board::nand::Nand;
@@ -55,7 +57,8 @@ impl PageSpace {
                 untouched,
             );
             // Policies go by the order in which blocks were filled.
-            full.sort_unstable_by_key(|&block| board.nand().state().block(block).last_program);
+            let now = board.nand().sequence();
+            full.sort_unstable_by_key(|&block| Reverse(board.nand().state().block(block).age(now)));
             for &block in &full {
                 space.planes[plane as usize].victims.closed(board.nand(), block);
             }

@@ -1,6 +1,9 @@
 //! Free blocks below which collection starts, from the setting to a number.
 
-use crate::config::{Config, SettingError, ThresholdBase};
+use super::PageSpace;
+use crate::config::{Config, GcMode, SettingError, ThresholdBase};
+use crate::schemes::Room;
+use crate::units::PlaneId;
 
 /// The threshold of free blocks as written in the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,3 +74,23 @@ impl Threshold {
 
 /// Further blocks held free where programs can fail.
 const FAILURE_RESERVE: u32 = 2;
+
+impl PageSpace {
+    /// Free blocks of the plane that has fewest, and the count below which a write collects there.
+    pub fn room(&self) -> Room {
+        let of =
+            |plane: PlaneId| (self.planes[plane.index()].free.len(), self.collection_limit(plane));
+        let planes = (0..self.planes.len() as u32).map(PlaneId);
+        let (free_blocks, threshold) = planes.map(of).min().expect("a device has a plane");
+        Room { free_blocks, threshold }
+    }
+
+    /// Free blocks of a plane below which a host write collects.
+    pub(super) fn collection_limit(&self, plane: PlaneId) -> u32 {
+        let threshold = self.planes[plane.index()].threshold;
+        match self.mode {
+            GcMode::Idle => threshold.min(self.emergency),
+            GcMode::Foreground | GcMode::Both => threshold,
+        }
+    }
+}

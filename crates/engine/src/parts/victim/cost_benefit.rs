@@ -26,7 +26,7 @@ impl<const AGE: bool> CostBenefit<AGE> {
         if !AGE {
             return (freed, u128::from(valid));
         }
-        let age = (nand.sequence() as u32).wrapping_sub(nand.state().block(block).last_program);
+        let age = nand.state().block(block).age(nand.sequence());
         (u128::from(age) * freed, 2 * u128::from(valid))
     }
 }
