@@ -155,9 +155,19 @@ impl BlockMapped {
 
     /// Forgets a page.
     pub fn trim(&mut self, board: &mut Board, io: &PageIo) {
-        if self.engine.forget(board, io.lpn) {
-            self.trims.trim(io.lpn);
+        self.forget(board, io.lpn);
+    }
+
+    /// Trims a page; its place in the map is known.
+    pub fn forget(&mut self, board: &mut Board, lpn: Lpn) {
+        if self.engine.forget(board, lpn) {
+            self.trims.trim(lpn);
         }
+    }
+
+    /// Trimmed pages of which flash does not say so yet, or not all of it.
+    pub fn unrecorded_trims(&self) -> impl Iterator<Item = Lpn> + '_ {
+        self.trims.unrecorded()
     }
 
     /// Records trims.

@@ -39,6 +39,11 @@ impl BlockTrims {
         self.trims.trim(lpn);
     }
 
+    /// Trimmed pages whose records a flush must write.
+    pub fn unrecorded(&self) -> impl Iterator<Item = Lpn> + '_ {
+        self.trims.unrecorded()
+    }
+
     /// Records trims.
     pub fn flush(
         &mut self,

@@ -369,13 +369,12 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
 
     fn evict_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
         let changed = self.held().maps.dirty_entries(map) > 0;
-        let event = if changed { Event::EvictDirty } else { Event::EvictClean };
-        board.event(event, 1);
         let done = if changed || self.settings.flush_clean_ctp {
             self.write_map(board, map, after)?
         } else {
             after
         };
+        board.event(if changed { Event::EvictDirty } else { Event::EvictClean }, 1);
         self.held_mut().maps.remove(map);
         self.order.map_left(board, map);
         self.tell_levels(board);
@@ -385,9 +384,10 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     /// Programs a cached translation page, whose entries are all here.
     fn write_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
         let part = self.held().maps.part(map);
-        board.event(Event::MapPageFlushes, 1);
         let after = after.waits_for_map(self.held().maps.ready(map));
-        self.base.write_map(board, part, after)
+        let done = self.base.write_map(board, part, after)?;
+        board.event(Event::MapPageFlushes, 1);
+        Ok(done)
     }
 
     /// The data page that is written next while it stays: the one that changed longest ago, or the
@@ -413,6 +413,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Collects; then, under `treeftl.idle_flush`, writes one changed page, which stays here.
+    /// What finds no room for that is left undone.
     fn work_in_gap(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         if let Some(done) = self.base.idle(board, after)? {
             return Ok(Some(done));
@@ -421,7 +422,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             return Ok(None);
         }
         if let Some(data) = self.next_to_write() {
-            return self.write_out(board, data, after).map(Some);
+            let written = self.write_out(board, data, after).map(Some);
+            return written.or_else(Fault::unless_worn_out);
         }
         if self.held().maps.dirty_pages() == 0 {
             return Ok(None);
@@ -433,7 +435,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             .find(|&map| self.held().maps.holds(map) && self.held().maps.dirty_entries(map) > 0);
         let map = map.expect("a translation page has changed");
         self.idle_turn = map.0 + 1;
-        self.write_map(board, map, after).map(Some)
+        self.write_map(board, map, after).map(Some).or_else(Fault::unless_worn_out)
     }
 
     /// Where the newest version of a page is.

@@ -114,11 +114,11 @@ impl RamData {
         (slot, io): (Slot, &PageIo),
         known: When,
     ) -> Result<(When, Tag), Fault> {
-        if self.covers(slot, io) || base.map.cache.entry(io.lpn).flatten().is_none() {
+        if self.covers(slot, io) || base.map.current(board, io.lpn).is_none() {
             // Or the other sectors were never written.
             return Ok(self.get(board, slot, known));
         }
-        let (read, found) = base.read(board, io, known)?;
+        let (read, found) = base.read_mapped(board, io, known)?;
         let (done, tag) = self.get(board, slot, read);
         if found == Tag::UNREADABLE {
             return Ok((done, Tag::UNREADABLE));

@@ -87,6 +87,18 @@ impl TrimRecords {
         }
     }
 
+    /// Trimmed pages of segments that a flush must record.
+    pub fn unrecorded(&self) -> impl Iterator<Item = Lpn> + '_ {
+        let per_segment = self.words_per_segment as usize;
+        let words = self.trimmed.iter().enumerate();
+        words.filter(move |(index, _)| self.pending[index / per_segment] == 1).flat_map(
+            |(index, &word)| {
+                let is_set = move |bit: &u32| word >> bit & 1 == 1;
+                (0..32).filter(is_set).map(move |bit| Lpn(index as u32 * 32 + bit))
+            },
+        )
+    }
+
     /// The next segment that a flush must record, with the record that it replaces.
     pub fn next_pending(&self) -> Option<(u32, Option<Ppn>)> {
         if self.pending_count == 0 {

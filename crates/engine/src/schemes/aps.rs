@@ -155,7 +155,7 @@ impl Scheme for Aps {
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
         let after = self.next_request(board, io, after)?;
         // The map, then the buffer.
-        let known = self.look_up(board, io.lpn, MapLookup::First, after)?;
+        let known = self.look_up_to_read(board, io.lpn, MapLookup::First, after)?;
         board.event(Event::BufferLookups, 1);
         if let Some(slot) = self.data.pages().find(io.lpn) {
             self.use_again(slot);
@@ -163,7 +163,7 @@ impl Scheme for Aps {
                 board.event(Event::BufferHits, 1);
                 return Ok(self.data.get(board, slot, known));
             }
-            let known = self.look_up(board, io.lpn, MapLookup::OnDemand, known)?;
+            let known = self.look_up_to_read(board, io.lpn, MapLookup::OnDemand, known)?;
             return self.data.get_merged(&mut self.base, board, (slot, io), known);
         }
         // A miss: would a larger buffer have had it?
@@ -172,8 +172,8 @@ impl Scheme for Aps {
             board.event(Event::GhostReadHits, 1);
             self.interval.read_hits += 1;
         }
-        let known = self.look_up(board, io.lpn, MapLookup::OnDemand, known)?;
-        let (done, tag) = self.base.read(board, io, known)?;
+        let known = self.look_up_to_read(board, io.lpn, MapLookup::OnDemand, known)?;
+        let (done, tag) = self.base.read_mapped(board, io, known)?;
         if self.settings.cache_reads && tag != Tag(0) && tag != Tag::UNREADABLE {
             // The host does not wait for the frame. A worn-out device has none, and is read.
             let frame = self.take_frame(board, io.lpn, after);
@@ -358,6 +358,23 @@ impl Aps {
         after: When,
     ) -> Result<When, Fault> {
         if self.settings.lookup == moment { self.translate(board, lpn, after) } else { Ok(after) }
+    }
+
+    /// The same for a read. Where what would have to leave for the entry cannot be written any more,
+    /// the translation page is read for this page alone.
+    #[inline]
+    fn look_up_to_read(
+        &mut self,
+        board: &mut Board,
+        lpn: Lpn,
+        moment: MapLookup,
+        after: When,
+    ) -> Result<When, Fault> {
+        let found = self.look_up(board, lpn, moment, after).map(Some);
+        match found.or_else(Fault::unless_worn_out)? {
+            Some(known) => Ok(known),
+            None => self.base.load(board, self.base.map.translation.part_of(lpn).0, after),
+        }
     }
 
     /// Makes sure that a page's entry is cached; when it is known.

@@ -137,7 +137,10 @@ impl Scheme for Jtl {
         if self.sequential.is_long(io.request.pages) {
             return self.read_through(board, io, after);
         }
-        let (known, hit) = self.look_up(board, io.lpn, after)?;
+        let (known, hit) = match self.look_up(board, io.lpn, after) {
+            Ok(found) => found,
+            Err(fault) => return self.read_without_place(board, io, (fault, after)),
+        };
         board.event(Event::BufferLookups, 1);
         if let Some(slot) = self.data.pages().find(io.lpn) {
             board.event(Event::BufferHits, 1);

@@ -265,6 +265,43 @@ fn an_adjustment_writes_each_map_page_once() {
     }
 }
 
+/// What an adjustment pushes out is no eviction of the interval behind it: eight dirty entries leave
+/// so, then only clean ones. A miss of the map then costs a read, as one of data does.
+#[test]
+fn what_an_adjustment_pushes_out_decides_nothing() {
+    // Nine map pages of 128 entries.
+    let pairs = [("aps.interval", "50"), ("timing.read", "1us"), ("timing.program", "1ms")];
+    let config = tiny("aps", 300, &[&HALVES[..], &pairs].concat());
+    let mut device = Ssd::<Aps>::new(&config, 1).expect("legal settings");
+    device.verify_reads();
+    let device = &mut device;
+    // Pages 0 to 2 are on flash, and their entries and those of eight others have left memory.
+    (0..3).for_each(|page| submit(device, &config, Op::Write, page));
+    device.submit(&FLUSH).expect("it works");
+    (10..34).for_each(|page| submit(device, &config, Op::Read, page));
+    // Eight entries of eight map pages change, as 0, 1 and 2 in turn take the two places.
+    (1..9).for_each(|part| submit(device, &config, Op::Write, 128 * part));
+    (0..9).for_each(|turn| submit(device, &config, Op::Read, turn % 3));
+    (40..45).for_each(|page| submit(device, &config, Op::Read, page));
+    let before = events(device, [Event::EvictDirty, Event::EvictClean]);
+    submit(device, &config, Op::Read, 0);
+    assert_eq!(bytes(device), (512, 1536), "data was the better half");
+    let after = events(device, [Event::EvictDirty, Event::EvictClean]);
+    assert_eq!(after, [before[0] + 8, before[1]], "dirty entries of eight map pages");
+    // One of the eight is looked up again; four pages in turn miss in three places.
+    let hits = [Event::GhostMapHits, Event::GhostReadHits];
+    let first = events(device, hits);
+    submit(device, &config, Op::Read, 8 * 128);
+    let turns = [0, 1, 2, 8 * 128];
+    (0..9).for_each(|turn| submit(device, &config, Op::Read, turns[turn % 4]));
+    (0..40).for_each(|_| submit(device, &config, Op::Read, 0));
+    let [map, data] = events(device, hits);
+    let saved = (map - first[0], data - first[1]);
+    assert!(saved.0 > 0 && saved.1 > saved.0, "hits of map and data: {saved:?}");
+    assert_eq!(events(device, [Event::EvictDirty]), [after[0]], "only clean entries left");
+    assert_eq!(bytes(device).0.max(512), 512, "the map gets nothing back");
+}
+
 /// Whatever happens, both partitions and the ghost lists are the RAM that there is, a move is a step
 /// or what is left to the least share, and that is kept.
 #[test]

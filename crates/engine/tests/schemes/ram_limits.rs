@@ -175,3 +175,44 @@ fn aps_keeps_its_partitions_where_it_cannot_change_them() {
     }
     assert!(read > 1000, "{read} reads of pages in RAM");
 }
+
+/// Every page of a device that is worn out can be read, alone and by sequential requests, whatever
+/// would have to leave for its entry: the entry is read past the cache then.
+#[test]
+fn a_worn_out_device_can_be_read() {
+    let mut refused = 0;
+    for (scheme, key, values) in [
+        ("aps", "aps.lookup", ["first", "on_demand"]),
+        ("jtl", "jtl.cache_reads", ["true", "false"]),
+    ] {
+        for seed in 0..20 {
+            let own: &[(&str, &str)] = &[
+                (key, values[seed as usize / 2 % 2]),
+                ("aps.interval", "7"),
+                ("aps.entry_bytes", "64"),
+                ("aps.rmw", if seed % 2 == 0 { "true" } else { "false" }),
+                ("jtl.entry_bytes", "64"),
+                ("jtl.map_share", "0.5"),
+                ("jtl.seq_pages", "3"),
+                ("device.ram_bytes", "8KiB"),
+            ];
+            let config = tiny(scheme, 80, &[MORTAL, own].concat());
+            let mut device = open(scheme, &config);
+            let device = device.as_mut();
+            device.verify_reads();
+            let mut rng = Rng::new(seed, Purpose::Workload);
+            (0..20).for_each(|_| wear_out(device, &config, &mut rng));
+            let case = format!("{scheme}, seed {seed}");
+            let all = config.device.logical_pages();
+            let reads = (0..all).map(|page| pages(&config, Op::Read, page, 1));
+            let runs = (0..all).step_by(8).map(|page| pages(&config, Op::Read, page, 8));
+            for request in reads.chain(runs) {
+                device.submit(&request).unwrap_or_else(|fault| panic!("{case}: {fault}"));
+            }
+            device.audit().unwrap_or_else(|error| panic!("{case}, read: {error}"));
+            let page = u64::from(rng.below(all as u32));
+            refused += u32::from(device.submit(&pages(&config, Op::Write, page, 1)).is_err());
+        }
+    }
+    assert!(refused > 20, "{refused} devices could still write nothing");
+}

@@ -208,6 +208,34 @@ fn a_power_cut_takes_what_was_not_flushed() {
     }
 }
 
+/// Memory that is kept keeps trims that no flush has recorded, over one cut and the next; what was
+/// written after its trim stays.
+#[test]
+fn a_power_cut_takes_unrecorded_trims_of_volatile_memory_alone() {
+    for kept in ["false", "true"] {
+        let mut bench = bench(16, &[("device.ram_nonvolatile", kept)]);
+        bench.submit(Op::Write, 4, 4);
+        flush(bench.device.as_mut());
+        bench.submit(Op::Trim, 5, 2);
+        bench.write(&[6]);
+        let newest = version(bench.device.as_ref(), 6);
+        let (trimmed, written) = match kept {
+            "true" => (Tag(0), newest),
+            _ => (Tag(2), Tag(3)),
+        };
+        for round in 0..3 {
+            bench.device.power_cycle().expect("it recovers");
+            bench.device.audit().expect("tree and flash agree");
+            let found = [5, 6].map(|page| version(bench.device.as_ref(), page));
+            assert_eq!(found, [trimmed, written], "kept: {kept}, round {round}");
+            bench.submit(Op::Read, 4, 4);
+            if round == 1 {
+                flush(bench.device.as_mut());
+            }
+        }
+    }
+}
+
 /// Three map pages, a cut after each of so many operations: what memory kept is there, and the map is
 /// right again.
 #[test]

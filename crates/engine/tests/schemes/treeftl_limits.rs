@@ -1,7 +1,9 @@
 //! What TreeFTL and Tree-PL hold at most, and how they end on a device that ends.
 
 use crate::common::{config, open, pages, tiny};
-use ftlab_engine::request::Op;
+use ftlab_engine::config::Config;
+use ftlab_engine::meter::Event;
+use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::{self, RamUse};
 use ftlab_engine::ssd::Device;
@@ -153,4 +155,70 @@ fn a_worn_out_device_with_two_frames_can_be_read() {
         }
     }
     assert!(uncached > 6, "{uncached} devices could still write nothing");
+}
+
+/// A device that cannot write any more, with so many bytes of memory and changed pages there.
+fn worn_out(scheme: &str, blocks: u64, pairs: &[(&str, &str)]) -> (Box<dyn Device>, Config) {
+    let mortal = [("wear.blocks_die", "true"), ("device.endurance_cycles", "8")];
+    let config = tiny(scheme, blocks, &[&mortal, pairs].concat());
+    let mut device = open(scheme, &config);
+    device.verify_reads();
+    let mut rng = Rng::new(5, Purpose::Workload);
+    let mut failed = 0;
+    while failed < 20 {
+        let page = u64::from(rng.below(4 * blocks as u32));
+        let written = device.submit(&pages(&config, Op::Write, page, 1));
+        failed += u32::from(written.is_err());
+    }
+    (device, config)
+}
+
+/// What finds no room in an idle gap is left undone: the reads behind the gaps are served.
+#[test]
+fn a_worn_out_device_with_work_in_gaps_can_be_read() {
+    for (scheme, map, blocks) in
+        [("treeftl", "page", 80), ("treeftl_page_lru", "page", 80), ("treeftl", "block", 300)]
+    {
+        let pairs = [
+            ("treeftl.map", map),
+            ("treeftl.idle_flush", "true"),
+            ("gc.mode", if map == "page" { "both" } else { "foreground" }),
+            ("device.ram_bytes", "4KiB"),
+        ];
+        let (mut device, config) = worn_out(scheme, blocks, &pairs);
+        let case = format!("{scheme}, {map}");
+        let held = device.audit().unwrap_or_else(|error| panic!("{case}: {error}")).ram_pages;
+        assert!(held > 0, "{case}: nothing is left to write");
+        for page in 0..4 * blocks {
+            // A gap of 1000 s before each.
+            let arrival = (page + 1) * 1_000_000_000_000;
+            let read = Request { arrival, ..pages(&config, Op::Read, page, 1) };
+            device.submit(&read).unwrap_or_else(|fault| panic!("{case}, {page}: {fault}"));
+        }
+        device.audit().unwrap_or_else(|error| panic!("{case}, read: {error}"));
+    }
+}
+
+/// A translation page that cannot be written does not leave, and is not counted as one that left.
+#[test]
+fn what_stays_for_want_of_room_is_not_counted() {
+    let counted = [Event::EvictDirty, Event::EvictClean, Event::MapPageFlushes];
+    let mut refused = 0;
+    for scheme in ["treeftl", "treeftl_page_lru"] {
+        let (mut device, config) = worn_out(scheme, 80, &[("device.ram_bytes", "1KiB")]);
+        for page in 0..320 {
+            // What a write that fails made room for has left when it is repeated.
+            let mut write = || {
+                let failed = device.submit(&pages(&config, Op::Write, page, 1)).is_err();
+                (failed, counted.map(|event| device.board().meter().events(event)))
+            };
+            let (_, before) = write();
+            let (failed, after) = write();
+            if failed {
+                assert_eq!(before, after, "{scheme}, page {page}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 300, "{refused} writes were refused");
 }

@@ -55,6 +55,8 @@ pub trait TreeBase: 'static {
     fn room(&self) -> Room;
     /// What is left of the map when the power goes, if more than flash tells.
     fn power_off(&self, nonvolatile: bool) -> Option<Survivor>;
+    /// Trimmed pages that only memory knows of, beside what [`TreeBase::power_off`] tells.
+    fn unrecorded_trims(&self) -> Vec<Lpn>;
 
     /// Reads a page.
     #[inline]

@@ -88,7 +88,10 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         board.event(Event::BypassedPages, 1);
         let known = match self.translate_bypassing(board, io, after) {
             Ok(known) => known,
-            Err(fault) => return self.read_without_frame(board, io, (fault, after)),
+            Err(fault) => {
+                self.count_data(board, io);
+                return self.read_without_frame(board, io, (fault, after));
+            }
         };
         self.count_data(board, io);
         let (done, tag) = match self.held().find(io.lpn) {
@@ -150,9 +153,11 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         let map = self.held().maps.find(part).expect("the working page is in memory");
         let mut written = done;
         if self.held().maps.dirty_entries(map) > 0 {
-            board.event(Event::MapPageFlushes, 1);
             match self.base.write_map(board, part, done) {
-                Ok(end) => written = end,
+                Ok(end) => {
+                    board.event(Event::MapPageFlushes, 1);
+                    written = end;
+                }
                 Err(Fault::PowerCut) => return Err(Fault::PowerCut),
                 // What was asked for is on flash. That nothing more can be written is for the next
                 // write to say.

@@ -23,7 +23,9 @@ pub struct Frames {
     dirty: SlotLists<1>,
     /// One bit per page that a cached translation page tells the place of: that data page is cached.
     bits: Vec<u64>,
-    /// Such bits per cached translation page.
+    /// The same for data pages that are newer than flash.
+    changed: Vec<u64>,
+    /// Cached data pages per cached translation page.
     children: Vec<u32>,
     words_per_map: usize,
     /// Pages that one translation page tells the place of: a group.
@@ -61,6 +63,7 @@ impl Frames {
             data: HeldPages::new(data, geometry.logical_pages),
             dirty: SlotLists::new(data),
             bits: zeroed(slots as usize * words_per_map),
+            changed: zeroed(slots as usize * words_per_map),
             children: zeroed(slots as usize),
             words_per_map,
             pages_per_map,
@@ -134,6 +137,9 @@ impl Frames {
 
     /// The first cached data page below a translation page, by offset; `other_than` one of them.
     pub fn first_child(&self, map: Slot, other_than: Option<u32>) -> Option<u32> {
+        if self.children(map) == 0 {
+            return None;
+        }
         let from = map.index() * self.words_per_map;
         let words = &self.bits[from..from + self.words_per_map];
         words.iter().enumerate().find_map(|(index, &word)| {
@@ -146,19 +152,12 @@ impl Frames {
     /// The first cached data page of a group at a place or behind it that is newer than flash.
     pub fn next_dirty(&self, map: Slot, from: u32) -> Option<u32> {
         let first = map.index() * self.words_per_map;
-        let words = &self.bits[first..first + self.words_per_map];
+        let words = &self.changed[first..first + self.words_per_map];
         let begin = from as usize / 64;
         (begin..self.words_per_map).find_map(|index| {
             let below = if index == begin { (1 << (from % 64)) - 1 } else { 0 };
-            let mut left = words[index] & !below;
-            while left != 0 {
-                let offset = index as u32 * 64 + left.trailing_zeros();
-                if self.find(self.lpn(map, offset)).is_some_and(|data| self.get(data).dirty) {
-                    return Some(offset);
-                }
-                left &= left - 1;
-            }
-            None
+            let left = words[index] & !below;
+            (left != 0).then(|| index as u32 * 64 + left.trailing_zeros())
         })
     }
 
@@ -187,17 +186,30 @@ impl Frames {
         let lost = self.data.get(data).tag == Tag::UNREADABLE && stays != 0;
         let tag = if lost { Tag::UNREADABLE } else { tag };
         self.data.write(data, tag, sectors, ready);
+        self.forget_change(data);
+        self.dirty.push(0, data);
+        let (word, bit) = self.bit_of(data);
+        self.changed[word] |= bit;
+    }
+
+    /// A cached data page is not newer than flash any more, or leaves.
+    fn forget_change(&mut self, data: Slot) {
         if self.dirty.list_of(data).is_some() {
             self.dirty.remove(data);
+            let (word, bit) = self.bit_of(data);
+            self.changed[word] &= !bit;
         }
-        self.dirty.push(0, data);
+    }
+
+    /// The bit of a cached data page.
+    fn bit_of(&self, data: Slot) -> (usize, u64) {
+        let (map, offset) = self.parent(self.data.get(data).lpn);
+        self.bit(map, offset)
     }
 
     /// Flash holds a cached data page now.
     pub fn written_out(&mut self, data: Slot) {
-        if self.dirty.list_of(data).is_some() {
-            self.dirty.remove(data);
-        }
+        self.forget_change(data);
         self.data.clean(data);
     }
 
@@ -207,9 +219,7 @@ impl Frames {
         let (word, bit) = self.bit(map, offset);
         self.bits[word] &= !bit;
         self.children[map.index()] -= 1;
-        if self.dirty.list_of(data).is_some() {
-            self.dirty.remove(data);
-        }
+        self.forget_change(data);
         self.data.leave(data, ready);
     }
 
@@ -241,8 +251,12 @@ impl Frames {
             if self.bits[word] & bit == 0 {
                 return Err(format!("page {} is cached, its entry does not say so", held.lpn));
             }
+            if (self.changed[word] & bit != 0) != held.dirty {
+                return Err(format!("page {} has the wrong mark of a change", held.lpn));
+            }
         }
-        if self.dirty.len(0) != self.data.dirty() {
+        let marks: u32 = self.changed.iter().map(|word| word.count_ones()).sum();
+        if self.dirty.len(0) != self.data.dirty() || marks != self.data.dirty() {
             return Err(format!("{} changed pages are listed", self.dirty.len(0)));
         }
         Ok(())

@@ -111,6 +111,11 @@ impl OverBlocks {
         let (blocks, done) = ReplacementBlock::resume(base, found, board, how, erased)?;
         Ok((Self::of(blocks, board, config), done))
     }
+
+    /// Trims that memory kept over a power cut hold again.
+    pub(super) fn trim_again(&mut self, board: &mut Board, trimmed: &[Lpn]) {
+        trimmed.iter().for_each(|&lpn| self.blocks.base.forget(board, lpn));
+    }
 }
 
 impl<P: Pruning> PageTree<P, OverBlocks> {
@@ -197,5 +202,9 @@ impl TreeBase for OverBlocks {
     /// Out-of-band areas tell more than the map did.
     fn power_off(&self, _: bool) -> Option<Survivor> {
         None
+    }
+
+    fn unrecorded_trims(&self) -> Vec<Lpn> {
+        self.blocks.base.unrecorded_trims().collect()
     }
 }

@@ -105,4 +105,9 @@ impl TreeBase for OverPages {
     fn power_off(&self, nonvolatile: bool) -> Option<Survivor> {
         Some(DemandMapped::power_off(self, nonvolatile))
     }
+
+    /// The map that is left says it.
+    fn unrecorded_trims(&self) -> Vec<Lpn> {
+        Vec::new()
+    }
 }

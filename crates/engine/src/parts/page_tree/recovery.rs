@@ -2,9 +2,9 @@
 //!
 //! A volatile memory loses the data pages that were not written out; flash alone tells the rest. One
 //! that keeps its content (`device.ram_nonvolatile`) loses nothing: changed data pages, and the
-//! translation pages with changed entries, are where they were, everything else is read again when
-//! it is used. Over a map of pages that recovery programs nothing; over a map of blocks it is the base's,
-//! which corrects map pages on flash, and the data pages are where they were.
+//! translation pages with changed entries, are where they were, trims hold, and everything else is
+//! read again when it is used. Over a map of pages that recovery programs nothing; over a map of
+//! blocks it is the base's, which corrects map pages on flash, and the data pages are where they were.
 
 use super::base::TreeBase;
 use super::over_blocks::OverBlocks;
@@ -26,6 +26,8 @@ use crate::units::Lpn;
 pub struct TreeSurvivor {
     /// Of the map, if more than flash tells.
     map: Option<Survivor>,
+    /// Trimmed pages that neither flash nor that map tells of.
+    trimmed: Vec<Lpn>,
     /// Data pages newer than flash, that written longest ago first.
     data: Vec<Held>,
     lost: u64,
@@ -36,9 +38,12 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     pub(super) fn survivor(&self) -> TreeSurvivor {
         let map = self.base.power_off(self.nonvolatile);
         if self.nonvolatile {
-            return TreeSurvivor { map, data: self.held().dirty().copied().collect(), lost: 0 };
+            let trimmed = self.base.unrecorded_trims();
+            let data = self.held().dirty().copied().collect();
+            return TreeSurvivor { map, trimmed, data, lost: 0 };
         }
-        TreeSurvivor { map, data: Vec::new(), lost: u64::from(self.held().dirty_data()) }
+        let lost = u64::from(self.held().dirty_data());
+        TreeSurvivor { map, trimmed: Vec::new(), data: Vec::new(), lost }
     }
 
     /// Data pages that survived are in memory again, below their translation pages.
@@ -74,7 +79,7 @@ impl<P: Pruning> PageTree<P, OverPages> {
         survivor: TreeSurvivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let TreeSurvivor { map, data, lost } = survivor;
+        let TreeSurvivor { map, data, lost, .. } = survivor;
         let map = map.expect("a map of pages leaves what it knew");
         let needs = Needs::plain(config);
         let cache = over_pages::frames::<P>(board, config);
@@ -110,8 +115,9 @@ impl<P: Pruning> PageTree<P, OverBlocks> {
         survivor: TreeSurvivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let TreeSurvivor { data, lost, .. } = survivor;
-        let (base, when) = OverBlocks::recover::<P>(board, config, after)?;
+        let TreeSurvivor { trimmed, data, lost, .. } = survivor;
+        let (mut base, when) = OverBlocks::recover::<P>(board, config, after)?;
+        base.trim_again(board, &trimmed);
         let mut tree = Self::above(board, config, base);
         tree.readmit(board, (data, lost), when);
         Ok((tree, when))

@@ -33,6 +33,17 @@ impl Aps {
     fn adjust(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let Some(towards) = self.interval.close(board) else { return Ok(after) };
         let Some(shifted) = self.partitions.shifted(towards) else { return Ok(after) };
+        let made = self.shift_to(board, shifted, after);
+        self.interval.begin(board);
+        made
+    }
+
+    fn shift_to(
+        &mut self,
+        board: &mut Board,
+        shifted: Partitions,
+        after: When,
+    ) -> Result<When, Fault> {
         // What has lost its place leaves before the sizes change: a power cut in between finds
         // partitions that hold what they may. A worn-out device cannot write what would have to
         // leave, and keeps its partitions: the request goes on.

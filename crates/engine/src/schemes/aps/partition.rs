@@ -233,6 +233,11 @@ impl Interval {
         Interval { costs, requests: 0, map_hits: 0, read_hits: 0, write_hits: 0, marks }
     }
 
+    /// The interval begins now: what the board did since the last one is an adjustment's.
+    pub fn begin(&mut self, board: &Board) {
+        self.marks = Marks::of(board, &self.costs);
+    }
+
     /// The interval is over: who gets the next step of RAM; nobody if neither ghost list was hit, or
     /// if both promise the same. The next interval begins.
     ///

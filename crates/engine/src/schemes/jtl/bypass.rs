@@ -63,16 +63,30 @@ impl Jtl {
         let cache = &self.base.map.cache;
         let Some(slot) = cache.find(io.lpn) else {
             let known = self.load_once(board, io, after)?;
-            return match self.base.map.translation.entry(board, io.lpn) {
-                Some(ppn) => board.read(ppn, io.cause, known),
-                None => board.read_unwritten(io.lpn, known),
-            };
+            return self.base.read_mapped(board, io, known);
         };
         let known = after.waits_for_map(cache.ready(slot));
         match self.data.pages().find(io.lpn) {
             Some(frame) => self.data.get_merged(&mut self.base, board, (frame, io), known),
             None => self.base.read(board, io, known),
         }
+    }
+
+    /// Reads a page whose entry finds no place, because the one that would have to leave cannot be
+    /// written any more: the translation page is read for this page alone. The page is not in RAM,
+    /// where no page is without its entry.
+    #[cold]
+    pub(super) fn read_without_place(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        (fault, after): (Fault, When),
+    ) -> Result<(When, Tag), Fault> {
+        fault.unless_worn_out::<()>()?;
+        board.event(Event::BufferLookups, 1);
+        let (part, _) = self.base.map.translation.part_of(io.lpn);
+        let known = self.base.load(board, part, after)?;
+        self.base.read_mapped(board, io, known)
     }
 
     #[inline]
