@@ -97,6 +97,19 @@ impl<C: MapCache> DemandMapped<C> {
         }
     }
 
+    /// Reads a page whose entry is known, whether or not the cache has a place for it.
+    pub fn read_uncached(
+        &self,
+        board: &mut Board,
+        io: &PageIo,
+        known: When,
+    ) -> Result<(When, Tag), Fault> {
+        match self.map.current(board, io.lpn) {
+            Some(ppn) => board.read(ppn, io.cause, known),
+            None => board.read_unwritten(io.lpn, known),
+        }
+    }
+
     /// Writes a page whose entry the cache holds.
     #[inline]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
