@@ -105,6 +105,9 @@ named! {
         EvictClean = "evict_clean",
         /// Entries, or map pages, that left the cache changed, each with a map write.
         EvictDirty = "evict_dirty",
+        /// Changed entries that left the cache and were wanted again before they were written: neither
+        /// among evict_clean nor among evict_dirty.
+        ReturnedEvictions = "returned_evictions",
         /// Changed entries that a neighbour's map write took along.
         BatchedEvictions = "batched_evictions",
         /// Changed entries that left the first level of a cache for the second, without a map write.

@@ -97,7 +97,8 @@ impl FlashMap {
         self.area.is_kept(part) || self.place(part).is_some_and(|place| self.changed[place])
     }
 
-    /// What a request asks of the map: answered from memory, or by a read.
+    /// What a request asks of the map: answered from memory, or by a read, even if nothing can leave
+    /// memory for it.
     pub fn look_up(
         &mut self,
         board: &mut Board,
@@ -114,7 +115,20 @@ impl FlashMap {
         if !held && known {
             return Ok(after);
         }
-        self.bring(board, backing, part, (Stay::Newest, Cause::Translate), after)
+        let how = (Stay::Newest, Cause::Translate);
+        self.bring(board, backing, part, how, after).or_else(|fault| {
+            fault.unless_worn_out::<When>()?;
+            self.pass(board, part, after)
+        })
+    }
+
+    /// Answers a look-up from flash and keeps nothing.
+    #[cold]
+    fn pass(&self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
+        match self.area.location(part) {
+            Some(page) => Ok(board.read(page, Cause::Translate, after)?.0),
+            None => Ok(after),
+        }
     }
 
     /// Sees to it that memory holds a map page: another leaves if there is no room, and this one is
@@ -254,7 +268,8 @@ impl FlashMap {
     }
 
     /// The table was changed behind the map's back: map pages that say something else are brought
-    /// into memory, to be written when they leave.
+    /// into memory, to be written when they leave. Those that were kept are written first, if there is
+    /// room by now.
     pub fn catch_up(
         &mut self,
         board: &mut Board,
@@ -262,7 +277,7 @@ impl FlashMap {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        let mut when = after;
+        let mut when = self.write_kept(board, backing, cause, after)?;
         for part in self.area.parts() {
             let differs = self.area.differs(board.nand(), &backing.table, part);
             if differs && !self.is_changed(part) {

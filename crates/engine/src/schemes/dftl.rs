@@ -122,6 +122,7 @@ impl Scheme for Dftl {
                 ("dftl.writeback", "after_completion"),
                 ("dftl.map_read_xfer", "entry"),
                 ("dftl.entry_bytes", "8"),
+                ("dftl.auto_entries", "16384"),
                 ("dftl.checkpoint_interval", "0"),
             ],
         ),
@@ -186,8 +187,15 @@ impl Scheme for Dftl {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        let known = self.translate(board, io.lpn, after)?;
-        self.base.read(board, io, known)
+        match self.translate(board, io.lpn, after) {
+            Ok(known) => self.base.read(board, io, known),
+            Err(fault) => {
+                fault.unless_worn_out::<()>()?;
+                let (part, _) = self.base.map.translation.part_of(io.lpn);
+                let known = self.load(board, part, after)?;
+                self.base.read_mapped(board, io, known)
+            }
+        }
     }
 
     #[inline]
@@ -211,11 +219,15 @@ impl Scheme for Dftl {
         self.base.trim(board, io.lpn, known)
     }
 
-    /// The entries that had to leave are written, each as if it were alone.
+    /// The entries that had to leave are written, each as if it were alone. The request is done:
+    /// what cannot be written waits on, until want of a place refuses another.
     #[inline]
     fn behind_request(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
         while let Some(slot) = self.base.map.cache.first_leaving() {
-            let _ = self.base.evict(board, slot, self.settings.batch_evict, done)?;
+            let left = self.base.evict(board, slot, self.settings.batch_evict, done).map(Some);
+            if left.or_else(Fault::unless_worn_out)?.is_none() {
+                break;
+            }
         }
         Ok(())
     }
@@ -376,8 +388,7 @@ impl Dftl {
                 cmt.remove(victim);
             }
         }
-        // It had left, without a map write.
-        board.event(Event::EvictClean, 1);
+        board.event(Event::ReturnedEvictions, 1);
         cmt.take_back(slot, changed);
         ready
     }

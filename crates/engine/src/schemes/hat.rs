@@ -71,7 +71,7 @@ choices! {
 settings! {
     /// Settings of `hat`.
     pub struct HatSettings in "hat" {
-        /// Entries of the QMT; auto: what device.ram_bytes holds, else 128 KiB.
+        /// Entries of the QMT; auto: what device.ram_bytes holds beside the queue, else 128 KiB.
         qmt_entries: Optional<u32> = Optional(None),
             legal("auto, or 1..=536870912", |v| v.0.is_none_or(|n| (1..=1 << 29).contains(&n))),
             source("HAT 2010, Table 4: controller cache of 128 KB");
@@ -161,6 +161,8 @@ impl PageTable for Tables {
     fn settle(&mut self, board: &mut Board, after: When) -> When {
         let moved = std::mem::take(&mut self.moved);
         let after = self.may_move(after);
+        // What other collections wait for, they find out: they may begin earlier than this one ends.
+        self.taken = When::START;
         (0..moved).fold(after, |when, _| board.pcm_write(when))
     }
 }
@@ -205,11 +207,12 @@ impl Tables {
     }
 }
 
-/// Entries of the QMT: as set, else what the budget holds, else the paper's 128 KB; never more than
+/// Entries of the QMT: as set, else what the queue leaves of the budget holds, else the paper's 128 KB; never more than
 /// there are logical pages.
 fn entries(config: &Config) -> u32 {
     let hat = &config.scheme.hat;
-    let budget = config.map_budget().unwrap_or(CONTROLLER_CACHE);
+    let left = config.map_budget().map(|budget| budget.saturating_sub(queue_bytes(config)));
+    let budget = left.unwrap_or(CONTROLLER_CACHE);
     let wanted = hat.qmt_entries.0.map_or(budget / u64::from(hat.qmt_entry_bytes), u64::from);
     wanted.clamp(1, config.device.logical_pages()) as u32
 }
@@ -264,11 +267,12 @@ impl Scheme for Hat {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         page_mapped::check(config)?;
-        let wanted = qmt_bytes(config);
+        let wanted = qmt_bytes(config) + queue_bytes(config);
         match config.map_budget() {
             Some(budget) if config.scheme.hat.qmt_entries.0.is_some() && wanted > budget => {
                 Err(SettingError::Conflict(format!(
-                    "hat.qmt_entries = {} takes {wanted} bytes, device.ram_bytes leaves {budget}",
+                    "hat.qmt_entries = {} with the queue takes {wanted} bytes, device.ram_bytes leaves \
+                     {budget}",
                     entries(config),
                 )))
             }
@@ -288,7 +292,6 @@ impl Scheme for Hat {
         let smt = page_mapped::table_bytes(config);
         let own = [
             RamUse { structure: "qmt", bytes: qmt_bytes(config), memory: Memory::Sram },
-            // Beside the QMT's budget: it belongs to the port.
             RamUse { structure: "pcm_queue", bytes: queue_bytes(config), memory: Memory::Sram },
             RamUse { structure: "smt", bytes: smt, memory: Memory::Pcm },
         ];

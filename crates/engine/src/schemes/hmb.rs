@@ -134,8 +134,9 @@ pub struct Hmb {
     base: DemandMapped<Cmt>,
     host: HostMap,
     settings: HmbSettings,
-    /// When the hint of the present command is here.
-    arrived: When,
+    /// When the hint of the present command is here, once it was sent: with the first page that comes
+    /// here, which need not be the command's first.
+    arrived: Option<When>,
     /// The page whose entry is cached behind the request.
     wanted: Option<Lpn>,
 }
@@ -281,8 +282,10 @@ impl Scheme for Hmb {
                 (after, _) = board.read(ppn, Cause::Translate, after)?;
             }
         }
-        let known = self.translate(board, io.lpn, after)?;
-        let answer = self.base.read(board, io, known)?;
+        let answer = match self.translate(board, io.lpn, after) {
+            Ok(known) => self.base.read(board, io, known)?,
+            Err(fault) => self.read_past(board, io, fault, after)?,
+        };
         self.answer(board, io.lpn);
         Ok(answer)
     }
@@ -304,10 +307,12 @@ impl Scheme for Hmb {
     /// An entry that a read wanted is cached at the cost of a map write.
     #[inline]
     fn behind_request(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
+        self.arrived = None;
         if let Some(lpn) = self.wanted.take()
             && self.base.map.cache.find(lpn).is_none()
         {
-            let _ = self.cache_hint(board, lpn, done)?;
+            // The request is done: where nothing can leave, the entry is not cached.
+            let _ = self.cache_hint(board, lpn, done).map(Some).or_else(Fault::unless_worn_out)?;
         }
         Ok(())
     }
@@ -356,7 +361,7 @@ fn belongs_to(board: &Board, ppn: Ppn, lpn: Lpn) -> bool {
 
 impl Hmb {
     fn over(config: &Config, base: DemandMapped<Cmt>, host: HostMap) -> Self {
-        Hmb { base, host, settings: config.scheme.hmb.clone(), arrived: When::START, wanted: None }
+        Hmb { base, host, settings: config.scheme.hmb.clone(), arrived: None, wanted: None }
     }
 
     /// A command arrives, with its hint: no page of it is looked for before.
@@ -364,10 +369,10 @@ impl Hmb {
         if self.settings.mode == HintMode::Dma {
             return after;
         }
-        if io.request.index == 0 {
-            self.arrived = board.host_memory(self.settings.hint_us.0, after);
-        }
-        after.waits_for_map(self.arrived)
+        let known = self.arrived.filter(|_| io.request.index > 0);
+        let arrived = known.unwrap_or_else(|| board.host_memory(self.settings.hint_us.0, after));
+        self.arrived = Some(arrived);
+        after.waits_for_map(arrived)
     }
 
     /// The cache does not know the page: the device looks into the host's memory, unless the hint
@@ -456,6 +461,21 @@ impl Hmb {
         Ok(loaded)
     }
 
+    /// Reads a page where no entry can leave the cache for its own.
+    #[cold]
+    fn read_past(
+        &self,
+        board: &mut Board,
+        io: &PageIo,
+        fault: Fault,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        fault.unless_worn_out::<()>()?;
+        let (part, _) = self.base.map.translation.part_of(io.lpn);
+        let known = self.base.load(board, part, after)?;
+        self.base.read_mapped(board, io, known)
+    }
+
     fn make_room(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let cache = &mut self.base.map.cache;
         if !cache.is_full() {
@@ -463,15 +483,7 @@ impl Hmb {
         }
         let victim = cache.victim();
         let after = board.search(Search::Cached, cache.len(), after);
-        let (lpn, changed) = (cache.lpn(victim), cache.is_dirty(victim));
-        let event = if changed { Event::EvictDirty } else { Event::EvictClean };
-        board.event(event, 1);
-        let done = match changed {
-            true => self.base.write_back(board, lpn, Cause::Translate, after)?,
-            false => after,
-        };
-        self.base.map.cache.remove(victim);
-        Ok(done)
+        self.base.evict(board, victim, false, after)
     }
 
     /// The chunk of a page goes to the host, as memory and the translation page at hand say.

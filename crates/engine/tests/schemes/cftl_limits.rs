@@ -270,6 +270,34 @@ fn a_candidate_waits_for_room() {
     device.audit().expect("sound");
 }
 
+/// What lies in place already needs no block: it is block-mapped where no plane has one to spare.
+#[test]
+fn a_candidate_in_place_waits_for_no_room() {
+    let config = tiny("cftl", 40, &[GAPS, ("device.over_provisioning", "0.01")]);
+    let mut device = open("cftl", &config);
+    let device = device.as_mut();
+    device.verify_reads();
+    (0..160).for_each(|page| submit(device, &config, Op::Write, page));
+    for _ in 0..5 {
+        device.board_mut().nand_mut().faults_mut().fail_erase_after(0);
+        let retired = device.board().nand().retired_blocks();
+        let mut rng = Rng::new(4, Purpose::Workload);
+        while device.board().nand().retired_blocks() == retired {
+            let page = 40 + u64::from(rng.below(120));
+            if write(device, &config, page).is_err() {
+                break;
+            }
+        }
+    }
+    (0..64).for_each(|_| submit(device, &config, Op::Read, 8));
+    let before = device.board().meter().programs(Cause::Convert);
+    gap(device, &config, 10_000_000_000, 20);
+    assert_eq!((event(device, Event::Conversions), by_block(device)), (1, Some(4)));
+    let written = device.board().meter().programs(Cause::Convert) - before;
+    assert_eq!(written, 1, "the page map learns of it, nothing is copied");
+    device.audit().expect("sound");
+}
+
 /// Collection may move pages of a logical block that is being gathered: what they hold is the same.
 #[test]
 fn collection_does_not_end_a_conversion() {

@@ -360,11 +360,11 @@ fn the_qmt_takes_the_controller_cache_and_the_smt_the_pcm() {
     let sixteen_gib = ("device.logical_bytes", "16GiB");
     let physical = ("device.blocks_per_plane", "140000");
     assert_eq!(bytes(&[sixteen_gib, physical]), (128 << 10, 32 << 20));
-    assert_eq!(bytes(&[("device.ram_bytes", "64KiB")]).0, 64 << 10);
-    assert_eq!(bytes(&[("hat.qmt_entry_bytes", "12"), ("device.ram_bytes", "1200")]).0, 1200);
-    let refused = config(&[("device.ram_bytes", "1KiB"), ("hat.qmt_entries", "129")]);
+    assert_eq!(bytes(&[("device.ram_bytes", "64KiB")]).0, (64 << 10) - 8);
+    assert_eq!(bytes(&[("hat.qmt_entry_bytes", "12"), ("device.ram_bytes", "1200")]).0, 1188);
+    let refused = config(&[("device.ram_bytes", "1KiB"), ("hat.qmt_entries", "128")]);
     assert!(matches!((row.check)(&refused), Err(SettingError::Conflict(_))));
-    let fits = config(&[("device.ram_bytes", "1KiB"), ("hat.qmt_entries", "128")]);
+    let fits = config(&[("device.ram_bytes", "1KiB"), ("hat.qmt_entries", "127")]);
     assert!((row.check)(&fits).is_ok());
 }
 

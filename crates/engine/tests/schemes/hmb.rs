@@ -2,7 +2,9 @@
 //! that no stale hint is ever believed.
 
 use crate::common::{CONTROLLER, READ, TRANSFER};
-use crate::common::{LATENCIES, config, fill, mixed, open, pages, place, record, submit, tiny};
+use crate::common::{
+    LATENCIES, config, fill, flush, mixed, open, pages, place, record, submit, tiny,
+};
 use ftlab_engine::board::nand::clock::timeline::{Span, Work};
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::board::nand::state::OobRead;
@@ -354,4 +356,25 @@ fn the_map_is_in_the_hosts_memory_and_the_cache_in_the_budget() {
         let said = result.err().map(|refusal| refusal.to_string()).unwrap_or_default();
         assert_eq!(said.contains("takes 256 bytes"), wrong, "{said}");
     }
+}
+
+/// A write buffer serves the first page of a command, or writes out pages of an older one: the hint is
+/// sent with each command whose pages come to the scheme, once.
+#[test]
+fn a_hint_is_sent_once_wherever_the_command_begins() {
+    let buffer =
+        [("buffer.name", "lru"), ("buffer.bytes", "4KiB"), ("buffer.cache_reads", "false")];
+    let (config, mut device) = full(&buffer);
+    let device = device.as_mut();
+    flush(device);
+    submit(device, &config, Op::Write, 40);
+    let sent = |device: &dyn Device| events(device, Event::HostMemoryReads);
+    let before = sent(device);
+    let both = device.submit(&pages(&config, Op::Read, 40, 3)).expect("works");
+    assert_eq!(sent(device) - before, 1, "the first page came from the buffer");
+    let alone = device.submit(&pages(&config, Op::Read, 60, 3)).expect("works");
+    assert_eq!(sent(device) - before, 2);
+    assert!(both.device() > 1000 && alone.device() > both.device());
+    let _ = device.submit(&pages(&config, Op::Read, 40, 1)).expect("works");
+    assert_eq!(sent(device) - before, 2, "nothing of it came to the scheme");
 }

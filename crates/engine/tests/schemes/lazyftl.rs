@@ -407,6 +407,10 @@ fn the_area_takes_three_percent_but_leaves_blocks_and_memory_to_others() {
     }
     assert!(sizes.is_sorted());
     assert_eq!((sizes[0], sizes[40], sizes[79]), (2, 23, 30), "{sizes:?}");
-    assert_eq!(sized(1300, &[("device.ram_bytes", "1024")]).0, 16, "half of 1 KiB, 8 bytes each");
+    assert_eq!(
+        sized(1300, &[("device.ram_bytes", "1024")]).0,
+        11,
+        "what 17 entries and a page leave"
+    );
     assert_eq!(sized(1300, &[("lazyftl.uba_cba_blocks", "40")]).0, 40);
 }

@@ -135,3 +135,33 @@ fn the_umt_is_counted_with_all_its_places() {
         assert!(taken <= budget, "{taken} of {budget}");
     }
 }
+
+/// The least area of 64 planes with 64 pages a block, 64 KiB, and its reserve, 97 KiB, do not fit into
+/// 128 KiB; into 256 KiB they do, and nothing of what is auto goes beyond.
+#[test]
+fn the_reserve_of_many_planes_is_paid_or_refused() {
+    let (row, _) = schemes::find("lazyftl").expect("in the table");
+    let with = |ram: &str| {
+        crate::common::config(&[
+            ("device.channels", "8"),
+            ("device.dies", "2"),
+            ("device.planes", "4"),
+            ("device.pages_per_block", "64"),
+            ("device.logical_bytes", "2GiB"),
+            ("device.blocks_per_plane", "512"),
+            ("device.ram_bytes", ram),
+        ])
+    };
+    assert_eq!(with("1MiB").device.plane_count(), 64);
+    let refused = (row.check)(&with("128KiB")).expect_err("the floors exceed it").to_string();
+    assert!(refused.contains("device.ram_bytes"), "{refused}");
+    for (ram, budget) in [("256KiB", 256 << 10), ("512KiB", 512 << 10), ("1MiB", 1 << 20)] {
+        let config = with(ram);
+        (row.check)(&config).unwrap_or_else(|error| panic!("{ram}: {error}"));
+        let own = ["umt", "umt_reserve", "gmt_cache"];
+        let used = (row.ram_use)(&config);
+        let of_budget = used.iter().filter(|one| own.contains(&one.structure));
+        let taken: u64 = of_budget.map(|one| one.bytes).sum();
+        assert!(taken <= budget, "{taken} of {ram}");
+    }
+}

@@ -223,7 +223,7 @@ impl Cmt {
         entry.dirty = false;
         self.slot_of[entry.lpn as usize] = 0;
         if std::mem::take(&mut entry.leaving) {
-            self.leaving.retain(|&waits| waits != slot.0);
+            self.waits_no_more(slot);
         } else {
             self.policy.removed(slot);
         }
@@ -247,12 +247,21 @@ impl Cmt {
         let entry = &mut self.entries[slot.index()];
         assert!(entry.leaving, "the entry of page {} has not left", entry.lpn);
         entry.leaving = false;
-        self.leaving.retain(|&waits| waits != slot.0);
+        self.waits_no_more(slot);
         if let Some(victim) = victim {
             self.leave(victim);
         }
         assert!(self.len() <= self.capacity, "the cached map holds {} entries", self.capacity);
         self.policy.inserted(slot);
+    }
+
+    /// Nearly always the one that has waited for longest.
+    fn waits_no_more(&mut self, slot: Slot) {
+        if self.leaving.front() == Some(&slot.0) {
+            self.leaving.pop_front();
+        } else {
+            self.leaving.retain(|&waits| waits != slot.0);
+        }
     }
 
     /// Whether an entry has left and waits to be written.

@@ -52,7 +52,6 @@ impl DemandMapped<Cmt> {
             self.map.cache.remove(victim);
             return Ok(after);
         }
-        board.event(Event::EvictDirty, 1);
         let lpn = self.map.cache.lpn(victim);
         let (part, _) = self.map.translation.part_of(lpn);
         let (done, written) = match along {
@@ -63,6 +62,7 @@ impl DemandMapped<Cmt> {
             }
             Along::These(_) => (self.write_back(board, lpn, Cause::Translate, after)?, 1),
         };
+        board.event(Event::EvictDirty, 1);
         board.event(Event::BatchedEvictions, u64::from(written.saturating_sub(1)));
         self.map.cache.remove(victim);
         Ok(done)

@@ -52,9 +52,14 @@ impl Cftl {
                 self.candidates.drop_first();
                 continue;
             }
-            // Before anything is paid for: where every plane needs its room for other data, it waits.
+            // Before anything is paid for: where every plane needs its room for other data, it waits,
+            // unless it lies like that already, as it may if it was written in sequence.
             let home = lbn.plane(board.geometry());
-            let Some(plane) = self.base.space.plane_with_block(home) else { break };
+            let plane = self.base.space.plane_with_block(home);
+            let in_place = self.block_of(board, lbn).is_some();
+            if plane.is_none() && !in_place {
+                break;
+            }
             self.candidates.drop_first();
             let pages = self.base.map.cache.pages_of(lbn);
             let mut read = after;
@@ -65,10 +70,9 @@ impl Cftl {
             if !pages.clone().any(is_there) {
                 return Ok(Begun::Done(read));
             }
-            // Written in sequence it may lie like that already.
-            if self.block_of(board, lbn).is_some() {
+            let Some(plane) = plane.filter(|_| !in_place) else {
                 return self.map_as_block(board, lbn, read).map(Begun::Done);
-            }
+            };
             let DemandMapped { space, map, .. } = &mut self.base;
             let (block, ready) = space.take_withheld(board, map, plane, read)?;
             self.base.map.cache.converting = Some(lbn);

@@ -39,10 +39,14 @@ choices! {
 settings! {
     /// Settings of `dftl`.
     pub struct DftlSettings in "dftl" {
-        /// Entries of the CMT; auto: what device.ram_bytes holds, else 8192.
+        /// Entries of the CMT; auto: what device.ram_bytes holds, else
+        /// dftl.auto_entries.
         cmt_entries: Optional<u32> = Optional(None),
             legal("auto, or 2..=536870912", |v| v.0.is_none_or(|n| (2..=1 << 29).contains(&n))),
             source("DFTL 2014, 5.3: 32 KB at 4 B");
+        /// Entries of the CMT where neither dftl.cmt_entries nor device.ram_bytes says how many.
+        auto_entries: u32 = 8192, legal("2..=536870912", |v| (2..=1 << 29).contains(v)),
+            source("DFTL 2014, 5.3; HAT 2010, Table 4: 128 KB at 8 B");
         /// Bytes that an entry is counted with: 4 as the paper counts, 8 with LPN and PPN.
         entry_bytes: u32 = 4, legal("1..=64", |v| (1..=64).contains(v)),
             source("DFTL 2014, 3.1; spec 5.4 #36");

@@ -6,7 +6,7 @@ use crate::parts::map_recovery::Consistency;
 
 use super::{DftlSettings, WriteBack};
 
-/// Entries of the CMT: as set, else what the budget holds, else the paper's 8192; never more than
+/// Entries of the CMT: as set, else what the budget holds, else `dftl.auto_entries`; never more than
 /// there are logical pages.
 pub(super) fn entries(config: &Config) -> u32 {
     let dftl = &config.scheme.dftl;
@@ -16,7 +16,7 @@ pub(super) fn entries(config: &Config) -> u32 {
             let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
             budget.saturating_sub(gtd + leaving_bytes(config)) / u64::from(dftl.entry_bytes)
         }
-        (None, None) => 8192,
+        (None, None) => u64::from(dftl.auto_entries),
     };
     wanted.clamp(2, config.device.logical_pages().max(2)) as u32
 }

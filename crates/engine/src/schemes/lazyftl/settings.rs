@@ -19,7 +19,7 @@ settings! {
     pub struct LazyFtlSettings in "lazyftl" {
         /// Blocks of UBA and CBA together, shared out evenly over the planes, 2 in each where that is
         /// more; auto: 3 % of the logical blocks, but no more than half of the spare ones, nor than
-        /// half of device.ram_bytes holds.
+        /// half of device.ram_bytes holds and the reserve leaves.
         uba_cba_blocks: Optional<u32> = Optional(None),
             legal("auto, or 2..=16777216", |v| v.0.is_none_or(|n| (2..=1 << 24).contains(&n))),
             source("spec 3.4, open: as many as log blocks");
@@ -77,7 +77,11 @@ impl Sizes {
         let logical = device.logical_pages().div_ceil(pages);
         let share = (logical * AREA_PERCENT).div_ceil(100);
         let budget = config.map_budget();
-        let affordable = budget.map_or(u64::MAX, |bytes| bytes / 2 / umt_bytes(config, 1));
+        // What lies in no block of the area comes first, and one GMT page.
+        let beside = umt_bytes(config, SLACK_PER_PLANE * planes) + (pages + 1) * ENTRY_BYTES;
+        let rest = |bytes: u64| bytes.saturating_sub(beside + device.unit_bytes());
+        let affordable =
+            budget.map_or(u64::MAX, |bytes| rest(bytes).min(bytes / 2) / umt_bytes(config, 1));
         let auto = share.min(affordable).min(planes * Self::spared(config));
         let wanted = lazy.uba_cba_blocks.0.map_or(auto, u64::from);
         let area = (wanted.max(least) / planes) as u32;
@@ -132,17 +136,16 @@ impl Sizes {
         self.entries - pages as u32
     }
 
-    /// Refuses sizes above the budget.
+    /// Refuses sizes above the budget, the least ones too.
     pub fn check(config: &Config) -> Result<(), SettingError> {
-        let (lazy, sizes) = (&config.scheme.lazyftl, Sizes::of(config));
+        let sizes = Sizes::of(config);
         let Some(budget) = config.map_budget() else { return Ok(()) };
         let gmt = u64::from(sizes.gmt_pages) * config.device.unit_bytes();
         let wanted = sizes.umt_bytes(config) + sizes.reserve_bytes(config) + gmt;
-        let is_set = lazy.uba_cba_blocks.0.is_some() || lazy.gmt_cache_pages.0.is_some();
-        if is_set && wanted > budget {
+        if wanted > budget {
             return Err(SettingError::Conflict(format!(
-                "the UMT of {} blocks in each plane and {} GMT pages take {wanted} bytes, \
-                 device.ram_bytes leaves {budget}",
+                "the UMT of {} blocks in each plane with its reserve and {} GMT pages take {wanted} \
+                 bytes, device.ram_bytes leaves {budget}",
                 sizes.area, sizes.gmt_pages
             )));
         }
