@@ -66,12 +66,9 @@ fn idle_collection_is_told_the_limit_that_writes_have() {
     assert!(text.contains("or earlier in idle gaps between requests (gc.mode = idle)"), "{text}");
     let both = said(&bench.run(&format!("{line}both"))).unwrap();
     assert!(both.contains("collection starts below 12.") && !text.contains("below 12"), "{text}");
-    for option in ["--loop", "--precondition", "--capacity"] {
+    for option in ["--loop", "--precondition"] {
         let value = advised(&text, option).unwrap_or_else(|| panic!("{option}: {text}"));
-        let followed = match option {
-            "--capacity" => line.replace("8MiB", &value),
-            _ => format!("{option} {value} {line}"),
-        };
+        let followed = format!("{option} {value} {line}");
         let again = bench.run(&format!("{followed}idle"));
         assert_eq!(again["steady_state"]["gc_ran"], true, "{option} {value}: {text}");
     }
