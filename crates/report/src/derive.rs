@@ -271,10 +271,11 @@ fn service_time(device: &dyn Device) -> ServiceTime {
     let busy = device.board().nand().clock().service_time();
     let flash = FlashTime { read: busy.read, program: busy.program, erase: busy.erase };
     let cells = busy.read + busy.program + busy.erase;
-    let memories = busy.ram + busy.pcm_read + busy.pcm_write + busy.host_memory;
+    let memories = busy.ram + busy.pcm_read + busy.host_memory;
     let others = busy.transfer + busy.controller + busy.search + memories;
     ServiceTime {
-        // Waiting for a channel or for a port is no part of it: it depends on arrivals.
+        // Waiting for a channel or for a port is no part of it: it depends on arrivals. Nor are
+        // posted writes of PCM, which lie beside all else.
         total: cells + others,
         flash,
         transfer: busy.transfer,
