@@ -8,6 +8,7 @@ use crate::formats::{
 };
 use crate::lines::Lines;
 use crate::options::{Options, SizeUnit, TimeUnit};
+use crate::source::Text;
 
 /// Data lines looked at.
 const SAMPLE_LINES: usize = 1000;
@@ -86,6 +87,41 @@ impl Sample {
 pub(crate) fn is_skipped(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     text.is_empty() || text[0] == b'#'
+}
+
+/// Format and units of a trace by its first file: by its first bytes, then by its first lines.
+///
+/// # Errors
+/// Those of [`detect`]; a file that is empty or no trace.
+pub(crate) fn of_file(name: &str, first: &Text, options: &Options) -> Result<Detection> {
+    let stated = options.format.as_deref().map(formats::find).transpose()?;
+    if let Some(format) = formats::binary_of(first.head())
+        && stated.is_none_or(|stated| stated.name == format.name)
+    {
+        return binary(name, format, options);
+    }
+    let sample = Sample::new(first.head(), first.head_is_whole());
+    if !sample.is_empty() {
+        return detect(name, &sample, options);
+    }
+    match (stated.filter(|stated| stated.binary().is_some()), sample.nul_line) {
+        // Not as it should begin: its own reader knows best what is wrong.
+        (Some(format), Some(_)) => binary(name, format, options),
+        (_, Some(line)) => Err(nul(name, line)),
+        (_, None) => Err(empty(name, first)),
+    }
+}
+
+fn empty(name: &str, text: &Text) -> TraceError {
+    match text.failure() {
+        Some(error) => {
+            TraceError::new(format!("reading stopped here ({error}): truncated or corrupt file"))
+                .with_legal("a complete file, plain or compressed with gzip, bzip2, zstd or xz")
+        }
+        None => TraceError::new("holds no request: empty, or blank and comment lines only")
+            .with_legal("at least one line of a known trace format"),
+    }
+    .at(name, Some(1))
 }
 
 /// Format and units of a sample.

@@ -41,6 +41,13 @@ impl TraceError {
         self
     }
 
+    /// Says at which byte of the (decompressed) file a record begins.
+    #[must_use]
+    pub(crate) fn at_byte(mut self, byte: u64) -> Self {
+        self.0.problem += &format!(", in the record at byte {byte}");
+        self
+    }
+
     /// Repeats the offending value, shortened and made printable.
     #[must_use]
     pub fn with_value(mut self, value: &[u8]) -> Self {

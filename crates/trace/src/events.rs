@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
 
 use crate::compression::Compression;
 use crate::error::{Result, TraceError};
@@ -38,12 +40,21 @@ pub(crate) trait Events {
 /// The files of a trace as a binary reader gets them: the first is open, because detection has
 /// looked at it. A reader may take them one after the other or all at the same time.
 pub(crate) struct Files {
-    pub(crate) source: Source,
-    pub(crate) names: std::sync::Arc<[String]>,
+    pub(crate) source: Arc<Source>,
+    /// Of all files, also of those that are not to be read.
+    pub(crate) names: Arc<[String]>,
+    /// The numbers of those to be read.
+    pub(crate) parts: Range<usize>,
     pub(crate) first: Option<Text>,
 }
 
 impl Files {
+    /// Only the file of that number.
+    pub(crate) fn only(&self, part: usize) -> Self {
+        let (source, names) = (Arc::clone(&self.source), Arc::clone(&self.names));
+        Self { source, names, parts: part..part + 1, first: None }
+    }
+
     /// The file of that number, from its start.
     ///
     /// # Errors
@@ -57,7 +68,7 @@ impl Files {
 
     /// The file of that number once more, if it is stored plain and can be entered anywhere.
     pub(crate) fn plain(&self, part: usize) -> Option<File> {
-        let Source::Parts(parts) = &self.source else {
+        let Source::Parts(parts) = &*self.source else {
             return None;
         };
         let mut file = File::open(&parts[part]).ok()?;
@@ -83,6 +94,19 @@ pub(crate) fn fill(bytes: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
         }
     }
     Ok(filled)
+}
+
+/// Reads a record of fixed size; `false` at the end of the file.
+///
+/// # Errors
+/// A file that ends within it.
+pub(crate) fn fill_record(bytes: &mut impl Read, record: &mut [u8]) -> Result<bool> {
+    let read = fill(bytes, record)?;
+    if read > 0 && read < record.len() {
+        let problem = format!("file ends within a record ({read} of {} bytes)", record.len());
+        return Err(TraceError::new(problem).with_legal("a complete file"));
+    }
+    Ok(read > 0)
 }
 
 /// Opens the files of a binary trace.

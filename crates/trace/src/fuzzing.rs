@@ -69,8 +69,8 @@ pub fn fuzz_trace(data: &[u8]) {
         return;
     };
     let names: Arc<[String]> = ["fuzz".to_owned()].into();
-    let source = Source::Parts(vec!["fuzz".into()]);
-    let files = Files { source, names, first: Some(first) };
+    let source = Arc::new(Source::Parts(vec!["fuzz".into()]));
+    let files = Files { source, names, parts: 0..1, first: Some(first) };
     let Ok(mut records) = TraceRecords::new(files, &detection, options) else {
         return;
     };

@@ -21,6 +21,7 @@ pub mod formats;
 pub mod inspect;
 mod layout;
 mod lines;
+mod merged;
 mod number;
 mod options;
 mod order;

@@ -8,7 +8,8 @@ use crate::detect::Detection;
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files};
 use crate::evidence::seconds_words;
-use crate::formats::{Context, Encoding};
+use crate::formats::{Context, Encoding, FilesOf, Format};
+use crate::merged::Merged;
 use crate::options::Options;
 use crate::order::{Filtered, Placed, Reorder, StrayFilter, TooLate};
 use crate::record::{Place, Record};
@@ -57,6 +58,23 @@ impl Opened {
     }
 }
 
+/// Are the files read at the same time?
+fn is_merged(format: &Format, files: &Files) -> bool {
+    files.parts.len() > 1 && format.files() == FilesOf::OneTime
+}
+
+/// One file behind the face that all formats share.
+fn open_as_binary(
+    files: Files,
+    context: Context,
+    format: &'static Format,
+) -> Result<Box<dyn Events>> {
+    Ok(match &format.encoding {
+        Encoding::Text(text) => Box::new(TextEvents::new(files, context, format, text)?),
+        Encoding::Binary(binary) => (binary.open)(files, context, format)?,
+    })
+}
+
 impl TraceRecords {
     /// # Errors
     /// A binary trace whose files cannot be opened or whose header is wrong.
@@ -66,7 +84,12 @@ impl TraceRecords {
         context.from_ns = options.filter.from_ns;
         let format = detection.format;
         let ordered = format.binary().is_some_and(|binary| binary.ordered);
+        let window_ns = options.reorder_window_ns;
         let events = match &format.encoding {
+            _ if is_merged(format, &files) => {
+                let opener = Box::new(|files, context| open_as_binary(files, context, format));
+                Opened::Binary(Box::new(Merged::new(files, context, window_ns, opener)?))
+            }
             Encoding::Text(text) => {
                 Opened::Text(Box::new(TextEvents::new(files, context, format, text)?))
             }

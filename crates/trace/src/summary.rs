@@ -34,10 +34,12 @@ pub enum DropReason {
     NoOperation,
     /// A message, a count or a file event: nothing that a device is asked for.
     NotARequest,
+    /// A record of another kind than those that are requests (SRT).
+    OtherKind,
 }
 
 impl DropReason {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Blank,
         Self::Comment,
         Self::ZeroSizeFlush,
@@ -50,6 +52,7 @@ impl DropReason {
         Self::ProcessNotSelected,
         Self::NoOperation,
         Self::NotARequest,
+        Self::OtherKind,
     ];
 }
 
@@ -68,6 +71,7 @@ impl fmt::Display for DropReason {
             Self::ProcessNotSelected => "process not selected",
             Self::NoOperation => "no operation or no size",
             Self::NotARequest => "message, count or file event",
+            Self::OtherKind => "record of another kind than a request",
         })
     }
 }

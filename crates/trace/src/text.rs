@@ -33,16 +33,17 @@ impl TextEvents {
         format: &'static Format,
         text: &'static TextFormat,
     ) -> Result<Self> {
-        let lines = Lines::new(files.open(0)?);
+        let first = files.parts.start;
+        let lines = Lines::new(files.open(first)?);
         let names = Arc::clone(&files.names);
-        let (reading, data_seen) = (Place::default(), false);
+        let (reading, data_seen) = (Place { part: first as u32, line: 0 }, false);
         Ok(Self { files, names, lines, format, text, context, reading, data_seen })
     }
 
     /// Opens the next part, if there is one. Names and waits go on from the part before.
     fn next_part(&mut self) -> Result<bool> {
         let part = self.reading.part as usize + 1;
-        if part >= self.names.len() {
+        if part >= self.files.parts.end {
             return Ok(false);
         }
         self.lines = Lines::new(self.files.open(part)?);

@@ -4,11 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::combination::{Combination, DEPTH_MAX, How};
 use crate::combined::{CombinedRecords, Part, depth_of};
-use crate::detect::{self, Detection, Sample};
+use crate::detect::{self, Detection};
 use crate::digest::{self, SharedDigest};
 use crate::error::{Result, TraceError, nearest};
 use crate::events::Files;
-use crate::formats;
 use crate::layout::AddressMap;
 use crate::options::Options;
 use crate::reader::TraceRecords;
@@ -40,7 +39,7 @@ struct Combined {
 }
 
 struct Trace {
-    source: Source,
+    source: Arc<Source>,
     names: Arc<[String]>,
     options: Options,
     detection: Detection,
@@ -115,14 +114,14 @@ impl Workload {
         let stored = source.open_stored(0)?;
         let stored = if source == Source::StandardInput { digest.tee(stored) } else { stored };
         let first = Text::open(&names[0], stored)?;
-        let detection = detection(&names[0], &first, options)?;
+        let detection = detect::of_file(&names[0], &first, options)?;
         let format = detection.format;
         format
             .takes
             .check(format.name, &options.filter.events)
             .map_err(|error| error.at(names[0].clone(), None))?;
         let trace = Trace {
-            source,
+            source: source.into(),
             names,
             options: options.clone(),
             detection,
@@ -175,7 +174,7 @@ impl Workload {
     /// Can the records be read more than once? Only standard input cannot.
     pub fn can_be_read_again(&self) -> bool {
         match &self.kind {
-            Kind::Trace(trace) => trace.source != Source::StandardInput,
+            Kind::Trace(trace) => *trace.source != Source::StandardInput,
             // Standard input is no part of a combination.
             Kind::Synthetic { .. } | Kind::Combined(_) => true,
         }
@@ -367,16 +366,16 @@ impl Trace {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
         let first = match opened {
             Some(text) => text,
-            None if self.source == Source::StandardInput => return Err(needs_second_pass()),
+            None if *self.source == Source::StandardInput => return Err(needs_second_pass()),
             None => Text::open(&self.names[0], self.source.open_stored(0)?)?,
         };
-        let (source, names) = (self.source.clone(), Arc::clone(&self.names));
-        let files = Files { source, names, first: Some(first) };
+        let (source, names) = (Arc::clone(&self.source), Arc::clone(&self.names));
+        let files = Files { source, parts: 0..names.len(), names, first: Some(first) };
         TraceRecords::new(files, &self.detection, self.options.clone())
     }
 
     fn sha256(&self) -> Result<String> {
-        if self.source != Source::StandardInput {
+        if *self.source != Source::StandardInput {
             return digest::of_source(&self.source);
         }
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).is_some();
@@ -391,38 +390,10 @@ impl Trace {
     }
 }
 
-/// Format and units of the first file: by its first bytes, then by its first lines.
-fn detection(name: &str, first: &Text, options: &Options) -> Result<Detection> {
-    let stated = options.format.as_deref().map(formats::find).transpose()?;
-    if let Some(format) = formats::binary_of(first.head())
-        && stated.is_none_or(|stated| stated.name == format.name)
-    {
-        return detect::binary(name, format, options);
-    }
-    let sample = Sample::new(first.head(), first.head_is_whole());
-    if sample.is_empty() {
-        let nul = sample.nul_line.map(|line| detect::nul(name, line));
-        return Err(nul.unwrap_or_else(|| empty(name, first)));
-    }
-    detect::detect(name, &sample, options)
-}
-
 fn needs_second_pass() -> TraceError {
     TraceError::new("standard input can be read only once, and a second pass is needed")
         .with_legal("a file, or --address strict or modulo with one unit and a stated capacity")
         .at("-", None)
-}
-
-fn empty(name: &str, text: &Text) -> TraceError {
-    match text.failure() {
-        Some(error) => {
-            TraceError::new(format!("reading stopped here ({error}): truncated or corrupt file"))
-                .with_legal("a complete file, plain or compressed with gzip, bzip2, zstd or xz")
-        }
-        None => TraceError::new("holds no request: empty, or blank and comment lines only")
-            .with_legal("at least one line of a known trace format"),
-    }
-    .at(name, Some(1))
 }
 
 /// A missing file whose name looks like an inline spec is most likely a misspelt one.

@@ -93,7 +93,7 @@ fn gzip(data: &[u8]) -> Vec<u8> {
 }
 
 /// Two records of each binary format.
-fn binary_seeds() -> [Vec<u8>; 4] {
+fn binary_seeds() -> Vec<Vec<u8>> {
     let words =
         |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     // blktrace: magic, sequence, time, sector (two words each), bytes, action, pid, device, cpu, rest.
@@ -124,7 +124,35 @@ fn binary_seeds() -> [Vec<u8>; 4] {
         0,
         0,
     ]));
-    [blktrace, first.repeat(2), second.repeat(2), compact]
+    let mut seeds = vec![blktrace, first.repeat(2), second.repeat(2), compact];
+    seeds.extend(srt_seeds());
+    seeds
+}
+
+/// SRT: records of every version, with and without header, and broken ones.
+fn srt_seeds() -> Vec<Vec<u8>> {
+    let record = |bytes: u32, id: u32, size: u32| {
+        let mut words = vec![0; bytes as usize / 4];
+        words[..3].copy_from_slice(&[bytes, id, 1]);
+        words[6..9].copy_from_slice(&[size, 8, 0x1f01_0200]);
+        words.iter().flat_map(|word: &u32| word.to_be_bytes()).collect::<Vec<u8>>()
+    };
+    let plain = [record(52, 1 << 16 | 1, 4096), record(60, 4 << 16 | 4, 512)].concat();
+    let header = |date: &str| format!("host = \"x\";\ntracedate\t= \"{date}\";\n\x0c").into_bytes();
+    let dated = [header("Thu Dec 31 23:59:59 1998"), plain.clone()].concat();
+    vec![
+        // Cut within the second record, and within its size.
+        plain[..80].to_vec(),
+        plain[..54].to_vec(),
+        // A size too small, one too large, a version and a date that are not.
+        [plain.clone(), record(52, 1 << 16 | 1, 512)[4..].to_vec()].concat(),
+        [record(52, 1 << 16 | 1, 1000), vec![0xff; 52]].concat(),
+        [record(52, 2 << 16 | 2, 512), record(64, 3 << 16 | 9, 0), vec![0, 0, 0, 4]].concat(),
+        [header("Thu Feb 30 25:59:59 98"), plain.clone()].concat(),
+        dated[..60].to_vec(),
+        dated,
+        plain,
+    ]
 }
 
 /// All seeds of the corpus, plain and in every compression.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use ftlab_engine::request::Op;
 
 use super::blkparse::ACTION;
-use super::{BinaryFormat, Certainty, Context, Encoding, Format, Takes};
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill};
 use crate::filter::EventFilter;
@@ -35,7 +35,12 @@ pub const FORMAT: Format = Format {
     certainty: Certainty::Stated,
     header: None,
     takes: Takes::ACTION_AND_PROCESS,
-    encoding: Encoding::Binary(BinaryFormat { recognises, open, ordered: false }),
+    encoding: Encoding::Binary(BinaryFormat {
+        recognises,
+        open,
+        ordered: false,
+        files: FilesOf::Whole,
+    }),
 };
 
 const EVENT_BYTES: usize = 48;

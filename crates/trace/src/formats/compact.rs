@@ -18,7 +18,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use ftlab_engine::request::Op;
 
 use super::fields::REQUEST_BYTES_MAX;
-use super::{BinaryFormat, Certainty, Context, Encoding, Format, Takes};
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill};
 use crate::options::{SizeUnit, TimeUnit};
@@ -37,7 +37,12 @@ pub const FORMAT: Format = Format {
     certainty: Certainty::Stated,
     header: None,
     takes: Takes::NOTHING,
-    encoding: Encoding::Binary(BinaryFormat { recognises, open, ordered: true }),
+    encoding: Encoding::Binary(BinaryFormat {
+        recognises,
+        open,
+        ordered: true,
+        files: FilesOf::Parts,
+    }),
 };
 
 const MAGIC: &[u8; 8] = b"FTLTRACE";

@@ -67,7 +67,10 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     if columns.more() {
         return Err(fields::fault("too many columns".into(), line, COLUMNS));
     }
-    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit: 0 }, line)
+    fields::checked(
+        Record { time_ns, op, offset_bytes, size_bytes, unit: context.unit_of_file },
+        line,
+    )
 }
 
 /// Writes the header line.

@@ -139,15 +139,9 @@ const FILES_MAX: usize = 1 << 16;
 
 /// The number of a file, in order of appearance.
 fn unit(name: &[u8], line: &[u8], context: &mut Context) -> Parsed<u32> {
-    if let Some(number) = context.names.get(name) {
-        return Ok(*number);
-    }
-    if context.names.len() == FILES_MAX {
-        return Err(fields::fault("too many files".into(), line, "up to 65536 files in a log"));
-    }
-    let number = context.names.len() as u32;
-    context.names.insert(name.to_vec(), number);
-    Ok(number)
+    let legal = "up to 65536 files in a log";
+    let number = context.names.number(name, FILES_MAX);
+    number.ok_or_else(|| fields::fault("too many files".into(), line, legal))
 }
 
 #[cfg(test)]

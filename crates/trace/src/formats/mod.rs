@@ -16,10 +16,14 @@ pub mod iolog;
 pub mod mqsim;
 pub mod msr;
 pub mod spc;
+pub mod srt;
 pub mod ssdsim;
 pub mod systor;
 pub mod tencent;
 pub mod vscsi;
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use crate::error::{Result, TraceError, unknown_name};
 use crate::events::OpenBinary;
@@ -47,6 +51,7 @@ pub static FORMATS: &[Format] = &[
     systor::FORMAT,
     fiu::FORMAT,
     compact::FORMAT,
+    srt::FORMAT,
     vscsi::FORMAT,
     csv::FORMAT,
 ];
@@ -142,6 +147,19 @@ pub(crate) struct BinaryFormat {
     pub(crate) open: OpenBinary,
     /// Are its records always in order of time, so that nothing must be held back for sorting?
     pub(crate) ordered: bool,
+    /// What several files of this format are to each other.
+    pub(crate) files: FilesOf,
+}
+
+/// What several files of a format are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FilesOf {
+    /// Parts, one after the other unless the caller states that they are of one time.
+    Parts,
+    /// Always of one time: they are merged by it.
+    OneTime,
+    /// A whole that the format's own reader puts together.
+    Whole,
 }
 
 /// What a line of text is.
@@ -162,17 +180,46 @@ pub(crate) struct Context {
     /// Actions and processes asked for.
     pub(crate) events: EventFilter,
     /// Units whose names are text, numbered in order of appearance.
-    pub(crate) names: FxHashMap<Vec<u8>, u32>,
+    pub(crate) names: Names,
     /// Requests before this time after the first one are not asked for: a format with an index may
     /// begin reading near it.
     pub(crate) from_ns: u64,
     /// Time that earlier lines waited, for formats without times of their own.
     pub(crate) waited_ns: u64,
+    /// The unit of formats that name none: 0, or the number of the file where files of one time
+    /// stand beside each other.
+    pub(crate) unit_of_file: u32,
 }
 
 impl Context {
     pub(crate) fn new(scales: Scales, events: EventFilter) -> Self {
-        Self { scales, events, from_ns: 0, names: FxHashMap::default(), waited_ns: 0 }
+        let names = Names::default();
+        Self { scales, events, names, from_ns: 0, waited_ns: 0, unit_of_file: 0 }
+    }
+
+    /// For one of several files that are read at the same time: names are shared.
+    pub(crate) fn for_file(&self, part: u32) -> Self {
+        Self { unit_of_file: part, ..self.clone() }
+    }
+}
+
+/// Names numbered in order of appearance, the same for all files that are read at the same time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names(Rc<RefCell<FxHashMap<Vec<u8>, u32>>>);
+
+impl Names {
+    /// The number of a name; none where there would be more than `most`.
+    pub(crate) fn number(&self, name: &[u8], most: usize) -> Option<u32> {
+        let mut names = self.0.borrow_mut();
+        if let Some(number) = names.get(name) {
+            return Some(*number);
+        }
+        let number = names.len();
+        if number >= most {
+            return None;
+        }
+        names.insert(name.to_vec(), number as u32);
+        Some(number as u32)
     }
 }
 
@@ -206,6 +253,11 @@ impl Format {
             Encoding::Text(_) => None,
             Encoding::Binary(binary) => Some(binary),
         }
+    }
+
+    /// What several files of it are to each other.
+    pub(crate) fn files(&self) -> FilesOf {
+        self.binary().map_or(FilesOf::Parts, |binary| binary.files)
     }
 
     /// Is this line the header of the format?

@@ -13,9 +13,9 @@
 
 use ftlab_engine::request::Op;
 
-use super::{BinaryFormat, Certainty, Context, Encoding, Format, Takes};
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
 use crate::error::{Result, TraceError};
-use crate::events::{Event, Events, Files, fill};
+use crate::events::{Event, Events, Files, fill_record};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::order::Placed;
 use crate::record::{Place, Record};
@@ -35,11 +35,13 @@ pub const FORMAT: Format = Format {
     certainty: Certainty::Stated,
     header: None,
     takes: Takes::NOTHING,
-    encoding: Encoding::Binary(BinaryFormat { recognises, open, ordered: false }),
+    encoding: Encoding::Binary(BinaryFormat {
+        recognises,
+        open,
+        ordered: false,
+        files: FilesOf::OneTime,
+    }),
 };
-
-/// Files open at the same time.
-const DISKS_MAX: usize = 1024;
 
 /// Records looked at to recognise a file.
 const SAMPLE_RECORDS: usize = 64;
@@ -107,74 +109,26 @@ fn operation(command: u8) -> Option<Op> {
 }
 
 fn open(mut files: Files, _: Context, _: &'static Format) -> Result<Box<dyn Events>> {
-    let parts = files.names.len();
-    if parts > DISKS_MAX {
-        return Err(TraceError::new("too many files")
-            .with_value(parts.to_string().as_bytes())
-            .with_legal(format!("up to {DISKS_MAX}, one for each disk")));
-    }
-    let mut disks = Vec::with_capacity(parts);
-    for part in 0..parts {
-        let text = files.open(part)?;
-        let name = files.names[part].clone();
-        let layout = Layout::of(text.head()).ok_or_else(|| {
-            let wrong = TraceError::new("not records of CloudPhysics").with_legal(COLUMNS);
-            wrong.at(name.clone(), Some(1))
-        })?;
-        let mut disk = Disk { part: part as u32, name, text, layout, records: 0, next: None };
-        disk.advance()?;
-        disks.push(disk);
-    }
-    Ok(Box::new(Disks(disks)))
+    let part = files.parts.start;
+    let text = files.open(part)?;
+    let name = files.names[part].clone();
+    let layout = Layout::of(text.head()).ok_or_else(|| {
+        let wrong = TraceError::new("not records of CloudPhysics").with_legal(COLUMNS);
+        wrong.at(name.clone(), Some(1))
+    })?;
+    Ok(Box::new(Disk { part: part as u32, name, text, layout, records: 0 }))
 }
 
-/// The file of one disk, one record ahead.
+/// The file of one disk.
 struct Disk {
     part: u32,
     name: String,
     text: Text,
     layout: &'static Layout,
     records: u64,
-    next: Option<Event>,
 }
 
 impl Disk {
-    #[cold]
-    fn locate(&self, error: TraceError) -> TraceError {
-        error.at(self.name.clone(), Some(self.records.max(1)))
-    }
-
-    /// Reads one record ahead.
-    fn advance(&mut self) -> Result<()> {
-        let mut bytes = [0; 40];
-        let bytes = &mut bytes[..self.layout.bytes];
-        self.records += 1;
-        self.next = None;
-        let read = fill(&mut self.text, bytes).map_err(|error| self.locate(error))?;
-        if read == 0 {
-            return Ok(());
-        }
-        if read < bytes.len() {
-            let problem = format!("file ends within a record ({read} of {} bytes)", bytes.len());
-            return Err(self.locate(TraceError::new(problem).with_legal("a complete file")));
-        }
-        let place = Place { part: self.part, line: self.records };
-        let decided = self.decide(bytes).map_err(|error| self.locate(error))?;
-        self.next = Some(match decided {
-            Ok(record) => Event::Request(Placed { record, place }),
-            Err(reason) => Event::Dropped(reason, place),
-        });
-        Ok(())
-    }
-
-    /// When the next record happens; what is no request comes at once.
-    fn next_ns(&self) -> Option<u64> {
-        match self.next? {
-            Event::Request(placed) => Some(placed.record.time_ns),
-            Event::Dropped(..) | Event::Header => Some(0),
-        }
-    }
-
     /// What a record asks for.
     fn decide(&self, bytes: &[u8]) -> Result<std::result::Result<Record, DropReason>> {
         let layout = self.layout;
@@ -203,22 +157,25 @@ impl Disk {
     }
 }
 
-/// The files of all disks in order of time.
-struct Disks(Vec<Disk>);
-
-impl Events for Disks {
+impl Events for Disk {
     fn next_event(&mut self) -> Result<Option<Event>> {
-        let waiting =
-            self.0.iter().enumerate().filter_map(|(at, disk)| Some((disk.next_ns()?, at)));
-        let Some((_, at)) = waiting.min() else {
-            return Ok(None);
+        let mut bytes = [0; 40];
+        let bytes = &mut bytes[..self.layout.bytes];
+        self.records += 1;
+        let read = fill_record(&mut self.text, bytes);
+        let decided = match read.and_then(|read| read.then(|| self.decide(bytes)).transpose()) {
+            Ok(Some(decided)) => decided,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(error.at(self.name.clone(), Some(self.records))),
         };
-        let event = self.0[at].next.take();
-        self.0[at].advance()?;
-        Ok(event)
+        let place = Place { part: self.part, line: self.records };
+        Ok(Some(match decided {
+            Ok(record) => Event::Request(Placed { record, place }),
+            Err(reason) => Event::Dropped(reason, place),
+        }))
     }
 
     fn place(&self) -> Place {
-        Place { part: 0, line: self.0.first().map_or(1, |disk| disk.records) }
+        Place { part: self.part, line: self.records.max(1) }
     }
 }

@@ -12,6 +12,7 @@ mod layout;
 mod more_formats;
 mod real_traces;
 mod round_trip;
+mod srt;
 mod stand_ins;
 mod synthetic;
 mod vscsi;

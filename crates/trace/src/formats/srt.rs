@@ -1,0 +1,315 @@
+//! HP SRT (short record trace): requests at the disks of HP-UX machines, binary, big endian. Cello99
+//! and OpenMail ship so.
+//!
+//! A file may begin with a header of text, `name = value;` a line, that ends with a form feed
+//! (0x0C); its `tracedate = "Www Mmm dd hh:mm:ss yyyy"` is the time that the records count from,
+//! taken as UTC. Files that were put together later have none and begin with a record at once.
+//!
+//! Words of 32 bits: 0 bytes of this record, 1 version (upper half, 1 to 4) and kind (lower half),
+//! 2 and 3 seconds and microseconds at which the request entered the queue, 4 and 5 start and end of
+//! its service, 6 bytes, 7 sector, 8 device, 9 driver, 10 cylinder, 11 flags (0x1: read), 12 more.
+//! Version 4 has a word more (length of the queue), a suspicious request (kind 4) another.
+//! SHORTIO, kind 1, is a request. All other kinds (0 unknown, 2 LONGIO, 3 TEXTIO, 4 SUSPECTIO, 5 and
+//! above: the file system's) are passed over by their size and counted.
+//!
+//! Sectors count 512 bytes, as DiskSim reads them; parts of HP-UX counted blocks of 1024, and no public
+//! text says that SRT never does. The unit is the device number without its lowest 8 bits, which name
+//! a section of a disk and not the disk: DiskSim's disk is `unit % 256`, and disks of two
+//! controllers stay apart. Requests that failed (flag 0x4) were asked for and count. Several files are
+//! read as one trace in order of time, by their dates; where none has a date, their clocks are
+//! taken as one. Source: DiskSim, input formats hpl and hpl2.
+
+use ftlab_engine::request::Op;
+
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
+use crate::error::{Result, TraceError};
+use crate::events::{Event, Events, Files, fill, fill_record};
+use crate::options::{SizeUnit, TimeUnit};
+use crate::order::Placed;
+use crate::record::{Place, Record};
+use crate::source::Text;
+use crate::summary::DropReason;
+
+const COLUMNS: &str = "big-endian records of 52 to 60 bytes: size, version and kind, time(s, us), \
+                       start, stop, size(bytes), sector(512 B), device, ..., flags";
+
+/// The row.
+pub const FORMAT: Format = Format {
+    name: "srt",
+    columns: COLUMNS,
+    origin: "HP SRT (Cello99, OpenMail), binary",
+    time_unit: TimeUnit::Microseconds,
+    size_unit: SizeUnit::Bytes,
+    certainty: Certainty::Stated,
+    header: None,
+    takes: Takes::NOTHING,
+    encoding: Encoding::Binary(BinaryFormat {
+        recognises,
+        open,
+        ordered: false,
+        files: FilesOf::OneTime,
+    }),
+};
+
+/// Bytes of a SHORTIO record before version 4.
+const RECORD_BYTES: usize = 52;
+/// Longest record of any kind: bounds what a broken size can ask for.
+const RECORD_BYTES_MAX: usize = 4096;
+/// Size and kind, which every record has.
+const HEAD_BYTES: usize = 8;
+/// Longest header.
+const HEADER_BYTES_MAX: usize = 64 << 10;
+const FORM_FEED: u8 = 0x0c;
+const READ: u32 = 0x1;
+const SHORT_IO: u32 = 1;
+const SUSPECT_IO: u32 = 4;
+/// Kinds from here on are the file system's, and of sizes of their own.
+const FILE_SYSTEM: u32 = 5;
+const DATE: &str = "tracedate = \"Www Mmm dd hh:mm:ss yyyy\", from 1970 to 2200";
+
+fn word(bytes: &[u8], index: usize) -> u32 {
+    u32::from_be_bytes(bytes[4 * index..4 * index + 4].try_into().expect("four bytes"))
+}
+
+/// Version and kind of a record.
+fn kind(head: &[u8]) -> (u32, u32) {
+    (word(head, 1) >> 16, word(head, 1) & 0xffff)
+}
+
+/// Bytes of a record of this version and kind; none for kinds of any size.
+fn bytes_of(version: u32, kind: u32) -> Option<usize> {
+    let queue = if version == 4 { 4 } else { 0 };
+    let suspicion = if kind == SUSPECT_IO { 4 } else { 0 };
+    (kind < FILE_SYSTEM).then_some(RECORD_BYTES + queue + suspicion)
+}
+
+/// Does a file begin with a record of a kind whose size is known?
+fn begins_with_record(bytes: &[u8]) -> bool {
+    bytes.len() >= HEAD_BYTES && {
+        let (version, kind) = kind(bytes);
+        (1..=4).contains(&version) && bytes_of(version, kind) == Some(word(bytes, 0) as usize)
+    }
+}
+
+/// The header without its form feed; none where the first bytes are no such text.
+fn header(head: &[u8]) -> Option<&[u8]> {
+    let head = &head[..head.len().min(HEADER_BYTES_MAX)];
+    let text = &head[..memchr::memchr(FORM_FEED, head)?];
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    (text.contains(&b'=') && text.iter().all(is_text)).then_some(text)
+}
+
+fn recognises(head: &[u8]) -> bool {
+    match header(head) {
+        Some(text) => {
+            let dated = memchr::memmem::find(text, b"tracedate").is_some();
+            dated || begins_with_record(&head[text.len() + 1..])
+        }
+        None => begins_with_record(head),
+    }
+}
+
+/// Nanoseconds since 1970 of a header's date; none where it has no date.
+fn date_ns(header: &[u8]) -> Result<Option<u64>> {
+    let setting = |line: &&[u8]| line.trim_ascii().starts_with(b"tracedate");
+    let Some(line) = header.split(|&byte| byte == b'\n').find(setting) else {
+        return Ok(None);
+    };
+    let date = std::str::from_utf8(line).ok().and_then(|line| {
+        let value = line.split_once('=')?.1.trim().strip_suffix(';')?.trim();
+        seconds_of(value.strip_prefix('"')?.strip_suffix('"')?)
+    });
+    let wrong =
+        || TraceError::new("tracedate is no date").with_value(line.trim_ascii()).with_legal(DATE);
+    date.map(|seconds| Some(seconds * 1_000_000_000)).ok_or_else(wrong)
+}
+
+/// Seconds since 1970 of `Www Mmm dd hh:mm:ss yyyy`, as UTC.
+fn seconds_of(date: &str) -> Option<u64> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let words: Vec<&str> = date.split_ascii_whitespace().collect();
+    let [_, month, day, time, year] = words[..] else {
+        return None;
+    };
+    let month = MONTHS.iter().position(|name| name.eq_ignore_ascii_case(month))? as u64;
+    let number = |text: &str, most: u64| text.parse::<u64>().ok().filter(|&number| number <= most);
+    let (day, year) = (number(day, 31)?.checked_sub(1)?, number(year, 2200)?);
+    let clock: Vec<&str> = time.split(':').collect();
+    let [hours, minutes, seconds] = clock[..] else {
+        return None;
+    };
+    // A leap second counts as the first of the next minute.
+    let clock = number(hours, 23)? * 3600 + number(minutes, 59)? * 60 + number(seconds, 60)?;
+    let leaps = |year: u64| year / 4 - year / 100 + year / 400;
+    let is_leap = leaps(year) > leaps(year.checked_sub(1)?);
+    let february = if is_leap { 29 } else { 28 };
+    let lengths = [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    if day >= lengths[month as usize] {
+        return None;
+    }
+    let years = year.checked_sub(1970)?;
+    let days = years * 365 + leaps(year - 1) - leaps(1969);
+    let days = days + lengths[..month as usize].iter().sum::<u64>() + day;
+    Some(days * 86_400 + clock)
+}
+
+fn open(mut files: Files, _: Context, _: &'static Format) -> Result<Box<dyn Events>> {
+    let part = files.parts.start;
+    let (mut text, base) = begin(&mut files, part)?;
+    let name = files.names[part].clone();
+    // Dates of some files and none of others leave the distance between their clocks open.
+    if part > 0 && begin(&mut files, 0)?.1.is_some() != base.is_some() {
+        let (with, without) = if base.is_some() { (part, 0) } else { (0, part) };
+        let problem = format!("has no tracedate, but {} has one", files.names[with]);
+        return Err(TraceError::new(problem)
+            .with_legal("files that all have a header with tracedate, or none")
+            .at(files.names[without].clone(), None));
+    }
+    let mut at = 0;
+    if let Some(header) = header(text.head()).map(<[u8]>::len) {
+        at = header as u64 + 1;
+        fill(&mut text, &mut vec![0; header + 1])?;
+    }
+    let base_ns = base.unwrap_or(0);
+    let buffer = vec![0; RECORD_BYTES_MAX];
+    Ok(Box::new(Records { part: part as u32, name, text, base_ns, at, records: 0, buffer }))
+}
+
+/// One file at its start, with the time that it counts from where it has a date.
+fn begin(files: &mut Files, part: usize) -> Result<(Text, Option<u64>)> {
+    let text = files.open(part)?;
+    let locate = |error: TraceError| error.at(files.names[part].clone(), Some(1));
+    let date = header(text.head()).map(date_ns).transpose().map_err(locate)?.flatten();
+    Ok((text, date))
+}
+
+/// The records of one file.
+struct Records {
+    part: u32,
+    name: String,
+    text: Text,
+    base_ns: u64,
+    /// Byte of the (decompressed) file at which the next record begins.
+    at: u64,
+    records: u64,
+    /// The record that is read; empty once reading has ended.
+    buffer: Vec<u8>,
+}
+
+impl Records {
+    /// Reads the bytes of a record; none at the end.
+    fn read<'b>(&mut self, buffer: &'b mut [u8]) -> Result<Option<&'b [u8]>> {
+        if buffer.is_empty() {
+            return Ok(None);
+        }
+        let (head, rest) = buffer.split_at_mut(HEAD_BYTES);
+        if !fill_record(&mut self.text, head)? {
+            return Ok(None);
+        }
+        let bytes = word(head, 0) as usize;
+        let (version, kind) = kind(head);
+        if !(1..=4).contains(&version) {
+            return Err(TraceError::new("version of the record is unknown")
+                .with_value(version.to_string().as_bytes())
+                .with_legal("1 to 4"));
+        }
+        let wanted = bytes_of(version, kind);
+        let possible = bytes.is_multiple_of(4) && (HEAD_BYTES..=RECORD_BYTES_MAX).contains(&bytes);
+        if wanted.is_some_and(|wanted| bytes != wanted) || !possible {
+            let legal = match wanted {
+                Some(wanted) => format!("{wanted}"),
+                None => format!("a multiple of 4 from {HEAD_BYTES} to {RECORD_BYTES_MAX}"),
+            };
+            let which = format!("size of a record of version {version} and kind {kind}");
+            return Err(TraceError::new(format!("{which} is illegal"))
+                .with_value(format!("{bytes} bytes").as_bytes())
+                .with_legal(legal));
+        }
+        let read = fill(&mut self.text, &mut rest[..bytes - HEAD_BYTES])? + HEAD_BYTES;
+        if read < bytes {
+            let problem = format!("file ends within a record ({read} of {bytes} bytes)");
+            return Err(TraceError::new(problem).with_legal("a complete file"));
+        }
+        Ok(Some(&buffer[..bytes]))
+    }
+
+    /// What a record asks for.
+    fn decide(&self, bytes: &[u8]) -> Result<std::result::Result<Record, DropReason>> {
+        if kind(bytes).1 != SHORT_IO {
+            return Ok(Err(DropReason::OtherKind));
+        }
+        let (microseconds, size) = (word(bytes, 3), word(bytes, 6));
+        let illegal = |what: &str, value: u32, legal: &str| {
+            Err(TraceError::new(what).with_value(value.to_string().as_bytes()).with_legal(legal))
+        };
+        if microseconds > 999_999 {
+            return illegal("microseconds of the time are illegal", microseconds, "0 to 999999");
+        }
+        if size == 0 {
+            return Ok(Err(DropReason::NoOperation));
+        }
+        if !size.is_multiple_of(512) {
+            return illegal("size is not in whole sectors", size, "a multiple of 512 bytes");
+        }
+        let after_ns = u64::from(word(bytes, 2)) * 1_000_000_000 + u64::from(microseconds) * 1000;
+        Ok(Ok(Record {
+            // Four billion seconds after the year 2200 at most: within 64 bits.
+            time_ns: self.base_ns + after_ns,
+            op: if word(bytes, 11) & READ != 0 { Op::Read } else { Op::Write },
+            offset_bytes: u64::from(word(bytes, 7)) * 512,
+            size_bytes: u64::from(size),
+            unit: word(bytes, 8) >> 8,
+        }))
+    }
+
+    fn next(&mut self) -> Result<Option<Event>> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let Some(bytes) = self.read(&mut buffer)? else {
+            return Ok(None);
+        };
+        let decided = self.decide(bytes)?;
+        self.at += bytes.len() as u64;
+        self.records += 1;
+        self.buffer = buffer;
+        let place = Place { part: self.part, line: self.records };
+        Ok(Some(match decided {
+            Ok(record) => Event::Request(Placed { record, place }),
+            Err(reason) => Event::Dropped(reason, place),
+        }))
+    }
+}
+
+impl Events for Records {
+    fn next_event(&mut self) -> Result<Option<Event>> {
+        self.next()
+            .map_err(|error| error.at_byte(self.at).at(self.name.clone(), Some(self.records + 1)))
+    }
+
+    fn place(&self) -> Place {
+        Place { part: self.part, line: self.records.max(1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_count_from_1970() {
+        for (date, seconds) in [
+            ("Thu Jan  1 00:00:00 1970", Some(0)),
+            ("Sat Mar  1 00:00:00 1980", Some(320_716_800)),
+            ("Fri Dec 31 23:59:59 1999", Some(946_684_799)),
+            ("Tue Feb 29 12:00:00 2000", Some(951_825_600)),
+            ("Mon Feb 29 12:00:00 2100", None),
+            ("Wed Dec 31 00:00:00 1969", None),
+            ("Fri Dec 0 23:59:59 1999", None),
+            ("Fri Dez 31 23:59:59 1999", None),
+            ("Fri Dec 31 23:59 1999", None),
+            ("Fri Dec 31 24:00:00 1999", None),
+        ] {
+            assert_eq!(seconds_of(date), seconds, "{date}");
+        }
+    }
+}

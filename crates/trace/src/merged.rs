@@ -1,0 +1,197 @@
+//! Several files read at the same time: their events as one stream in order of time.
+//!
+//! Each file is opened when the merged stream comes to its first request and closed at its end, so
+//! that memory grows with the number of files that overlap and not with the number of files. Steps
+//! back within a file stay, no larger than they are there; the reader sorts them as ever.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
+use crate::error::{Result, TraceError};
+use crate::events::{Event, Events, Files};
+use crate::formats::Context;
+use crate::order::{Filtered, StrayFilter};
+use crate::record::Place;
+use crate::summary::DropReason;
+
+/// Files open at the same time.
+const OPEN_MAX: usize = 512;
+
+/// Events looked at for the first request of a file; one that has none so early is opened at once.
+const EVENTS_TO_FIRST: usize = 1000;
+
+/// Opens one of the files, as its format does.
+pub(crate) type Opener = Box<dyn Fn(Files, Context) -> Result<Box<dyn Events>>>;
+
+/// The events of several files in order of time; equal times in order of the files.
+pub(crate) struct Merged {
+    files: Files,
+    context: Context,
+    opener: Opener,
+    /// Files begin up to this before their first request.
+    window_ns: u64,
+    /// Files that are not open yet with the time of their first request, the next one last.
+    waiting: Vec<(u64, usize)>,
+    open: BinaryHeap<Stream>,
+    place: Place,
+}
+
+impl Merged {
+    /// Looks at the first request of every file.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, or whose first events are broken.
+    pub(crate) fn new(
+        files: Files,
+        context: Context,
+        window_ns: u64,
+        opener: Opener,
+    ) -> Result<Self> {
+        // Where reading may begin late in a file, it is the file's own time that says so.
+        let context = Context { from_ns: 0, ..context };
+        let place = Place { part: files.parts.start as u32, line: 0 };
+        let (waiting, open) = (Vec::with_capacity(files.parts.len()), BinaryHeap::new());
+        let mut all = Self { files, context, opener, window_ns, waiting, open, place };
+        for part in all.files.parts.clone() {
+            let mut stream = all.stream(part)?;
+            let mut left = EVENTS_TO_FIRST;
+            let first_ns = loop {
+                match stream.advance()? {
+                    false => break 0,
+                    true if matches!(stream.next, Event::Request(_)) => break stream.time_ns,
+                    true if left == 0 => break 0,
+                    true => left -= 1,
+                }
+            };
+            all.waiting.push((first_ns, part));
+        }
+        all.waiting.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(all)
+    }
+
+    fn stream(&self, part: usize) -> Result<Stream> {
+        let events = (self.opener)(self.files.only(part), self.context.for_file(part as u32))?;
+        Ok(Stream {
+            part,
+            events,
+            strays: StrayFilter::default(),
+            next: Event::Header,
+            time_ns: 0,
+            ended: false,
+        })
+    }
+
+    /// Opens the files that the next event may be in.
+    fn open_due(&mut self) -> Result<()> {
+        while let Some(&(first_ns, part)) = self.waiting.last() {
+            let now_ns = self.open.peek().map(|stream| stream.time_ns);
+            if now_ns.is_some_and(|now_ns| first_ns.saturating_sub(self.window_ns) > now_ns) {
+                break;
+            }
+            if self.open.len() == OPEN_MAX {
+                return Err(TraceError::new("too many files overlap in time")
+                    .with_legal(format!("up to {OPEN_MAX} at any time"))
+                    .at(self.files.names[part].clone(), None));
+            }
+            self.waiting.pop();
+            let mut stream = self.stream(part)?;
+            if stream.advance()? {
+                self.open.push(stream);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Events for Merged {
+    fn next_event(&mut self) -> Result<Option<Event>> {
+        self.open_due()?;
+        let Some(mut earliest) = self.open.peek_mut() else {
+            return Ok(None);
+        };
+        let event = earliest.next;
+        self.place = earliest.events.place();
+        if !earliest.advance()? {
+            PeekMut::pop(earliest);
+        }
+        Ok(Some(event))
+    }
+
+    fn place(&self) -> Place {
+        self.place
+    }
+}
+
+/// One file, an event ahead, without requests that are far from both their neighbours: one that is
+/// late by a century would hold its file back until all others have ended.
+struct Stream {
+    part: usize,
+    events: Box<dyn Events>,
+    strays: StrayFilter,
+    next: Event,
+    /// Time of the next event; what is no request comes with what was before it.
+    time_ns: u64,
+    ended: bool,
+}
+
+impl Stream {
+    /// Reads one event ahead; `false` at the end.
+    fn advance(&mut self) -> Result<bool> {
+        loop {
+            let filtered = match (self.ended, self.events_next()?) {
+                (_, Some(Event::Request(placed))) => self.strays.push(placed),
+                (_, Some(other)) => {
+                    self.next = other;
+                    return Ok(true);
+                }
+                (true, None) => return Ok(false),
+                (false, None) => {
+                    self.ended = true;
+                    self.strays.finish()
+                }
+            };
+            match filtered {
+                Filtered::Nothing => {}
+                Filtered::Kept(placed) => {
+                    self.time_ns = placed.record.time_ns;
+                    self.next = Event::Request(placed);
+                    return Ok(true);
+                }
+                Filtered::Stray(placed) => {
+                    self.next = Event::Dropped(DropReason::StrayTime, placed.place);
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    fn events_next(&mut self) -> Result<Option<Event>> {
+        if self.ended { Ok(None) } else { self.events.next_event() }
+    }
+
+    fn key(&self) -> (u64, usize) {
+        (self.time_ns, self.part)
+    }
+}
+
+impl Ord for Stream {
+    /// Reversed, because the heap of the standard library gives its largest first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl PartialOrd for Stream {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Stream {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Stream {}
