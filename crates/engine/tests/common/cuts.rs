@@ -6,12 +6,35 @@ use ftlab_engine::config::Config;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::{Device, DeviceError};
-use ftlab_engine::units::{Lpn, Tag};
+use ftlab_engine::units::{Lpn, Nanos, Tag};
 
 /// Logical blocks of the devices.
 pub const LOGICAL_BLOCKS: u64 = 10;
 /// Requests before the cut at most, and as many behind it.
 const REQUESTS: usize = 90;
+
+/// A random mix with gaps of thirty milliseconds, so that idle work is cut too.
+pub struct Spread {
+    requests: std::vec::IntoIter<Request>,
+    taken: usize,
+    arrival: Nanos,
+}
+
+impl Spread {
+    pub fn new(config: &Config, count: usize, seed: u64) -> Self {
+        let requests = mixed(config, count, seed).into_iter();
+        Spread { requests, taken: 0, arrival: 0 }
+    }
+
+    /// The next request; every eighth comes when the device has been idle for a while.
+    pub fn take(&mut self, device: &dyn Device) -> Option<Request> {
+        if self.taken % 8 == 0 {
+            self.arrival = device.idle_from() + 30_000_000;
+        }
+        self.taken += 1;
+        self.requests.next().map(|request| Request { arrival: self.arrival, ..request })
+    }
+}
 
 /// What a page may hold after a cut.
 #[derive(Clone, Debug, Default)]
@@ -137,27 +160,29 @@ pub fn run(variant: (&str, Keeps), number: usize, config: &Config, case: Case) -
     let mut device = open(scheme, config);
     device.verify_reads();
     let mut host = Host::new(config, keeps);
-    let requests = mixed(config, case.warm_up + 2 * REQUESTS, case.seed);
-    let (early, requests) = requests.split_at(case.warm_up);
-    for request in early {
-        device.submit(request).unwrap_or_else(|error| panic!("{line}: {error}"));
-        host.note(request, true);
+    let mut requests = Spread::new(config, case.warm_up + 2 * REQUESTS, case.seed);
+    for _ in 0..case.warm_up {
+        let request = requests.take(device.as_ref()).expect("so many were asked for");
+        device.submit(&request).unwrap_or_else(|error| panic!("{line}: {error}"));
+        host.note(&request, true);
     }
-    let (before, behind) = requests.split_at(REQUESTS);
     device.board_mut().nand_mut().faults_mut().cut_power_after(case.cut, case.outcome);
-    let interrupted = before.iter().find(|request| match device.submit(request) {
-        Ok(_) => {
-            host.note(request, true);
-            false
+    let interrupted = (0..REQUESTS).any(|_| {
+        let request = requests.take(device.as_ref()).expect("so many were asked for");
+        match device.submit(&request) {
+            Ok(_) => {
+                host.note(&request, true);
+                false
+            }
+            Err(DeviceError::Fault(Fault::PowerCut)) => {
+                host.note(&request, false);
+                host.next_tag = device.last_version().0;
+                true
+            }
+            Err(error) => panic!("{line}: {error}"),
         }
-        Err(DeviceError::Fault(Fault::PowerCut)) => {
-            host.note(request, false);
-            host.next_tag = device.last_version().0;
-            true
-        }
-        Err(error) => panic!("{line}: {error}"),
     });
-    if interrupted.is_none() {
+    if !interrupted {
         return (false, false);
     }
     let recut = recover(device.as_mut(), case, &line);
@@ -165,8 +190,8 @@ pub fn run(variant: (&str, Keeps), number: usize, config: &Config, case: Case) -
         panic!("{line}: after recovery: {error}");
     }
     host.check(device.as_ref(), &line);
-    for request in behind {
-        if let Err(error) = device.submit(request) {
+    while let Some(request) = requests.take(device.as_ref()) {
+        if let Err(error) = device.submit(&request) {
             panic!("{line}: after recovery: {error}");
         }
     }
@@ -257,18 +282,17 @@ pub fn hundred_cuts((scheme, keeps): (&str, Keeps), number: usize, config: &Conf
     let mut device = open(scheme, config);
     device.verify_reads();
     let mut host = Host::new(config, keeps);
-    let requests = mixed(config, 6000, number as u64);
-    let mut requests = requests.iter();
+    let mut requests = Spread::new(config, 6000, number as u64);
     for round in 0..100u64 {
         let line = format!("{scheme}, number {number}, round {round}");
         let outcome = CutOutcome::ALL[(round % 3) as usize];
         let faults = device.board_mut().nand_mut().faults_mut();
         faults.cut_power_after(round * 7 % 61, outcome);
-        for request in requests.by_ref() {
-            match device.submit(request) {
-                Ok(_) => host.note(request, true),
+        while let Some(request) = requests.take(device.as_ref()) {
+            match device.submit(&request) {
+                Ok(_) => host.note(&request, true),
                 Err(DeviceError::Fault(Fault::PowerCut)) => {
-                    host.note(request, false);
+                    host.note(&request, false);
                     host.next_tag = device.last_version().0;
                     break;
                 }

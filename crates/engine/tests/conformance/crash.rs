@@ -5,12 +5,13 @@
 //! A failure names its case in one line: scheme, number of the variant in `variants::all`, seed, where
 //! the power is cut and how (after how many requests the count begins), and where the recovery is.
 
-use crate::common::cuts::{Case, Keeps, LOGICAL_BLOCKS, every_cut, hundred_cuts, run};
+use crate::common::cuts::{Case, Keeps, LOGICAL_BLOCKS, Spread, every_cut, hundred_cuts, run};
 use crate::common::faults;
 use crate::common::variants;
 use crate::common::{chosen, mixed, open, tiny};
 use ftlab_engine::board::nand::fault::CutOutcome;
-use ftlab_engine::config::Config;
+use ftlab_engine::config::{Config, GcMode};
+use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::{self, Family};
 
 /// Cuts that a workload must have, so that it tells something.
@@ -43,6 +44,43 @@ fn every_variant_survives_a_cut_at_every_operation() {
         let keeps = keeps(variant.scheme, &config, variant.durable);
         every_cut((variant.scheme, keeps), number, &config, LEAST_CUTS);
     }
+}
+
+/// Whether anything was done in the gaps between requests like those that are cut: without gaps other
+/// pages are programmed, or a block map that erases late has erased by the next read.
+fn works_in_gaps(scheme: &str, config: &Config) -> bool {
+    let (row, _) = schemes::find(scheme).expect("it is in the table");
+    let mut devices = [open(scheme, config), open(scheme, config)];
+    let mut requests = Spread::new(config, 2000, 3);
+    let mut erased = false;
+    while let Some(request) = requests.take(devices[0].as_ref()) {
+        let [spread, dense] = &mut devices;
+        let before = spread.board().meter().total_erases();
+        spread.submit(&request).expect("the device works");
+        dense.submit(&Request { arrival: 0, ..request }).expect("the device works");
+        let erases = spread.board().meter().total_erases() - before;
+        erased |= request.op == Op::Read && row.paper.family == Family::Block && erases > 0;
+    }
+    let counts = devices.each_ref().map(|device| {
+        let meter = device.board().meter();
+        (meter.total_programs(), meter.total_erases())
+    });
+    erased || counts[0] != counts[1]
+}
+
+#[test]
+fn gaps_between_requests_that_are_cut_are_worked_in() {
+    let mut seen = 0;
+    for variant in variants::all().filter(|variant| chosen(variant.scheme)) {
+        let config = tiny(variant.scheme, LOGICAL_BLOCKS, variant.pairs);
+        let flushes = variant.scheme.starts_with("treeftl") && config.scheme.treeftl.idle_flush;
+        if config.gc.mode != GcMode::Foreground || flushes {
+            let works = works_in_gaps(variant.scheme, &config);
+            assert!(works, "{} {:?}: no work in gaps", variant.scheme, variant.pairs);
+            seen += 1;
+        }
+    }
+    assert!(seen > 0 || std::env::var("FTLAB_ONLY").is_ok(), "no variant is to work in gaps");
 }
 
 /// Cuts on devices with every kind of fault at once, the recovery cut as well: what a failure left
