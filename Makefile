@@ -5,10 +5,11 @@
 CARGO ?= cargo
 FTLAB := target/release/ftlab
 DEMO := out/demo
+QUICK := out/quick
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test test-long check fmt bench fuzz docs browser clean
+.PHONY: demo build test test-long check fmt bench fuzz docs browser reproduce quick clean
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
@@ -21,11 +22,20 @@ demo: build ## compares six schemes on a bundled workload, looks into it, and wr
 	    > $(DEMO)/workload.json
 	@echo "The report: $(DEMO)/report.html, its workload: $(DEMO)/workload.html"
 
+quick: build ## the quick set of the papers' experiments; its verdicts must be the known ones
+	rm -rf $(QUICK)
+	$(FTLAB) reproduce all --quick --out $(QUICK)
+	python3 tests/verdicts.py $(QUICK)/claims.json tests/golden/quick-verdicts.txt
+
+reproduce: build ## every experiment of the papers in full (up to two hours on two cores), to out/papers
+	$(FTLAB) reproduce all --resume --out out/papers
+
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, the browser test
 	$(CARGO) test --locked --workspace
 	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
 	$(MAKE) demo
+	$(MAKE) quick
 	$(MAKE) browser
 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, ten minutes of fuzzing
@@ -50,9 +60,10 @@ fuzz: ## libFuzzer targets; needs a nightly toolchain and cargo-fuzz
 docs: ## the documentation of every crate
 	$(CARGO) doc --locked --no-deps --workspace
 
-browser: ## opens the demo's report and the page of its workload in Debian's chromium
+browser: ## opens the pages of demo and quick set in Debian's chromium
 	tests/browser/run.sh $(DEMO)/report.html $(DEMO)/results.json
 	tests/browser/run.sh $(DEMO)/workload.html $(DEMO)/workload.json
+	tests/browser/run.sh $(QUICK)/report.html $(QUICK)/claims.json
 
 clean:
 	rm -rf target out

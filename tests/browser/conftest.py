@@ -29,16 +29,24 @@ def pytest_addoption(parser):
     parser.addoption("--shots", type=pathlib.Path, required=True)
 
 
-INSPECTION = "test_inspection.py"
+def own_checks(found):
+    """The file with the checks of the page that these results were made for; none: a report."""
+    if isinstance(found, dict) and "map_cache" in found and "lru_stack" in found:
+        return "test_inspection.py"
+    if isinstance(found, list) and all("verdict" in claim for claim in found):
+        return "test_reproduction.py"
+    return None
 
 
 def pytest_ignore_collect(collection_path, config):
-    """The page of an inspection has checks of its own, and none of a report's."""
-    if not collection_path.name.startswith("test_"):
+    """The pages of inspections and reproductions have checks of their own, and none of a report's."""
+    name = collection_path.name
+    if not name.startswith("test_"):
         return None
-    found = json.loads(config.getoption("results").read_text())
-    of_inspection = isinstance(found, dict) and "map_cache" in found and "lru_stack" in found
-    return (collection_path.name == INSPECTION) != of_inspection or None
+    own = own_checks(json.loads(config.getoption("results").read_text()))
+    if own is None:
+        return name in {"test_inspection.py", "test_reproduction.py"} or None
+    return name != own or None
 
 
 @pytest.fixture(scope="session")

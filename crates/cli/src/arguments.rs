@@ -31,6 +31,8 @@ pub enum Command {
     Compare(CompareArguments),
     /// Bytes of memory by structure, without a run
     Ram(RamArguments),
+    /// Repeat the experiments of the papers and set measured beside published
+    Reproduce(ReproduceArguments),
 }
 
 /// `ftlab list`.
@@ -67,6 +69,8 @@ pub enum Listing {
     Formats,
     /// Settings, with default, legal range and source
     Keys,
+    /// Experiments of the papers, for `ftlab reproduce`
+    Experiments,
 }
 
 /// `ftlab trace`.
@@ -341,4 +345,31 @@ pub struct RamArguments {
     /// As JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `ftlab reproduce`.
+#[derive(Debug, Args)]
+pub struct ReproduceArguments {
+    /// Experiments (see `ftlab list experiments`), files of your own, or all
+    #[arg(value_name = "NAME|FILE.toml|all", required = true)]
+    pub names: Vec<String>,
+    /// New or empty folder for report.html, claims.json, claims.md and the results of each
+    /// experiment
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Minutes instead of hours: the experiments that have a quick form, with shortened runs
+    #[arg(long)]
+    pub quick: bool,
+    /// Runs side by side (default: as many as cores)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// Go on in a folder that this same command began
+    #[arg(long)]
+    pub resume: bool,
+    /// Folder with real traces: used in the place of their stand-ins, and magnitudes are judged
+    #[arg(long, value_name = "DIR")]
+    pub trace_dir: Option<PathBuf>,
+    /// No progress bars
+    #[arg(long)]
+    pub quiet: bool,
 }

@@ -13,6 +13,7 @@ use crate::arguments::{ListArguments, Listing};
 use crate::devices::DEVICES;
 use crate::failure::Outcome;
 use crate::print;
+use crate::reproduce::EXPERIMENTS;
 use crate::workloads::{WORKLOADS, bundled_file};
 
 /// One list: columns, how many of them the short form shows, and rows.
@@ -34,6 +35,7 @@ pub fn list(typed: &ListArguments) -> Outcome<()> {
         Listing::Workloads => workloads()?,
         Listing::Formats => formats(),
         Listing::Keys => keys(),
+        Listing::Experiments => experiments()?,
     };
     if typed.json {
         let object = |row: &Vec<Value>| {
@@ -196,6 +198,23 @@ fn formats() -> List {
         short: 4,
         rows: FORMATS.iter().map(row).collect(),
     }
+}
+
+fn experiments() -> Outcome<List> {
+    let mut rows = Vec::new();
+    for bundled in EXPERIMENTS {
+        let experiment = bundled.experiment()?;
+        rows.push(vec![
+            bundled.name.into(),
+            experiment.paper.title().into(),
+            experiment.item.into(),
+            experiment.title.into(),
+            experiment.quick.is_some().into(),
+            experiment.claims.len().into(),
+        ]);
+    }
+    let columns = &["name", "paper", "item", "title", "quick", "claims"];
+    Ok(List { columns, short: 4, rows })
 }
 
 fn keys() -> List {

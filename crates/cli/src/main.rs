@@ -22,6 +22,7 @@ mod progress;
 mod ram;
 mod reclaiming;
 mod recording;
+mod reproduce;
 mod run;
 mod selection;
 mod settings_file;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Run(typed) => run::run(typed),
         Command::Compare(typed) => compare::compare(typed),
         Command::Ram(typed) => ram::ram(typed),
+        Command::Reproduce(typed) => reproduce::reproduce(typed),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

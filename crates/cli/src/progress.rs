@@ -57,6 +57,41 @@ impl Progress {
     }
 }
 
+/// How much of a whole is done; it stands below the bars of its parts.
+pub struct Whole {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar for `length` parts.
+    pub fn whole(&self, label: &str, length: u64) -> Whole {
+        let bar = self.bars.add(ProgressBar::new(length));
+        let template = "{prefix:>24} [{bar:30}] {pos} of {len}, {elapsed} gone, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(label.to_owned());
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
+        Whole { bar }
+    }
+}
+
+impl Whole {
+    /// One more part is done; an error after Ctrl-C.
+    pub fn advance(&self) -> Outcome<()> {
+        self.bar.inc(1);
+        if STOP.load(Ordering::Relaxed) { Err(Failure::Interrupted) } else { Ok(()) }
+    }
+}
+
+impl Drop for Whole {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Requests per second, without the decimals of indicatif's own.
 fn rate(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     // A bar that cannot be drawn is no reason to stop.

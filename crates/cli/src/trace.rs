@@ -1,7 +1,8 @@
 //! `ftlab trace`: what is in a trace, and converting it.
 
 use ftlab_report::inspection;
-use ftlab_trace::{InspectionOptions, convert, inspect, parse_bytes};
+use ftlab_trace::{Inspection, InspectionOptions, convert, inspect, parse_bytes};
+use serde_json::Value;
 
 use crate::arguments::{ConvertArguments, CountingArguments, InspectArguments, TraceCommand};
 use crate::devices;
@@ -21,17 +22,23 @@ pub fn trace(command: &TraceCommand) -> Outcome<()> {
 }
 
 fn inspect_trace(typed: &InspectArguments) -> Outcome<()> {
-    let (counting, logical_bytes) = counting(&typed.counting)?;
     let page = typed.html.as_deref().map(ResultFile::claim).transpose()?;
+    let (found, value) = inspected(typed)?;
+    if let Some(page) = page {
+        page.publish(&inspection::write(&format!("Workload {}", found.name), &value))?;
+    }
+    if typed.json { print::json(&value) } else { print::text(&found.to_string()) }
+}
+
+/// What an inspection finds, and the same as JSON.
+pub fn inspected(typed: &InspectArguments) -> Outcome<(Inspection, Value)> {
+    let (counting, logical_bytes) = counting(&typed.counting)?;
     let choice = WorkloadChoice::new(&typed.file, &typed.reading, &[])?;
     let mut found = inspect(&choice.text, &choice.options, logical_bytes, &counting)?;
     found.name = choice.name;
     let value = serde_json::to_value(&found)
         .map_err(|error| Failure::Run(format!("the inspection has no JSON form: {error}")))?;
-    if let Some(page) = page {
-        page.publish(&inspection::write(&format!("Workload {}", found.name), &value))?;
-    }
-    if typed.json { print::json(&value) } else { print::text(&found.to_string()) }
+    Ok((found, value))
 }
 
 /// What to count in, and the capacity that shares in a spec refer to; 0 without a device.

@@ -171,6 +171,11 @@ impl WorkloadChoice {
     }
 }
 
+/// Does the text name a stand-in, alone or in a combination?
+pub fn names_a_stand_in(text: &str) -> Outcome<bool> {
+    Ok(!resolved(text, None, 0)?.stand_ins.is_empty())
+}
+
 /// What a text means once names are looked up.
 #[derive(Default)]
 struct Resolved {

@@ -135,6 +135,7 @@ function swatch(entry) {
     return svg;
   }
   svg.append(svgElement("rect", { width: 34, height: 14, fill: colourOf(entry.bar) }));
+  svg.style.opacity = entry.opacity ?? 1;
   const strokes = {
     "/": "M-4 14L10 0M6 14L20 0M16 14L30 0M26 14L40 0",
     "\\": "M-4 0L10 14M6 0L20 14M16 0L30 14M26 0L40 14", "-": "M0 4H34M0 10H34",

@@ -13,6 +13,7 @@ pub mod metrics;
 pub mod phases;
 pub mod probe;
 pub mod records;
+pub mod reproduction;
 pub mod result;
 pub mod writers;
 

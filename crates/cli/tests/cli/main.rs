@@ -15,6 +15,7 @@ mod real_traces;
 mod reclaiming;
 mod refusals;
 mod repeating;
+mod reproduce;
 mod requests;
 mod saved_flash;
 mod workloads;

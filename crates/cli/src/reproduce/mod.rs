@@ -1,0 +1,415 @@
+//! `ftlab reproduce`: the experiments of the papers, run again. Their files say what is run, what
+//! was published and what is claimed; here they become runs, verdicts and one report.
+
+mod definition;
+mod evaluate;
+mod folder;
+mod jobs;
+mod judge;
+
+pub use definition::EXPERIMENTS;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
+use std::sync::Arc;
+
+use ftlab_report::reproduction::{self, Reproduction};
+use ftlab_report::result::RunResult;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use crate::arguments::{ReproduceArguments, RunArguments};
+use crate::execute::execute;
+use crate::failure::{Failure, Outcome};
+use crate::plan::plan;
+use crate::print;
+use crate::progress::{Progress, Whole, watch_for_interruption};
+use crate::recording::{Recording, probe_window};
+use crate::trace::inspected;
+use definition::Definition;
+use evaluate::{Evaluator, Found, Lack, Results};
+use folder::Folder;
+use jobs::{Job, Setting, Work};
+use judge::Circumstances;
+
+/// An experiment and what it runs.
+struct Experiment {
+    definition: Definition,
+    jobs: Vec<Job>,
+}
+
+/// What was done for a job, whichever experiments share it.
+#[derive(Clone)]
+enum Done {
+    Run(Found<RunResult>),
+    Inspection(Found<Value>),
+}
+
+/// Plans, checks, runs, judges, writes, prints.
+pub fn reproduce(typed: &ReproduceArguments) -> Outcome<()> {
+    let trace_dir = typed.trace_dir.as_deref();
+    if let Some(missing) = trace_dir.filter(|folder| !folder.is_dir()) {
+        return Err(Failure::usage(format!("--trace-dir {} is no folder", missing.display())));
+    }
+    let setting = Setting { quick: typed.quick, trace_dir };
+    let mut experiments = Vec::new();
+    for definition in select(&typed.names, typed.quick)? {
+        let jobs = jobs::jobs(&definition, &setting)?;
+        experiments.push(Experiment { definition, jobs });
+    }
+    for experiment in &experiments {
+        experiment.check()?;
+    }
+    let folder = Folder::open(&typed.out, &manifest(typed, &experiments)?, typed.resume)?;
+    watch_for_interruption()?;
+    let done = run_all(&experiments, &folder, typed)?;
+    let (reproduction, problems) = judged(&experiments, &done, typed);
+    write(&folder, &experiments, &done, &reproduction)?;
+    print::text(&reproduction::claims_text(&reproduction))?;
+    let out = typed.out.display();
+    print::text(&format!(
+        "\nWritten: {out}/report.html, claims.json, claims.md, NAME/results.json"
+    ))?;
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Run(problems.join("\nftlab: "))),
+    }
+}
+
+/// The experiments that were asked for, each once.
+fn select(names: &[String], quick: bool) -> Outcome<Vec<Definition>> {
+    let mut chosen: Vec<Definition> = Vec::new();
+    for name in names {
+        if name == "all" {
+            for bundled in EXPERIMENTS {
+                let experiment = bundled.experiment()?;
+                if !quick || experiment.quick.is_some() {
+                    chosen.push(experiment);
+                }
+            }
+            continue;
+        }
+        let experiment = definition::find(name)?;
+        if quick && experiment.quick.is_none() {
+            return Err(Failure::usage(format!(
+                "{name} has no quick form (`ftlab list experiments --table`)"
+            )));
+        }
+        chosen.push(experiment);
+    }
+    for (index, one) in chosen.iter().enumerate() {
+        if chosen[..index].iter().any(|other| other.name == one.name) {
+            return Err(Failure::usage(format!("experiment '{}' is named twice", one.name)));
+        }
+    }
+    match chosen.is_empty() {
+        true => Err(Failure::usage("there is no such experiment (`ftlab list experiments`)")),
+        false => Ok(chosen),
+    }
+}
+
+/// What must be the same for a folder to go on with: command, experiments, program.
+fn manifest(typed: &ReproduceArguments, experiments: &[Experiment]) -> Outcome<Value> {
+    let program = std::env::current_exe()
+        .and_then(std::fs::read)
+        .map_err(|error| Failure::Run(format!("the program cannot read itself ({error})")))?;
+    let run = |job: &Job| json!({"id": job.id, "file": job.key(), "command": job.command()});
+    let of = |experiment: &Experiment| {
+        json!({
+            "name": experiment.definition.name,
+            "sha256": experiment.definition.sha256,
+            "runs": experiment.jobs.iter().map(run).collect::<Vec<_>>(),
+        })
+    };
+    Ok(json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "program_sha256": definition::sha256(&program),
+        "quick": typed.quick,
+        "trace_dir": typed.trace_dir,
+        "experiments": experiments.iter().map(of).collect::<Vec<_>>(),
+    }))
+}
+
+impl Experiment {
+    /// Every expression is read, and every run that one names is there, before anything runs.
+    fn check(&self) -> Outcome<()> {
+        let mut results = Results::default();
+        for job in &self.jobs {
+            match job.scheme {
+                Some(_) => {
+                    results.runs.insert(job.id.clone(), Found::Done(Arc::default()));
+                }
+                None => {
+                    results.inspections.insert(job.id.clone(), Found::Done(Arc::default()));
+                }
+            }
+        }
+        let evaluator = self.evaluator(results);
+        let refused = |what: &str, text: &str| {
+            Err(Failure::usage(format!("{}: {what}: {text}", self.definition.name)))
+        };
+        for claim in &self.definition.claims {
+            let published = match &claim.published {
+                Some(definition::Stated::Text(text)) if claim.holds.is_none() => Some(text),
+                _ => None,
+            };
+            for text in published.into_iter().chain(&claim.measured).chain(&claim.holds) {
+                if let Err(Lack::Invalid(text)) = evaluator.value(text, &[]) {
+                    return refused(&format!("claim '{}'", claim.name), &text);
+                }
+            }
+        }
+        let (_, wrong) = judge::figures(&self.definition, &evaluator);
+        let invalid =
+            wrong.iter().find(|text| text.contains("is no run of") || text.contains("is no expr"));
+        invalid.map_or(Ok(()), |text| refused("drawing", text))
+    }
+
+    fn evaluator(&self, results: Results) -> Evaluator {
+        let mut workloads: Vec<&str> = Vec::new();
+        let mut schemes: Vec<&str> = Vec::new();
+        for job in &self.jobs {
+            if !workloads.contains(&job.workload.as_str()) {
+                workloads.push(&job.workload);
+            }
+            if let Some(scheme) = job.scheme.as_deref().filter(|name| !schemes.contains(name)) {
+                schemes.push(scheme);
+            }
+        }
+        let globals = [
+            ("published", self.definition.published.clone()),
+            ("workloads", json!(workloads)),
+            ("schemes", json!(schemes)),
+        ];
+        Evaluator::new(results, &globals)
+    }
+
+    /// What its jobs left behind.
+    fn results(&self, done: &BTreeMap<String, Done>) -> Results {
+        let mut results = Results::default();
+        for job in &self.jobs {
+            match done.get(&job.key()) {
+                Some(Done::Run(found)) => {
+                    results.runs.insert(job.id.clone(), found.clone());
+                }
+                Some(Done::Inspection(found)) => {
+                    results.inspections.insert(job.id.clone(), found.clone());
+                }
+                None => {}
+            }
+        }
+        results
+    }
+}
+
+/// Makes every run once, or takes it from the folder.
+fn run_all(
+    experiments: &[Experiment],
+    folder: &Folder,
+    typed: &ReproduceArguments,
+) -> Outcome<BTreeMap<String, Done>> {
+    let mut unique: BTreeMap<String, &Job> = BTreeMap::new();
+    let mut order: Vec<String> = Vec::new();
+    for job in experiments.iter().flat_map(|experiment| &experiment.jobs) {
+        let key = job.key();
+        if unique.insert(key.clone(), job).is_none() {
+            order.push(key);
+        }
+    }
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(typed.jobs.map_or(cores, usize::from))
+        .build()
+        .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
+    let progress = Progress::new(typed.quiet);
+    let whole = progress.whole("runs", order.len() as u64);
+    let one = |key: &String| run_one(unique[key], key, folder, (&progress, &whole));
+    // One job at a time by each thread, in order: neighbours take about as long.
+    let results: Vec<Outcome<Done>> =
+        pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
+    let interrupted = |result: &Outcome<Done>| matches!(result, Err(Failure::Interrupted));
+    if results.iter().any(interrupted) {
+        return Err(Failure::Run(format!(
+            "interrupted; what was done is kept: the same command with --resume goes on in {}",
+            typed.out.display()
+        )));
+    }
+    order.into_iter().zip(results).map(|(key, result)| Ok((key, result?))).collect()
+}
+
+/// One job; its failure is a finding, unless it was interrupted or cannot be kept.
+fn run_one(
+    job: &Job,
+    key: &str,
+    folder: &Folder,
+    (progress, whole): (&Progress, &Whole),
+) -> Outcome<Done> {
+    let work = job.parse()?;
+    if let Some(reason) = &job.missing {
+        whole.advance()?;
+        return Ok(match work {
+            Work::Run(_) => Done::Run(Found::Missing(reason.clone())),
+            Work::Inspection(_) => Done::Inspection(Found::Missing(reason.clone())),
+        });
+    }
+    let kept = folder.kept(key);
+    let done = match work {
+        Work::Run(typed) => {
+            let again = kept.and_then(|bytes| ftlab_report::read_json(&bytes).ok()?.pop());
+            let result = match again {
+                Some(result) => Ok(result),
+                None => simulate(&typed, progress),
+            };
+            Done::Run(settled(result, |result| folder.keep(key, &folder::json(result)?))?)
+        }
+        Work::Inspection(typed) => {
+            let again = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let result = match again {
+                Some(value) => Ok(value),
+                None => inspected(&typed).map(|(_, value)| value),
+            };
+            Done::Inspection(settled(result, |value| folder.keep(key, &folder::json(value)?))?)
+        }
+    };
+    whole.advance()?;
+    Ok(done)
+}
+
+fn settled<T>(result: Outcome<T>, keep: impl Fn(&T) -> Outcome<()>) -> Outcome<Found<T>> {
+    match result {
+        Ok(result) => {
+            keep(&result)?;
+            Ok(Found::Done(Arc::new(result)))
+        }
+        Err(Failure::Interrupted) => Err(Failure::Interrupted),
+        Err(failure) => Ok(Found::Failed(failure.to_string())),
+    }
+}
+
+fn simulate(typed: &RunArguments, progress: &Progress) -> Outcome<RunResult> {
+    let (plan, workload) = plan(&typed.scheme, &typed.simulation)?;
+    let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
+    let [run] = plan.runs.as_slice() else {
+        return Err(Failure::usage("a run takes one scheme"));
+    };
+    execute(&plan, run, &workload, progress, Recording { requests: None, probe })
+}
+
+/// Verdicts and pictures, and what went wrong.
+fn judged(
+    experiments: &[Experiment],
+    done: &BTreeMap<String, Done>,
+    typed: &ReproduceArguments,
+) -> (Reproduction, Vec<String>) {
+    let mut problems = Vec::new();
+    let mut all = Reproduction {
+        schema: reproduction::SCHEMA,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        quick: typed.quick,
+        claims: Vec::new(),
+        experiments: Vec::new(),
+    };
+    for experiment in experiments {
+        let Experiment { definition, jobs } = experiment;
+        let real = real_runs(jobs, done);
+        let evaluator = experiment.evaluator(experiment.results(done));
+        let circumstances = Circumstances { quick: typed.quick, real: &real };
+        let (claims, mut wrong) = judge::claims(definition, &evaluator, &circumstances);
+        all.claims.extend(claims);
+        let (figures, of_figures) = judge::figures(definition, &evaluator);
+        wrong.extend(of_figures);
+        problems.extend(wrong.into_iter().map(|text| format!("{}: {text}", definition.name)));
+        let runs: Vec<reproduction::Run> = jobs.iter().map(|job| shown(job, done)).collect();
+        let failed = jobs.iter().filter_map(|job| match done.get(&job.key()) {
+            Some(Done::Run(Found::Failed(text)) | Done::Inspection(Found::Failed(text))) => {
+                Some(format!("{}: run '{}' failed: {text}", definition.name, job.id))
+            }
+            _ => None,
+        });
+        problems.extend(failed);
+        all.experiments.push(reproduction::Experiment {
+            name: definition.name.clone(),
+            title: definition.title.clone(),
+            paper: definition.paper.title().to_owned(),
+            item: definition.item.clone(),
+            about: definition.about.clone(),
+            unknown: definition.unknown.clone(),
+            runs,
+            figures,
+        });
+    }
+    (all, problems)
+}
+
+/// Runs in which a whole real trace took the place of a stand-in.
+fn real_runs(jobs: &[Job], done: &BTreeMap<String, Done>) -> BTreeSet<String> {
+    let real = |job: &&Job| match done.get(&job.key()) {
+        Some(Done::Run(Found::Done(run))) => {
+            let asked = job.words.iter().any(|word| word == "--trace-dir");
+            asked && !run.workload.synthetic && run.workload.prefix.is_none()
+        }
+        _ => false,
+    };
+    jobs.iter().filter(real).map(|job| job.id.clone()).collect()
+}
+
+/// The row of a run.
+fn shown(job: &Job, done: &BTreeMap<String, Done>) -> reproduction::Run {
+    let mut row = reproduction::Run {
+        id: job.id.clone(),
+        command: job.command(),
+        lacking: None,
+        response_ns_mean: None,
+        response_ns_p99: None,
+        service_ns: None,
+        waf: None,
+        erases: None,
+        energy_uj: None,
+        requests: None,
+        stand_in: None,
+        warnings: Vec::new(),
+    };
+    match done.get(&job.key()) {
+        Some(Done::Run(Found::Done(run))) => {
+            let system = &run.latency_ns.all.system;
+            row.response_ns_mean = Some(system.mean);
+            row.response_ns_p99 = Some(system.percentile.p99);
+            row.service_ns = Some(run.service_time_ns.total);
+            row.waf = run.waf;
+            row.erases = Some(run.flash.total_erases);
+            row.energy_uj = Some(run.energy_uj.total);
+            row.requests = Some(run.workload.requests);
+            row.stand_in.clone_from(&run.workload.stand_in);
+            row.warnings.clone_from(&run.warnings);
+        }
+        Some(Done::Inspection(Found::Done(found))) => {
+            row.requests = found.get("requests").and_then(Value::as_u64);
+        }
+        Some(
+            Done::Run(Found::Missing(reason) | Found::Failed(reason))
+            | Done::Inspection(Found::Missing(reason) | Found::Failed(reason)),
+        ) => row.lacking = Some(reason.clone()),
+        None => {}
+    }
+    row
+}
+
+fn write(
+    folder: &Folder,
+    experiments: &[Experiment],
+    done: &BTreeMap<String, Done>,
+    reproduction: &Reproduction,
+) -> Outcome<()> {
+    for Experiment { definition, jobs } in experiments {
+        let result = |job: &Job| match done.get(&job.key()) {
+            Some(Done::Run(Found::Done(run))) => Some(Arc::clone(run)),
+            _ => None,
+        };
+        let runs: Vec<Arc<RunResult>> = jobs.iter().filter_map(result).collect();
+        let runs: Vec<&RunResult> = runs.iter().map(Arc::as_ref).collect();
+        folder.write(&format!("{}/results.json", definition.name), &folder::json(&runs)?)?;
+    }
+    folder.write("claims.json", &folder::json(&reproduction.claims)?)?;
+    folder.write("claims.md", reproduction::claims_markdown(reproduction).as_bytes())?;
+    folder.write("report.html", &reproduction::write(reproduction))
+}
