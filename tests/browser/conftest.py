@@ -4,6 +4,7 @@ import json
 import pathlib
 import tempfile
 
+import page
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
@@ -77,3 +78,25 @@ def browser():
         driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
         yield driver
         driver.quit()
+
+
+# Tests at one width stand together, so that the page is opened once for all that only look at it.
+@pytest.fixture(scope="module", params=[1280, 400])
+def width(request):
+    return request.param
+
+
+@pytest.fixture
+def opened(width, browser, report):
+    """The page for a test that only looks at it; `opened.width` tells how wide."""
+    page.show(browser, report, width)
+    return browser
+
+
+@pytest.fixture
+def fresh(width, browser, report):
+    """The page opened anew, for a test that listens to it or changes it."""
+    browser.shown = None
+    page.show(browser, report, width)
+    yield browser
+    browser.shown = None

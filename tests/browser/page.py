@@ -22,6 +22,7 @@ PLAIN = {"": 1, "%": 0.01, **BYTES}
 
 def open_page(browser, path, width, height=900, dark=False):
     """Opens the file at a width in pixels and waits until every chart is drawn."""
+    browser.shown = None
     browser.get_log("browser")
     browser.get_log("performance")
     metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
@@ -29,6 +30,16 @@ def open_page(browser, path, width, height=900, dark=False):
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
     browser.get(path.as_uri())
+
+
+def show(browser, path, width):
+    """The page at a width, drawn; opened again only where another one stands there, or a changed one."""
+    wanted = (path, width)
+    if getattr(browser, "shown", None) != wanted:
+        open_page(browser, path, width)
+        wait_until_drawn(browser)
+        browser.width = width
+        browser.shown = wanted
 
 
 def wait_until_drawn(browser):

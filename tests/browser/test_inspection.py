@@ -8,16 +8,7 @@ import page
 import pytest
 from selenium.webdriver.common.by import By
 
-WIDTHS = [1280, 400]
-
-
-@pytest.fixture(params=WIDTHS)
-def opened(request, browser, report):
-    """The page at one width; `opened.width` tells which."""
-    page.open_page(browser, report, request.param)
-    page.wait_until_drawn(browser)
-    browser.width = request.param
-    return browser
+WIDE = 1280
 
 
 @pytest.fixture
@@ -35,9 +26,9 @@ def flat(value, path=""):
         yield path, value
 
 
-def test_no_console_message_and_no_request(opened, report):
-    assert page.console_faults(opened) == []
-    assert page.network_faults(opened, report) == []
+def test_no_console_message_and_no_request(fresh, report):
+    assert page.console_faults(fresh) == []
+    assert page.network_faults(fresh, report) == []
 
 
 def test_layout(opened, shots):
@@ -47,21 +38,21 @@ def test_layout(opened, shots):
     assert page.overlap_faults(opened) == []
 
 
-def test_every_view_of_every_chart(opened, shots):
-    buttons = opened.find_elements(By.CSS_SELECTOR, ".controls button")
+def test_every_view_of_every_chart(fresh, shots):
+    buttons = fresh.find_elements(By.CSS_SELECTOR, ".controls button")
     assert len(buttons) == 8
     for button in buttons:
-        opened.execute_script("arguments[0].click()", button)
+        fresh.execute_script("arguments[0].click()", button)
         time.sleep(0.05)
         assert button.get_attribute("aria-pressed") == "true"
-        assert page.chart_faults(opened) == []
-        assert page.overlap_faults(opened) == []
-    assert page.console_faults(opened) == []
-    page.screenshot(opened, shots / f"views-{opened.width}.png")
+        assert page.chart_faults(fresh) == []
+        assert page.overlap_faults(fresh) == []
+    assert page.console_faults(fresh) == []
+    page.screenshot(fresh, shots / f"views-{fresh.width}.png")
 
 
 def test_dark(browser, report, shots):
-    page.open_page(browser, report, WIDTHS[0], dark=True)
+    page.open_page(browser, report, WIDE, dark=True)
     page.wait_until_drawn(browser)
     page.screenshot(browser, shots / "dark.png")
     assert page.chart_faults(browser) == []
@@ -89,17 +80,17 @@ def drawn(browser, figure):
     return browser.execute_script(script) or []
 
 
-def test_curves_are_those_of_the_json(opened, found):
+def test_curves_are_those_of_the_json(fresh, found):
     for view in ["translation_pages", "entries"]:
         button = f"document.querySelector('#miss_ratios [data-view={view}]').click()"
-        opened.execute_script(button)
+        fresh.execute_script(button)
         time.sleep(0.05)
         curve = found["map_cache"][view]
         wanted = [[curve["sizes"], pytest.approx([100 * r for r in curve["miss_ratios"]])]]
-        assert drawn(opened, "miss_ratios") == (wanted if curve["lookups"] else [])
+        assert drawn(fresh, "miss_ratios") == (wanted if curve["lookups"] else [])
     stack = found["lru_stack"]
     wanted = [[stack["positions"], pytest.approx([100 * s for s in stack["shares_of_accesses"]])]]
-    assert drawn(opened, "lru_stack") == (wanted if stack["page_accesses"] else [])
+    assert drawn(fresh, "lru_stack") == (wanted if stack["page_accesses"] else [])
 
 
 def test_bars_add_up_to_all(opened, found):
@@ -110,7 +101,7 @@ def test_bars_add_up_to_all(opened, found):
 
 
 def test_data_of_every_chart_downloads(browser, report, found, tmp_path):
-    page.open_page(browser, report, WIDTHS[0])
+    page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
     behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)

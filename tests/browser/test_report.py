@@ -7,21 +7,12 @@ import page
 import pytest
 from selenium.webdriver.common.by import By
 
-WIDTHS = [1280, 400]
+WIDE = 1280
 
 
-@pytest.fixture(params=WIDTHS)
-def opened(request, browser, report):
-    """The page at one width; `opened.width` tells which."""
-    page.open_page(browser, report, request.param)
-    page.wait_until_drawn(browser)
-    browser.width = request.param
-    return browser
-
-
-def test_no_console_message_and_no_request(opened, report):
-    assert page.console_faults(opened) == []
-    assert page.network_faults(opened, report) == []
+def test_no_console_message_and_no_request(fresh, report):
+    assert page.console_faults(fresh) == []
+    assert page.network_faults(fresh, report) == []
 
 
 def test_layout(opened, shots):
@@ -31,22 +22,22 @@ def test_layout(opened, shots):
     assert page.overlap_faults(opened) == []
 
 
-def test_every_view_of_every_chart(opened):
-    buttons = opened.find_elements(By.CSS_SELECTOR, ".controls button")
+def test_every_view_of_every_chart(fresh):
+    buttons = fresh.find_elements(By.CSS_SELECTOR, ".controls button")
     assert buttons, "charts with several views have buttons"
     for button in buttons:
-        opened.execute_script("arguments[0].click()", button)
+        fresh.execute_script("arguments[0].click()", button)
         time.sleep(0.05)
         assert button.get_attribute("aria-pressed") == "true"
-        assert page.chart_faults(opened) == []
-        assert page.overlap_faults(opened) == []
-    assert page.console_faults(opened) == []
+        assert page.chart_faults(fresh) == []
+        assert page.overlap_faults(fresh) == []
+    assert page.console_faults(fresh) == []
 
 
-def test_details_open_without_widening_the_page(opened, shots):
-    opened.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
-    page.screenshot(opened, shots / f"details-{opened.width}.png")
-    assert page.width_faults(opened) == []
+def test_details_open_without_widening_the_page(fresh, shots):
+    fresh.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+    page.screenshot(fresh, shots / f"details-{fresh.width}.png")
+    assert page.width_faults(fresh) == []
 
 
 def test_numbers_equal_the_json(opened, results):
@@ -122,18 +113,18 @@ def test_the_microscope_shows_the_probed_requests(opened, results):
     assert (drawn or []) == wanted
 
 
-def test_the_timeline_shows_every_operation(opened, results):
+def test_the_timeline_shows_every_operation(fresh, results):
     script = "return document.querySelector('#timeline .plot').data?.map((t) => t.x)"
     for index, probe in probes(results):
         button = f"document.querySelector('#timeline [data-view=\"{index}\"]').click()"
-        opened.execute_script(button)
+        fresh.execute_script(button)
         time.sleep(0.05)
         spans = probe["timeline"]
-        traces = opened.execute_script(script) or []
+        traces = fresh.execute_script(script) or []
         assert sum(len(x) for x in traces) == 3 * len(spans["unit"])
         if not spans["unit"]:
             continue
-        axis = opened.execute_script(
+        axis = fresh.execute_script(
             "return document.querySelector('#timeline .plot').layout.xaxis.title.text"
         )
         unit = page.UNITS["stages_ns"][axis.split("(")[1].split(",")[0]]
@@ -151,7 +142,7 @@ def test_curves_hold_every_point(opened, results):
 
 
 def test_data_of_a_chart_downloads(browser, report, results, tmp_path):
-    page.open_page(browser, report, WIDTHS[0])
+    page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
     behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
@@ -175,7 +166,7 @@ def test_data_of_a_chart_downloads(browser, report, results, tmp_path):
 
 
 def test_legend_hides_a_scheme(browser, report):
-    page.open_page(browser, report, WIDTHS[0])
+    page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
     buttons = browser.find_elements(By.CSS_SELECTOR, "#percentiles .legend button")
     script = "return document.querySelector('#percentiles .plot').data?.map((t) => t.visible)"
@@ -187,7 +178,7 @@ def test_legend_hides_a_scheme(browser, report):
 
 
 def test_configuration_can_be_searched(browser, report):
-    page.open_page(browser, report, WIDTHS[0])
+    page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
     browser.execute_script("document.querySelector('#configuration details').open = true")
     nothing = browser.find_element(By.ID, "config-none")
@@ -197,7 +188,7 @@ def test_configuration_can_be_searched(browser, report):
 
 
 def test_configuration_can_be_reduced_to_differences(browser, report, results):
-    page.open_page(browser, report, WIDTHS[0])
+    page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
     browser.execute_script("document.querySelector('#configuration details').open = true")
     boxes = browser.find_elements(By.ID, "config-differences")
@@ -214,7 +205,7 @@ def test_configuration_can_be_reduced_to_differences(browser, report, results):
 def test_dark_scheme(browser, report, shots):
     colours = []
     for dark in (False, True):
-        page.open_page(browser, report, WIDTHS[0], dark=dark)
+        page.open_page(browser, report, WIDE, dark=dark)
         page.wait_until_drawn(browser)
         script = "return getComputedStyle(document.body).backgroundColor"
         colours.append(browser.execute_script(script))

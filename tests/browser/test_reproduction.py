@@ -7,21 +7,12 @@ import page
 import pytest
 from selenium.webdriver.common.by import By
 
-WIDTHS = [1280, 400]
+WIDE = 1280
 
 
-@pytest.fixture(params=WIDTHS)
-def opened(request, browser, report):
-    """The page at one width; `opened.width` tells which."""
-    page.open_page(browser, report, request.param)
-    page.wait_until_drawn(browser)
-    browser.width = request.param
-    return browser
-
-
-def test_no_console_message_and_no_request(opened, report):
-    assert page.console_faults(opened) == []
-    assert page.network_faults(opened, report) == []
+def test_no_console_message_and_no_request(fresh, report):
+    assert page.console_faults(fresh) == []
+    assert page.network_faults(fresh, report) == []
 
 
 def test_layout(opened, shots):
@@ -32,7 +23,7 @@ def test_layout(opened, shots):
 
 
 def test_dark(browser, report, shots):
-    page.open_page(browser, report, WIDTHS[0], dark=True)
+    page.open_page(browser, report, WIDE, dark=True)
     page.wait_until_drawn(browser)
     page.screenshot(browser, shots / "dark.png")
     assert page.chart_faults(browser) == []
@@ -74,15 +65,15 @@ def visible(browser):
     return browser.execute_script(script)
 
 
-def test_claims_are_filtered_by_verdict_and_word(opened, results):
-    assert visible(opened) == len(results)
+def test_claims_are_filtered_by_verdict_and_word(fresh, results):
+    assert visible(fresh) == len(results)
     held = sum(claim["verdict"] == "holds" for claim in results)
     for verdict in ["fails", "not_judged"]:
-        opened.execute_script(f"document.querySelector('#verdicts [value={verdict}]').click()")
-    assert visible(opened) == held
-    box = opened.find_element(By.CSS_SELECTOR, "#verdicts [type=search]")
+        fresh.execute_script(f"document.querySelector('#verdicts [value={verdict}]').click()")
+    assert visible(fresh) == held
+    box = fresh.find_element(By.CSS_SELECTOR, "#verdicts [type=search]")
     box.send_keys("no claim has these words")
-    assert visible(opened) == 0
+    assert visible(fresh) == 0
 
 
 def test_values_drawn_are_those_of_the_page(opened):
@@ -106,7 +97,7 @@ def test_values_drawn_are_those_of_the_page(opened):
 
 
 def test_data_of_a_picture_of_each_form_downloads(browser, report, tmp_path):
-    page.open_page(browser, report, WIDTHS[0])
+    page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
     behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)

@@ -3,6 +3,7 @@
 mod common;
 
 mod buffers;
+mod classification;
 mod commands;
 mod golden;
 mod host;

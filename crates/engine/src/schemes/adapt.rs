@@ -138,9 +138,9 @@ impl Scheme for Adapt {
         family: Family::LogBlock,
         class: Classification {
             kind: "hybrid",
-            granularity: "block",
-            update_blocks: "sequential and random, shares adapted",
-            associativity: "1:1 sequential, N:M random",
+            granularity: "data blocks by block, log blocks by page",
+            update_blocks: "m sequential + (M-m) random, m adapted",
+            associativity: "random N:(M-m), sequential 1:1",
             full_merge: true,
         },
     };

@@ -134,9 +134,9 @@ impl Scheme for Bast {
         family: Family::LogBlock,
         class: Classification {
             kind: "hybrid",
-            granularity: "block",
+            granularity: "data blocks by block, log blocks by page",
             update_blocks: "one per updated data block",
-            associativity: "1:1",
+            associativity: "1:M",
             full_merge: true,
         },
     };

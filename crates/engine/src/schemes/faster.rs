@@ -121,9 +121,9 @@ impl Scheme for Faster {
         family: Family::LogBlock,
         class: Classification {
             kind: "hybrid",
-            granularity: "block",
-            update_blocks: "one sequential, the others shared by all",
-            associativity: "N:M",
+            granularity: "data blocks by block, log blocks by page",
+            update_blocks: "1 sequential + (M-1) random",
+            associativity: "random N:(M-1), sequential 1:1",
             full_merge: true,
         },
     };

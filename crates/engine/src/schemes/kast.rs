@@ -125,7 +125,7 @@ impl Scheme for Kast {
         family: Family::LogBlock,
         class: Classification {
             kind: "hybrid",
-            granularity: "block",
+            granularity: "data blocks by block, log blocks by page",
             update_blocks: "several sequential, the others shared by K at most",
             associativity: "K:1",
             full_merge: true,

@@ -128,10 +128,9 @@ impl Scheme for Last {
         family: Family::LogBlock,
         class: Classification {
             kind: "hybrid",
-            granularity: "block",
-            update_blocks: "several sequential, one logical block each; random ones, hot and cold, \
-                            shared by all",
-            associativity: "sequential 1:1, random N:(M-m)",
+            granularity: "data and sequential log blocks by block, random log blocks by page",
+            update_blocks: "m sequential + (M-m) random, hot and cold",
+            associativity: "random N:(M-m), sequential 1:1",
             full_merge: true,
         },
     };

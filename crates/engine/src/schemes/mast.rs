@@ -151,7 +151,7 @@ impl Scheme for Mast {
         family: Family::LogBlock,
         class: Classification {
             kind: "hybrid",
-            granularity: "block",
+            granularity: "data blocks by block, log blocks by page",
             update_blocks: "shared by all, one open per bank",
             associativity: "N:M",
             full_merge: true,

@@ -104,7 +104,7 @@ impl Scheme for Nk {
         family: Family::LogBlock,
         class: Classification {
             kind: "hybrid",
-            granularity: "block",
+            granularity: "data blocks by block, log blocks by page",
             update_blocks: "up to K per group of N data blocks",
             associativity: "N:K",
             full_merge: true,

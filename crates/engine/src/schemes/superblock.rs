@@ -119,9 +119,9 @@ impl Scheme for Superblock {
         family: Family::LogBlock,
         class: Classification {
             kind: "hybrid",
-            granularity: "superblock, pages within it",
+            granularity: "superblocks, their blocks by page",
             update_blocks: "of one superblock each",
-            associativity: "S:K",
+            associativity: "S:M",
             full_merge: true,
         },
     };
