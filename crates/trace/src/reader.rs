@@ -235,6 +235,8 @@ impl TraceRecords {
     fn next_request(&mut self) -> Result<Option<Placed>> {
         loop {
             let Some(event) = self.events.next_event()? else {
+                // What is in order may have been entered in the middle.
+                self.summary.read_to_end = !self.ordered || self.options.filter.from_ns == 0;
                 return Ok(None);
             };
             self.summary.lines_read += 1;

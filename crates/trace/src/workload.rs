@@ -168,7 +168,10 @@ impl Workload {
         if !self.can_be_read_again() {
             return Err(needs_second_pass());
         }
-        Survey::of(self.records()?, extent_bytes)
+        let mut records = self.records()?;
+        let mut survey = Survey::of(records.by_ref(), extent_bytes)?;
+        survey.requests_read = records.summary().requests_read();
+        Ok(survey)
     }
 
     /// Can the records be read more than once? Only standard input cannot.
