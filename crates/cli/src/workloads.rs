@@ -283,6 +283,7 @@ pub fn options(reading: &ReadingArguments) -> Outcome<Options> {
         format: reading.format.clone(),
         time_unit,
         size_unit,
+        parts: reading.parts.as_deref().map(str::parse).transpose()?,
         units: reading.unit.parse()?,
         filter: reading.filter.as_deref().map_or_else(|| Ok(Filter::default()), str::parse)?,
         head: reading.head,

@@ -119,6 +119,7 @@ impl Workload {
         format
             .takes
             .check(format.name, &options.filter.events)
+            .and_then(|()| format.check_parts(options.parts, names.len()))
             .map_err(|error| error.at(names[0].clone(), None))?;
         let trace = Trace {
             source: source.into(),
@@ -298,8 +299,8 @@ fn refuse_reading_options(text: &str, options: &Options) -> Result<()> {
         return Ok(());
     }
     Err(TraceError::new(
-        "--format, --time-unit, --size-unit, --unit and --filter have no effect on a workload that \
-         is generated",
+        "--format, --time-unit, --size-unit, --parts, --unit and --filter have no effect on a \
+         workload that is generated",
     )
     .with_value(text.as_bytes())
     .with_legal("them with a trace; --head with any workload"))

@@ -145,6 +145,32 @@ fn a_real_trace_that_is_cut_or_longer_is_used_and_the_result_says_so() {
     }
 }
 
+/// Two disks of a machine in files of their own, recorded at the same time.
+#[test]
+fn files_that_overlap_are_merged_when_asked_and_refused_with_the_flag_otherwise() {
+    let bench = Bench::new();
+    for disk in 0..2u64 {
+        let line = |turn: u64| {
+            let time = 128_166_372_000_000_000 + (turn * 2 + disk) * 50_000_000;
+            format!("{time},hm,{disk},Write,{},4096,9\n", turn * 4096)
+        };
+        let lines: String = (0..10).map(line).collect();
+        trace_file(&bench, &format!("hm_{disk}.csv"), lines.as_bytes());
+    }
+    let line = format!("run --scheme ideal_page {DEVICE} --workload t/hm_*.csv");
+    bench.ftlab(&line).refused(2, &["hm_1.csv:1", "--parts by_time", "time steps back by 85.00 s"]);
+    bench.ftlab(&format!("{line} --parts by-time")).refused(2, &["did you mean 'by_time'"]);
+    let run = result(&bench, "--workload t/hm_*.csv --parts by_time");
+    assert_eq!(run["workload"]["requests"], 20);
+    // Side by side: the second disk begins at the next MiB, so that no page is written twice.
+    assert_eq!(run["workload"]["footprint_pages"], 40);
+    bench
+        .ftlab(
+            "run --scheme dftl --device dftl2014 --workload randread:bs=4k,span=1M --parts by_time",
+        )
+        .refused(2, &["--parts", "no effect"]);
+}
+
 #[test]
 fn a_subset_of_units_is_found_and_used() {
     let Some(real) = real_trace("financial1-first-10000.ssdsim") else { return };
