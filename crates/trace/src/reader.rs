@@ -53,6 +53,13 @@ impl Opened {
         }
     }
 
+    fn start_ns(&self) -> Option<u64> {
+        match self {
+            Self::Text(events) => events.start_ns(),
+            Self::Binary(events) => events.start_ns(),
+        }
+    }
+
     fn place(&self) -> Place {
         match self {
             Self::Text(events) => events.place(),
@@ -105,8 +112,7 @@ impl TraceRecords {
         };
         Ok(Self {
             names,
-            // What is in order begins at 0, and may be entered in the middle.
-            start_ns: ordered.then_some(0),
+            start_ns: events.start_ns(),
             events,
             ordered,
             format_files: format.files(),

@@ -164,6 +164,10 @@ fn files_that_overlap_are_merged_when_asked_and_refused_with_the_flag_otherwise(
     assert_eq!(run["workload"]["requests"], 20);
     // Side by side: the second disk begins at the next MiB, so that no page is written twice.
     assert_eq!(run["workload"]["footprint_pages"], 40);
+    bench.ftlab("trace convert t/hm_0.csv t/0.ftb").ok();
+    bench.ftlab("trace convert t/hm_1.csv t/1.ftb").ok();
+    let again = result(&bench, "--workload t/*.ftb --parts by_time");
+    assert_eq!(again["latency_ns"], run["latency_ns"]);
     bench
         .ftlab(
             "run --scheme dftl --device dftl2014 --workload randread:bs=4k,span=1M --parts by_time",

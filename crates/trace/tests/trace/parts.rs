@@ -1,7 +1,7 @@
 //! Several files of a trace: one after the other, or overlapping and merged by time.
 
 use crate::common::{Files, error_of, format, inspect, read_all};
-use ftlab_trace::{DropReason, Options, Parts, Record};
+use ftlab_trace::{DropReason, Options, Parts, Record, Workload, convert};
 
 fn by_time() -> Options {
     Options { parts: Some(Parts::ByTime), ..Options::default() }
@@ -166,4 +166,65 @@ fn files_that_are_of_one_time_anyway_are_not_read_in_order() {
     assert_eq!(error.legal(), Some("by_time"));
     let error = error_of("randread:bs=4k,span=1M", &by_time());
     assert!(error.problem().contains("--parts"), "{error}");
+}
+
+/// Converts a text trace to the compact binary.
+fn compact(files: &Files, input: &str, name: &str) -> String {
+    let out = files.path(name);
+    convert(&Workload::parse(input, &Options::default(), 0).unwrap(), &out).unwrap();
+    out.display().to_string()
+}
+
+#[test]
+fn several_compact_files_are_parts_like_any_other() {
+    let (text, out) = (Files::new(), Files::new());
+    let days = [
+        ("1", msr("hm", 0, &[100, 200])),
+        ("2", msr("hm", 1, &[200, 300])),
+        ("3", msr("hm", 0, &[400, 401])),
+    ];
+    for (name, lines) in &days {
+        let input = text.write(&format!("{name}.csv"), lines);
+        compact(&out, &input, &format!("{name}.ftb"));
+    }
+    let before = read_all(&text.folder(), &Options::default()).unwrap();
+    assert_eq!(read_all(&out.folder(), &Options::default()).unwrap(), before);
+    assert_eq!(
+        inspect(&out.folder(), &Options::default()).unwrap().origin_ns,
+        12_816_637_300_000_000_000
+    );
+    let late = Options { filter: "from=150s".parse().unwrap(), ..Options::default() };
+    let from = |folder: &str| seconds_and_units(&read_all(folder, &late).unwrap());
+    assert_eq!(from(&out.folder()), from(&text.folder()));
+    assert_eq!(from(&out.folder()), [(0, 1), (100, 0), (101, 0)]);
+    // One more that overlaps: refused in order, merged by time.
+    let input = text.write("4.csv", msr("hm", 7, &[50, 350]));
+    compact(&out, &input, "4.ftb");
+    let error = error_of(&out.folder(), &Options::default());
+    assert!(error.problem().contains("begins before"), "{error}");
+    assert!(error.legal().unwrap().contains("--parts by_time"), "{error}");
+    assert!(error.file().unwrap().ends_with("4.ftb"), "{error}");
+    let merged = read_all(&out.folder(), &by_time()).unwrap();
+    assert_eq!(merged, read_all(&text.folder(), &by_time()).unwrap());
+    assert_eq!(merged[0].unit, 7);
+    let late = Options { filter: "from=300s".parse().unwrap(), ..by_time() };
+    let records = read_all(&out.folder(), &late).unwrap();
+    assert_eq!(seconds_and_units(&records), [(0, 7), (50, 0), (51, 0)]);
+}
+
+/// A file of version 1, which counts from 0.
+#[test]
+fn compact_files_of_the_first_version_are_read() {
+    let files = Files::new();
+    let input = files.write("in.csv", msr("hm", 3, &[5, 7]));
+    let whole = std::fs::read(compact(&files, &input, "new.ftb")).unwrap();
+    let mut first = whole[..16].to_vec();
+    first[8] = 1;
+    first.extend_from_slice(&whole[28..]);
+    let path = files.write("old.ftb", first);
+    let records = read_all(&path, &Options::default()).unwrap();
+    assert_eq!(seconds_and_units(&records), [(0, 3), (2, 3)]);
+    assert_eq!(inspect(&path, &Options::default()).unwrap().origin_ns, 0);
+    let cut = files.write("cut.ftb", &whole[..20]);
+    assert!(error_of(&cut, &Options::default()).problem().contains("ends within its header"));
 }
