@@ -178,6 +178,10 @@ pub struct ReadingArguments {
     /// Unit of the size column: bytes, sectors, kib, pages2k, pages4k, pages8k, pages16k
     #[arg(long, value_name = "UNIT")]
     pub size_unit: Option<String>,
+    /// Several files: in_order (each follows on the one before; the default) or by_time (they
+    /// overlap, as disks of a machine do; always so with vscsi, srt and blktrace)
+    #[arg(long, value_name = "in_order|by_time")]
+    pub parts: Option<String>,
     /// Which ASUs, volumes or disks: all, or numbers (devices: MAJOR:MINOR) with commas between them
     #[arg(long, value_name = "all|N,N", default_value = "all")]
     pub unit: String,

@@ -150,14 +150,12 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     refuse_second_passes(&choice, capacity, mode, &modes, &chosen)?;
 
     let mut first_pass = FirstPass::default();
-    match capacity {
-        Capacity::Device => {}
-        Capacity::Bytes(bytes) => sizing::resize(&mut chosen, bytes)?,
-        Capacity::Auto => {
-            let needed = first_pass.needed_bytes(&choice, mode, extent_bytes(&chosen[0]))?;
-            sizing::resize(&mut chosen, needed)?;
-        }
-    }
+    let exported = match capacity {
+        Capacity::Device => None,
+        Capacity::Bytes(bytes) => Some(bytes),
+        Capacity::Auto => Some(first_pass.needed_bytes(&choice, mode, extent_bytes(&chosen[0]))?),
+    };
+    exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
     let mut warnings = Vec::new();
     let left_out = apply_budget(&mut chosen, typed, capacity)?;
     warnings.extend(choice.notes.iter().cloned());
@@ -173,6 +171,8 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     if workload.needs_survey() && workload.can_be_read_again() {
         first_pass.survey(&workload, extent_bytes(&chosen[0]))?;
     }
+    let counted = choice.whole.as_ref().zip(first_pass.requests_read);
+    warnings.extend(counted.map(|(whole, requests)| whole.verdict(requests)));
     let layout = Layout {
         mode,
         capacity_bytes,
@@ -182,14 +182,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     };
     let wanted = needs_footprint(&chosen, &modes);
     let footprint = wanted.then(|| footprint(&workload, &layout)).transpose()?;
-    let description = match workload.can_be_read_again() {
-        true => Some(Description {
-            name: choice.name.clone(),
-            stand_in: choice.stands_for(),
-            ..workload.describe()?
-        }),
-        false => None,
-    };
+    let description = description(&choice, &workload)?;
     let runs = runs(chosen, &modes, meeting.seed)?;
     let plan = Plan {
         requests_known: first_pass.requests.or(workload.requests_known()),
@@ -207,6 +200,15 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     Ok((plan, workload))
 }
 
+/// What results say about the workload; none for standard input, which must be read first.
+fn description(choice: &WorkloadChoice, workload: &Workload) -> Outcome<Option<Description>> {
+    if !workload.can_be_read_again() {
+        return Ok(None);
+    }
+    let (name, stand_in) = (choice.name.clone(), choice.stands_for());
+    Ok(Some(Description { name, stand_in, ..workload.describe()? }))
+}
+
 /// The runs with their preparation, as far as it can be judged before it begins.
 fn runs(chosen: Vec<Chosen>, modes: &Modes, seed: u64) -> Outcome<Vec<SchemePlan>> {
     let with_mode = |chosen| SchemePlan::new(chosen, modes, seed);
@@ -221,6 +223,8 @@ fn runs(chosen: Vec<Chosen>, modes: &Modes, seed: u64) -> Outcome<Vec<SchemePlan
 struct FirstPass {
     spans: Option<UnitSpans>,
     requests: Option<u64>,
+    /// With those that were not asked for; none where reading ended before the trace did.
+    requests_read: Option<u64>,
 }
 
 impl FirstPass {
@@ -252,6 +256,7 @@ impl FirstPass {
         let survey = workload.survey(extent_bytes)?;
         let needed = (survey.strict_bytes(), survey.dense_bytes());
         self.requests = Some(survey.requests);
+        self.requests_read = survey.requests_read;
         self.spans = Some(survey.spans);
         Ok(needed)
     }

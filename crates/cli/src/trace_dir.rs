@@ -1,7 +1,9 @@
 //! `--trace-dir`: the real trace in the place of its stand-in, and whether it is the one meant.
 
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
+use ftlab_report::format::count;
 use ftlab_trace::{Options, RealTrace, Workload};
 
 use crate::failure::{Failure, Outcome};
@@ -18,12 +20,43 @@ pub enum Instead {
         path: String,
         /// What it was recognised by, in words.
         verdict: String,
+        /// How many requests the public one has, where that is known.
+        whole: Option<Whole>,
     },
     /// The folder has none.
     Absent {
         /// In words.
         reason: String,
     },
+}
+
+/// How many requests a public trace has: a file with fewer or more is used, and the result says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// Path of the file that is used.
+    path: String,
+    /// Name of the public one.
+    file: String,
+    requests: u64,
+}
+
+impl Whole {
+    /// A sentence about a file in which so many requests were counted.
+    pub fn verdict(&self, counted: u64) -> String {
+        let Self { path, file, requests } = self;
+        let (here, known) = (count(counted), count(*requests));
+        match counted.cmp(requests) {
+            Ordering::Equal => format!("{path} holds all {known} requests of the public {file}."),
+            Ordering::Less => format!(
+                "{path} is cut: it holds {here} of the {known} requests that the public {file} has."
+            ),
+            Ordering::Greater => format!(
+                "{path} is longer than the public {file}: it holds {here} requests, {} more than \
+                 the {known} of that one.",
+                count(counted - requests)
+            ),
+        }
+    }
 }
 
 /// Looks for the real trace of the stand-in `name` in `folder`.
@@ -86,5 +119,9 @@ fn recognised(path: &Path, real: &RealTrace) -> Outcome<Instead> {
             format!("recognised by its first {count} requests")
         }
     };
-    Ok(Instead::Real { path, verdict })
+    let whole = real.requests.map(|requests| {
+        let (path, file) = (path.clone(), real.file.clone());
+        Whole { path, file, requests }
+    });
+    Ok(Instead::Real { path, verdict, whole })
 }

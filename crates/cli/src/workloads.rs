@@ -12,7 +12,7 @@ use crate::arguments::ReadingArguments;
 use crate::devices::{Bundled, bundled};
 use crate::failure::{Failure, Outcome};
 use crate::find_subset;
-use crate::trace_dir::{self, Instead};
+use crate::trace_dir::{self, Instead, Whole};
 
 /// Every bundled workload: one file in `config/workloads`, one name here.
 pub const WORKLOADS: &[Bundled] = bundled!(
@@ -47,6 +47,8 @@ pub struct WorkloadChoice {
     pub stand_ins: Vec<StandIn>,
     /// Sentences for every result: what `--trace-dir` did.
     pub notes: Vec<String>,
+    /// What the requests of a real trace are compared with once they are counted.
+    pub whole: Option<Whole>,
 }
 
 /// What a result must say about a stand-in.
@@ -82,6 +84,7 @@ impl WorkloadChoice {
             options,
             stand_ins: found.stand_ins,
             notes: found.notes,
+            whole: found.whole,
         };
         if reading.find_subset {
             choice.narrow(found.real.as_deref())?;
@@ -183,8 +186,10 @@ struct Resolved {
     stand_ins: Vec<StandIn>,
     /// Real traces that took the place of stand-ins, and stand-ins that had to stay.
     notes: Vec<String>,
-    /// The stand-in whose real trace is used, of the last such.
+    /// The stand-in whose real trace is used.
     real: Option<String>,
+    /// What that trace has, where it is the whole workload.
+    whole: Option<Whole>,
 }
 
 /// The text with specs in the place of the names of workloads, or with `--trace-dir` the paths of
@@ -221,7 +226,7 @@ fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Outcome<Resolved
                     "{text}: settings have no effect on the real trace {path}; legal: {name} alone"
                 )));
             }
-            Instead::Real { path, verdict } => {
+            Instead::Real { path, verdict, whole } => {
                 let note = match file.real.note.as_str() {
                     "" => String::new(),
                     note => format!(" Note: {note}."),
@@ -231,7 +236,7 @@ fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Outcome<Resolved
                      {verdict}.{note}"
                 ));
                 let real = Some(name.to_owned());
-                return Ok(Resolved { text: path, stand_ins: Vec::new(), notes, real });
+                return Ok(Resolved { text: path, stand_ins: Vec::new(), notes, real, whole });
             }
             Instead::Absent { reason } => {
                 notes.push(format!("The stand-in {name} was used: {reason}."));
@@ -250,7 +255,7 @@ fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Outcome<Resolved
         true => vec![StandIn { name: name.to_owned(), source: file.source, changed }],
         false => Vec::new(),
     };
-    Ok(Resolved { text: spec, stand_ins, notes, real: None })
+    Ok(Resolved { text: spec, stand_ins, notes, ..Resolved::default() })
 }
 
 fn resolved_parts(
@@ -283,6 +288,7 @@ pub fn options(reading: &ReadingArguments) -> Outcome<Options> {
         format: reading.format.clone(),
         time_unit,
         size_unit,
+        parts: reading.parts.as_deref().map(str::parse).transpose()?,
         units: reading.unit.parse()?,
         filter: reading.filter.as_deref().map_or_else(|| Ok(Filter::default()), str::parse)?,
         head: reading.head,

@@ -93,13 +93,16 @@ fn write_records(
     }
 }
 
-fn write_compact(records: Records, out: &mut impl Write, name: &str) -> Result<Conversion> {
+fn write_compact(mut records: Records, out: &mut impl Write, name: &str) -> Result<Conversion> {
     let failed = |error: io::Error| TraceError::new(cannot_write(&error)).at(name, None);
-    let mut writer = compact::Writer::new(out).map_err(failed)?;
+    let mut next = records.next().transpose()?;
+    let origin_ns = records.summary().origin_ns.unwrap_or(0);
+    let mut writer = compact::Writer::new(out, origin_ns).map_err(failed)?;
     let mut requests = 0;
-    for record in records {
-        writer.write(&record?).map_err(failed)?;
+    while let Some(record) = next {
+        writer.write(&record).map_err(failed)?;
         requests += 1;
+        next = records.next().transpose()?;
     }
     writer.finish().map_err(failed)?;
     Ok(Conversion { requests, units: 1 })

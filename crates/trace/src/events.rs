@@ -33,6 +33,11 @@ pub(crate) trait Events {
     /// Bad input, with file and place.
     fn next_event(&mut self) -> Result<Option<Event>>;
 
+    /// When the first request of all happened, where reading begins behind it.
+    fn start_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// Where reading has come to.
     fn place(&self) -> Place;
 }

@@ -50,7 +50,7 @@ pub use filter::{EventFilter, Filter};
 pub use footprint::PageSet;
 pub use inspect::{Inspection, InspectionOptions, inspect};
 pub use layout::{AddressMap, AddressMode, LayoutCounts};
-pub use options::{Options, SizeUnit, TimeUnit, UnitSelection};
+pub use options::{Options, Parts, SizeUnit, TimeUnit, UnitSelection};
 pub use reader::TraceRecords;
 pub use record::{Place, Record};
 pub use requests::Requests;

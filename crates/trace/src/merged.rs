@@ -31,6 +31,8 @@ pub(crate) struct Merged {
     opener: Opener,
     /// Files begin up to this before their first request.
     window_ns: u64,
+    /// Are strays dropped? What is in order by its format has none.
+    sift: bool,
     /// Files that are not open yet with the time of their first request, the next one last.
     waiting: Vec<(u64, usize)>,
     open: BinaryHeap<Stream>,
@@ -38,7 +40,7 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    /// Looks at the first request of every file.
+    /// Looks at the first request of every file. `sift`: strays are dropped.
     ///
     /// # Errors
     /// A file that cannot be opened, or whose first events are broken.
@@ -46,13 +48,14 @@ impl Merged {
         files: Files,
         context: Context,
         window_ns: u64,
+        sift: bool,
         opener: Opener,
     ) -> Result<Self> {
         // Where reading may begin late in a file, it is the file's own time that says so.
         let context = Context { from_ns: 0, ..context };
         let place = Place { part: files.parts.start as u32, line: 0 };
         let (waiting, open) = (Vec::with_capacity(files.parts.len()), BinaryHeap::new());
-        let mut all = Self { files, context, opener, window_ns, waiting, open, place };
+        let mut all = Self { files, context, opener, window_ns, sift, waiting, open, place };
         for part in all.files.parts.clone() {
             let mut stream = all.stream(part)?;
             let mut left = EVENTS_TO_FIRST;
@@ -75,7 +78,7 @@ impl Merged {
         Ok(Stream {
             part,
             events,
-            strays: StrayFilter::default(),
+            strays: self.sift.then(StrayFilter::default),
             next: Event::Header,
             time_ns: 0,
             ended: false,
@@ -128,7 +131,7 @@ impl Events for Merged {
 struct Stream {
     part: usize,
     events: Box<dyn Events>,
-    strays: StrayFilter,
+    strays: Option<StrayFilter>,
     next: Event,
     /// Time of the next event; what is no request comes with what was before it.
     time_ns: u64,
@@ -140,7 +143,10 @@ impl Stream {
     fn advance(&mut self) -> Result<bool> {
         loop {
             let filtered = match (self.ended, self.events_next()?) {
-                (_, Some(Event::Request(placed))) => self.strays.push(placed),
+                (_, Some(Event::Request(placed))) => match &mut self.strays {
+                    Some(strays) => strays.push(placed),
+                    None => Filtered::Kept(placed),
+                },
                 (_, Some(other)) => {
                     self.next = other;
                     return Ok(true);
@@ -148,7 +154,7 @@ impl Stream {
                 (true, None) => return Ok(false),
                 (false, None) => {
                     self.ended = true;
-                    self.strays.finish()
+                    self.strays.as_mut().map_or(Filtered::Nothing, StrayFilter::finish)
                 }
             };
             match filtered {

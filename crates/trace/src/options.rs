@@ -176,6 +176,34 @@ fn unit_of(text: &str) -> Option<u32> {
     }
 }
 
+/// What several files of a trace are to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// Each begins when the one before it has ended.
+    InOrder,
+    /// They overlap, and their clocks are one: disks of a machine in files of their own.
+    ByTime,
+}
+
+impl Parts {
+    /// Both with their names on the command line.
+    pub const ALL: [(&'static str, Self); 2] =
+        [("in_order", Self::InOrder), ("by_time", Self::ByTime)];
+
+    /// What to do about files that overlap although they are read one after the other.
+    pub(crate) const OVERLAP: &'static str = "parts that follow each other; --parts by_time where \
+                                              files overlap; phases:A,B where each begins at a \
+                                              time 0 of its own";
+}
+
+impl FromStr for Parts {
+    type Err = TraceError;
+
+    fn from_str(text: &str) -> Result<Self> {
+        from_table("way to read parts", text, &Self::ALL)
+    }
+}
+
 /// What the caller states about a trace; whatever is `None` is found out from the content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -185,6 +213,9 @@ pub struct Options {
     pub time_unit: Option<TimeUnit>,
     /// Unit of the size column.
     pub size_unit: Option<SizeUnit>,
+    /// What several files are to each other; `None`: as usual for their format, which is in order
+    /// but for vscsi, srt and blktrace.
+    pub parts: Option<Parts>,
     /// Which units (ASU, volume, disk) are read.
     pub units: UnitSelection,
     /// Which of their requests count.
@@ -203,6 +234,7 @@ impl Default for Options {
             format: None,
             time_unit: None,
             size_unit: None,
+            parts: None,
             units: UnitSelection::All,
             filter: Filter::default(),
             head: None,
@@ -223,6 +255,13 @@ mod tests {
         assert!(error.contains("pages4k"), "{error}");
         assert_eq!("ms".parse::<TimeUnit>().unwrap(), TimeUnit::Milliseconds);
         assert!("m s".parse::<TimeUnit>().is_err());
+    }
+
+    #[test]
+    fn ways_to_read_parts_are_named() {
+        assert_eq!("by_time".parse::<Parts>().unwrap(), Parts::ByTime);
+        let error = "in-order".parse::<Parts>().unwrap_err().to_string();
+        assert!(error.contains("did you mean 'in_order'"), "{error}");
     }
 
     #[test]

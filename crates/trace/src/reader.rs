@@ -10,7 +10,7 @@ use crate::events::{Event, Events, Files};
 use crate::evidence::seconds_words;
 use crate::formats::{Context, Encoding, FilesOf, Format};
 use crate::merged::Merged;
-use crate::options::Options;
+use crate::options::{Options, Parts};
 use crate::order::{Filtered, Placed, Reorder, StrayFilter, TooLate};
 use crate::record::{Place, Record};
 use crate::summary::{DropReason, Summary};
@@ -22,8 +22,11 @@ pub struct TraceRecords {
     events: Opened,
     /// Are the events in order of time, so that none is held back?
     ordered: bool,
+    format_files: FilesOf,
     options: Options,
     yielded: Place,
+    /// The part that the request sorted last is from.
+    sorted_part: u32,
     stray: StrayFilter,
     reorder: Reorder,
     /// Time of the first request, whether it counts or not.
@@ -50,6 +53,13 @@ impl Opened {
         }
     }
 
+    fn start_ns(&self) -> Option<u64> {
+        match self {
+            Self::Text(events) => events.start_ns(),
+            Self::Binary(events) => events.start_ns(),
+        }
+    }
+
     fn place(&self) -> Place {
         match self {
             Self::Text(events) => events.place(),
@@ -59,8 +69,13 @@ impl Opened {
 }
 
 /// Are the files read at the same time?
-fn is_merged(format: &Format, files: &Files) -> bool {
-    files.parts.len() > 1 && format.files() == FilesOf::OneTime
+fn is_merged(format: &Format, files: &Files, parts: Option<Parts>) -> bool {
+    files.parts.len() > 1
+        && match format.files() {
+            FilesOf::Parts => parts == Some(Parts::ByTime),
+            FilesOf::OneTime => true,
+            FilesOf::Whole => false,
+        }
 }
 
 /// One file behind the face that all formats share.
@@ -86,9 +101,9 @@ impl TraceRecords {
         let ordered = format.binary().is_some_and(|binary| binary.ordered);
         let window_ns = options.reorder_window_ns;
         let events = match &format.encoding {
-            _ if is_merged(format, &files) => {
+            _ if is_merged(format, &files, options.parts) => {
                 let opener = Box::new(|files, context| open_as_binary(files, context, format));
-                Opened::Binary(Box::new(Merged::new(files, context, window_ns, opener)?))
+                Opened::Binary(Box::new(Merged::new(files, context, window_ns, !ordered, opener)?))
             }
             Encoding::Text(text) => {
                 Opened::Text(Box::new(TextEvents::new(files, context, format, text)?))
@@ -97,14 +112,15 @@ impl TraceRecords {
         };
         Ok(Self {
             names,
+            start_ns: events.start_ns(),
             events,
             ordered,
+            format_files: format.files(),
             reorder: Reorder::new(options.reorder_window_ns),
             options,
             yielded: Place::default(),
+            sorted_part: 0,
             stray: StrayFilter::default(),
-            // What is in order begins at 0, and may be entered in the middle.
-            start_ns: ordered.then_some(0),
             stepped: 0,
             input_ended: false,
             done: false,
@@ -219,7 +235,10 @@ impl TraceRecords {
     #[inline]
     fn sort_in(&mut self, event: Placed) -> Result<()> {
         match self.reorder.push(event) {
-            Ok(None) => Ok(()),
+            Ok(None) => {
+                self.sorted_part = event.place.part;
+                Ok(())
+            }
             Ok(Some(back_ns)) => {
                 self.summary.out_of_order_lines += 1;
                 self.summary.first_out_of_order.get_or_insert(event.place);
@@ -235,6 +254,8 @@ impl TraceRecords {
     fn next_request(&mut self) -> Result<Option<Placed>> {
         loop {
             let Some(event) = self.events.next_event()? else {
+                // What is in order may have been entered in the middle.
+                self.summary.read_to_end = !self.ordered || self.options.filter.from_ns == 0;
                 return Ok(None);
             };
             self.summary.lines_read += 1;
@@ -269,6 +290,10 @@ impl TraceRecords {
                 format!("at most {} requests within the reorder window", crate::order::HELD_MAX),
             ),
         };
+        let next_part = self.options.parts != Some(Parts::ByTime)
+            && self.format_files == FilesOf::Parts
+            && event.place.part != self.sorted_part;
+        let legal = if next_part { format!("{legal}; {}", Parts::OVERLAP) } else { legal };
         let name = &self.names[event.place.part as usize];
         TraceError::new(format!("time steps back by {}", seconds_words(back_ns as f64 / 1e9)))
             .with_legal(legal)

@@ -37,6 +37,8 @@ pub struct WorkloadFile {
 pub struct RealTrace {
     /// Name of the public file without the suffix of its compression; empty where none is known.
     pub file: String,
+    /// How many requests it has; none where that is not known.
+    pub requests: Option<u64>,
     /// How it begins, as [`Self::fingerprint_of`] tells it; none where that is not known.
     pub fingerprint: Option<String>,
     /// What to know when it is used instead, such as that the source took a part of it.
@@ -94,6 +96,8 @@ pub struct Reported {
 }
 
 const HEAD: [&str; 6] = ["about", "source", "spec", "real_file", "real_fingerprint", "real_note"];
+/// The only number among the keys before the first section.
+const REAL_REQUESTS: &str = "real_requests";
 const SECTIONS: [&str; 4] = ["published", "chosen", "unfitted", "reported"];
 const PUBLISHED: [&str; 5] = ["value", "tolerance", "from", "why", "keys"];
 const REPORTED: [&str; 3] = ["value", "from", "under"];
@@ -221,8 +225,12 @@ impl Reader<'_> {
             }
             return Ok(());
         }
+        if key == REAL_REQUESTS {
+            into.real.requests = Some(self.requests(line, item)?);
+            return Ok(());
+        }
         if !SECTIONS.contains(&key) {
-            let legal = [&HEAD[..], &SECTIONS[..]].concat();
+            let legal = [&HEAD[..], &[REAL_REQUESTS], &SECTIONS[..]].concat();
             return Err(self.unknown(line, key, &legal));
         }
         let section = item
@@ -306,6 +314,13 @@ impl Reader<'_> {
         }
     }
 
+    fn requests(&self, line: u64, item: &Item) -> Result<u64> {
+        let number = item.as_integer().and_then(|number| u64::try_from(number).ok());
+        number.filter(|&requests| requests > 0).ok_or_else(|| {
+            self.wrong(line, format!("'{REAL_REQUESTS}' must be a whole number from 1 on"))
+        })
+    }
+
     fn text_of(&self, line: u64, key: &str, item: &Item) -> Result<String> {
         let text = item.as_str().map(str::to_owned).filter(|text| !text.is_empty());
         text.ok_or_else(|| self.wrong(line, format!("'{key}' must be text in quotes")))
@@ -333,6 +348,13 @@ mod tests {
         let message = refusal(&format!("{HEAD}[reported.x]\nvalue = 1\nfrm = \"t\"\n"));
         assert!(message.starts_with("w.toml:6: ") && message.contains("'from'"), "{message}");
         assert!(refusal("about = \"x\"\n").contains("'spec' is missing"));
+        for number in ["0", "-1", "1.5", "\"9\""] {
+            let message = refusal(&format!("real_requests = {number}\n{HEAD}"));
+            assert!(
+                message.starts_with("w.toml:1: ") && message.contains("from 1 on"),
+                "{message}"
+            );
+        }
     }
 
     #[test]

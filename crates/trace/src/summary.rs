@@ -107,6 +107,8 @@ pub struct Summary {
     /// Time of the first request in the trace's own count, in nanoseconds (of the first one that
     /// counts, where a filter leaves earlier ones out).
     pub origin_ns: Option<u64>,
+    /// Was everything read that the files hold?
+    pub(crate) read_to_end: bool,
     dropped: [(u64, Place); DropReason::ALL.len()],
 }
 
@@ -140,6 +142,20 @@ impl Summary {
     /// Lines dropped for that reason, and where the first of them stands.
     pub fn dropped(&self, reason: DropReason) -> (u64, Place) {
         self.dropped[reason as usize]
+    }
+
+    /// Requests that the files hold, with those that were not asked for and stray ones; none where
+    /// reading ended before the files did, and for what is no single trace.
+    pub fn requests_read(&self) -> Option<u64> {
+        const REQUESTS: [DropReason; 5] = [
+            DropReason::StrayTime,
+            DropReason::UnitNotSelected,
+            DropReason::OpNotSelected,
+            DropReason::TimeNotSelected,
+            DropReason::BetweenSteps,
+        ];
+        let dropped: u64 = REQUESTS.into_iter().map(|reason| self.dropped(reason).0).sum();
+        self.read_to_end.then_some(self.requests + dropped)
     }
 
     /// Lines dropped for any reason.

@@ -81,6 +81,10 @@ impl UnitSpans {
 pub struct Survey {
     /// Requests of every kind.
     pub requests: u64,
+    /// Requests of one trace with those that were not asked for ([`Summary::requests_read`]).
+    ///
+    /// [`Summary::requests_read`]: crate::Summary::requests_read
+    pub requests_read: Option<u64>,
     /// Arrival of the last request, in nanoseconds.
     pub last_time_ns: u64,
     /// How far each unit reaches.

@@ -119,6 +119,7 @@ impl Workload {
         format
             .takes
             .check(format.name, &options.filter.events)
+            .and_then(|()| format.check_parts(options.parts, names.len()))
             .map_err(|error| error.at(names[0].clone(), None))?;
         let trace = Trace {
             source: source.into(),
@@ -168,7 +169,10 @@ impl Workload {
         if !self.can_be_read_again() {
             return Err(needs_second_pass());
         }
-        Survey::of(self.records()?, extent_bytes)
+        let mut records = self.records()?;
+        let mut survey = Survey::of(records.by_ref(), extent_bytes)?;
+        survey.requests_read = records.summary().requests_read();
+        Ok(survey)
     }
 
     /// Can the records be read more than once? Only standard input cannot.
@@ -295,8 +299,8 @@ fn refuse_reading_options(text: &str, options: &Options) -> Result<()> {
         return Ok(());
     }
     Err(TraceError::new(
-        "--format, --time-unit, --size-unit, --unit and --filter have no effect on a workload that \
-         is generated",
+        "--format, --time-unit, --size-unit, --parts, --unit and --filter have no effect on a \
+         workload that is generated",
     )
     .with_value(text.as_bytes())
     .with_legal("them with a trace; --head with any workload"))

@@ -111,6 +111,70 @@ fn a_real_trace_takes_the_place_of_its_stand_in_and_is_recognised() {
     assert!(run("hm_0:count=50").ok().contains("holds no hm_0.csv"));
 }
 
+/// A stand-in of one's own whose public trace has four requests, of two units.
+#[test]
+fn a_real_trace_that_is_cut_or_longer_is_used_and_the_result_says_so() {
+    let stand_in = "about = \"a\"\nsource = \"s\"\nreal_file = \"Mine.spc\"\nreal_requests = 4\n\
+                    spec = \"randread:bs=4k,span=1M,count=99\"\n[published.mean_bytes]\n\
+                    value = 4096\ntolerance = 0\nfrom = \"T\"\nwhy = \"w\"\nkeys = \"bs\"\n\
+                    [chosen]\nrandread = \"r\"\nspan = \"s\"\ncount = \"c\"\n";
+    let said = |requests: u64, options: &str| {
+        let bench = Bench::new();
+        bench.file("mine.toml", stand_in);
+        let line = |turn: u64| format!("{},{},4096,w,{turn}.5\n", turn % 2, turn * 8);
+        let lines: String = (0..requests).map(line).collect();
+        trace_file(&bench, "Mine.spc", lines.as_bytes());
+        let run = result(&bench, &format!("--workload mine.toml --trace-dir t {options}"));
+        run["warnings"].to_string()
+    };
+    for (requests, options, sentence) in [
+        (4, "", "t/Mine.spc holds all 4 requests of the public Mine.spc."),
+        (3, "", "t/Mine.spc is cut: it holds 3 of the 4 requests that the public Mine.spc has."),
+        (6, "", "longer than the public Mine.spc: it holds 6 requests, 2 more than the 4 of that"),
+        // What was not asked for is there all the same.
+        (4, "--unit 1", "holds all 4 requests"),
+        (4, "--filter op=write,every=3,from=1s", "holds all 4 requests"),
+    ] {
+        let warnings = said(requests, options);
+        assert!(warnings.contains(sentence), "{requests} {options}: {warnings}");
+        assert_eq!(warnings.matches("public Mine.spc").count(), 1, "{warnings}");
+    }
+    // Where reading ends early nothing is known about the rest.
+    for options in ["--head 2", "--filter to=1s"] {
+        assert!(!said(3, options).contains("is cut"), "{options}");
+    }
+}
+
+/// Two disks of a machine in files of their own, recorded at the same time.
+#[test]
+fn files_that_overlap_are_merged_when_asked_and_refused_with_the_flag_otherwise() {
+    let bench = Bench::new();
+    for disk in 0..2u64 {
+        let line = |turn: u64| {
+            let time = 128_166_372_000_000_000 + (turn * 2 + disk) * 50_000_000;
+            format!("{time},hm,{disk},Write,{},4096,9\n", turn * 4096)
+        };
+        let lines: String = (0..10).map(line).collect();
+        trace_file(&bench, &format!("hm_{disk}.csv"), lines.as_bytes());
+    }
+    let line = format!("run --scheme ideal_page {DEVICE} --workload t/hm_*.csv");
+    bench.ftlab(&line).refused(2, &["hm_1.csv:1", "--parts by_time", "time steps back by 85.00 s"]);
+    bench.ftlab(&format!("{line} --parts by-time")).refused(2, &["did you mean 'by_time'"]);
+    let run = result(&bench, "--workload t/hm_*.csv --parts by_time");
+    assert_eq!(run["workload"]["requests"], 20);
+    // Side by side: the second disk begins at the next MiB, so that no page is written twice.
+    assert_eq!(run["workload"]["footprint_pages"], 40);
+    bench.ftlab("trace convert t/hm_0.csv t/0.ftb").ok();
+    bench.ftlab("trace convert t/hm_1.csv t/1.ftb").ok();
+    let again = result(&bench, "--workload t/*.ftb --parts by_time");
+    assert_eq!(again["latency_ns"], run["latency_ns"]);
+    bench
+        .ftlab(
+            "run --scheme dftl --device dftl2014 --workload randread:bs=4k,span=1M --parts by_time",
+        )
+        .refused(2, &["--parts", "no effect"]);
+}
+
 #[test]
 fn a_subset_of_units_is_found_and_used() {
     let Some(real) = real_trace("financial1-first-10000.ssdsim") else { return };

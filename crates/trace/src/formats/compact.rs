@@ -1,16 +1,18 @@
 //! ftlab's compact binary: convert once, replay often (`ftlab trace convert IN OUT.ftb`).
 //!
-//! All numbers little endian. A header of 16 bytes: `FTLTRACE`, version (u32, 1), records in a full
-//! block (u32). Then blocks: records (u32, not 0), CRC-32 of the records (u32), time of the first
-//! (u64), then 28 bytes a record: time (ns, u64), offset (bytes, u64), size (bytes, 48 bits),
-//! operation (u16: 0 read, 1 write, 2 trim, 3 flush), unit (u32). Then an end mark: 0 (u32),
-//! CRC-32 of the index (u32), bytes of the index (u64), and the index: for each block its place in
-//! the file and its first time (u64 each), then the number of records (u64). The last 16 bytes are
-//! the place of the end mark (u64) and `FTLINDEX`.
+//! All numbers little endian. A header: `FTLTRACE`, version (u32, 2), records in a full block
+//! (u32), the time in the trace's own count that the records count from (ns, u64), CRC-32 of all
+//! that (u32); version 1 ends after the second number, and counts from 0. Then blocks: records
+//! (u32, not 0), CRC-32 of the records (u32), time of the first (u64), then 28 bytes a record: time
+//! (ns, u64), offset (bytes, u64), size (bytes, 48 bits), operation (u16: 0 read, 1 write, 2 trim,
+//! 3 flush), unit (u32). Then an end mark: 0 (u32), CRC-32 of the index (u32), bytes of the index
+//! (u64), and the index: for each block its place in the file and its first time (u64 each), then
+//! the number of records (u64). The last 16 bytes are the place of the end mark (u64) and
+//! `FTLINDEX`.
 //!
 //! Records are in order of time, so nothing is sorted. Blocks are read one after the other, also
 //! through a decompressor; `--filter from=` finds its block by the index in a file that is stored
-//! plain.
+//! plain. Several files are parts in order or of one time, as in every format.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -21,7 +23,7 @@ use super::fields::REQUEST_BYTES_MAX;
 use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill};
-use crate::options::{SizeUnit, TimeUnit};
+use crate::options::{Parts, SizeUnit, TimeUnit};
 use crate::order::Placed;
 use crate::record::{Place, Record};
 
@@ -47,8 +49,10 @@ pub const FORMAT: Format = Format {
 
 const MAGIC: &[u8; 8] = b"FTLTRACE";
 const INDEX_MAGIC: &[u8; 8] = b"FTLINDEX";
-const VERSION: u32 = 1;
-const HEADER_BYTES: usize = 16;
+const VERSION: u32 = 2;
+const HEADER_BYTES: usize = 28;
+/// The header of version 1, with which every later one begins.
+const FIRST_BYTES: usize = 16;
 const BLOCK_HEADER_BYTES: usize = 16;
 const RECORD_BYTES: usize = 28;
 /// Records in a full block as they are written: 448 KiB, which stays in a core's cache.
@@ -113,11 +117,14 @@ pub(crate) struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the header.
-    pub(crate) fn new(mut out: W) -> io::Result<Self> {
-        out.write_all(MAGIC)?;
-        out.write_all(&VERSION.to_le_bytes())?;
-        out.write_all(&BLOCK_RECORDS.to_le_bytes())?;
+    /// Writes the header; the times of the records count from `origin_ns`.
+    pub(crate) fn new(mut out: W, origin_ns: u64) -> io::Result<Self> {
+        let mut header = MAGIC.to_vec();
+        header.extend_from_slice(&VERSION.to_le_bytes());
+        header.extend_from_slice(&BLOCK_RECORDS.to_le_bytes());
+        header.extend_from_slice(&origin_ns.to_le_bytes());
+        header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
+        out.write_all(&header)?;
         let block = Vec::with_capacity(BLOCK_RECORDS as usize * RECORD_BYTES);
         let place = HEADER_BYTES as u64;
         Ok(Self { out, block, first_ns: 0, place, index: Vec::new(), records: 0 })
@@ -186,14 +193,19 @@ impl Read for Bytes {
 }
 
 fn open(files: Files, context: Context, _: &'static Format) -> Result<Box<dyn Events>> {
-    if files.names.len() > 1 {
-        return Err(TraceError::new("several files, each of which begins at its own time 0")
-            .with_legal("one file: convert the parts of a trace together, or combine (phases, mix)")
-            .at(files.names[1].clone(), None));
-    }
-    let mut blocks =
-        Blocks { files, bytes: None, part: 0, block: Vec::new(), next: 0, record: 0, latest_ns: 0 };
-    blocks.start(0)?;
+    let part = files.parts.start;
+    let mut blocks = Blocks {
+        files,
+        bytes: None,
+        part,
+        origin_ns: 0,
+        start_ns: None,
+        block: Vec::new(),
+        next: 0,
+        record: 0,
+        latest_ns: 0,
+    };
+    blocks.start(part)?;
     if context.from_ns > 0 {
         blocks.skip_to(context.from_ns)?;
     }
@@ -205,6 +217,10 @@ struct Blocks {
     files: Files,
     bytes: Option<Bytes>,
     part: usize,
+    /// What the times of this file count from.
+    origin_ns: u64,
+    /// When the first request happened, if reading began behind it.
+    start_ns: Option<u64>,
     block: Vec<u8>,
     /// Where the next record begins in `block`.
     next: usize,
@@ -219,18 +235,33 @@ impl Blocks {
         self.record = 0;
         let mut text = self.files.open(part)?;
         let mut header = [0; HEADER_BYTES];
-        let read = fill(&mut text, &mut header).map_err(|error| self.locate(error))?;
-        let legal = "a file of ftlab trace convert (FTLTRACE, version 1)";
-        if read < HEADER_BYTES || !recognises(&header) {
+        let (first, more) = header.split_at_mut(FIRST_BYTES);
+        let read = fill(&mut text, first).map_err(|error| self.locate(error))?;
+        let legal = "a file of ftlab trace convert (FTLTRACE, version 1 or 2)";
+        if read < FIRST_BYTES || !recognises(first) {
             return Err(
                 self.locate(TraceError::new("not ftlab's compact format").with_legal(legal))
             );
         }
-        let version = word(&header[8..]);
-        if version != VERSION {
+        let version = word(&first[8..]);
+        if !(1..=VERSION).contains(&version) {
             let wrong = TraceError::new("unknown version of ftlab's compact format");
             let value = version.to_string();
             return Err(self.locate(wrong.with_value(value.as_bytes()).with_legal(legal)));
+        }
+        self.origin_ns = 0;
+        if version > 1 {
+            let read = fill(&mut text, more).map_err(|error| self.locate(error))?;
+            let wrong = if read < more.len() {
+                Some("file ends within its header")
+            } else {
+                let differs = crc32fast::hash(&header[..24]) != word(&header[24..]);
+                differs.then_some("header is damaged (its checksum differs)")
+            };
+            if let Some(problem) = wrong {
+                return Err(self.locate(TraceError::new(problem).with_legal("a complete file")));
+            }
+            self.origin_ns = long(&header[16..]);
         }
         self.bytes = Some(Bytes::Stream(text));
         Ok(())
@@ -239,7 +270,7 @@ impl Blocks {
     /// Enters the first file at the last block that begins before `from_ns`, by its index; where it
     /// has none that can be reached (compressed, standard input), everything is read.
     fn skip_to(&mut self, from_ns: u64) -> Result<()> {
-        let Some(mut file) = self.files.plain(0) else {
+        let Some(mut file) = self.files.plain(self.part) else {
             return Ok(());
         };
         let failed = |error: io::Error| {
@@ -250,12 +281,13 @@ impl Blocks {
             let broken = TraceError::new("index is broken").with_legal("a complete file");
             return Err(self.locate(broken));
         };
-        // The first request of all is needed as well: times count from it, and it is at 0.
+        // The first request of all is needed as well: times count from it, and it is at the origin.
         let at = index.partition_point(|(_, first_ns)| *first_ns < from_ns);
         let Some((place, _)) = at.checked_sub(1).and_then(|before| index.get(before)) else {
             return Ok(());
         };
         file.seek(SeekFrom::Start(*place)).map_err(failed).map_err(|error| self.locate(error))?;
+        self.start_ns = Some(self.origin_ns);
         self.record = (at as u64 - 1) * u64::from(BLOCK_RECORDS);
         self.bytes = Some(Bytes::Plain(io::BufReader::with_capacity(1 << 20, file)));
         Ok(())
@@ -265,7 +297,7 @@ impl Blocks {
     fn next_block(&mut self) -> Result<bool> {
         loop {
             let Some(bytes) = &mut self.bytes else {
-                if self.part + 1 >= self.files.names.len() {
+                if self.part + 1 >= self.files.parts.end {
                     return Ok(false);
                 }
                 self.start(self.part + 1)?;
@@ -289,6 +321,16 @@ impl Blocks {
     }
 
     #[cold]
+    fn steps_back(&self) -> TraceError {
+        if self.record > 0 || self.part == self.files.parts.start {
+            return self.illegal("time steps back");
+        }
+        let before = &self.files.names[self.part - 1];
+        let problem = format!("begins before {before} ends");
+        self.locate(TraceError::new(problem).with_legal(Parts::OVERLAP))
+    }
+
+    #[cold]
     fn locate(&self, error: TraceError) -> TraceError {
         error.at(self.files.names[self.part].clone(), Some(self.record + 1))
     }
@@ -301,17 +343,25 @@ impl Events for Blocks {
             return Ok(None);
         }
         let bytes = &self.block[self.next..self.next + RECORD_BYTES];
-        let Some(record) = decode(bytes) else {
+        let Some(mut record) = decode(bytes) else {
             return Err(self.illegal("record is illegal"));
         };
-        if record.time_ns < self.latest_ns {
-            return Err(self.illegal("time steps back"));
+        let Some(time_ns) = record.time_ns.checked_add(self.origin_ns) else {
+            return Err(self.illegal("time overflows 64 bits"));
+        };
+        record.time_ns = time_ns;
+        if time_ns < self.latest_ns {
+            return Err(self.steps_back());
         }
         self.latest_ns = record.time_ns;
         self.next += RECORD_BYTES;
         self.record += 1;
         let place = Place { part: self.part as u32, line: self.record };
         Ok(Some(Event::Request(Placed { record, place })))
+    }
+
+    fn start_ns(&self) -> Option<u64> {
+        self.start_ns
     }
 
     fn place(&self) -> Place {
@@ -351,7 +401,7 @@ fn read_block(bytes: &mut Bytes, block: &mut Vec<u8>) -> Result<bool> {
 fn read_index(file: &mut File) -> io::Result<Option<Vec<(u64, u64)>>> {
     let length = file.metadata()?.len();
     let mut tail = [0; 16];
-    if length < (HEADER_BYTES + BLOCK_HEADER_BYTES + tail.len()) as u64 {
+    if length < (FIRST_BYTES + BLOCK_HEADER_BYTES + tail.len()) as u64 {
         return Ok(None);
     }
     file.seek(SeekFrom::End(-16))?;

@@ -28,7 +28,7 @@ use std::rc::Rc;
 use crate::error::{Result, TraceError, unknown_name};
 use crate::events::OpenBinary;
 use crate::filter::EventFilter;
-use crate::options::{SizeUnit, TimeUnit};
+use crate::options::{Parts, SizeUnit, TimeUnit};
 use crate::record::Record;
 use crate::summary::DropReason;
 use fields::Parsed;
@@ -189,12 +189,15 @@ pub(crate) struct Context {
     /// The unit of formats that name none: 0, or the number of the file where files of one time
     /// stand beside each other.
     pub(crate) unit_of_file: u32,
+    /// The name that the line before had, and its number.
+    pub(crate) latest_name: (Vec<u8>, u32),
 }
 
 impl Context {
     pub(crate) fn new(scales: Scales, events: EventFilter) -> Self {
         let names = Names::default();
-        Self { scales, events, names, from_ns: 0, waited_ns: 0, unit_of_file: 0 }
+        let latest_name = Default::default();
+        Self { scales, events, names, from_ns: 0, waited_ns: 0, unit_of_file: 0, latest_name }
     }
 
     /// For one of several files that are read at the same time: names are shared.
@@ -208,6 +211,11 @@ impl Context {
 pub(crate) struct Names(Rc<RefCell<FxHashMap<Vec<u8>, u32>>>);
 
 impl Names {
+    /// How many names there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
     /// The number of a name; none where there would be more than `most`.
     pub(crate) fn number(&self, name: &[u8], most: usize) -> Option<u32> {
         let mut names = self.0.borrow_mut();
@@ -258,6 +266,15 @@ impl Format {
     /// What several files of it are to each other.
     pub(crate) fn files(&self) -> FilesOf {
         self.binary().map_or(FilesOf::Parts, |binary| binary.files)
+    }
+
+    /// Refuses parts in order for files that are of one time.
+    pub(crate) fn check_parts(&self, parts: Option<Parts>, files: usize) -> Result<()> {
+        if parts == Some(Parts::InOrder) && files > 1 && self.files() != FilesOf::Parts {
+            let problem = format!("the {files} files of format {} are of one time", self.name);
+            return Err(TraceError::new(problem).with_value(b"in_order").with_legal("by_time"));
+        }
+        Ok(())
     }
 
     /// Is this line the header of the format?

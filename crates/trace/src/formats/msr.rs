@@ -1,7 +1,9 @@
 //! MSR Cambridge: `filetime,host,disk,Read|Write,offset,size,response`.
 //!
 //! Time and response count 100 ns (Windows file time, from the year 1601), offset and size bytes.
-//! The response is what the original server took: it is not read. Source: SNIA IOTTA 388, readme.
+//! The response is what the original server took: it is not read. The unit is the disk; where files
+//! of several hosts are read together, disks of the second host count from 256, of the third from
+//! 512, hosts in order of appearance. Source: SNIA IOTTA 388, readme.
 
 use super::fields::{self, Fields, Parsed};
 use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
@@ -34,11 +36,34 @@ fn time_column(line: &[u8]) -> Option<&[u8]> {
     fields::column(line, b',', 0)
 }
 
+/// Hosts that are told apart.
+const HOSTS_MAX: usize = 1 << 16;
+/// Disks of each, where there are several hosts.
+const DISKS: u32 = 256;
+
+/// The number of a disk beside the disks of other hosts.
+#[inline]
+fn unit(host: &[u8], disk: &[u8], context: &mut Context) -> Parsed<u32> {
+    let number = fields::unit("disk", disk)?;
+    if context.latest_name.0 != host {
+        let legal = "up to 65536 hosts";
+        let of_host = context.names.number(host, HOSTS_MAX);
+        let of_host = of_host.ok_or_else(|| fields::fault("too many hosts".into(), host, legal))?;
+        context.latest_name = (host.to_vec(), of_host);
+    }
+    if number >= DISKS && context.names.len() > 1 {
+        let problem = "disk among those of several hosts is too large".into();
+        return Err(fields::fault(problem, disk, "0 to 255 where there are several hosts"));
+    }
+    Ok(context.latest_name.1 * DISKS + number)
+}
+
 fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let mut columns = Fields::new(line, b',');
     let time_ns = fields::time(columns.next("time", COLUMNS)?, context.scales.time_ns)?;
-    columns.next("host", COLUMNS)?;
-    let unit = fields::unit("disk", columns.next("disk", COLUMNS)?)?;
+    let host = columns.next("host", COLUMNS)?;
+    let disk = columns.next("disk", COLUMNS)?;
+    let unit = unit(host, disk, context)?;
     let op = fields::read_or_write(columns.next("op", COLUMNS)?)?;
     let offset = columns.next("offset", COLUMNS)?;
     let offset_bytes = fields::integer("offset", offset, "0 to 2^64 - 1 bytes")?;

@@ -1,23 +1,23 @@
-//! HP SRT (short record trace): requests at the disks of HP-UX machines, binary, big endian. Cello99
-//! and OpenMail ship so.
+//! HP SRT (short record trace): requests at the disks of HP-UX machines, binary, big endian.
+//! Cello99 and OpenMail ship so.
 //!
 //! A file may begin with a header of text, `name = value;` a line, that ends with a form feed
 //! (0x0C); its `tracedate = "Www Mmm dd hh:mm:ss yyyy"` is the time that the records count from,
 //! taken as UTC. Files that were put together later have none and begin with a record at once.
 //!
 //! Words of 32 bits: 0 bytes of this record, 1 version (upper half, 1 to 4) and kind (lower half),
-//! 2 and 3 seconds and microseconds at which the request entered the queue, 4 and 5 start and end of
-//! its service, 6 bytes, 7 sector, 8 device, 9 driver, 10 cylinder, 11 flags (0x1: read), 12 more.
-//! Version 4 has a word more (length of the queue), a suspicious request (kind 4) another.
-//! SHORTIO, kind 1, is a request. All other kinds (0 unknown, 2 LONGIO, 3 TEXTIO, 4 SUSPECTIO, 5 and
-//! above: the file system's) are passed over by their size and counted.
+//! 2 and 3 seconds and microseconds at which the request entered the queue, 4 and 5 start and end
+//! of its service, 6 bytes, 7 sector, 8 device, 9 driver, 10 cylinder, 11 flags (0x1: read), 12
+//! more. Version 4 has a word more (length of the queue), a suspicious request (kind 4) another.
+//! SHORTIO, kind 1, is a request. All other kinds (0 unknown, 2 LONGIO, 3 TEXTIO, 4 SUSPECTIO, 5
+//! and above: the file system's) are passed over by their size and counted.
 //!
-//! Sectors count 512 bytes, as DiskSim reads them; parts of HP-UX counted blocks of 1024, and no public
-//! text says that SRT never does. The unit is the device number without its lowest 8 bits, which name
-//! a section of a disk and not the disk: DiskSim's disk is `unit % 256`, and disks of two
-//! controllers stay apart. Requests that failed (flag 0x4) were asked for and count. Several files are
-//! read as one trace in order of time, by their dates; where none has a date, their clocks are
-//! taken as one. Source: DiskSim, input formats hpl and hpl2.
+//! Sectors count 512 bytes, as DiskSim reads them; parts of HP-UX counted blocks of 1024, and no
+//! public text says that SRT never does. The unit is the device number without its lowest 8 bits,
+//! which name a section of a disk and not the disk: DiskSim's disk is `unit % 256`, and disks of
+//! two controllers stay apart. Requests that failed (flag 0x4) were asked for and count. Several
+//! files are read as one trace in order of time, by their dates; where none has a date, their
+//! clocks are taken as one. Source: DiskSim, input formats hpl and hpl2.
 
 use ftlab_engine::request::Op;
 

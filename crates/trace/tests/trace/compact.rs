@@ -77,7 +77,7 @@ fn broken_files_are_refused_and_none_is_read_as_data() {
         (8, "unknown version"),
         (16, "damaged"),
         (20, "damaged"),
-        (40, "damaged"),
+        (50, "damaged"),
         (whole.len() / 2, "damaged"),
     ] {
         let mut broken = whole.clone();
@@ -86,7 +86,7 @@ fn broken_files_are_refused_and_none_is_read_as_data() {
         assert!(error.problem().contains(problem), "{at}: {error}");
         assert!(error.line().is_some() && error.legal().is_some(), "{at}: {error}");
     }
-    for length in [17, 31, 100, whole.len() / 2] {
+    for length in [29, 43, 100, whole.len() / 2] {
         let error = error_of(&files.write("cut.ftb", &whole[..length]), &Options::default());
         assert!(error.problem().contains("ends within a block"), "{length}: {error}");
     }

@@ -10,6 +10,7 @@ mod detection;
 mod inspection;
 mod layout;
 mod more_formats;
+mod parts;
 mod real_traces;
 mod round_trip;
 mod srt;
