@@ -145,6 +145,8 @@ impl TraceRecords {
 
     fn next_record(&mut self) -> Result<Option<Record>> {
         if self.options.head.is_some_and(|head| self.summary.requests >= head) {
+            // What was read ahead for sorting is left, and counted nowhere.
+            self.summary.read_to_end = false;
             return Ok(None);
         }
         if self.ordered {

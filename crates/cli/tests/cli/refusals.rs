@@ -46,7 +46,7 @@ fn misspelt_names_get_the_nearest_legal_one() {
 #[test]
 fn what_belongs_to_later_versions_is_unknown_rather_than_a_stub() {
     let bench = Bench::new();
-    for line in ["sweep x.toml", "serve", "reproduce all", "calibrate", "list experiments"] {
+    for line in ["sweep x.toml", "serve", "calibrate"] {
         bench.ftlab(line).refused(2, &["error:"]);
     }
 }
