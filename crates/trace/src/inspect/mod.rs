@@ -21,9 +21,10 @@ use ftlab_engine::request::Op;
 use crate::error::{Result, TraceError};
 use crate::options::Options;
 use crate::record::Record;
+use crate::records::Records;
 use crate::size::human_bytes;
 use crate::survey::Survey;
-use crate::workload::{Records, Workload};
+use crate::workload::Workload;
 
 use arrivals::Arrivals;
 use growth::Growth;
