@@ -50,7 +50,7 @@ pub use detect::Detection;
 pub use error::{Result, TraceError};
 pub use filter::{EventFilter, Filter};
 pub use footprint::PageSet;
-pub use inspect::{Inspection, InspectionOptions, inspect};
+pub use inspect::{Inspection, InspectionOptions, inspect, inspect_workload};
 pub use layout::{AddressMap, AddressMode, LayoutCounts};
 pub use options::{Options, Parts, SizeUnit, TimeUnit, UnitSelection};
 pub use record::{Place, Record};
