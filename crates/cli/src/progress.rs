@@ -108,7 +108,13 @@ impl Bar {
     /// One more request is done; an error after Ctrl-C.
     #[inline]
     pub fn advance(&self) -> Outcome<()> {
-        let pending = self.pending.get() + 1;
+        self.advance_by(1)
+    }
+
+    /// So many requests more are done; an error after Ctrl-C.
+    #[inline]
+    pub fn advance_by(&self, requests: u64) -> Outcome<()> {
+        let pending = self.pending.get() + requests;
         if pending < STRIDE {
             self.pending.set(pending);
             return Ok(());

@@ -1,7 +1,7 @@
 //! `ftlab trace`: what is in a trace, and converting it.
 
 use ftlab_report::inspection;
-use ftlab_trace::{Inspection, InspectionOptions, convert, inspect, parse_bytes};
+use ftlab_trace::{Inspection, InspectionOptions, convert, inspect_workload, parse_bytes};
 use serde_json::Value;
 
 use crate::arguments::{ConvertArguments, CountingArguments, InspectArguments, TraceCommand};
@@ -10,6 +10,7 @@ use crate::failure::{Failure, Outcome};
 use crate::find_subset::print_subset;
 use crate::output::ResultFile;
 use crate::print;
+use crate::progress::{Progress, watch_for_interruption};
 use crate::workloads::WorkloadChoice;
 
 /// Runs one of the three.
@@ -23,7 +24,8 @@ pub fn trace(command: &TraceCommand) -> Outcome<()> {
 
 fn inspect_trace(typed: &InspectArguments) -> Outcome<()> {
     let page = typed.html.as_deref().map(ResultFile::claim).transpose()?;
-    let (found, value) = inspected(typed)?;
+    watch_for_interruption()?;
+    let (found, value) = inspected(typed, &Progress::new(false))?;
     if let Some(page) = page {
         page.publish(&inspection::write(&format!("Workload {}", found.name), &value))?;
     }
@@ -31,10 +33,14 @@ fn inspect_trace(typed: &InspectArguments) -> Outcome<()> {
 }
 
 /// What an inspection finds, and the same as JSON.
-pub fn inspected(typed: &InspectArguments) -> Outcome<(Inspection, Value)> {
+pub fn inspected(typed: &InspectArguments, progress: &Progress) -> Outcome<(Inspection, Value)> {
     let (counting, logical_bytes) = counting(&typed.counting)?;
     let choice = WorkloadChoice::new(&typed.file, &typed.reading, &[])?;
-    let mut found = inspect(&choice.text, &choice.options, logical_bytes, &counting)?;
+    let workload = choice.open(logical_bytes)?;
+    let bar = progress.bar(&choice.name, workload.requests_known());
+    let mut found = inspect_workload(&workload, &counting, |requests| bar.advance_by(requests))?;
+    drop(bar);
+    found.stand_in = choice.stands_for();
     found.name = choice.name;
     let value = serde_json::to_value(&found)
         .map_err(|error| Failure::Run(format!("the inspection has no JSON form: {error}")))?;

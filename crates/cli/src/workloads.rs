@@ -1,8 +1,10 @@
 //! Workloads by name: bundled ones and files of the user's own stand for an inline spec.
 
+use std::cmp::Ordering;
 use std::path::Path;
 
 use ftlab_engine::config::nearest;
+use ftlab_report::format::count;
 use ftlab_trace::synthetic::with_changes;
 use ftlab_trace::{
     Combination, Filter, Options, SyntheticSpec, UnitSelection, Workload, WorkloadFile,
@@ -60,6 +62,37 @@ pub struct StandIn {
     pub source: String,
     /// Settings were changed, so that published statistics need not hold any more.
     pub changed: bool,
+    /// Requests that it has as it is bundled; none where that depends on the device.
+    pub requests: Option<u64>,
+    /// Requests that are made of it; none as above.
+    pub made: Option<u64>,
+}
+
+impl StandIn {
+    /// Its source, and in which respects it is not what was fitted to it.
+    fn says(&self, head: Option<u64>) -> String {
+        let mut said = self.source.clone();
+        if self.changed {
+            said += "; with settings changed, so that it need not fit";
+        }
+        let made = self.made.map(|made| made.min(head.unwrap_or(u64::MAX)));
+        if let (Some(made), Some(whole)) = (made, self.requests) {
+            let (few, all) = (count(made), count(whole));
+            match made.cmp(&whole) {
+                Ordering::Less => said += &format!("; shortened: {few} of {all} requests"),
+                Ordering::Equal => {}
+                Ordering::Greater => {
+                    said += &format!("; prolonged: {few} requests instead of {all}");
+                }
+            }
+        }
+        said
+    }
+}
+
+/// Requests that a spec makes; none where that depends on the device.
+fn requests_of(spec: &str) -> Option<u64> {
+    SyntheticSpec::parse(spec, 0).ok().map(|spec| spec.count)
 }
 
 impl WorkloadChoice {
@@ -135,21 +168,20 @@ impl WorkloadChoice {
         self.name = format!("{}{separator}{}", self.name, list.join(","));
         let (spec, touched) = with_changes(&self.text, changes)?;
         self.text = spec;
-        self.stand_ins.iter_mut().for_each(|stand_in| stand_in.changed |= touched);
+        for stand_in in &mut self.stand_ins {
+            stand_in.changed |= touched;
+            stand_in.made = requests_of(&self.text);
+        }
         Ok(())
     }
 
     /// What a result says the workload stands for.
     pub fn stands_for(&self) -> Option<String> {
-        let one = |stand_in: &StandIn| {
-            let source = match self.stand_ins.len() {
-                1 => stand_in.source.clone(),
-                _ => format!("{}: {}", stand_in.name, stand_in.source),
-            };
-            match stand_in.changed {
-                true => format!("{source}; with settings changed, so that it need not fit"),
-                false => source,
-            }
+        // The head of a combination is not that of any of its parts.
+        let head = self.options.head.filter(|_| SyntheticSpec::recognises(&self.text));
+        let one = |stand_in: &StandIn| match self.stand_ins.len() {
+            1 => stand_in.says(head),
+            _ => format!("{}: {}", stand_in.name, stand_in.says(head)),
         };
         let all: Vec<String> = self.stand_ins.iter().map(one).collect();
         (!all.is_empty()).then(|| all.join(" | "))
@@ -252,7 +284,13 @@ fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Outcome<Resolved
     }
     let (spec, changed) = with_changes(&file.spec, &changes)?;
     let stand_ins = match file.is_stand_in() {
-        true => vec![StandIn { name: name.to_owned(), source: file.source, changed }],
+        true => vec![StandIn {
+            name: name.to_owned(),
+            source: file.source,
+            changed,
+            requests: requests_of(&file.spec),
+            made: requests_of(&spec),
+        }],
         false => Vec::new(),
     };
     Ok(Resolved { text: spec, stand_ins, notes, ..Resolved::default() })
@@ -340,7 +378,18 @@ mod tests {
         let longer = choice("financial", &[("requests", "1000")]).unwrap();
         assert_eq!(longer.name, "financial:requests=1000");
         assert!(longer.text.contains("count=1000,"), "{}", longer.text);
-        assert_eq!(longer.stands_for(), plain.stands_for(), "its length is no statistic");
+        assert_eq!(
+            longer.stands_for().unwrap(),
+            format!("{}; shortened: 1,000 of 327,000 requests", plain.stands_for().unwrap()),
+            "its length is no statistic, but it is not the source's"
+        );
+        let mut headed = plain.clone();
+        headed.options.head = Some(500);
+        assert_eq!(headed.stands_for(), choice("financial:count=500", &[]).unwrap().stands_for());
+        headed.options.head = Some(1_000_000);
+        assert_eq!(headed.stands_for(), plain.stands_for(), "there are not so many");
+        let longer = choice("web1:count=600000", &[]).unwrap().stands_for().unwrap();
+        assert!(longer.ends_with("; prolonged: 600,000 requests instead of 300,000"), "{longer}");
         let other = choice("financial:rwmixread=50,count=7", &[]).unwrap();
         assert!(other.text.contains("rwmixread=50,") && other.text.contains("count=7,"));
         assert!(other.stands_for().unwrap().contains("need not fit"));
@@ -387,6 +436,7 @@ mod tests {
         assert!(parts[0].text.starts_with("randrw:") && parts[0].text.contains("count=5,"));
         let said = both.stands_for().unwrap();
         assert!(said.contains("financial: Gupta") && said.contains("web1: Hu"), "{said}");
+        assert!(said.contains("shortened: 5 of 327,000 requests | web1"), "{said}");
         assert_eq!(both.open(0).unwrap().parts().unwrap().1, names);
     }
 

@@ -33,11 +33,18 @@ function columnChart(parts, categories, axes, rows) {
     xaxis: {
       type: "category", title: { text: axes.x }, ticks: "", showgrid: false, tickangle: 0,
       // Every category where there is room, as many as fit where there is not.
-      dtick: Math.ceil(categories.length / (narrowScreen.matches ? 5 : 11)),
+      dtick: Math.ceil(categories.length / (narrowScreen.matches ? 5 : 8)),
     },
   };
   return { traces, layout, rows, legend: parts.map(({ name }, look) => ({ name, bar: look })) };
 }
+
+// A power of two, as short as an axis needs it.
+const binaryCount = (value) => {
+  const [step, unit] = [[2 ** 30, "Gi"], [2 ** 20, "Mi"], [2 ** 10, "Ki"], [1, ""]]
+    .find(([least]) => value >= least);
+  return `${value / step}${unit}`;
+};
 
 charts.set("sizes", {
   build() {
@@ -165,7 +172,7 @@ charts.set("updates", {
     if (pages === 0) return { empty: "No page is written." };
     const whole = view === "pages" ? pages : writes;
     const label = (bin) => (bin.writes_from === bin.writes_to ? `${bin.writes_to}`
-      : `≤ ${shortCount(bin.writes_to)}`);
+      : `≤ ${binaryCount(bin.writes_to)}`);
     const part = {
       name: view === "pages" ? "written pages" : "page writes",
       values: bins.map((bin) => percent(bin[view] / whole)),

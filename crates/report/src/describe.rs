@@ -83,15 +83,15 @@ fn together(
 }
 
 fn workload(workload: &Workload) -> String {
-    let origin = match (workload.synthetic, workload.prefix) {
-        _ if workload.stand_in.is_some() => {
-            "synthetic stand-in: generated to published statistics, not recorded".to_owned()
+    let origin = match (&workload.stand_in, workload.synthetic, workload.prefix) {
+        (Some(source), _, _) => {
+            format!("synthetic stand-in: generated to published statistics, not recorded: {source}")
         }
-        (true, _) => "synthetic: generated, not recorded on a real system".to_owned(),
-        (false, Some(kept)) => {
+        (None, true, _) => "synthetic: generated, not recorded on a real system".to_owned(),
+        (None, false, Some(kept)) => {
             format!("a recorded trace, but only its first {} requests", count(kept))
         }
-        (false, None) => "a recorded trace, whole".to_owned(),
+        (None, false, None) => "a recorded trace, whole".to_owned(),
     };
     format!("{} ({origin})", workload.name)
 }
@@ -209,7 +209,11 @@ mod tests {
         source.synthetic = true;
         assert!(workload(&source).contains("synthetic"));
         source.stand_in = Some("a table".to_owned());
-        assert!(workload(&source).contains("synthetic stand-in"));
+        let said = workload(&source);
+        assert!(
+            said.contains("synthetic stand-in") && said.contains("recorded: a table)"),
+            "{said}"
+        );
     }
 
     #[test]

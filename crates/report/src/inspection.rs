@@ -192,7 +192,13 @@ fn facts(found: &Value) -> Vec<(&'static str, String)> {
 
 fn warnings(found: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
-    if text(found, "format") == "synthetic" {
+    let stand_in = text(found, "stand_in");
+    if !stand_in.is_empty() {
+        warnings.push(format!(
+            "The workload is a synthetic stand-in: generated to published statistics, not recorded \
+             ({stand_in})."
+        ));
+    } else if text(found, "format") == "synthetic" {
         warnings.push("The workload is synthetic: it was generated, not recorded.".to_owned());
     }
     if at(found, "prefix").and_then(Value::as_bool) == Some(true) {
@@ -319,6 +325,10 @@ mod tests {
             assert!(page.contains(part), "{part}");
         }
         assert!(!page.contains("<t>"), "text from outside is no markup");
+        let made = json!({"format": "synthetic", "stand_in": "Table 4"});
+        let page = String::from_utf8(write("Test", &made)).unwrap();
+        assert!(page.contains("synthetic stand-in: generated to published statistics"));
+        assert!(page.contains("not recorded (Table 4)."));
         assert!(
             !String::from_utf8(write("Test", &json!({})))
                 .unwrap()

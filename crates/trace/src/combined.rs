@@ -6,8 +6,9 @@ use std::sync::Arc;
 use crate::combination::How;
 use crate::error::{Result, TraceError};
 use crate::record::{Place, Record};
+use crate::records::Records;
 use crate::summary::Summary;
-use crate::workload::{Records, Workload};
+use crate::workload::Workload;
 
 /// One part of a combination, opened.
 pub(crate) struct Part {

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use crate::error::{Result, TraceError};
 use crate::formats::{compact, csv};
+use crate::records::Records;
 use crate::survey::UnitSpans;
-use crate::workload::{Records, Workload};
+use crate::workload::Workload;
 
 /// What a conversion wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::compression::Compression;
 use crate::error::{Result, TraceError};
 use crate::formats::{Context, Format};
 use crate::order::Placed;
-use crate::record::Place;
+use crate::record::{Place, Record};
 use crate::source::{Source, Text};
 use crate::summary::DropReason;
 
@@ -32,6 +32,19 @@ pub(crate) trait Events {
     /// # Errors
     /// Bad input, with file and place.
     fn next_event(&mut self) -> Result<Option<Event>>;
+
+    /// Where reading has come to.
+    fn place(&self) -> Place;
+}
+
+/// Records in order of time, many at a time: one call through a table for hundreds of them.
+pub(crate) trait Batches {
+    /// Fills `batch` from its start with the records that follow; returns how many, 0 only at the
+    /// end, and the place of the first; the others stand on the lines behind it.
+    ///
+    /// # Errors
+    /// Bad input, with file and place, once every record before it was handed out.
+    fn next_batch(&mut self, batch: &mut [Record]) -> Result<(usize, Place)>;
 
     /// When the first request of all happened, where reading begins behind it.
     fn start_ns(&self) -> Option<u64> {
@@ -114,5 +127,8 @@ pub(crate) fn fill_record(bytes: &mut impl Read, record: &mut [u8]) -> Result<bo
     Ok(read > 0)
 }
 
-/// Opens the files of a binary trace.
-pub(crate) type OpenBinary = fn(Files, Context, &'static Format) -> Result<Box<dyn Events>>;
+/// Opens the files of a binary trace whose records come one by one.
+pub(crate) type OpenEvents = fn(Files, Context, &'static Format) -> Result<Box<dyn Events>>;
+
+/// Opens the files of a binary trace whose records come in order of time, many at once.
+pub(crate) type OpenBatches = fn(Files, Context) -> Result<Box<dyn Batches>>;

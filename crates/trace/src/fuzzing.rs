@@ -13,7 +13,7 @@ use crate::footprint::PageSet;
 use crate::formats::{self, Context, FORMATS, Line, Scales};
 use crate::layout::{AddressMap, AddressMode};
 use crate::options::{Options, SizeUnit, TimeUnit};
-use crate::reader::TraceRecords;
+use crate::records::Records;
 use crate::source::{Source, Text};
 use crate::survey::Survey;
 use crate::synthetic::SyntheticSpec;
@@ -71,7 +71,7 @@ pub fn fuzz_trace(data: &[u8]) {
     let names: Arc<[String]> = ["fuzz".to_owned()].into();
     let source = Arc::new(Source::Parts(vec!["fuzz".into()]));
     let files = Files { source, names, parts: 0..1, first: Some(first) };
-    let Ok(mut records) = TraceRecords::new(files, &detection, options) else {
+    let Ok(mut records) = Records::of_trace(files, &detection, options) else {
         return;
     };
     let mut previous_ns = 0;

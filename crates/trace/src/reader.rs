@@ -1,15 +1,14 @@
-//! The streaming pipeline: events -> requests that count -> strays dropped -> sorted -> rebased to 0.
+//! The pipeline of a trace that need not be in order of time: events -> requests that count ->
+//! strays dropped -> sorted -> rebased to 0.
 
 use std::sync::Arc;
 
 use ftlab_engine::request::Op;
 
-use crate::detect::Detection;
 use crate::error::{Result, TraceError};
-use crate::events::{Event, Events, Files};
+use crate::events::{Event, Events};
 use crate::evidence::seconds_words;
-use crate::formats::{Context, Encoding, FilesOf, Format};
-use crate::merged::Merged;
+use crate::formats::FilesOf;
 use crate::options::{Options, Parts};
 use crate::order::{Filtered, Placed, Reorder, StrayFilter, TooLate};
 use crate::record::{Place, Record};
@@ -17,11 +16,9 @@ use crate::summary::{DropReason, Summary};
 use crate::text::TextEvents;
 
 /// Records of a trace in order of time, the first at 0. Memory does not grow with its length.
-pub struct TraceRecords {
+pub(crate) struct TraceRecords {
     names: Arc<[String]>,
     events: Opened,
-    /// Are the events in order of time, so that none is held back?
-    ordered: bool,
     format_files: FilesOf,
     options: Options,
     yielded: Place,
@@ -39,7 +36,7 @@ pub struct TraceRecords {
 }
 
 /// Text is by far the most common and is read without a call through a table.
-enum Opened {
+pub(crate) enum Opened {
     Text(Box<TextEvents>),
     Binary(Box<dyn Events>),
 }
@@ -53,13 +50,6 @@ impl Opened {
         }
     }
 
-    fn start_ns(&self) -> Option<u64> {
-        match self {
-            Self::Text(events) => events.start_ns(),
-            Self::Binary(events) => events.start_ns(),
-        }
-    }
-
     fn place(&self) -> Place {
         match self {
             Self::Text(events) => events.place(),
@@ -68,54 +58,18 @@ impl Opened {
     }
 }
 
-/// Are the files read at the same time?
-fn is_merged(format: &Format, files: &Files, parts: Option<Parts>) -> bool {
-    files.parts.len() > 1
-        && match format.files() {
-            FilesOf::Parts => parts == Some(Parts::ByTime),
-            FilesOf::OneTime => true,
-            FilesOf::Whole => false,
-        }
-}
-
-/// One file behind the face that all formats share.
-fn open_as_binary(
-    files: Files,
-    context: Context,
-    format: &'static Format,
-) -> Result<Box<dyn Events>> {
-    Ok(match &format.encoding {
-        Encoding::Text(text) => Box::new(TextEvents::new(files, context, format, text)?),
-        Encoding::Binary(binary) => (binary.open)(files, context, format)?,
-    })
-}
-
 impl TraceRecords {
-    /// # Errors
-    /// A binary trace whose files cannot be opened or whose header is wrong.
-    pub(crate) fn new(files: Files, detection: &Detection, options: Options) -> Result<Self> {
-        let names = Arc::clone(&files.names);
-        let mut context = Context::new(detection.scales(), options.filter.events.clone());
-        context.from_ns = options.filter.from_ns;
-        let format = detection.format;
-        let ordered = format.binary().is_some_and(|binary| binary.ordered);
-        let window_ns = options.reorder_window_ns;
-        let events = match &format.encoding {
-            _ if is_merged(format, &files, options.parts) => {
-                let opener = Box::new(|files, context| open_as_binary(files, context, format));
-                Opened::Binary(Box::new(Merged::new(files, context, window_ns, !ordered, opener)?))
-            }
-            Encoding::Text(text) => {
-                Opened::Text(Box::new(TextEvents::new(files, context, format, text)?))
-            }
-            Encoding::Binary(binary) => Opened::Binary((binary.open)(files, context, format)?),
-        };
-        Ok(Self {
+    pub(crate) fn new(
+        names: Arc<[String]>,
+        events: Opened,
+        format_files: FilesOf,
+        options: Options,
+    ) -> Self {
+        Self {
             names,
-            start_ns: events.start_ns(),
+            start_ns: None,
             events,
-            ordered,
-            format_files: format.files(),
+            format_files,
             reorder: Reorder::new(options.reorder_window_ns),
             options,
             yielded: Place::default(),
@@ -125,21 +79,21 @@ impl TraceRecords {
             input_ended: false,
             done: false,
             summary: Summary::default(),
-        })
+        }
     }
 
     /// Where the record yielded last was read.
-    pub fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         self.yielded
     }
 
     /// What was read, dropped and sorted so far.
-    pub fn summary(&self) -> &Summary {
+    pub(crate) fn summary(&self) -> &Summary {
         &self.summary
     }
 
     /// Names of the parts; [`Place::part`] is an index into them.
-    pub fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
@@ -148,9 +102,6 @@ impl TraceRecords {
             // What was read ahead for sorting is left, and counted nowhere.
             self.summary.read_to_end = false;
             return Ok(None);
-        }
-        if self.ordered {
-            return self.next_ordered();
         }
         loop {
             let ready =
@@ -179,21 +130,6 @@ impl TraceRecords {
                 }
             }
         }
-    }
-
-    /// The next record of a format whose events are in order.
-    #[inline]
-    fn next_ordered(&mut self) -> Result<Option<Record>> {
-        while !self.input_ended {
-            let Some(placed) = self.next_request()? else {
-                self.input_ended = true;
-                break;
-            };
-            if let Some(record) = self.release(placed) {
-                return Ok(Some(record));
-            }
-        }
-        if self.summary.requests == 0 { Err(self.no_requests()) } else { Ok(None) }
     }
 
     /// Rebases the time and counts, unless the time is not asked for.
@@ -256,8 +192,7 @@ impl TraceRecords {
     fn next_request(&mut self) -> Result<Option<Placed>> {
         loop {
             let Some(event) = self.events.next_event()? else {
-                // What is in order may have been entered in the middle.
-                self.summary.read_to_end = !self.ordered || self.options.filter.from_ns == 0;
+                self.summary.read_to_end = true;
                 return Ok(None);
             };
             self.summary.lines_read += 1;
@@ -304,16 +239,22 @@ impl TraceRecords {
 
     #[cold]
     fn no_requests(&self) -> TraceError {
-        let skipped = self.summary.dropped_lines();
-        let place = self.events.place();
-        TraceError::new(format!("holds no request ({skipped} lines dropped)"))
-            .with_legal("at least one request that --unit and --filter leave")
-            .at(self.names[place.part as usize].clone(), Some(place.line.max(1)))
+        no_requests(&self.names, self.events.place(), &self.summary)
     }
 }
 
+/// The error at the end of a trace that yielded nothing.
+#[cold]
+pub(crate) fn no_requests(names: &[String], place: Place, summary: &Summary) -> TraceError {
+    let skipped = summary.dropped_lines();
+    TraceError::new(format!("holds no request ({skipped} lines dropped)"))
+        .with_legal("at least one request that --unit and --filter leave")
+        .at(names[place.part as usize].clone(), Some(place.line.max(1)))
+}
+
+/// Why a record does not count whatever its time, if it does not.
 #[inline]
-fn dropped(record: &Record, options: &Options) -> Option<DropReason> {
+pub(crate) fn dropped(record: &Record, options: &Options) -> Option<DropReason> {
     if record.op == Op::Flush && record.size_bytes == 0 && !options.keep_zero_size_flushes {
         return Some(DropReason::ZeroSizeFlush);
     }

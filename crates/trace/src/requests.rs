@@ -4,7 +4,7 @@ use ftlab_engine::request::Request;
 
 use crate::error::Result;
 use crate::layout::AddressMap;
-use crate::workload::Records;
+use crate::records::Records;
 
 /// The requests of a workload on a device, in order of time. Nothing follows an error.
 pub struct Requests {

@@ -20,7 +20,8 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// A path, a folder, a glob, the name that blktrace gave to the files of all CPUs, or `-`. Parts are ordered by name, numbers in names by value.
+    /// A path, a folder, a glob, the name that blktrace gave to the files of all CPUs, or `-`.
+    /// Parts are ordered by name, numbers in names by value.
     pub(crate) fn find(text: &str) -> Result<Self> {
         if text == "-" {
             return Ok(Self::StandardInput);

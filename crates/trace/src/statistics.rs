@@ -25,10 +25,10 @@ pub enum Statistic {
     MediumPercent,
     /// Requests of 16 KiB and more, percent.
     LargePercent,
-    /// Requests up to 2 KiB, percent.
-    UpTo2KibPercent,
-    /// Requests above 64 KiB, percent.
-    Above64KibPercent,
+    /// Writes up to 2 KiB among the writes, percent.
+    WritesUpTo2KibPercent,
+    /// Writes above 64 KiB among the writes, percent.
+    WritesAbove64KibPercent,
     /// Accesses to 2 KiB pages that find the page among the 5,000 used last, percent of all
     /// accesses, first ones included. Not counted by [`Statistics`], which keeps no pages.
     Recent5000Percent,
@@ -45,8 +45,8 @@ impl Statistic {
         ("small_percent", Self::SmallPercent),
         ("medium_percent", Self::MediumPercent),
         ("large_percent", Self::LargePercent),
-        ("up_to_2k_percent", Self::UpTo2KibPercent),
-        ("above_64k_percent", Self::Above64KibPercent),
+        ("writes_up_to_2k_percent", Self::WritesUpTo2KibPercent),
+        ("writes_above_64k_percent", Self::WritesAbove64KibPercent),
         ("recent_5000_percent", Self::Recent5000Percent),
     ];
 
@@ -81,14 +81,14 @@ pub struct Statistics {
     pub bytes: u64,
     /// Requests that start where the one before of the same unit ended.
     pub sequential: u64,
-    /// Requests up to 2 KiB.
-    pub up_to_2k: u64,
+    /// Writes up to 2 KiB.
+    pub writes_up_to_2k: u64,
     /// Requests up to 4 KiB.
     pub small: u64,
     /// Requests of 16 KiB and more.
     pub large: u64,
-    /// Requests above 64 KiB.
-    pub above_64k: u64,
+    /// Writes above 64 KiB.
+    pub writes_above_64k: u64,
     /// Gaps below a millisecond.
     pub short_gaps: u64,
     /// Arrival of the first request, in nanoseconds.
@@ -113,13 +113,14 @@ impl Statistics {
         self.last_ns = record.time_ns;
         self.requests += 1;
         self.reads += u64::from(record.op == Op::Read);
-        self.writes += u64::from(record.op == Op::Write);
+        let writes = record.op == Op::Write;
+        self.writes += u64::from(writes);
         self.bytes = self.bytes.saturating_add(record.size_bytes);
         self.sequential += u64::from(previous_end == Some(record.offset_bytes));
-        self.up_to_2k += u64::from(record.size_bytes <= 2048);
+        self.writes_up_to_2k += u64::from(writes && record.size_bytes <= 2048);
         self.small += u64::from(record.size_bytes <= 4096);
         self.large += u64::from(record.size_bytes >= 16_384);
-        self.above_64k += u64::from(record.size_bytes > 65_536);
+        self.writes_above_64k += u64::from(writes && record.size_bytes > 65_536);
     }
 
     /// One number of them; none where nothing was counted that it could be taken of.
@@ -141,8 +142,8 @@ impl Statistics {
                 share(self.requests - self.small - self.large, self.requests)
             }
             Statistic::LargePercent => share(self.large, self.requests),
-            Statistic::UpTo2KibPercent => share(self.up_to_2k, self.requests),
-            Statistic::Above64KibPercent => share(self.above_64k, self.requests),
+            Statistic::WritesUpTo2KibPercent => share(self.writes_up_to_2k, self.writes),
+            Statistic::WritesAbove64KibPercent => share(self.writes_above_64k, self.writes),
             Statistic::Recent5000Percent => None,
         }
     }

@@ -10,13 +10,11 @@ use crate::error::{Result, TraceError, nearest};
 use crate::events::Files;
 use crate::layout::AddressMap;
 use crate::options::Options;
-use crate::reader::TraceRecords;
-use crate::record::{Place, Record};
+use crate::records::Records;
 use crate::requests::Requests;
 use crate::source::{Source, Text};
-use crate::summary::Summary;
 use crate::survey::Survey;
-use crate::synthetic::{Generator, Mode, SyntheticSpec};
+use crate::synthetic::{Mode, SyntheticSpec};
 
 /// A workload that can be read: a trace (one or more files, or standard input) or a synthetic one.
 pub struct Workload {
@@ -74,8 +72,8 @@ pub struct Description {
 
 impl Workload {
     /// Finds out what `text` means: a combination if it begins with `phases:` or `mix:`, an inline
-    /// spec if it begins with one of fio's `rw` words (and no file has that name), else a trace. `logical_bytes` is the capacity that shares in a spec
-    /// refer to, 0 if unknown.
+    /// spec if it begins with one of fio's `rw` words (and no file has that name), else a trace.
+    /// `logical_bytes` is the capacity that shares in a spec refer to, 0 if unknown.
     ///
     /// # Errors
     /// Missing or unreadable files, unknown formats, units in doubt, illegal specs.
@@ -138,19 +136,13 @@ impl Workload {
     /// # Errors
     /// Files that cannot be opened any more; standard input for a second time.
     pub fn records(&self) -> Result<Records> {
-        let inner = match &self.kind {
-            Kind::Trace(trace) => Inner::Trace(Box::new(trace.records()?)),
-            Kind::Synthetic { spec, head } => Inner::Synthetic {
-                left: head.unwrap_or(u64::MAX),
-                records: Box::new(spec.records()),
-                names: [self.name.clone()],
-                summary: Box::default(),
-            },
+        Ok(match &self.kind {
+            Kind::Trace(trace) => trace.records()?,
+            Kind::Synthetic { spec, head } => Records::generated(spec.records(), *head, &self.name),
             Kind::Combined(all) => {
-                Inner::Combined(Box::new(CombinedRecords::new(all.how, &all.parts, all.head)?))
+                Records::combined(CombinedRecords::new(all.how, &all.parts, all.head)?)
             }
-        };
-        Ok(Records { inner })
+        })
     }
 
     /// The requests that the records become under `map`, from the start.
@@ -366,7 +358,7 @@ impl Combined {
 }
 
 impl Trace {
-    fn records(&self) -> Result<TraceRecords> {
+    fn records(&self) -> Result<Records> {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
         let first = match opened {
             Some(text) => text,
@@ -375,7 +367,7 @@ impl Trace {
         };
         let (source, names) = (Arc::clone(&self.source), Arc::clone(&self.names));
         let files = Files { source, parts: 0..names.len(), names, first: Some(first) };
-        TraceRecords::new(files, &self.detection, self.options.clone())
+        Records::of_trace(files, &self.detection, self.options.clone())
     }
 
     fn sha256(&self) -> Result<String> {
@@ -413,78 +405,5 @@ fn hint_at_modes(text: &str, error: TraceError) -> TraceError {
         .with_value(text.as_bytes())
         .with_legal(format!("a trace file, or one of {}", modes.collect::<Vec<_>>().join(", "))),
         None => error,
-    }
-}
-
-/// The records of a workload, in order of time.
-pub struct Records {
-    inner: Inner,
-}
-
-enum Inner {
-    Trace(Box<TraceRecords>),
-    Synthetic { records: Box<Generator>, left: u64, names: [String; 1], summary: Box<Summary> },
-    Combined(Box<CombinedRecords>),
-}
-
-impl Records {
-    /// Where the record yielded last was read.
-    pub fn place(&self) -> Place {
-        match &self.inner {
-            Inner::Trace(records) => records.place(),
-            Inner::Synthetic { records, .. } => Place { part: 0, line: records.issued() },
-            Inner::Combined(records) => records.place(),
-        }
-    }
-
-    /// Which part of a combination the record yielded last is from; 0 for any other workload.
-    pub fn part(&self) -> usize {
-        match &self.inner {
-            Inner::Combined(records) => records.part(),
-            _ => 0,
-        }
-    }
-
-    /// Names of the files; [`Place::part`] is an index into them.
-    pub fn names(&self) -> &[String] {
-        match &self.inner {
-            Inner::Trace(records) => records.names(),
-            Inner::Synthetic { names, .. } => names,
-            Inner::Combined(records) => records.names(),
-        }
-    }
-
-    /// What was read, dropped and sorted so far.
-    pub fn summary(&self) -> &Summary {
-        match &self.inner {
-            Inner::Trace(records) => records.summary(),
-            Inner::Synthetic { summary, .. } => summary,
-            Inner::Combined(records) => records.summary(),
-        }
-    }
-
-    /// Adds file and line of the record yielded last to an error about it.
-    pub fn locate(&self, error: TraceError) -> TraceError {
-        let place = self.place();
-        error.at(self.names()[place.part as usize].clone(), Some(place.line))
-    }
-}
-
-impl Iterator for Records {
-    type Item = Result<Record>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.inner {
-            Inner::Trace(records) => records.next(),
-            Inner::Combined(records) => records.next(),
-            Inner::Synthetic { records, left, summary, .. } => {
-                *left = left.checked_sub(1)?;
-                let record = records.next()?;
-                summary.requests += 1;
-                summary.origin_ns = Some(0);
-                Some(Ok(record))
-            }
-        }
     }
 }

@@ -96,7 +96,8 @@ fn gzip(data: &[u8]) -> Vec<u8> {
 fn binary_seeds() -> Vec<Vec<u8>> {
     let words =
         |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    // blktrace: magic, sequence, time, sector (two words each), bytes, action, pid, device, cpu, rest.
+    // blktrace: magic, sequence, time, sector (two words each), bytes, action, pid, device, cpu,
+    // rest.
     let event = [0x6561_7407, 1, 9, 0, 8, 0, 4096, 7 | 1 << 17, 77, 8 << 20, 0, 0];
     let other_order: Vec<u32> = event.iter().map(|word: &u32| word.swap_bytes()).collect();
     let blktrace = [words(&event), words(&other_order)].concat();

@@ -266,7 +266,7 @@ fn run_one(
             let again = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
             let result = match again {
                 Some(value) => Ok(value),
-                None => inspected(&typed).map(|(_, value)| value),
+                None => inspected(&typed, progress).map(|(_, value)| value),
             };
             Done::Inspection(settled(result, |value| folder.keep(key, &folder::json(value)?))?)
         }

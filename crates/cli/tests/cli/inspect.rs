@@ -134,6 +134,23 @@ fn what_the_curve_leaves_out_is_named_and_nothing_else_differs() {
 }
 
 #[test]
+fn an_inspected_stand_in_says_so_and_a_combination_names_its_parts() {
+    let bench = Bench::new();
+    let found = inspect(&bench, "mix:(fin1:count=100)+(web1:count=200)");
+    let said = found["stand_in"].as_str().unwrap();
+    assert!(said.contains("fin1: Hu") && said.contains("shortened: 200 of 300,000"), "{said}");
+    assert_eq!(found["format_why"], "side by side: fin1 | web1");
+    assert_eq!(found["time_unit_why"], "of every part as it was read");
+    let text = bench.ftlab("trace inspect fin1:count=100 --html page.html").ok();
+    assert!(text.contains("stand-in") && text.contains("100 of 300,000 requests"), "{text}");
+    let page = std::fs::read_to_string(bench.path("page.html")).unwrap();
+    assert!(page.contains("The workload is a synthetic stand-in"));
+    let plain = inspect(&bench, "randread:bs=4k,span=1M,count=10");
+    assert!(plain.get("stand_in").is_none() && plain["format_why"] == "an inline spec");
+    bench.ftlab("trace inspect webb1").refused(2, &["webb1", "nearest bundled workload is 'web1'"]);
+}
+
+#[test]
 fn the_text_of_an_inspection() {
     let bench = Bench::new();
     bench.file("t.csv", mixed(4000, true));

@@ -37,11 +37,13 @@ fn whatever_is_made_from_a_stand_in_says_so() {
     assert!(run["workload"]["stand_in"].as_str().unwrap().contains("Table 4"));
     let warnings = run["warnings"].to_string();
     assert!(warnings.contains("synthetic stand-in"), "{warnings}");
+    assert!(warnings.contains("shortened: 2,000 of 327,000 requests"), "{warnings}");
     let compared = format!("compare --schemes ideal_page,dftl {DEVICE} --out out");
     let table = bench.ftlab(&format!("{compared} --workload fin1:count=2000,rwmixread=90")).ok();
     assert!(table.contains("synthetic stand-in") && table.contains("need not fit"), "{table}");
     let page = std::fs::read_to_string(bench.path("out/report.html")).unwrap();
     assert!(page.contains("synthetic stand-in: generated to published statistics"));
+    assert!(page.contains("shortened: 2,000 of 300,000 requests"));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use ftlab_engine::request::Op;
 
 use super::blkparse::ACTION;
-use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill};
 use crate::filter::EventFilter;
@@ -37,8 +37,7 @@ pub const FORMAT: Format = Format {
     takes: Takes::ACTION_AND_PROCESS,
     encoding: Encoding::Binary(BinaryFormat {
         recognises,
-        open,
-        ordered: false,
+        open: Open::Events(open),
         files: FilesOf::Whole,
     }),
 };

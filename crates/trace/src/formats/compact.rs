@@ -20,11 +20,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use ftlab_engine::request::Op;
 
 use super::fields::REQUEST_BYTES_MAX;
-use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
-use crate::events::{Event, Events, Files, fill};
+use crate::events::{Batches, Files, fill};
 use crate::options::{Parts, SizeUnit, TimeUnit};
-use crate::order::Placed;
 use crate::record::{Place, Record};
 
 const COLUMNS: &str = "blocks of time(ns), offset(bytes), size(bytes), op, unit, with an index";
@@ -41,8 +40,7 @@ pub const FORMAT: Format = Format {
     takes: Takes::NOTHING,
     encoding: Encoding::Binary(BinaryFormat {
         recognises,
-        open,
-        ordered: true,
+        open: Open::Batches(open),
         files: FilesOf::Parts,
     }),
 };
@@ -192,7 +190,7 @@ impl Read for Bytes {
     }
 }
 
-fn open(files: Files, context: Context, _: &'static Format) -> Result<Box<dyn Events>> {
+fn open(files: Files, context: Context) -> Result<Box<dyn Batches>> {
     let part = files.parts.start;
     let mut blocks = Blocks {
         files,
@@ -336,28 +334,42 @@ impl Blocks {
     }
 }
 
-impl Events for Blocks {
-    #[inline]
-    fn next_event(&mut self) -> Result<Option<Event>> {
+impl Batches for Blocks {
+    fn next_batch(&mut self, batch: &mut [Record]) -> Result<(usize, Place)> {
+        let first = |blocks: &Self| Place { part: blocks.part as u32, line: blocks.record + 1 };
         if self.next == self.block.len() && !self.next_block()? {
-            return Ok(None);
+            return Ok((0, first(self)));
         }
-        let bytes = &self.block[self.next..self.next + RECORD_BYTES];
-        let Some(mut record) = decode(bytes) else {
-            return Err(self.illegal("record is illegal"));
-        };
-        let Some(time_ns) = record.time_ns.checked_add(self.origin_ns) else {
-            return Err(self.illegal("time overflows 64 bits"));
-        };
-        record.time_ns = time_ns;
-        if time_ns < self.latest_ns {
-            return Err(self.steps_back());
+        let first = first(self);
+        let mut latest_ns = self.latest_ns;
+        let mut count = 0;
+        let mut wrong: fn(&Self) -> TraceError = Self::steps_back;
+        for (slot, bytes) in
+            batch.iter_mut().zip(self.block[self.next..].chunks_exact(RECORD_BYTES))
+        {
+            let Some(mut record) = decode(bytes) else {
+                wrong = |blocks| blocks.illegal("record is illegal");
+                break;
+            };
+            let Some(time_ns) = record.time_ns.checked_add(self.origin_ns) else {
+                wrong = |blocks| blocks.illegal("time overflows 64 bits");
+                break;
+            };
+            record.time_ns = time_ns;
+            if record.time_ns < latest_ns {
+                break;
+            }
+            latest_ns = record.time_ns;
+            *slot = record;
+            count += 1;
         }
-        self.latest_ns = record.time_ns;
-        self.next += RECORD_BYTES;
-        self.record += 1;
-        let place = Place { part: self.part as u32, line: self.record };
-        Ok(Some(Event::Request(Placed { record, place })))
+        if count == 0 {
+            return Err(wrong(self));
+        }
+        self.latest_ns = latest_ns;
+        self.next += count * RECORD_BYTES;
+        self.record += count as u64;
+        Ok((count, first))
     }
 
     fn start_ns(&self) -> Option<u64> {

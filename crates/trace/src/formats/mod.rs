@@ -26,7 +26,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::error::{Result, TraceError, unknown_name};
-use crate::events::OpenBinary;
+use crate::events::{OpenBatches, OpenEvents};
 use crate::filter::EventFilter;
 use crate::options::{Parts, SizeUnit, TimeUnit};
 use crate::record::Record;
@@ -144,9 +144,7 @@ pub(crate) struct BinaryFormat {
     /// Do the first (decompressed) bytes of a file belong to this format?
     pub(crate) recognises: fn(&[u8]) -> bool,
     /// Opens the files of a trace.
-    pub(crate) open: OpenBinary,
-    /// Are its records always in order of time, so that nothing must be held back for sorting?
-    pub(crate) ordered: bool,
+    pub(crate) open: Open,
     /// What several files of this format are to each other.
     pub(crate) files: FilesOf,
 }
@@ -160,6 +158,15 @@ pub(crate) enum FilesOf {
     OneTime,
     /// A whole that the format's own reader puts together.
     Whole,
+}
+
+/// How the records of a binary format come.
+#[derive(Debug)]
+pub(crate) enum Open {
+    /// One by one, in the order of the files.
+    Events(OpenEvents),
+    /// Many at once, always in order of time, so that nothing must be held back for sorting.
+    Batches(OpenBatches),
 }
 
 /// What a line of text is.

@@ -21,7 +21,7 @@
 
 use ftlab_engine::request::Op;
 
-use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill, fill_record};
 use crate::options::{SizeUnit, TimeUnit};
@@ -45,8 +45,7 @@ pub const FORMAT: Format = Format {
     takes: Takes::NOTHING,
     encoding: Encoding::Binary(BinaryFormat {
         recognises,
-        open,
-        ordered: false,
+        open: Open::Events(open),
         files: FilesOf::OneTime,
     }),
 };

@@ -1,19 +1,18 @@
 //! CloudPhysics: SCSI commands of virtual disks, binary, versions 1 and 2.
 //!
-//! Records of fixed size, little endian, without a header. Version 1, 32 bytes: serial number, length (bytes),
-//! scatter-gather entries (u32 each), command, version (u16 each), block, time (u64 each). Version
-//! 2, 40 bytes: command, version (u16 each), serial number, length, scatter-gather entries (u32 each),
-//! block, time, response (u64 each). The version stands in the upper byte of its field. Blocks count
-//! 512 bytes, times microseconds. Commands are SCSI operation codes: READ and WRITE (6, 10, 12,
-//! 16) count, SYNCHRONIZE CACHE flushes, all else is no request: UNMAP too, whose ranges
-//! stand in data that the records lack.
-//! A file holds one disk: the unit is the number of the file, from 0, and the files of several disks
-//! are read as one trace in order of time. Source: libCacheSim,
-//! `vscsi.h` and its issue 54.
+//! Records of fixed size, little endian, without a header. Version 1, 32 bytes: serial number,
+//! length (bytes), scatter-gather entries (u32 each), command, version (u16 each), block, time (u64
+//! each). Version 2, 40 bytes: command, version (u16 each), serial number, length, scatter-gather
+//! entries (u32 each), block, time, response (u64 each). The version stands in the upper byte of
+//! its field. Blocks count 512 bytes, times microseconds. Commands are SCSI operation codes: READ
+//! and WRITE (6, 10, 12, 16) count, SYNCHRONIZE CACHE flushes, all else is no request: UNMAP too,
+//! whose ranges stand in data that the records lack. A file holds one disk: the unit is the number
+//! of the file, from 0, and the files of several disks are read as one trace in order of time.
+//! Source: libCacheSim, `vscsi.h` and its issue 54.
 
 use ftlab_engine::request::Op;
 
-use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Takes};
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill_record};
 use crate::options::{SizeUnit, TimeUnit};
@@ -37,8 +36,7 @@ pub const FORMAT: Format = Format {
     takes: Takes::NOTHING,
     encoding: Encoding::Binary(BinaryFormat {
         recognises,
-        open,
-        ordered: false,
+        open: Open::Events(open),
         files: FilesOf::OneTime,
     }),
 };

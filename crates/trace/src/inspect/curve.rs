@@ -44,8 +44,8 @@ pub struct SizeForHits {
 
 impl MissCurve {
     /// From the positions of all accesses; `also` and `asked` are sizes to be listed, 0 excepted.
-    pub(super) fn new(stack: &LruStack, also: Option<u64>, asked: &[u64]) -> Self {
-        let lookups = stack.accesses();
+    pub(super) fn new(stack: &mut LruStack, also: Option<u64>, asked: &[u64]) -> Self {
+        let (lookups, compulsory_misses) = (stack.accesses(), stack.distinct());
         let at_position = stack.at_position();
         let largest = at_position.len().max(1) as u64;
         let mut sizes = listed(largest);
@@ -57,7 +57,7 @@ impl MissCurve {
         sizes.dedup();
         let mut curve = Self {
             lookups,
-            compulsory_misses: stack.distinct(),
+            compulsory_misses,
             misses: Vec::with_capacity(sizes.len()),
             miss_ratios: Vec::with_capacity(sizes.len()),
             sizes_for_hits: sizes_for_hits(at_position, lookups),
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_curve_by_hand() {
         // Positions: a b a(2) c b(3) b(1) a(3) d
-        let curve = MissCurve::new(&stack(&[1, 2, 1, 3, 2, 2, 1, 4]), None, &[100, 2, 100, 0]);
+        let curve = MissCurve::new(&mut stack(&[1, 2, 1, 3, 2, 2, 1, 4]), None, &[100, 2, 100, 0]);
         assert_eq!((curve.lookups, curve.compulsory_misses), (8, 4));
         assert_eq!(curve.sizes, [1, 2, 3, 100]);
         assert_eq!(curve.sizes_asked, [2, 100]);
@@ -147,12 +147,12 @@ mod tests {
 
     #[test]
     fn nothing_and_nothing_again_have_a_curve_too() {
-        let nothing = MissCurve::new(&stack(&[]), None, &[]);
+        let nothing = MissCurve::new(&mut stack(&[]), None, &[]);
         assert_eq!(
             (nothing.sizes, nothing.misses, nothing.miss_ratios),
             (vec![1], vec![0], vec![0.0])
         );
-        let never_again = MissCurve::new(&stack(&[1, 2, 3]), Some(7), &[]);
+        let never_again = MissCurve::new(&mut stack(&[1, 2, 3]), Some(7), &[]);
         assert_eq!((&never_again.sizes[..], &never_again.misses[..]), (&[1, 7][..], &[3, 3][..]));
         assert!(never_again.sizes_for_hits.is_empty());
     }

@@ -8,12 +8,45 @@
 use super::page_table::{PageState, PageTable};
 use super::slot_order::SlotOrder;
 
+/// Positions that are counted together.
+const FOUND_MAX: usize = 64;
+
+/// Accesses by position. The counts of a large stack lie far apart: some are noted first, and then
+/// waited for together.
+struct Positions {
+    /// Accesses at each position, from 1, but for those in `found`.
+    counts: Vec<u64>,
+    /// Positions not yet counted.
+    found: Vec<u32>,
+}
+
+impl Positions {
+    #[inline]
+    fn note(&mut self, position: u32) {
+        self.found.push(position);
+        if self.found.len() == FOUND_MAX {
+            self.count_found();
+        }
+    }
+
+    #[inline(never)]
+    fn count_found(&mut self) {
+        let deepest = self.found.iter().copied().max().unwrap_or(0) as usize;
+        if deepest > self.counts.len() {
+            self.counts.resize(deepest, 0);
+        }
+        for &position in &self.found {
+            self.counts[position as usize - 1] += 1;
+        }
+        self.found.clear();
+    }
+}
+
 /// The stack and what was counted on it. Memory follows the distinct pages.
 pub(super) struct LruStack {
     pages: PageTable,
     order: SlotOrder,
-    /// Accesses at each position, from 1.
-    at_position: Vec<u64>,
+    positions: Positions,
     accesses: u64,
     written: u64,
     /// Moments that are asked about later: the slot that was next then.
@@ -27,12 +60,18 @@ impl LruStack {
         Self {
             pages: PageTable::new(),
             order: SlotOrder::new(),
-            at_position: Vec::new(),
+            positions: Positions { counts: Vec::new(), found: Vec::with_capacity(FOUND_MAX) },
             accesses: 0,
             written: 0,
             marks: vec![0; marks],
             newest_mark: 0,
         }
+    }
+
+    /// Brings near what [`Self::access`] will need of a page.
+    #[inline]
+    pub fn bring_near(&self, unit: u32, page: u64) {
+        self.pages.bring_near(unit, page);
     }
 
     /// Uses a page of a unit.
@@ -50,11 +89,7 @@ impl LruStack {
         if let Some(latest) = state.latest.checked_sub(1) {
             let is_newest = latest + 1 == self.order.next();
             let position = if is_newest { 1 } else { self.order.taken_from(latest) };
-            let index = position as usize - 1;
-            if index >= self.at_position.len() {
-                self.at_position.resize(index + 1, 0);
-            }
-            self.at_position[index] += 1;
+            self.positions.note(position);
             // It stays where it is, unless a mark tells the two accesses apart.
             if is_newest && latest >= self.newest_mark {
                 return;
@@ -103,8 +138,9 @@ impl LruStack {
     }
 
     /// Accesses at each position, from position 1 on.
-    pub fn at_position(&self) -> &[u64] {
-        &self.at_position
+    pub fn at_position(&mut self) -> &[u64] {
+        self.positions.count_found();
+        &self.positions.counts
     }
 
     /// Every page that was used, in no order that matters.
@@ -115,7 +151,7 @@ impl LruStack {
     /// Bytes held, at least.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
-        self.pages.bytes() + self.order.bytes() + 8 * self.at_position.capacity()
+        self.pages.bytes() + self.order.bytes() + 8 * self.positions.counts.capacity()
     }
 }
 
@@ -145,7 +181,7 @@ mod tests {
     /// Feeds both, and compares at every thousandth access and at the end.
     fn compare(accesses: impl IntoIterator<Item = (u32, u64)>) {
         let (mut stack, mut naive) = (LruStack::new(0), NaiveStack::default());
-        let check = |stack: &LruStack, naive: &NaiveStack| {
+        let check = |stack: &mut LruStack, naive: &NaiveStack| {
             assert_eq!(stack.at_position(), &naive.at_position[..]);
             assert_eq!(stack.distinct(), naive.pages.len() as u64);
             let again: u64 = stack.at_position().iter().sum();
@@ -155,10 +191,10 @@ mod tests {
             stack.access(unit, page, false);
             naive.access(unit, page);
             if number % 1000 == 0 {
-                check(&stack, &naive);
+                check(&mut stack, &naive);
             }
         }
-        check(&stack, &naive);
+        check(&mut stack, &naive);
     }
 
     proptest! {

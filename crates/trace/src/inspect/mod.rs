@@ -18,12 +18,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use ftlab_engine::request::Op;
 
+use crate::combination::How;
 use crate::error::{Result, TraceError};
 use crate::options::Options;
 use crate::record::Record;
+use crate::records::Records;
 use crate::size::human_bytes;
 use crate::survey::Survey;
-use crate::workload::{Records, Workload};
+use crate::workload::Workload;
 
 use arrivals::Arrivals;
 use growth::Growth;
@@ -88,6 +90,10 @@ const CLASSES: [(&str, Option<u64>); 3] =
 /// The position by which DFTL 2014, Fig. 2 sums up a trace; the curve always lists it.
 pub(crate) const FIGURE_2_POSITION: u64 = 5000;
 
+/// Requests whose pages are looked for together: a large table of pages is no part of any cache,
+/// and waiting for one page at a time took most of the time.
+const BATCH_RECORDS: usize = 64;
+
 /// Reads the whole workload once and says what is in it.
 ///
 /// # Errors
@@ -98,15 +104,45 @@ pub fn inspect(
     logical_bytes: u64,
     settings: &InspectionOptions,
 ) -> Result<Inspection> {
-    let workload = Workload::parse(text, options, logical_bytes)?;
+    inspect_workload(&Workload::parse(text, options, logical_bytes)?, settings, |_| Ok(()))
+}
+
+/// The same for a workload that is open; `watch` is told every now and then that so many requests
+/// more were read, and may end it.
+///
+/// # Errors
+/// Those of the records; a footprint of 2^31 pages or more; what `watch` gives.
+pub fn inspect_workload<E: From<TraceError>>(
+    workload: &Workload,
+    settings: &InspectionOptions,
+    mut watch: impl FnMut(u64) -> std::result::Result<(), E>,
+) -> std::result::Result<Inspection, E> {
     let mut records = workload.records()?;
     let mut counted = Counted::new(settings);
-    while let Some(record) = records.next() {
-        if let Err(error) = counted.note(&record?) {
-            return Err(records.locate(error));
+    let mut batch = Vec::with_capacity(BATCH_RECORDS);
+    loop {
+        batch.clear();
+        while batch.len() < BATCH_RECORDS
+            && let Some(record) = records.next()
+        {
+            batch.push((record?, records.place()));
         }
+        if batch.is_empty() {
+            break;
+        }
+        // In a loop of its own, so that the waits overlap.
+        for (record, _) in &batch {
+            counted.bring_near(record);
+        }
+        for (record, place) in &batch {
+            if let Err(error) = counted.note(record) {
+                let name = records.names()[place.part as usize].clone();
+                return Err(error.at(name, Some(place.line)).into());
+            }
+        }
+        watch(batch.len() as u64)?;
     }
-    counted.report(&workload, &records)
+    Ok(counted.report(workload, &records)?)
 }
 
 /// What is counted while records go by.
@@ -173,6 +209,14 @@ impl<'a> Counted<'a> {
             self.growth.keep(self.now());
         }
         Ok(())
+    }
+
+    /// The pages of a request lie in one piece of the table or in two, unless it is long.
+    #[inline]
+    fn bring_near(&self, record: &Record) {
+        if matches!(record.op, Op::Read | Op::Write) {
+            self.pages.bring_near(record.unit, record.offset_bytes / self.page_bytes);
+        }
     }
 
     fn note_size(&mut self, record: &Record) {
@@ -261,16 +305,16 @@ impl<'a> Counted<'a> {
         CLASSES.iter().zip(&self.classes).map(class).collect()
     }
 
-    fn map_cache(&self) -> MapCacheReport {
+    fn map_cache(&mut self) -> MapCacheReport {
         let (entries, pages) = (&self.settings.cache_entries, &self.settings.cache_pages);
         MapCacheReport {
-            entries: MissCurve::new(&self.pages, Some(FIGURE_2_POSITION), entries),
+            entries: MissCurve::new(&mut self.pages, Some(FIGURE_2_POSITION), entries),
             entries_per_page: self.map_entries,
-            translation_pages: MissCurve::new(&self.map_pages, None, pages),
+            translation_pages: MissCurve::new(&mut self.map_pages, None, pages),
         }
     }
 
-    fn report(&self, workload: &Workload, records: &Records) -> Result<Inspection> {
+    fn report(mut self, workload: &Workload, records: &Records) -> Result<Inspection> {
         let description = workload.describe()?;
         let detection = workload.detection();
         let summary = records.summary();
@@ -279,6 +323,13 @@ impl<'a> Counted<'a> {
         let why = |of: fn(&crate::Detection) -> &str, synthetic: &str| {
             detection.map_or(synthetic.to_owned(), |detection| of(detection).to_owned())
         };
+        let (what, made) = match workload.parts() {
+            None => ("an inline spec".to_owned(), "generated"),
+            Some((how, names)) => {
+                let order = if how == How::Mix { "side by side" } else { "one after another" };
+                (format!("{order}: {}", names.join(" | ")), "of every part as it was read")
+            }
+        };
         let map_cache = self.map_cache();
         Ok(Inspection {
             schema: INSPECTION_SCHEMA.into(),
@@ -286,12 +337,13 @@ impl<'a> Counted<'a> {
             files: records.names().to_vec(),
             sha256: description.sha256,
             format: description.format,
-            format_why: why(|d| &d.why, "an inline spec"),
+            stand_in: description.stand_in,
+            format_why: why(|d| &d.why, &what),
             compression: workload.compression().into(),
             time_unit: why(|d| d.time_unit.name(), "ns"),
-            time_unit_why: why(|d| &d.time_unit_why, "generated"),
+            time_unit_why: why(|d| &d.time_unit_why, made),
             size_unit: why(|d| d.size_unit.name(), "bytes"),
-            size_unit_why: why(|d| &d.size_unit_why, "generated"),
+            size_unit_why: why(|d| &d.size_unit_why, made),
             prefix: description.head.is_some_and(|head| summary.requests >= head),
             lines: summary.lines_read,
             header_lines: summary.header_lines,

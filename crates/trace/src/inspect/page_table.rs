@@ -1,6 +1,8 @@
 //! What is remembered about every page that was touched: 8 bytes a page where neighbours are
 //! touched too, 128 and a table entry for a page alone.
 
+use std::hint::black_box;
+
 use rustc_hash::FxHashMap;
 
 const CHUNK_PAGES: u64 = 16;
@@ -37,6 +39,15 @@ impl PageTable {
             _ => self.chunk(key),
         };
         &mut self.states[chunk as usize][(page % CHUNK_PAGES) as usize]
+    }
+
+    /// Brings the state of a page near, if it has one, so that [`Self::state`] need not wait for
+    /// memory; nothing changes. Several pages asked for in a row are waited for together.
+    #[inline]
+    pub fn bring_near(&self, unit: u32, page: u64) {
+        if let Some(&chunk) = self.chunks.get(&(unit, page / CHUNK_PAGES)) {
+            black_box(self.states[chunk as usize][(page % CHUNK_PAGES) as usize].latest);
+        }
     }
 
     fn chunk(&mut self, key: (u32, u64)) -> u32 {

@@ -112,6 +112,9 @@ pub struct Inspection {
     pub format: String,
     /// Why this format.
     pub format_why: String,
+    /// For a stand-in, what it was fitted to. Filled in by who knows stand-ins by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stand_in: Option<String>,
     /// none, gzip, bzip2, zstd or xz.
     pub compression: String,
     /// Unit of the time column.

@@ -2,8 +2,10 @@
 //! slot on are still taken, in logarithmic time.
 //!
 //! Each page of a trace holds the slot of its latest access, so the slots taken from a page's own
-//! one on are the pages used since: its position in the LRU stack (Bennett and Kruskal 1975, with a
-//! Fenwick tree for theirs). A bit per slot; the tree counts blocks of 512 of them, a cache line.
+//! one on are the pages used since: its position in the LRU stack (Bennett and Kruskal: LRU stack
+//! processing, IBM J. Res. Dev. 19(4), 1975). A bit per slot, and a tree of counts over blocks of
+//! 512 slots in which every node has sixteen children, a cache line: a query adds up one line per
+//! level without a branch that depends on the slot, where a binary tree mispredicts one per level.
 //! When the line is used up the taken slots move together, keeping their order, so that memory
 //! follows the slots taken and not the slots ever handed out: at most 4 bits and a little per page.
 
@@ -11,6 +13,10 @@
 const BLOCK_WORDS: usize = 8;
 /// Slots of a block.
 const BLOCK_SLOTS: u32 = 64 * BLOCK_WORDS as u32;
+/// Children of a node of the tree.
+const FAN: usize = 16;
+/// Levels of the tree over the longest line: 2^23 blocks are the leaves of six.
+const LEVELS_MAX: usize = 6;
 /// Slots of the first line.
 const SLOTS_MIN: u32 = 8 * BLOCK_SLOTS;
 
@@ -21,8 +27,11 @@ pub(super) const TAKEN_MAX: u64 = (1 << 31) - 4 * BLOCK_SLOTS as u64;
 pub(super) struct SlotOrder {
     /// One bit per slot: is it taken?
     words: Vec<u64>,
-    /// Fenwick tree over the taken slots of each block, counted from 1.
-    tree: Vec<u32>,
+    /// Taken slots by block, then by sixteen blocks, and so on; each level in whole nodes.
+    counts: Vec<u32>,
+    /// Where each level begins in `counts`, and how many there are.
+    levels: [usize; LEVELS_MAX],
+    depth: usize,
     next: u32,
     taken: u32,
 }
@@ -41,16 +50,30 @@ impl SlotOrder {
         let (whole, rest) = ((taken / 64) as usize, taken % 64);
         words[..whole].fill(u64::MAX);
         words[whole] = (1 << rest) - 1;
-        let mut tree = vec![0; blocks + 1];
-        for block in 1..=blocks {
-            let first = (block as u32 - 1) * BLOCK_SLOTS;
-            tree[block] += taken.saturating_sub(first).min(BLOCK_SLOTS);
-            let parent = block + (block & block.wrapping_neg());
-            if parent <= blocks {
-                tree[parent] += tree[block];
+        let mut order = Self {
+            words,
+            counts: Vec::new(),
+            levels: [0; LEVELS_MAX],
+            depth: 0,
+            next: taken,
+            taken,
+        };
+        // A leaf more, so that the end of the line can be asked about.
+        let (mut nodes, mut slots) = (blocks + 1, u64::from(BLOCK_SLOTS));
+        loop {
+            assert!(order.depth < LEVELS_MAX, "{blocks} blocks are more than the tree counts");
+            let start = order.counts.len();
+            order.levels[order.depth] = start;
+            order.depth += 1;
+            order.counts.resize(start + nodes.next_multiple_of(FAN), 0);
+            for (count, first) in order.counts[start..].iter_mut().zip(0u64..) {
+                *count = u64::from(taken).saturating_sub(first * slots).min(slots) as u32;
             }
+            if nodes <= FAN {
+                return order;
+            }
+            (nodes, slots) = (nodes.div_ceil(FAN), slots * FAN as u64);
         }
-        Self { words, tree, next: taken, taken }
     }
 
     /// Slots that are taken.
@@ -73,21 +96,34 @@ impl SlotOrder {
     /// Slots taken from `slot` on, itself included.
     #[inline]
     pub fn taken_from(&self, slot: u32) -> u32 {
-        let block = (slot / BLOCK_SLOTS) as usize;
-        let mut before = 0;
-        let mut node = block;
-        while node > 0 {
-            before += self.tree[node];
-            node &= node - 1;
-        }
         let word = (slot / 64) as usize;
-        for word in &self.words[block * BLOCK_WORDS..word] {
-            before += word.count_ones();
-        }
-        if let Some(word) = self.words.get(word) {
-            before += (word & ((1 << (slot % 64)) - 1)).count_ones();
+        let mut index = word / BLOCK_WORDS;
+        let mut before = self.taken_in_block(index, word % BLOCK_WORDS, slot % 64);
+        for level in &self.levels[..self.depth] {
+            let first = level + index / FAN * FAN;
+            let child = (index % FAN) as u32;
+            for (count, number) in self.counts[first..first + FAN].iter().zip(0u32..) {
+                before += count & u32::from(number < child).wrapping_neg();
+            }
+            index /= FAN;
         }
         self.taken - before
+    }
+
+    /// Taken slots of a block before the given bit of its given word.
+    #[inline]
+    fn taken_in_block(&self, block: usize, word: usize, bit: u32) -> u32 {
+        // The end of the line is a slot behind the last block.
+        let Some(words) = self.words.get(block * BLOCK_WORDS..(block + 1) * BLOCK_WORDS) else {
+            return 0;
+        };
+        let mut before = 0;
+        for (number, bits) in words.iter().enumerate() {
+            let whole = u64::from(number < word).wrapping_neg();
+            let part = u64::from(number == word).wrapping_neg() & ((1 << bit) - 1);
+            before += (bits & (whole | part)).count_ones();
+        }
+        before
     }
 
     /// Hands out the next slot.
@@ -111,10 +147,11 @@ impl SlotOrder {
 
     #[inline]
     fn add(&mut self, slot: u32, what: u32) {
-        let mut node = (slot / BLOCK_SLOTS) as usize + 1;
-        while node < self.tree.len() {
-            self.tree[node] = self.tree[node].wrapping_add(what);
-            node += node & node.wrapping_neg();
+        let mut index = (slot / BLOCK_SLOTS) as usize;
+        for level in &self.levels[..self.depth] {
+            let count = &mut self.counts[level + index];
+            *count = count.wrapping_add(what);
+            index /= FAN;
         }
     }
 
@@ -128,7 +165,7 @@ impl SlotOrder {
     /// Bytes held.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
-        8 * self.words.capacity() + 4 * self.tree.capacity()
+        8 * self.words.capacity() + 4 * self.counts.capacity()
     }
 }
 

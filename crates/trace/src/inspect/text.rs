@@ -42,6 +42,15 @@ impl fmt::Display for Inspection {
 impl Inspection {
     fn write_identity(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         line(out, "workload", format_args!("{}", self.name))?;
+        if let Some(source) = &self.stand_in {
+            line(
+                out,
+                "stand-in",
+                format_args!(
+                    "synthetic, generated to published statistics, not recorded: {source}"
+                ),
+            )?;
+        }
         if self.files.len() > 1 {
             line(out, "parts", format_args!("{}", self.files.join(", ")))?;
         }

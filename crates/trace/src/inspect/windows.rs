@@ -1,8 +1,8 @@
 //! The working set: distinct pages in windows of many lengths, by accesses and by time.
 //!
 //! Windows of a length follow each other without a gap or an overlap from the first request on; the
-//! last one of each length, which the trace cuts off, does not count (Denning: The working set model
-//! for program behavior, CACM 11(5), 1968, with windows that do not slide).
+//! last one of each length, which the trace cuts off, does not count (Denning: The working set
+//! model for program behavior, CACM 11(5), 1968, with windows that do not slide).
 
 use serde::Serialize;
 

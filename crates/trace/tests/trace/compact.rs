@@ -99,3 +99,70 @@ fn broken_files_are_refused_and_none_is_read_as_data() {
     let late = Options { filter: "from=10ms".parse().unwrap(), ..Options::default() };
     assert!(error_of(&path, &late).problem().contains("index is broken"));
 }
+
+#[test]
+fn a_filtered_file_gives_what_its_source_gives_filtered() {
+    let files = Files::new();
+    let input = files.write("in.csv", csv(20_000));
+    let path = converted(&files, &input, "out.ftb");
+    let filtered = |filter: &str, head: Option<u64>| Options {
+        filter: filter.parse().unwrap(),
+        head,
+        ..Options::default()
+    };
+    // Heads just around the end of a batch and of a block.
+    for (options, expected) in [
+        (filtered("op=read", None), 6_667),
+        (filtered("op=write+trim,every=3", None), 4_445),
+        (filtered("from=1ms,to=2ms", None), 1_000),
+        (filtered("to=10ms", Some(513)), 513),
+        (Options { head: Some(512), ..Options::default() }, 512),
+        (Options { head: Some(16_385), ..Options::default() }, 16_385),
+        (Options { head: Some(30_000), ..Options::default() }, 20_000),
+    ] {
+        let found = read_all(&path, &options).unwrap();
+        assert_eq!(found.len(), expected, "{options:?}");
+        assert_eq!(found, read_all(&input, &options).unwrap(), "{options:?}");
+    }
+    let none = error_of(&path, &filtered("op=flush", None));
+    assert!(none.problem().contains("holds no request (20000 lines dropped)"), "{none}");
+}
+
+#[test]
+fn the_records_before_a_broken_one_come_first_and_the_error_names_its_number() {
+    let files = Files::new();
+    let input = files.write("in.csv", csv(2_000));
+    let path = converted(&files, &input, "whole.ftb");
+    let (before, whole) =
+        (read_all(&input, &Options::default()).unwrap(), std::fs::read(&path).unwrap());
+    // The file's header, the block's, then 28 bytes a record: time, offset, size and operation.
+    let (records, bytes) = (32, 28);
+    for (number, at, problem) in [
+        (0, 22, "record is illegal"),
+        (700, 22, "record is illegal"),
+        (511, 6, "time steps back"),
+        (512, 6, "time steps back"),
+        (1_999, 22, "record is illegal"),
+    ] {
+        let mut broken = whole.clone();
+        // Times that step back behind this one; or an operation that there is none of.
+        broken[records + number * bytes + at] = 9;
+        let checksum = crc32fast::hash(&broken[records..records + 2_000 * bytes]);
+        broken[20..24].copy_from_slice(&checksum.to_le_bytes());
+        let path = files.write("broken.ftb", broken);
+        let workload = Workload::parse(&path, &Options::default(), 0).unwrap();
+        let mut found = Vec::new();
+        let mut error = None;
+        for record in workload.records().unwrap() {
+            match record {
+                Ok(record) => found.push(record),
+                Err(wrong) => assert!(error.replace(wrong).is_none(), "two errors"),
+            }
+        }
+        let error = error.unwrap();
+        let good = number + usize::from(at == 6);
+        assert_eq!((error.problem(), error.line()), (problem, Some(good as u64 + 1)));
+        assert_eq!(found.len(), good);
+        assert_eq!(found[..number], before[..number]);
+    }
+}

@@ -1,0 +1,169 @@
+//! The records of a workload, wherever they come from, behind one face.
+
+use std::sync::Arc;
+
+use crate::combined::CombinedRecords;
+use crate::detect::Detection;
+use crate::error::{Result, TraceError};
+use crate::events::{Events, Files};
+use crate::formats::{BinaryFormat, Context, Encoding, FilesOf, Format, Open};
+use crate::merged::Merged;
+use crate::options::{Options, Parts};
+use crate::ordered::{MergedInOrder, OneByOne, OrderedRecords};
+use crate::reader::{Opened, TraceRecords};
+use crate::record::{Place, Record};
+use crate::summary::Summary;
+use crate::synthetic::Generator;
+use crate::text::TextEvents;
+
+/// Are the files read at the same time?
+fn is_merged(format: &Format, files: &Files, parts: Option<Parts>) -> bool {
+    files.parts.len() > 1
+        && match format.files() {
+            FilesOf::Parts => parts == Some(Parts::ByTime),
+            FilesOf::OneTime => true,
+            FilesOf::Whole => false,
+        }
+}
+
+/// All files at the same time.
+fn merge(
+    files: Files,
+    context: Context,
+    format: &'static Format,
+    options: &Options,
+) -> Result<Merged> {
+    let opener = Box::new(move |files, context| open_events(files, context, format));
+    let in_order = format.binary().is_some_and(|one| matches!(one.open, Open::Batches(_)));
+    Merged::new(files, context, options.reorder_window_ns, !in_order, opener)
+}
+
+/// Files behind the face that all formats share.
+fn open_events(files: Files, context: Context, format: &'static Format) -> Result<Box<dyn Events>> {
+    Ok(match &format.encoding {
+        Encoding::Text(text) => Box::new(TextEvents::new(files, context, format, text)?),
+        Encoding::Binary(binary) => match binary.open {
+            Open::Events(open) => open(files, context, format)?,
+            Open::Batches(open) => Box::new(OneByOne::new(open(files, context)?)),
+        },
+    })
+}
+
+/// The records of a workload, in order of time.
+pub struct Records {
+    inner: Inner,
+}
+
+enum Inner {
+    Trace(Box<TraceRecords>),
+    Ordered(Box<OrderedRecords>),
+    Synthetic { records: Box<Generator>, left: u64, names: [String; 1], summary: Box<Summary> },
+    Combined(Box<CombinedRecords>),
+}
+
+impl Records {
+    /// Those of a trace, by what was found out about it.
+    ///
+    /// # Errors
+    /// A binary trace whose files cannot be opened or whose header is wrong.
+    pub(crate) fn of_trace(files: Files, detection: &Detection, options: Options) -> Result<Self> {
+        let mut context = Context::new(detection.scales(), options.filter.events.clone());
+        context.from_ns = options.filter.from_ns;
+        let names = Arc::clone(&files.names);
+        let format = detection.format;
+        let merged = is_merged(format, &files, options.parts);
+        if let Encoding::Binary(BinaryFormat { open: Open::Batches(open), .. }) = &format.encoding {
+            let batches = match merged {
+                true => Box::new(MergedInOrder(merge(files, context, format, &options)?)),
+                false => open(files, context)?,
+            };
+            let records = OrderedRecords::new(names, batches, options);
+            return Ok(Self { inner: Inner::Ordered(Box::new(records)) });
+        }
+        let events = match &format.encoding {
+            Encoding::Text(text) if !merged => {
+                Opened::Text(Box::new(TextEvents::new(files, context, format, text)?))
+            }
+            _ if merged => Opened::Binary(Box::new(merge(files, context, format, &options)?)),
+            _ => Opened::Binary(open_events(files, context, format)?),
+        };
+        let records = TraceRecords::new(names, events, format.files(), options);
+        Ok(Self { inner: Inner::Trace(Box::new(records)) })
+    }
+
+    /// Generated ones, `head` of them at most; `name` stands for the file.
+    pub(crate) fn generated(records: Generator, head: Option<u64>, name: &str) -> Self {
+        let (records, summary) = (Box::new(records), Box::default());
+        let left = head.unwrap_or(u64::MAX);
+        Self { inner: Inner::Synthetic { records, left, names: [name.into()], summary } }
+    }
+
+    /// Those of several workloads.
+    pub(crate) fn combined(records: CombinedRecords) -> Self {
+        Self { inner: Inner::Combined(Box::new(records)) }
+    }
+
+    /// Where the record yielded last was read.
+    pub fn place(&self) -> Place {
+        match &self.inner {
+            Inner::Trace(records) => records.place(),
+            Inner::Ordered(records) => records.place(),
+            Inner::Synthetic { records, .. } => Place { part: 0, line: records.issued() },
+            Inner::Combined(records) => records.place(),
+        }
+    }
+
+    /// Which part of a combination the record yielded last is from; 0 for any other workload.
+    pub fn part(&self) -> usize {
+        match &self.inner {
+            Inner::Combined(records) => records.part(),
+            _ => 0,
+        }
+    }
+
+    /// Names of the files; [`Place::part`] is an index into them.
+    pub fn names(&self) -> &[String] {
+        match &self.inner {
+            Inner::Trace(records) => records.names(),
+            Inner::Ordered(records) => records.names(),
+            Inner::Synthetic { names, .. } => names,
+            Inner::Combined(records) => records.names(),
+        }
+    }
+
+    /// What was read, dropped and sorted so far.
+    pub fn summary(&self) -> &Summary {
+        match &self.inner {
+            Inner::Trace(records) => records.summary(),
+            Inner::Ordered(records) => records.summary(),
+            Inner::Synthetic { summary, .. } => summary,
+            Inner::Combined(records) => records.summary(),
+        }
+    }
+
+    /// Adds file and line of the record yielded last to an error about it.
+    pub fn locate(&self, error: TraceError) -> TraceError {
+        let place = self.place();
+        error.at(self.names()[place.part as usize].clone(), Some(place.line))
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.inner {
+            Inner::Trace(records) => records.next(),
+            Inner::Ordered(records) => records.next(),
+            Inner::Combined(records) => records.next(),
+            Inner::Synthetic { records, left, summary, .. } => {
+                *left = left.checked_sub(1)?;
+                let record = records.next()?;
+                summary.requests += 1;
+                summary.origin_ns = Some(0);
+                Some(Ok(record))
+            }
+        }
+    }
+}
