@@ -136,7 +136,7 @@ fn the_records_before_a_broken_one_come_first_and_the_error_names_its_number() {
     let (before, whole) =
         (read_all(&input, &Options::default()).unwrap(), std::fs::read(&path).unwrap());
     // The file's header, the block's, then 28 bytes a record: time, offset, size and operation.
-    let (records, bytes) = (32, 28);
+    let (records, bytes) = (44, 28);
     for (number, at, problem) in [
         (0, 22, "record is illegal"),
         (700, 22, "record is illegal"),
@@ -148,7 +148,7 @@ fn the_records_before_a_broken_one_come_first_and_the_error_names_its_number() {
         // Times that step back behind this one; or an operation that there is none of.
         broken[records + number * bytes + at] = 9;
         let checksum = crc32fast::hash(&broken[records..records + 2_000 * bytes]);
-        broken[20..24].copy_from_slice(&checksum.to_le_bytes());
+        broken[32..36].copy_from_slice(&checksum.to_le_bytes());
         let path = files.write("broken.ftb", broken);
         let workload = Workload::parse(&path, &Options::default(), 0).unwrap();
         let mut found = Vec::new();
