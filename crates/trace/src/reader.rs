@@ -157,6 +157,7 @@ impl TraceRecords {
         if after_start_ns >= filter.to_ns {
             // Sorted by time: nothing later counts, and no more is read.
             self.input_ended = true;
+            self.summary.read_to_end = false;
             if let Filtered::Kept(last) | Filtered::Stray(last) = self.stray.finish() {
                 self.summary.drop_line(DropReason::TimeNotSelected, last.place);
             }
