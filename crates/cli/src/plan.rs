@@ -173,6 +173,8 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     }
     let counted = choice.whole.as_ref().zip(first_pass.requests_read);
     warnings.extend(counted.map(|(whole, requests)| whole.verdict(requests)));
+    let cut =
+        counted.filter(|(whole, requests)| whole.is_cut(*requests)).map(|(_, counted)| counted);
     let layout = Layout {
         mode,
         capacity_bytes,
@@ -182,7 +184,7 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     };
     let wanted = needs_footprint(&chosen, &modes);
     let footprint = wanted.then(|| footprint(&workload, &layout)).transpose()?;
-    let description = description(&choice, &workload)?;
+    let description = description(&choice, &workload, cut)?;
     let runs = runs(chosen, &modes, meeting.seed)?;
     let plan = Plan {
         requests_known: first_pass.requests.or(workload.requests_known()),
@@ -200,13 +202,19 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     Ok((plan, workload))
 }
 
-/// What results say about the workload; none for standard input, which must be read first.
-fn description(choice: &WorkloadChoice, workload: &Workload) -> Outcome<Option<Description>> {
+/// What results say about the workload, of which `cut` requests are there where a public trace has
+/// more; none for standard input, which must be read first.
+fn description(
+    choice: &WorkloadChoice,
+    workload: &Workload,
+    cut: Option<u64>,
+) -> Outcome<Option<Description>> {
     if !workload.can_be_read_again() {
         return Ok(None);
     }
     let (name, stand_in) = (choice.name.clone(), choice.stands_for());
-    Ok(Some(Description { name, stand_in, ..workload.describe()? }))
+    let described = workload.describe()?;
+    Ok(Some(Description { name, stand_in, head: described.head.or(cut), ..described }))
 }
 
 /// The runs with their preparation, as far as it can be judged before it begins.

@@ -41,6 +41,11 @@ pub struct Whole {
 }
 
 impl Whole {
+    /// Is a file in which so many requests were counted only a part of the public one?
+    pub fn is_cut(&self, counted: u64) -> bool {
+        counted < self.requests
+    }
+
     /// A sentence about a file in which so many requests were counted.
     pub fn verdict(&self, counted: u64) -> String {
         let Self { path, file, requests } = self;

@@ -206,9 +206,14 @@ impl WorkloadChoice {
     }
 }
 
-/// Does the text name a stand-in, alone or in a combination?
-pub fn names_a_stand_in(text: &str) -> Outcome<bool> {
-    Ok(!resolved(text, None, 0)?.stand_ins.is_empty())
+/// Does the text name a stand-in, alone or in a combination, whose real trace could take its place?
+/// One with settings of its own (`financial:count=5`) has none.
+pub fn real_can_replace(text: &str, folder: &Path) -> Outcome<bool> {
+    if resolved(text, None, 0)?.stand_ins.is_empty() {
+        return Ok(false);
+    }
+    let plain = WORKLOADS.iter().any(|workload| workload.name == text);
+    Ok(plain || resolved(text, Some(folder), 0).is_ok())
 }
 
 /// What a text means once names are looked up.

@@ -96,7 +96,10 @@ function lineFigure(figure) {
 function stackedFigure(figure) {
   const { groups, series, parts, values } = figure;
   const columns = groups.flatMap((group, row) => series.flatMap((name, column) =>
-    (values[row][column] ? [{ group: String(group), name, parts: values[row][column] }] : [])));
+    (values[row][column] ? [{
+      group: String(group), name, parts: values[row][column],
+      published: figure.published[row][column],
+    }] : [])));
   if (columns.length === 0) return { empty: NO_VALUES };
   const x = [columns.map((column) => column.group), columns.map((column) => column.name)];
   const traces = parts.map((part, look) => ({
@@ -112,15 +115,30 @@ function stackedFigure(figure) {
       `${column.group}, ${column.name}: ${valueText(column.parts[look])}`),
     hovertemplate: `<b>${part}</b><br>%{customdata}<extra></extra>`, legendKey: part,
   }));
+  const legend = parts.map((name, look) => ({ name, bar: look }));
+  // What the source prints of a column, as a star at its height.
+  const printed = columns.map((column) => column.published);
+  if (printed.some(isNumber)) {
+    const name = "published, all parts";
+    traces.push({
+      type: "scatter", mode: "markers", name, x, y: printed,
+      marker: { symbol: "star", size: 12, color: cssColour("ink") },
+      customdata: columns.map((column) =>
+        `${column.group}, ${column.name}: ${valueText(column.published)}`),
+      hovertemplate: `<b>${name}</b><br>%{customdata}<extra></extra>`, legendKey: name,
+    });
+    legend.push({ name, line: { colour: cssColour("ink"), dash: 2, symbol: "star" } });
+  }
   return {
-    traces, legend: parts.map((name, look) => ({ name, bar: look })),
+    traces, legend,
     layout: {
       barmode: "stack", bargap: 0.25, height: 360,
       yaxis: { title: { text: figure.y }, rangemode: "tozero" },
       xaxis: { type: "multicategory", title: { text: figure.x }, ticks: "", showgrid: false },
     },
-    rows: [["group", "series", ...parts],
-      ...columns.map((column) => [column.group, column.name, ...column.parts])],
+    rows: [["group", "series", ...parts, "published"],
+      ...columns.map((column) =>
+        [column.group, column.name, ...column.parts, column.published])],
   };
 }
 

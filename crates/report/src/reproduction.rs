@@ -22,6 +22,8 @@ pub struct Reproduction {
     pub version: String,
     /// Whether runs were shortened.
     pub quick: bool,
+    /// Whether real traces were offered in the place of stand-ins.
+    pub trace_dir: bool,
     /// Every claim, in the order of the experiments.
     pub claims: Vec<Claim>,
     /// The experiments.
@@ -167,12 +169,34 @@ pub struct Figure {
     pub note: Option<String>,
 }
 
+/// The kinds of claim, which are never mixed.
+pub const KINDS: [&str; 3] = ["identity", "relation", "magnitude"];
+const VERDICTS: [Verdict; 3] = [Verdict::Holds, Verdict::Fails, Verdict::NotJudged];
+
 impl Reproduction {
-    /// Claims by outcome: held, failed, not judged.
+    /// Claims of a kind by outcome: held, failed, not judged.
     #[must_use]
-    pub fn tally(&self) -> [usize; 3] {
-        [Verdict::Holds, Verdict::Fails, Verdict::NotJudged]
-            .map(|verdict| self.claims.iter().filter(|claim| claim.verdict == verdict).count())
+    pub fn tally(&self, kind: &str) -> [usize; 3] {
+        let of = |verdict| {
+            let same = |claim: &&Claim| claim.kind == kind && claim.verdict == verdict;
+            self.claims.iter().filter(same).count()
+        };
+        VERDICTS.map(of)
+    }
+
+    /// The outcomes in a sentence, kind by kind.
+    #[must_use]
+    pub fn outcomes(&self) -> String {
+        let of = |kind: &str| {
+            let [holds, fails, unjudged] = self.tally(kind);
+            let name = match kind {
+                "identity" => "identities",
+                "relation" => "relations",
+                _ => "magnitudes",
+            };
+            format!("{name}: {holds} hold, {fails} fail, {unjudged} not judged")
+        };
+        KINDS.map(of).join("; ")
     }
 }
 

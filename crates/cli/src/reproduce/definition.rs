@@ -131,6 +131,9 @@ pub struct WorkloadLabel {
     pub workload: Option<String>,
     /// A file in the folder of `--trace-dir`.
     pub file: Option<String>,
+    /// Whether that file is the paper's trace, whole, so that magnitudes are judged on it.
+    #[serde(default)]
+    pub whole: bool,
     /// Options beside it.
     #[serde(default)]
     pub options: Options,
@@ -409,6 +412,17 @@ impl Definition {
             claim.check().map_err(|message| format!("claim '{}': {message}", claim.name))?;
         }
         for figure in &self.figures {
+            let idle = match figure.form {
+                Form::Cdf if !figure.published.is_empty() => Some("published"),
+                Form::Cdf | Form::Stacked | Form::Table if figure.log_y => Some("log_y"),
+                Form::Bars | Form::Cdf | Form::Stacked | Form::Table if figure.log_x => {
+                    Some("log_x")
+                }
+                _ => None,
+            };
+            if let Some(idle) = idle {
+                return Err(format!("figure '{}': '{idle}' has no effect there", figure.title));
+            }
             if (figure.form == Form::Stacked) == figure.parts.is_empty() {
                 return Err(format!(
                     "figure '{}': 'parts' belong to stacked columns",
@@ -451,6 +465,9 @@ impl Claim {
             }
             ClaimKind::Identity | ClaimKind::Relation if self.judged.is_some() => {
                 Err("'judged' belongs to magnitudes")
+            }
+            ClaimKind::Magnitude if self.judged.as_deref().is_some_and(str::is_empty) => {
+                Err("'judged' must say why")
             }
             ClaimKind::Magnitude if self.tolerance.words().is_none() => {
                 Err("a magnitude needs a tolerance")

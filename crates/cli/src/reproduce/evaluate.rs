@@ -41,7 +41,8 @@ pub enum Lack {
     Invalid(String),
     /// It has no such value.
     Wrong(String),
-    /// It divides by a number that is zero: nothing of the kind was counted.
+    /// It divides by a number that is zero, or asks for a number that the run does not have:
+    /// nothing of the kind was counted.
     Nothing(String),
     /// A run that it names was not made.
     Missing(String),
@@ -134,14 +135,14 @@ impl Evaluator {
             Lack::Invalid(format!("'{text}' is no expression: {}", detail(&error)))
         })?;
         let context = Value::from_pairs(variables.iter().cloned());
-        expression.eval(context).map_err(|error| {
+        let value = expression.eval(context).map_err(|error| {
             let kept = self.access.lack.lock().ok().and_then(|mut kept| kept.take());
-            kept.unwrap_or_else(|| match detail(&error) {
-                // The words of minijinja's arithmetic, which knows no infinity.
-                zero if zero.starts_with("unable to calculate") => Lack::Nothing(zero),
-                other => Lack::Wrong(format!("'{text}': {other}")),
-            })
-        })
+            kept.unwrap_or_else(|| lack_of(text, &error))
+        })?;
+        match value.is_undefined() {
+            true => Err(Lack::Nothing(format!("{ABSENT} '{text}'"))),
+            false => Ok(value),
+        }
     }
 
     /// The runs that were asked for since the last call.
@@ -162,6 +163,24 @@ impl Evaluator {
             ValueKind::Bool => Ok(value.is_true()),
             _ => Err(Lack::Wrong(format!("'{text}' is {value}, neither true nor false"))),
         }
+    }
+}
+
+/// Begins what is said of a path that a result does not have.
+pub const ABSENT: &str = "there is no such value:";
+
+/// What an error of minijinja means: its arithmetic knows no infinity, and none is no number.
+fn lack_of(text: &str, error: &Error) -> Lack {
+    let said = detail(error);
+    let of_types = said.contains("unsupported types");
+    let absent = of_types && said.contains("undefined");
+    if error.kind() == ErrorKind::UndefinedError || absent {
+        return Lack::Nothing(format!("{ABSENT} {said}"));
+    }
+    let of_none = of_types && said.contains("none");
+    match said.starts_with("unable to calculate") || of_none {
+        true => Lack::Nothing(said),
+        false => Lack::Wrong(format!("'{text}': {said}")),
     }
 }
 
@@ -207,7 +226,7 @@ fn add_results(environment: &mut Environment<'static>, access: &Access) {
     let own = access.clone();
     let run = move |id: &str| -> Result<Value, Error> {
         let run = own.run(id)?;
-        let value = || Value::from(Serde(run.as_ref()));
+        let value = || present(run.as_ref());
         Ok(own.values.lock().map_or_else(
             |_| value(),
             |mut kept| kept.entry(id.to_owned()).or_insert_with(value).clone(),
@@ -216,10 +235,33 @@ fn add_results(environment: &mut Environment<'static>, access: &Access) {
     environment.add_function("run", run);
     let own = access.clone();
     let inspection = move |id: &str| -> Result<Value, Error> {
-        Ok(Value::from(Serde(own.of(&own.results.inspections, id)?.as_ref())))
+        if let Ok(mut used) = own.used.lock() {
+            used.insert(format!("{INSPECTION}{id}"));
+        }
+        Ok(present(own.of(&own.results.inspections, id)?.as_ref()))
     };
     environment.add_function("inspection", inspection);
     environment.add_function("setting", setting);
+}
+
+/// Before the name of an inspection among the names of what was used.
+pub const INSPECTION: &str = "inspection of ";
+
+/// As a value without what is null: it would compare as less than every number.
+fn present<T: serde::Serialize>(result: &T) -> Value {
+    fn prune(value: &mut serde_json::Value) {
+        match value {
+            serde_json::Value::Object(members) => {
+                members.retain(|_, member| !member.is_null());
+                members.values_mut().for_each(prune);
+            }
+            serde_json::Value::Array(items) => items.iter_mut().for_each(prune),
+            _ => {}
+        }
+    }
+    let mut json = serde_json::to_value(result).unwrap_or_default();
+    prune(&mut json);
+    Value::from(Serde(json))
 }
 
 /// A setting of a device: times in ns, energies in uJ, sizes in bytes.
@@ -328,7 +370,11 @@ fn add_lists(environment: &mut Environment<'static>) {
         for_each(state, &list, text)
     });
     environment.add_function("every", |state: &State<'_, '_>, list: Value, text: &str| {
-        Ok::<bool, Error>(for_each(state, &list, text)?.iter().all(Value::is_true))
+        let values = for_each(state, &list, text)?;
+        match values.iter().all(|value| value.kind() == ValueKind::Bool) {
+            true => Ok(values.iter().all(Value::is_true)),
+            false => Err(wrong(format!("'{text}' is neither true nor false"))),
+        }
     });
     environment.add_function("argmin", |state: &State<'_, '_>, list: Value, text: &str| {
         best(state, &list, text, |a, b| a < b)
@@ -428,11 +474,20 @@ mod tests {
         assert_eq!(lack("erases('d/x')"), Lack::Failed("d/x: device full".to_owned()));
         let Lack::Invalid(text) = lack("total(each(all, \"erases(w ~ '/z')\"))") else { panic!() };
         assert!(text.contains("'a/z' is no run of this experiment; nearest: a/"), "{text}");
-        for text in ["run('a/x').no_such_key + 1", "p('a/x', 98)", "'text'"] {
+        for text in ["p('a/x', 98)", "'text'", "every(all, '1') and 1"] {
             assert!(matches!(lack(text), Lack::Wrong(_)), "{text}");
         }
         assert!(matches!(lack("1 +"), Lack::Invalid(_)));
-        assert!(matches!(lack("1 / 0"), Lack::Nothing(_)));
+        // A run without writes has no write amplification, which is less than none.
+        for text in [
+            "1 / 0",
+            "run('a/x').no_such_key + 1",
+            "run('a/x').waf",
+            "run('a/x').waf < 1",
+            "100 * crossing('a/x', 'a/x')",
+        ] {
+            assert!(matches!(lack(text), Lack::Nothing(_)), "{text}: {:?}", lack(text));
+        }
         assert!(evaluator().truth("1").is_err());
     }
 

@@ -8,7 +8,8 @@ use clap::Parser as _;
 use super::definition::{Definition, InspectionBlock, OptionValue, Options, RunBlock, Variant};
 use crate::arguments::{Arguments, Command, InspectArguments, RunArguments, TraceCommand};
 use crate::failure::{Failure, Outcome};
-use crate::workloads;
+use crate::workloads::{self, WorkloadChoice};
+use crate::{devices, selection};
 
 /// Options that an experiment cannot give: they write files, or are the command's own.
 const RESERVED: [&str; 6] =
@@ -34,6 +35,8 @@ pub struct Job {
     pub words: Vec<String>,
     /// What it needs and is not there.
     pub missing: Option<String>,
+    /// Whether its workload is the paper's recorded trace by its own words.
+    pub whole: bool,
 }
 
 impl Job {
@@ -68,6 +71,26 @@ impl Job {
             Command::Trace(TraceCommand::Inspect(typed)) => Ok(Work::Inspection(Box::new(typed))),
             _ => Err(Failure::Run(format!("run '{}' is no run: a bug", self.id))),
         }
+    }
+}
+
+impl Job {
+    /// Whether device, scheme, settings and workload are there, without running anything.
+    pub fn check(&self) -> Outcome<()> {
+        match self.parse()? {
+            Work::Run(typed) => {
+                let simulation = &typed.simulation;
+                let device = devices::find(&simulation.device.device)?;
+                let mut overrides = selection::overrides(&simulation.device)?;
+                let changes = selection::workload_changes(&mut overrides)?;
+                selection::choose(&typed.scheme, &device.config, &overrides)?;
+                WorkloadChoice::new(&simulation.workload, &simulation.reading, &changes)?;
+            }
+            Work::Inspection(typed) => {
+                WorkloadChoice::new(&typed.file, &typed.reading, &[])?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -141,7 +164,8 @@ fn run(
     found.real(setting, &mut words)?;
     words.push("--quiet".to_owned());
     let scheme = Some(scheme.to_owned());
-    Ok(Job { id, workload: workload.to_owned(), scheme, words, missing: found.missing })
+    let Source { missing, whole, .. } = found;
+    Ok(Job { id, workload: workload.to_owned(), scheme, words, missing, whole })
 }
 
 fn inspection(
@@ -158,7 +182,8 @@ fn inspection(
     options.write(&mut words).map_err(|text| refused(of, workload, &text))?;
     found.real(setting, &mut words)?;
     let id = workload.to_owned();
-    Ok(Job { id: id.clone(), workload: id, scheme: None, words, missing: found.missing })
+    let Source { missing, whole, .. } = found;
+    Ok(Job { id: id.clone(), workload: id, scheme: None, words, missing, whole })
 }
 
 fn refused(of: &Definition, id: &str, text: &str) -> Failure {
@@ -170,29 +195,33 @@ struct Source<'a> {
     text: String,
     options: Option<&'a Options>,
     missing: Option<String>,
+    whole: bool,
 }
 
 fn source<'a>(of: &'a Definition, setting: &Setting<'_>, name: &str) -> Source<'a> {
     let Some(label) = of.workloads.get(name) else {
-        return Source { text: name.to_owned(), options: None, missing: None };
+        return Source { text: name.to_owned(), options: None, missing: None, whole: false };
     };
     let options = Some(&label.options);
     let Some(file) = &label.file else {
         let text = label.workload.clone().unwrap_or_default();
-        return Source { text, options, missing: None };
+        return Source { text, options, missing: None, whole: false };
     };
     let path = setting.trace_dir.map(|folder| folder.join(file));
     let there = path.as_ref().is_some_and(|path| path.exists());
     let missing = (!there).then(|| format!("it needs {file} in --trace-dir"));
     let text = path.map_or_else(|| file.clone(), |path| path.display().to_string());
-    Source { text, options, missing }
+    Source { text, options, missing, whole: label.whole }
 }
 
 impl Source<'_> {
     /// A real trace takes the place of a stand-in where the user has it.
     fn real(&self, setting: &Setting<'_>, words: &mut Vec<String>) -> Outcome<()> {
+        // A real trace takes no settings: what changes the stand-in stays with it.
+        let changed = |word: &String| word.starts_with("workload.");
         if let Some(folder) = setting.trace_dir
-            && workloads::names_a_stand_in(&self.text)?
+            && !words.iter().any(changed)
+            && workloads::real_can_replace(&self.text, folder)?
         {
             words.extend(["--trace-dir".to_owned(), folder.display().to_string()]);
         }

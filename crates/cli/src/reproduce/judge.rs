@@ -1,6 +1,6 @@
 //! Claims against results: measured beside published, and a verdict that never mixes kinds.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ftlab_report::reproduction::{self, Verdict};
 use minijinja::value::Value as Bound;
@@ -13,8 +13,8 @@ use super::evaluate::{Evaluator, Lack};
 pub struct Circumstances<'a> {
     /// Whether runs were shortened.
     pub quick: bool,
-    /// Runs of real traces that took the place of stand-ins.
-    pub real: &'a BTreeSet<String>,
+    /// What was done with recorded traces, and whether each is the whole of the paper's.
+    pub recorded: &'a BTreeMap<String, bool>,
 }
 
 /// The claims of an experiment with their outcomes, and what in them has no value although it
@@ -37,10 +37,11 @@ pub fn claims(
 fn outcome(of: &Definition, claim: &Claim, judged: Judged) -> reproduction::Claim {
     let mut explanation: Vec<String> = claim.note.iter().cloned().collect();
     explanation.extend(judged.reason);
-    if let (Some(text), false) = (&claim.if_fails, judged.agrees) {
+    let explained = !judged.agrees && !judged.shortened;
+    if let (Some(text), true) = (&claim.if_fails, explained) {
         explanation.push(text.clone());
     }
-    let supported_by = if judged.agrees { Vec::new() } else { claim.supported_by.clone() };
+    let supported_by = if explained { claim.supported_by.clone() } else { Vec::new() };
     let ratio = match (judged.published.as_f64(), judged.measured.as_f64()) {
         (Some(published), Some(measured)) if published != 0.0 => Some(measured / published),
         _ => None,
@@ -75,6 +76,8 @@ struct Judged {
     reason: Option<String>,
     /// Whether the numbers agree, judged or not.
     agrees: bool,
+    /// Whether shortened runs are why they need not.
+    shortened: bool,
     /// What is wrong with its expressions.
     wrong: Option<String>,
 }
@@ -107,16 +110,18 @@ fn judge(claim: &Claim, evaluator: &Evaluator, circumstances: &Circumstances<'_>
             verdict: Verdict::NotJudged,
             reason: Some(words(&lack)),
             agrees: true,
+            shortened: false,
             wrong: lack.wrong().map(str::to_owned),
         },
         Ok(agrees) => {
-            let reason = unjudged(claim, circumstances, &used);
-            let verdict = match (&reason, agrees) {
-                (Some(_), _) => Verdict::NotJudged,
-                (None, true) => Verdict::Holds,
-                (None, false) => Verdict::Fails,
+            let (judged, reason) = basis(claim, circumstances, &used);
+            let verdict = match (judged, agrees) {
+                (false, _) => Verdict::NotJudged,
+                (true, true) => Verdict::Holds,
+                (true, false) => Verdict::Fails,
             };
-            Judged { published, measured, verdict, reason, agrees, wrong: None }
+            let shortened = circumstances.quick && !judged;
+            Judged { published, measured, verdict, reason, agrees, shortened, wrong: None }
         }
     }
 }
@@ -124,7 +129,7 @@ fn judge(claim: &Claim, evaluator: &Evaluator, circumstances: &Circumstances<'_>
 fn near(claim: &Claim, published: &Value, measured: &Value) -> Result<bool, Lack> {
     match (published.as_f64(), measured.as_f64()) {
         (Some(published), Some(measured)) => Ok(claim.tolerance.allows(published, measured)),
-        _ => Err(Lack::Nothing("there is no such number".to_owned())),
+        _ => Err(Lack::Wrong(format!("{measured} and {published} are not both numbers"))),
     }
 }
 
@@ -142,28 +147,43 @@ fn words(lack: &Lack) -> String {
     }
 }
 
-/// Why a magnitude has no verdict, if it has none.
-fn unjudged(
+/// Whether there is a verdict, and on what ground where that must be said.
+fn basis(
     claim: &Claim,
     circumstances: &Circumstances<'_>,
     used: &BTreeSet<String>,
-) -> Option<String> {
+) -> (bool, Option<String>) {
     if claim.kind != ClaimKind::Magnitude {
-        return None;
+        return (true, None);
     }
     if circumstances.quick {
-        return Some("Not judged: the runs are shortened (--quick).".to_owned());
+        return (false, Some("Not judged: the runs are shortened (--quick).".to_owned()));
     }
-    let real = !used.is_empty() && used.is_subset(circumstances.real);
-    (claim.judged.is_none() && !real).then(|| {
-        "Not judged: the workload is not the paper's; its magnitudes need not carry over."
-            .to_owned()
-    })
+    let recorded: Vec<Option<&bool>> =
+        used.iter().map(|name| circumstances.recorded.get(name)).collect();
+    if !recorded.is_empty() && recorded.iter().all(|whole| *whole == Some(&true)) {
+        return (true, None);
+    }
+    match &claim.judged {
+        Some(why) if recorded.iter().all(Option::is_none) => {
+            (true, Some(format!("Judged without the paper's trace: {why}.")))
+        }
+        _ => (
+            false,
+            Some(
+                "Not judged: the workload is not the paper's; its magnitudes need not carry over."
+                    .to_owned(),
+            ),
+        ),
+    }
 }
 
-/// The pictures of an experiment, and what in them has no value although it should.
-pub fn figures(of: &Definition, evaluator: &Evaluator) -> (Vec<reproduction::Figure>, Vec<String>) {
-    let mut wrong = Vec::new();
+/// The pictures of an experiment, and what in them has no value.
+pub fn figures<'a>(
+    of: &'a Definition,
+    evaluator: &Evaluator,
+) -> (Vec<reproduction::Figure>, Vec<(&'a Figure, Lack)>) {
+    let mut lacks = Vec::new();
     let mut figures = Vec::new();
     for (number, figure) in of.figures.iter().enumerate() {
         let id = format!("{}-{}", of.name, number + 1);
@@ -171,16 +191,16 @@ pub fn figures(of: &Definition, evaluator: &Evaluator) -> (Vec<reproduction::Fig
             Form::Cdf => {
                 for (place, group) in figure.groups.iter().enumerate() {
                     let one = Drawing { of: figure, groups: std::slice::from_ref(group), place };
-                    figures.push(one.draw(evaluator, format!("{id}-{}", place + 1), &mut wrong));
+                    figures.push(one.draw(evaluator, format!("{id}-{}", place + 1), &mut lacks));
                 }
             }
             _ => {
                 let one = Drawing { of: figure, groups: &figure.groups, place: 0 };
-                figures.push(one.draw(evaluator, id, &mut wrong));
+                figures.push(one.draw(evaluator, id, &mut lacks));
             }
         }
     }
-    (figures, wrong)
+    (figures, lacks)
 }
 
 struct Drawing<'a> {
@@ -189,12 +209,12 @@ struct Drawing<'a> {
     place: usize,
 }
 
-impl Drawing<'_> {
+impl<'a> Drawing<'a> {
     fn draw(
         &self,
         evaluator: &Evaluator,
         id: String,
-        wrong: &mut Vec<String>,
+        lacks: &mut Vec<(&'a Figure, Lack)>,
     ) -> reproduction::Figure {
         let of = self.of;
         let mut values = Vec::new();
@@ -205,9 +225,9 @@ impl Drawing<'_> {
                 match self.values(evaluator, group, series) {
                     Ok(value) => row.push(value),
                     Err(lack) => {
-                        let text =
-                            lack.wrong().map(|text| format!("figure '{}': {text}", of.title));
-                        wrong.extend(text.filter(|text| !wrong.contains(text)));
+                        if !lacks.iter().any(|(_, other)| *other == lack) {
+                            lacks.push((of, lack));
+                        }
                         row.push(Value::Null);
                     }
                 }

@@ -11,7 +11,9 @@ pub use definition::EXPERIMENTS;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use ftlab_report::reproduction::{self, Reproduction};
 use ftlab_report::result::RunResult;
@@ -27,7 +29,7 @@ use crate::progress::{Progress, Whole, watch_for_interruption};
 use crate::recording::{Recording, probe_window};
 use crate::trace::inspected;
 use definition::Definition;
-use evaluate::{Evaluator, Found, Lack, Results};
+use evaluate::{ABSENT, Evaluator, Found, INSPECTION, Lack, Results};
 use folder::Folder;
 use jobs::{Job, Setting, Work};
 use judge::Circumstances;
@@ -36,6 +38,43 @@ use judge::Circumstances;
 struct Experiment {
     definition: Definition,
     jobs: Vec<Job>,
+}
+
+/// A result with every key that any run has, for reading expressions before there is one.
+fn complete() -> RunResult {
+    let mut run = RunResult { waf: Some(1.0), ..RunResult::default() };
+    run.map_cache.hit_ratio = Some(1.0);
+    run.buffer.hit_ratio = Some(1.0);
+    run.steady_state.reached = Some(true);
+    run.wear.projected_bytes_written = Some(1);
+    let mut causes = serde_json::to_value(run.waf_by_cause).unwrap_or_default();
+    causes.as_object_mut().into_iter().flatten().for_each(|(_, value)| *value = json!(1.0));
+    run.waf_by_cause = serde_json::from_value(causes).unwrap_or_default();
+    run
+}
+
+/// Why an expression can be refused before any run. What is divided by zero, or looked for among
+/// names that only a run knows, may still have a value.
+fn refusable<'a>(lack: &'a Lack, text: &str) -> Option<&'a str> {
+    const NAMED_BY_RUNS: [&str; 9] = [
+        "events",
+        "structures",
+        "config",
+        "inspection(",
+        "phases",
+        "probe",
+        "series",
+        "streams",
+        "histogram",
+    ];
+    match lack {
+        Lack::Invalid(reason) => Some(reason),
+        Lack::Nothing(reason) if reason.starts_with(ABSENT) => {
+            let named = NAMED_BY_RUNS.iter().any(|name| text.contains(name));
+            (!named && !text.contains("service_time_ns")).then_some(reason)
+        }
+        _ => None,
+    }
 }
 
 /// What was done for a job, whichever experiments share it.
@@ -60,6 +99,7 @@ pub fn reproduce(typed: &ReproduceArguments) -> Outcome<()> {
     for experiment in &experiments {
         experiment.check()?;
     }
+    check_runs(&experiments)?;
     let folder = Folder::open(&typed.out, &manifest(typed, &experiments)?, typed.resume)?;
     watch_for_interruption()?;
     let done = run_all(&experiments, &folder, typed)?;
@@ -126,8 +166,50 @@ fn manifest(typed: &ReproduceArguments, experiments: &[Experiment]) -> Outcome<V
         "program_sha256": definition::sha256(&program),
         "quick": typed.quick,
         "trace_dir": typed.trace_dir,
+        "inputs": inputs(typed, experiments)?,
         "experiments": experiments.iter().map(of).collect::<Vec<_>>(),
     }))
+}
+
+/// Every file that a run may read, with length and time of change, and where relative paths begin.
+fn inputs(typed: &ReproduceArguments, experiments: &[Experiment]) -> Outcome<Value> {
+    let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
+    if let Some(folder) = &typed.trace_dir {
+        let entries = std::fs::read_dir(folder).map_err(|error| {
+            Failure::usage(format!("--trace-dir {} cannot be read ({error})", folder.display()))
+        })?;
+        paths.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+    }
+    for word in experiments.iter().flat_map(|one| &one.jobs).flat_map(|job| &job.words) {
+        let parts = word.split(['=', ':', ',', '+', '(', ')']).chain([word.as_str()]);
+        paths.extend(parts.filter(|part| !part.is_empty()).map(PathBuf::from));
+    }
+    let stamp = |path: &PathBuf| {
+        let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        let changed = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(json!([path, found.len(), changed.as_nanos().to_string()]))
+    };
+    let files: Vec<Value> = paths.iter().filter_map(stamp).collect();
+    let from = match files.is_empty() {
+        true => Value::Null,
+        false => json!(std::env::current_dir().ok()),
+    };
+    Ok(json!({"files": files, "from": from}))
+}
+
+/// Devices, schemes, settings and workloads of all runs, before the first one begins.
+fn check_runs(experiments: &[Experiment]) -> Outcome<()> {
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for Experiment { definition, jobs } in experiments {
+        for job in jobs.iter().filter(|job| job.missing.is_none()) {
+            if seen.insert(job.key()) {
+                job.check().map_err(|failure| {
+                    Failure::usage(format!("{}: run '{}': {failure}", definition.name, job.id))
+                })?;
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Experiment {
@@ -137,7 +219,7 @@ impl Experiment {
         for job in &self.jobs {
             match job.scheme {
                 Some(_) => {
-                    results.runs.insert(job.id.clone(), Found::Done(Arc::default()));
+                    results.runs.insert(job.id.clone(), Found::Done(Arc::new(complete())));
                 }
                 None => {
                     results.inspections.insert(job.id.clone(), Found::Done(Arc::default()));
@@ -154,15 +236,19 @@ impl Experiment {
                 _ => None,
             };
             for text in published.into_iter().chain(&claim.measured).chain(&claim.holds) {
-                if let Err(Lack::Invalid(text)) = evaluator.value(text, &[]) {
-                    return refused(&format!("claim '{}'", claim.name), &text);
+                if let Err(lack) = evaluator.value(text, &[])
+                    && let Some(reason) = refusable(&lack, text)
+                {
+                    return refused(&format!("claim '{}'", claim.name), reason);
                 }
             }
         }
-        let (_, wrong) = judge::figures(&self.definition, &evaluator);
-        let invalid =
-            wrong.iter().find(|text| text.contains("is no run of") || text.contains("is no expr"));
-        invalid.map_or(Ok(()), |text| refused("drawing", text))
+        for (figure, lack) in judge::figures(&self.definition, &evaluator).1 {
+            if let Some(reason) = refusable(&lack, &figure.value) {
+                return refused(&format!("figure '{}'", figure.title), reason);
+            }
+        }
+        Ok(())
     }
 
     fn evaluator(&self, results: Results) -> Evaluator {
@@ -286,7 +372,14 @@ fn settled<T>(result: Outcome<T>, keep: impl Fn(&T) -> Outcome<()>) -> Outcome<F
     }
 }
 
+/// A run of our own; a broken promise of the engine is the finding of this run alone.
 fn simulate(typed: &RunArguments, progress: &Progress) -> Outcome<RunResult> {
+    let run = || simulate_once(typed, progress);
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
+        .unwrap_or_else(|_| Err(Failure::Run("the engine broke a promise (panic)".to_owned())))
+}
+
+fn simulate_once(typed: &RunArguments, progress: &Progress) -> Outcome<RunResult> {
     let (plan, workload) = plan(&typed.scheme, &typed.simulation)?;
     let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
     let [run] = plan.runs.as_slice() else {
@@ -306,18 +399,21 @@ fn judged(
         schema: reproduction::SCHEMA,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         quick: typed.quick,
+        trace_dir: typed.trace_dir.is_some(),
         claims: Vec::new(),
         experiments: Vec::new(),
     };
     for experiment in experiments {
         let Experiment { definition, jobs } = experiment;
-        let real = real_runs(jobs, done);
+        let recorded = recorded(jobs, done);
         let evaluator = experiment.evaluator(experiment.results(done));
-        let circumstances = Circumstances { quick: typed.quick, real: &real };
+        let circumstances = Circumstances { quick: typed.quick, recorded: &recorded };
         let (claims, mut wrong) = judge::claims(definition, &evaluator, &circumstances);
         all.claims.extend(claims);
         let (figures, of_figures) = judge::figures(definition, &evaluator);
-        wrong.extend(of_figures);
+        wrong.extend(of_figures.into_iter().filter_map(|(figure, lack)| {
+            Some(format!("figure '{}': {}", figure.title, lack.wrong()?))
+        }));
         problems.extend(wrong.into_iter().map(|text| format!("{}: {text}", definition.name)));
         let runs: Vec<reproduction::Run> = jobs.iter().map(|job| shown(job, done)).collect();
         let failed = jobs.iter().filter_map(|job| match done.get(&job.key()) {
@@ -341,16 +437,25 @@ fn judged(
     (all, problems)
 }
 
-/// Runs in which a whole real trace took the place of a stand-in.
-fn real_runs(jobs: &[Job], done: &BTreeMap<String, Done>) -> BTreeSet<String> {
-    let real = |job: &&Job| match done.get(&job.key()) {
-        Some(Done::Run(Found::Done(run))) => {
-            let asked = job.words.iter().any(|word| word == "--trace-dir");
-            asked && !run.workload.synthetic && run.workload.prefix.is_none()
+/// What was done with recorded traces, by name, and whether each is the whole of the paper's.
+fn recorded(jobs: &[Job], done: &BTreeMap<String, Done>) -> BTreeMap<String, bool> {
+    let mut recorded = BTreeMap::new();
+    for job in jobs {
+        let asked = job.whole || job.words.iter().any(|word| word == "--trace-dir");
+        match done.get(&job.key()) {
+            Some(Done::Run(Found::Done(run))) if !run.workload.synthetic => {
+                recorded.insert(job.id.clone(), asked && run.workload.prefix.is_none());
+            }
+            Some(Done::Inspection(Found::Done(found)))
+                if found.get("format").is_some_and(|format| format != "synthetic") =>
+            {
+                let cut = found.get("prefix").and_then(Value::as_bool) == Some(true);
+                recorded.insert(format!("{INSPECTION}{}", job.id), asked && !cut);
+            }
+            _ => {}
         }
-        _ => false,
-    };
-    jobs.iter().filter(real).map(|job| job.id.clone()).collect()
+    }
+    recorded
 }
 
 /// The row of a run.

@@ -9,27 +9,41 @@ use super::{Claim, Reproduction, shown};
 /// Every claim, headline claims first, as a Markdown document.
 #[must_use]
 pub fn claims_markdown(of: &Reproduction) -> String {
-    let [holds, fails, unjudged] = of.tally();
+    let workloads = match of.trace_dir {
+        true => {
+            "Real traces were used where they were given, and synthetic stand-ins, fitted to the \
+             statistics that the papers print, elsewhere: the report says which run had which"
+        }
+        false => {
+            "Workloads are synthetic stand-ins, fitted to the statistics that the papers print, or \
+             synthetic as in the paper"
+        }
+    };
     let mut text = format!(
         "# What the papers claim, and what ftlab measures\n\n\
-         Written by `ftlab reproduce` {}{}. {} claims: {holds} hold, {fails} fail, {unjudged} are \
-         not judged. Workloads are synthetic stand-ins, fitted to the statistics that the papers \
-         print, unless a claim says otherwise; a printed magnitude is judged on a stand-in only \
-         where its statistics justify it.\n",
+         Written by `ftlab reproduce` {}{}. {} claims of {} experiments; {}. {workloads}; a printed \
+         magnitude is judged on a stand-in only where its statistics justify it.\n",
         of.version,
         if of.quick { " --quick (shortened runs)" } else { "" },
         of.claims.len(),
+        of.experiments.len(),
+        of.outcomes(),
     );
-    section(&mut text, "Headline claims", of.claims.iter().filter(|claim| claim.headline));
+    section(&mut text, of, "Headline claims", of.claims.iter().filter(|claim| claim.headline));
     for experiment in &of.experiments {
         let own = of.claims.iter().filter(|claim| claim.experiment == experiment.name);
         let heading = format!("{}: {} - {}", experiment.paper, experiment.item, experiment.title);
-        section(&mut text, &heading, own);
+        section(&mut text, of, &heading, own);
     }
     text
 }
 
-fn section<'a>(text: &mut String, heading: &str, claims: impl Iterator<Item = &'a Claim>) {
+fn section<'a>(
+    text: &mut String,
+    of: &Reproduction,
+    heading: &str,
+    claims: impl Iterator<Item = &'a Claim>,
+) {
     let claims: Vec<&Claim> = claims.collect();
     if claims.is_empty() {
         return;
@@ -48,10 +62,26 @@ fn section<'a>(text: &mut String, heading: &str, claims: impl Iterator<Item = &'
             measured,
             ratio,
             claim.verdict.words().to_owned(),
-            claim.explanation.clone(),
+            explanation(claim, of),
         ];
         let escaped = cells.map(|cell| cell.replace('|', r"\|").replace('\n', " "));
         let _ = writeln!(text, "| {} |", escaped.join(" | "));
+    }
+}
+
+/// With the values of the claims that support it.
+fn explanation(claim: &Claim, of: &Reproduction) -> String {
+    let support = claim.supported_by.iter().map(|name| support_words(name, of));
+    std::iter::once(claim.explanation.clone()).chain(support).collect::<Vec<_>>().join(" ")
+}
+
+/// A claim that supports an explanation: its name, and what was measured.
+pub(super) fn support_words(name: &str, of: &Reproduction) -> String {
+    match of.claims.iter().find(|claim| claim.name == name) {
+        Some(claim) => {
+            format!("[{name}: {}]", shown(&claim.measured, claim.unit.as_deref()))
+        }
+        None => format!("[{name}: not part of this reproduction]"),
     }
 }
 
@@ -86,7 +116,6 @@ pub fn claims_text(of: &Reproduction) -> String {
         ]);
         any = true;
     }
-    let [holds, fails, unjudged] = of.tally();
     let unpadded = |line: String| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned();
     let lines: Vec<String> = table.lines().map(unpadded).collect();
     let head = match any {
@@ -94,8 +123,9 @@ pub fn claims_text(of: &Reproduction) -> String {
         false => String::new(),
     };
     format!(
-        "{head}{} claims of {} experiments: {holds} hold, {fails} fail, {unjudged} not judged.",
+        "{head}{} claims of {} experiments; {}.",
         of.claims.len(),
-        of.experiments.len()
+        of.experiments.len(),
+        of.outcomes()
     )
 }

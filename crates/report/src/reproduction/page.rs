@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Claim, Experiment, Figure, Reproduction, Run, shown};
+use super::markdown::support_words;
+use super::{Claim, Experiment, Figure, KINDS, Reproduction, Run, shown};
 use crate::format::{NOT_APPLICABLE, Quantity, count};
 use crate::writers::page::{self, Kind};
 
@@ -23,12 +24,12 @@ pub fn write(of: &Reproduction) -> Vec<u8> {
         true => "The papers, reproduced (quick: shortened runs)",
         false => "The papers, reproduced",
     };
-    let [holds, fails, unjudged] = of.tally();
     let own = Own {
         version: &of.version,
         quick: of.quick,
-        tally: [("holds", holds), ("fails", fails), ("not_judged", unjudged)],
-        headlines: rows(of.claims.iter().filter(|claim| claim.headline)),
+        verdicts: ["holds", "fails", "not_judged"],
+        kinds: KINDS.map(|kind| (kind, of.tally(kind))),
+        headlines: rows(of, of.claims.iter().filter(|claim| claim.headline)),
         papers: papers(of),
     };
     page::render(&PAGE, title, &json, &own)
@@ -38,7 +39,8 @@ pub fn write(of: &Reproduction) -> Vec<u8> {
 struct Own<'a> {
     version: &'a str,
     quick: bool,
-    tally: [(&'static str, usize); 3],
+    verdicts: [&'static str; 3],
+    kinds: [(&'static str, [usize; 3]); 3],
     headlines: Vec<Row<'a>>,
     papers: Vec<Paper<'a>>,
 }
@@ -67,10 +69,25 @@ struct Row<'a> {
     measured_text: String,
     ratio_text: String,
     words: &'static str,
+    support: Vec<Support<'a>>,
 }
 
-fn rows<'a>(claims: impl Iterator<Item = &'a Claim>) -> Vec<Row<'a>> {
+/// A claim that supports an explanation; without a link where it is not on this page.
+#[derive(Serialize)]
+struct Support<'a> {
+    name: &'a str,
+    here: bool,
+    text: String,
+}
+
+fn rows<'a>(of: &'a Reproduction, claims: impl Iterator<Item = &'a Claim>) -> Vec<Row<'a>> {
+    let support = |name: &'a String| Support {
+        name,
+        here: of.claims.iter().any(|claim| claim.name == *name),
+        text: support_words(name, of),
+    };
     let row = |claim: &'a Claim| Row {
+        support: claim.supported_by.iter().map(support).collect(),
         published_text: shown(&claim.published, claim.unit.as_deref()),
         measured_text: shown(&claim.measured, claim.unit.as_deref()),
         ratio_text: claim.ratio.map_or_else(|| NOT_APPLICABLE.to_owned(), |r| format!("{r:.3}")),
@@ -143,7 +160,7 @@ fn papers(of: &Reproduction) -> Vec<Paper<'_>> {
         let (tables, _): (Vec<&Figure>, Vec<&Figure>) =
             experiment.figures.iter().partition(|figure| figure.form == "table");
         let section = Section {
-            claims: rows(own),
+            claims: rows(of, own),
             rows: experiment.runs.iter().map(run_row).collect(),
             tables: tables.into_iter().map(number_table).collect(),
             experiment,

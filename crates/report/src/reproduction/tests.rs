@@ -40,6 +40,7 @@ fn reproduction() -> Reproduction {
         schema: SCHEMA,
         version: "0.0.0".to_owned(),
         quick: true,
+        trace_dir: false,
         claims: vec![
             claim("one", Verdict::Holds, true),
             claim("two", Verdict::Fails, false),
@@ -77,7 +78,8 @@ fn values_are_shown_with_their_unit_and_four_digits() {
 #[test]
 fn markdown_lists_headlines_first_and_keeps_cells_apart() {
     let text = claims_markdown(&reproduction());
-    assert!(text.contains("3 claims: 1 hold, 1 fail, 1 are not judged"), "{text}");
+    assert!(text.contains("magnitudes: 1 hold, 1 fail, 1 not judged"), "{text}");
+    assert!(text.contains("[other.claim: not part of this reproduction]"), "{text}");
     let headline = text.find("## Headline claims").unwrap();
     let experiment = text.find("## DFTL: Table 5 - Merges").unwrap();
     assert!(headline < experiment);
@@ -90,7 +92,9 @@ fn text_names_the_headlines_and_counts_all() {
     let text = claims_text(&reproduction());
     assert!(text.contains("dftl2014-table5.one"), "{text}");
     assert!(!text.contains("dftl2014-table5.two"), "{text}");
-    assert!(text.ends_with("3 claims of 1 experiments: 1 hold, 1 fail, 1 not judged."), "{text}");
+    let outcomes = "identities: 0 hold, 0 fail, 0 not judged; relations: 0 hold, 0 fail, 0 not \
+                    judged; magnitudes: 1 hold, 1 fail, 1 not judged.";
+    assert!(text.ends_with(&format!("3 claims of 1 experiments; {outcomes}")), "{text}");
 }
 
 #[test]
