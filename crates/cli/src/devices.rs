@@ -19,7 +19,9 @@ macro_rules! bundled {
     ($folder:literal: $($name:literal),* $(,)?) => {
         &[$( Bundled {
             name: $name,
-            text: include_str!(concat!("../../../config/", $folder, "/", $name, ".toml")),
+            text: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"), "/../../config/", $folder, "/", $name, ".toml"
+            )),
         }, )*]
     };
 }

@@ -12,7 +12,26 @@ use crate::devices::{Bundled, bundled};
 use crate::failure::{Failure, Outcome};
 
 /// Every bundled experiment: one file in `config/experiments`, one name here.
-pub const EXPERIMENTS: &[Bundled] = bundled!("experiments":);
+pub const EXPERIMENTS: &[Bundled] = bundled!(
+    "experiments": "dftl2014-fig1", "dftl2014-fig2", "dftl2014-fig12", "dftl2014-fig13",
+    "dftl2014-fig14", "dftl2014-fig15", "dftl2014-fig16", "dftl2014-table2", "dftl2014-table4",
+    "dftl2014-table5", "dftl2014-table6", "dftl2014-gc-threshold", "dftl2014-microscopic",
+    "dftl2014-ram", "dftl2014-search", "dftl2014-spread", "dftl2014-sram", "dftl2014-starts",
+    "dftl2014-starts-footprint", "dftl2014-starts-prefix", "dftl2014-starts-sizes",
+    "asplos09-smallblock", "adapt2012-fig6", "adapt2012-fig7", "adapt2012-fig8", "adapt2012-fig9",
+    "adapt2012-fig10", "adapt2012-fig11", "adapt2012-fig12", "adapt2012-fig13", "adapt2012-fig14",
+    "adapt2012-fig15", "adapt2012-fig16", "adapt2012-fig17", "adapt2012-fig18",
+    "adapt2012-table1", "adapt2012-table2", "adapt2012-table3", "adapt2012-ablation-history",
+    "adapt2012-ablation-spare", "adapt2012-ablation-start", "adapt2012-ablation-threshold",
+    "adapt2012-ablation-waftl", "adapt2012-ram", "treeftl2013-fig4", "treeftl2013-fig5",
+    "treeftl2013-fig6", "treeftl2013-table1", "treeftl2013-table2", "treeftl2013-ram128",
+    "treeftl2013-search", "treeftl2013-settings", "treeftl2013-starts", "hat2010-fig9",
+    "hat2010-fig10", "hat2010-fig11", "hat2010-fig12", "hat2010-fig13", "hat2010-fig14",
+    "hat2010-table1", "hat2010-table3", "hat2010-table5", "hat2010-aged", "hat2010-energy",
+    "hat2010-queue", "contradictions-adapt", "contradictions-cache", "contradictions-collection",
+    "contradictions-hat", "contradictions-prints", "contradictions-timing",
+    "contradictions-traces", "contradictions-tree", "ftlab-overload", "ftlab-overload-full"
+);
 
 /// Options of a run by name, without dashes.
 pub type Options = BTreeMap<String, OptionValue>;

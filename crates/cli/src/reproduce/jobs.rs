@@ -300,3 +300,41 @@ impl Collected {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::definition::EXPERIMENTS;
+    use super::*;
+
+    #[test]
+    fn every_experiment_file_is_bundled_and_everything_in_it_exists() {
+        let folder = format!("{}/../../config/experiments", env!("CARGO_MANIFEST_DIR"));
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), EXPERIMENTS.len());
+        let mut checked = std::collections::BTreeSet::new();
+        for bundled in EXPERIMENTS {
+            let definition = bundled.experiment().unwrap();
+            let jobs = jobs(&definition, &Setting { quick: false, trace_dir: None }).unwrap();
+            for job in jobs.iter().filter(|job| job.missing.is_none()) {
+                // A device and a scheme with their settings; labels make most of them alike.
+                if checked.insert(job.key()) {
+                    job.check().unwrap_or_else(|error| panic!("{}: {error}", job.id));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_supports_an_explanation_is_a_claim() {
+        let all: Vec<Definition> =
+            EXPERIMENTS.iter().map(|bundled| bundled.experiment().unwrap()).collect();
+        let names: Vec<String> = all
+            .iter()
+            .flat_map(|one| one.claims.iter().map(|claim| format!("{}.{}", one.name, claim.name)))
+            .collect();
+        for claim in all.iter().flat_map(|one| &one.claims) {
+            for name in &claim.supported_by {
+                assert!(names.contains(name), "{}: no claim is called {name}", claim.name);
+            }
+        }
+    }
+}
