@@ -271,7 +271,7 @@ fn setting(device: &str, key: &str) -> Result<Value, Error> {
     let Some(found) = all.iter().find(|setting| setting.key == key) else {
         return Err(wrong(format!("'{key}' is no setting (`ftlab list keys`)")));
     };
-    let value = json(&found.default);
+    let value = json(&found.value);
     let Some(text) = value.as_str() else {
         return Ok(Value::from(Serde(&value)));
     };

@@ -266,12 +266,20 @@ impl Collected {
         self.set.push(setting.to_owned());
     }
 
-    /// In the quick set, only the first requests.
+    /// In the quick set, only the first requests behind those that prepare the device.
     fn head(&mut self, setting: &Setting<'_>, of: &Definition) {
         if let (true, Some(quick)) = (setting.quick, of.quick) {
+            let taken = match self.others.get("precondition") {
+                Some(OptionValue::Text(mode)) => mode
+                    .split([',', '='])
+                    .filter_map(|part| part.trim().strip_prefix("prefix:")?.parse::<i64>().ok())
+                    .max(),
+                _ => None,
+            };
+            let wanted = quick.cast_signed().saturating_add(taken.unwrap_or(0));
             let least = match self.others.get("head") {
-                Some(OptionValue::Number(own)) => (*own).min(quick.cast_signed()),
-                _ => quick.cast_signed(),
+                Some(OptionValue::Number(own)) => (*own).min(wanted),
+                _ => wanted,
             };
             self.others.insert("head".to_owned(), OptionValue::Number(least));
         }

@@ -30,6 +30,8 @@ fn functions_read_results_in_the_units_of_papers() {
     assert_eq!(number("run('a/x').flash.total_erases - published.a.n"), -10.0);
     assert_eq!(number("inspection('a')['read_ratio'] * 4"), 1.0);
     assert_eq!(number("setting('dftl2014', 'timing.read') * 2"), 261_800.0);
+    assert_eq!(number("setting('ssdsim2010', 'timing.read')"), 20_000.0);
+    assert_eq!(number("setting('ssdsim2010', 'device.ram_bytes') / 1024"), 128.0);
     assert_eq!(number("setting('dftl2014', 'energy.erase')"), 527.68);
     assert_eq!(number("setting('dftl2014', 'device.page_bytes')"), 2048.0);
     assert!(evaluator().truth("erases('a/y') < erases('a/x') and not false").unwrap());
