@@ -25,10 +25,10 @@ pub enum Statistic {
     MediumPercent,
     /// Requests of 16 KiB and more, percent.
     LargePercent,
-    /// Writes up to 2 KiB among the writes, percent.
-    WritesUpTo2KibPercent,
-    /// Writes above 64 KiB among the writes, percent.
-    WritesAbove64KibPercent,
+    /// Requests that write up to 2 KiB, percent of all requests.
+    UpTo2KibPercent,
+    /// Requests that write more than 64 KiB, percent of all requests.
+    Above64KibPercent,
     /// Accesses to 2 KiB pages that find the page among the 5,000 used last, percent of all
     /// accesses, first ones included. Not counted by [`Statistics`], which keeps no pages.
     Recent5000Percent,
@@ -45,8 +45,8 @@ impl Statistic {
         ("small_percent", Self::SmallPercent),
         ("medium_percent", Self::MediumPercent),
         ("large_percent", Self::LargePercent),
-        ("writes_up_to_2k_percent", Self::WritesUpTo2KibPercent),
-        ("writes_above_64k_percent", Self::WritesAbove64KibPercent),
+        ("up_to_2k_percent", Self::UpTo2KibPercent),
+        ("above_64k_percent", Self::Above64KibPercent),
         ("recent_5000_percent", Self::Recent5000Percent),
     ];
 
@@ -142,8 +142,8 @@ impl Statistics {
                 share(self.requests - self.small - self.large, self.requests)
             }
             Statistic::LargePercent => share(self.large, self.requests),
-            Statistic::WritesUpTo2KibPercent => share(self.writes_up_to_2k, self.writes),
-            Statistic::WritesAbove64KibPercent => share(self.writes_above_64k, self.writes),
+            Statistic::UpTo2KibPercent => share(self.writes_up_to_2k, self.requests),
+            Statistic::Above64KibPercent => share(self.writes_above_64k, self.requests),
             Statistic::Recent5000Percent => None,
         }
     }
