@@ -39,8 +39,10 @@ pub(crate) struct CombinedRecords {
 
 struct Source {
     records: Records,
-    /// The next record, with its place; of a mix only.
-    next: Option<(Record, Place)>,
+    /// The next record, with its place, or the error behind the last; of a mix only.
+    next: Option<Result<(Record, Place)>>,
+    /// Its time; an error comes with the record before it.
+    next_ns: Option<u64>,
 }
 
 impl CombinedRecords {
@@ -60,11 +62,12 @@ impl CombinedRecords {
             summary: Summary::default(),
         };
         for part in parts.iter() {
-            let mut source = Source { records: part.workload.records()?, next: None };
+            let mut source =
+                Source { records: part.workload.records()?, next: None, next_ns: None };
             all.first_name.push(all.names.len() as u32);
             all.names.extend(source.records.names().iter().cloned());
             if how == How::Mix {
-                source.fill()?;
+                source.fill();
             }
             all.open.push(Some(source));
         }
@@ -125,16 +128,18 @@ impl CombinedRecords {
     }
 
     fn next_of_mix(&mut self) -> Option<Result<Record>> {
-        let arrivals = self.open.iter().enumerate().filter_map(|(part, source)| {
-            let (record, _) = source.as_ref()?.next.as_ref()?;
-            Some((record.time_ns, part))
-        });
+        let arrivals = self
+            .open
+            .iter()
+            .enumerate()
+            .filter_map(|(part, source)| Some((source.as_ref()?.next_ns?, part)));
         let (_, part) = arrivals.min()?;
         let source = self.open[part].as_mut()?;
-        let (mut record, place) = source.next.take()?;
-        if let Err(error) = source.fill() {
-            return Some(Err(error));
-        }
+        let (mut record, place) = match source.next.take()? {
+            Ok(next) => next,
+            Err(error) => return Some(Err(error)),
+        };
+        source.fill();
         let exhausted = source.next.is_none();
         let fresh = self.units.len() as u32;
         record.unit = *self.units.entry((part, record.unit)).or_insert(fresh);
@@ -149,12 +154,15 @@ impl CombinedRecords {
 
 impl Source {
     /// Reads the next record. An error names its place itself.
-    fn fill(&mut self) -> Result<()> {
-        self.next = match self.records.next() {
+    fn fill(&mut self) {
+        let next = self.records.next();
+        self.next_ns = match &next {
             None => None,
-            Some(record) => Some((record?, self.records.place())),
+            Some(Ok(record)) => Some(record.time_ns),
+            Some(Err(_)) => Some(self.next_ns.unwrap_or(0)),
         };
-        Ok(())
+        let place = self.records.place();
+        self.next = next.map(|record| record.map(|record| (record, place)));
     }
 }
 

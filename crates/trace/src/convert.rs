@@ -62,43 +62,50 @@ fn write_all(
 ) -> Result<Conversion> {
     let failed = |error: io::Error| TraceError::new(cannot_write(&error)).at(name, None);
     let file = BufWriter::new(file);
+    let units_given = is_compact(name) && workload.units_are_given()?;
     let records = workload.records()?;
     if name.ends_with(".gz") {
         let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-        let conversion = write_records(records, spans, &mut out, name)?;
+        let conversion = write_records(units_given, records, spans, &mut out, name)?;
         out.finish().and_then(|mut file| file.flush()).map_err(failed)?;
         Ok(conversion)
     } else if name.ends_with(".zst") {
         let mut out = zstd::Encoder::new(file, 0).map_err(failed)?;
-        let conversion = write_records(records, spans, &mut out, name)?;
+        let conversion = write_records(units_given, records, spans, &mut out, name)?;
         out.finish().and_then(|mut file| file.flush()).map_err(failed)?;
         Ok(conversion)
     } else {
         let mut out = file;
-        let conversion = write_records(records, spans, &mut out, name)?;
+        let conversion = write_records(units_given, records, spans, &mut out, name)?;
         out.flush().map_err(failed)?;
         Ok(conversion)
     }
 }
 
 fn write_records(
+    units_given: bool,
     records: Records,
     spans: Option<&UnitSpans>,
     out: &mut impl Write,
     name: &str,
 ) -> Result<Conversion> {
     if is_compact(name) {
-        write_compact(records, out, name)
+        write_compact(units_given, records, out, name)
     } else {
         write_csv(records, spans, out, name)
     }
 }
 
-fn write_compact(mut records: Records, out: &mut impl Write, name: &str) -> Result<Conversion> {
+fn write_compact(
+    units_given: bool,
+    mut records: Records,
+    out: &mut impl Write,
+    name: &str,
+) -> Result<Conversion> {
     let failed = |error: io::Error| TraceError::new(cannot_write(&error)).at(name, None);
     let mut next = records.next().transpose()?;
     let origin_ns = records.summary().origin_ns.unwrap_or(0);
-    let mut writer = compact::Writer::new(out, origin_ns).map_err(failed)?;
+    let mut writer = compact::Writer::new(out, origin_ns, units_given).map_err(failed)?;
     let mut requests = 0;
     while let Some(record) = next {
         writer.write(&record).map_err(failed)?;

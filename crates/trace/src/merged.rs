@@ -81,6 +81,7 @@ impl Merged {
             strays: self.sift.then(StrayFilter::default),
             next: Event::Header,
             time_ns: 0,
+            failed: None,
             ended: false,
         })
     }
@@ -99,7 +100,8 @@ impl Merged {
             }
             self.waiting.pop();
             let mut stream = self.stream(part)?;
-            if stream.advance()? {
+            stream.time_ns = first_ns;
+            if stream.advance_or_keep() {
                 self.open.push(stream);
             }
         }
@@ -113,9 +115,13 @@ impl Events for Merged {
         let Some(mut earliest) = self.open.peek_mut() else {
             return Ok(None);
         };
-        let event = earliest.next;
         self.place = earliest.events.place();
-        if !earliest.advance()? {
+        if let Some(error) = earliest.failed.take() {
+            PeekMut::pop(earliest);
+            return Err(error);
+        }
+        let event = earliest.next;
+        if !earliest.advance_or_keep() {
             PeekMut::pop(earliest);
         }
         Ok(Some(event))
@@ -135,10 +141,20 @@ struct Stream {
     next: Event,
     /// Time of the next event; what is no request comes with what was before it.
     time_ns: u64,
+    /// Why there is no next event; said once every event before it was.
+    failed: Option<TraceError>,
     ended: bool,
 }
 
 impl Stream {
+    /// As [`Self::advance`], an error kept as what comes next.
+    fn advance_or_keep(&mut self) -> bool {
+        self.advance().unwrap_or_else(|error| {
+            self.failed = Some(error);
+            true
+        })
+    }
+
     /// Reads one event ahead; `false` at the end.
     fn advance(&mut self) -> Result<bool> {
         loop {

@@ -69,6 +69,7 @@ impl Records {
     pub(crate) fn of_trace(files: Files, detection: &Detection, options: Options) -> Result<Self> {
         let mut context = Context::new(detection.scales(), options.filter.events.clone());
         context.from_ns = options.filter.from_ns;
+        context.parts = options.parts;
         let names = Arc::clone(&files.names);
         let format = detection.format;
         let merged = is_merged(format, &files, options.parts);

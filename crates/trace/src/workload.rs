@@ -8,6 +8,7 @@ use crate::detect::{self, Detection};
 use crate::digest::{self, SharedDigest};
 use crate::error::{Result, TraceError, nearest};
 use crate::events::Files;
+use crate::formats::compact;
 use crate::layout::AddressMap;
 use crate::options::Options;
 use crate::records::Records;
@@ -274,6 +275,26 @@ impl Workload {
         &self.name
     }
 
+    /// Were its units numbered by file or by name? Then those of another workload with the same
+    /// numbers are others.
+    ///
+    /// # Errors
+    /// Files that cannot be opened any more.
+    pub(crate) fn units_are_given(&self) -> Result<bool> {
+        match &self.kind {
+            Kind::Trace(trace) => trace.units_are_given(),
+            Kind::Synthetic { .. } => Ok(true),
+            Kind::Combined(all) => {
+                for part in all.parts.iter() {
+                    if all.how == How::Mix || part.workload.units_are_given()? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+
     /// Is any part of it read from a file?
     fn has_a_trace(&self) -> bool {
         match &self.kind {
@@ -368,6 +389,26 @@ impl Trace {
         let (source, names) = (Arc::clone(&self.source), Arc::clone(&self.names));
         let files = Files { source, parts: 0..names.len(), names, first: Some(first) };
         Records::of_trace(files, &self.detection, self.options.clone())
+    }
+
+    fn units_are_given(&self) -> Result<bool> {
+        let format = self.detection.format;
+        if format.name != compact::FORMAT.name {
+            return Ok(format.units_are_given());
+        }
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if opened.as_ref().is_some_and(|first| compact::units_are_given(first.head())) {
+            return Ok(true);
+        }
+        for (part, name) in self.names.iter().enumerate() {
+            if *self.source != Source::StandardInput {
+                let text = Text::open(name, self.source.open_stored(part)?)?;
+                if compact::units_are_given(text.head()) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     fn sha256(&self) -> Result<String> {

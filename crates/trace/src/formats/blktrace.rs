@@ -39,6 +39,7 @@ pub const FORMAT: Format = Format {
         recognises,
         open: Open::Events(open),
         files: FilesOf::Whole,
+        units_given: false,
     }),
 };
 

@@ -1,30 +1,42 @@
 //! ftlab's compact binary: convert once, replay often (`ftlab trace convert IN OUT.ftb`).
 //!
 //! All numbers little endian. A header: `FTLTRACE`, version (u32, 2), records in a full block
-//! (u32), the time in the trace's own count that the records count from (ns, u64), CRC-32 of all
-//! that (u32); version 1 ends after the second number, and counts from 0. Then blocks: records
-//! (u32, not 0), CRC-32 of the records (u32), time of the first (u64), then 28 bytes a record: time
-//! (ns, u64), offset (bytes, u64), size (bytes, 48 bits), operation (u16: 0 read, 1 write, 2 trim,
-//! 3 flush), unit (u32). Then an end mark: 0 (u32), CRC-32 of the index (u32), bytes of the index
-//! (u64), and the index: for each block its place in the file and its first time (u64 each), then
-//! the number of records (u64). The last 16 bytes are the place of the end mark (u64) and
-//! `FTLINDEX`.
+//! (u32), the time in the trace's own count that the records count from (ns, u64), flags (u32; 1:
+//! units were given by file or by name), CRC-32 of all that (u32). Then blocks: records (u32, not
+//! 0), CRC-32 of the rest of the block and of that number (u32), time of the first (u64), then 28
+//! bytes a record: time (ns, u64), offset (bytes, u64), size (bytes, 48 bits), operation (u16: 0
+//! read, 1 write, 2 trim, 3 flush), unit (u32). Then an end mark: 0 (u32), CRC-32 of the index
+//! (u32), bytes of the index (u64), and the index: for each block its place in the file and its
+//! first time (u64 each), then the number of records (u64). The last 16 bytes are the place of the
+//! end mark (u64) and `FTLINDEX`. Whoever reads a file to its end holds all of this against what
+//! was read. Version 1 has a header of 16 bytes and counts from 0; its checksums are of the records
+//! alone, and where its units come from it does not say: they are taken as given.
+//!
+//! Units given by file or by name (our CSV, MSR's hosts, fio's files, a synthetic workload) begin
+//! at 0 in every file. Files of one time (`--parts by_time`) with such units get units of their own,
+//! numbered in order of appearance; units that a trace stated itself are kept.
 //!
 //! Records are in order of time, so nothing is sorted. Blocks are read one after the other, also
 //! through a decompressor; `--filter from=` finds its block by the index in a file that is stored
 //! plain. Several files are parts in order or of one time, as in every format.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use ftlab_engine::request::Op;
 
 use super::fields::REQUEST_BYTES_MAX;
-use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Open, Takes};
+use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Names, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Batches, Files, fill};
 use crate::options::{Parts, SizeUnit, TimeUnit};
 use crate::record::{Place, Record};
+
+mod index;
+mod writer;
+
+use index::Seen;
+pub(crate) use writer::Writer;
 
 const COLUMNS: &str = "blocks of time(ns), offset(bytes), size(bytes), op, unit, with an index";
 
@@ -42,13 +54,16 @@ pub const FORMAT: Format = Format {
         recognises,
         open: Open::Batches(open),
         files: FilesOf::Parts,
+        units_given: false,
     }),
 };
 
 const MAGIC: &[u8; 8] = b"FTLTRACE";
 const INDEX_MAGIC: &[u8; 8] = b"FTLINDEX";
 const VERSION: u32 = 2;
-const HEADER_BYTES: usize = 28;
+const HEADER_BYTES: usize = 32;
+/// Flag of the header: units were given by file or by name.
+const UNITS_GIVEN: u32 = 1;
 /// The header of version 1, with which every later one begins.
 const FIRST_BYTES: usize = 16;
 const BLOCK_HEADER_BYTES: usize = 16;
@@ -68,6 +83,24 @@ fn word(bytes: &[u8]) -> u32 {
 
 fn long(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"))
+}
+
+/// The checksum of a block with that header, whose own bytes of it are left out.
+fn block_checksum(version: u32, header: &[u8; BLOCK_HEADER_BYTES], block: &[u8]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    if version > 1 {
+        checksum.update(&header[..4]);
+        checksum.update(&header[8..]);
+    }
+    checksum.update(block);
+    checksum.finalize()
+}
+
+/// Were the units of a file with this beginning given by file or by name?
+pub(crate) fn units_are_given(head: &[u8]) -> bool {
+    recognises(head)
+        && head.len() >= HEADER_BYTES
+        && (word(&head[8..]) == 1 || word(&head[24..]) & UNITS_GIVEN != 0)
 }
 
 fn encode(record: &Record) -> [u8; RECORD_BYTES] {
@@ -103,78 +136,6 @@ fn decode(bytes: &[u8]) -> Option<Record> {
     (fits && sized && record.size_bytes <= REQUEST_BYTES_MAX).then_some(record)
 }
 
-/// Writes records in order of time.
-pub(crate) struct Writer<W> {
-    out: W,
-    block: Vec<u8>,
-    first_ns: u64,
-    /// Bytes written so far.
-    place: u64,
-    index: Vec<(u64, u64)>,
-    records: u64,
-}
-
-impl<W: Write> Writer<W> {
-    /// Writes the header; the times of the records count from `origin_ns`.
-    pub(crate) fn new(mut out: W, origin_ns: u64) -> io::Result<Self> {
-        let mut header = MAGIC.to_vec();
-        header.extend_from_slice(&VERSION.to_le_bytes());
-        header.extend_from_slice(&BLOCK_RECORDS.to_le_bytes());
-        header.extend_from_slice(&origin_ns.to_le_bytes());
-        header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
-        out.write_all(&header)?;
-        let block = Vec::with_capacity(BLOCK_RECORDS as usize * RECORD_BYTES);
-        let place = HEADER_BYTES as u64;
-        Ok(Self { out, block, first_ns: 0, place, index: Vec::new(), records: 0 })
-    }
-
-    /// One record more.
-    pub(crate) fn write(&mut self, record: &Record) -> io::Result<()> {
-        if self.block.is_empty() {
-            self.first_ns = record.time_ns;
-        }
-        self.block.extend_from_slice(&encode(record));
-        self.records += 1;
-        if self.block.len() == BLOCK_RECORDS as usize * RECORD_BYTES {
-            self.end_block()
-        } else {
-            Ok(())
-        }
-    }
-
-    fn end_block(&mut self) -> io::Result<()> {
-        if self.block.is_empty() {
-            return Ok(());
-        }
-        self.out.write_all(&((self.block.len() / RECORD_BYTES) as u32).to_le_bytes())?;
-        self.out.write_all(&crc32fast::hash(&self.block).to_le_bytes())?;
-        self.out.write_all(&self.first_ns.to_le_bytes())?;
-        self.out.write_all(&self.block)?;
-        self.index.push((self.place, self.first_ns));
-        self.place += (BLOCK_HEADER_BYTES + self.block.len()) as u64;
-        self.block.clear();
-        Ok(())
-    }
-
-    /// Writes the last block and the index.
-    pub(crate) fn finish(mut self) -> io::Result<W> {
-        self.end_block()?;
-        let mut index = Vec::with_capacity(self.index.len() * 16 + 8);
-        for (place, first_ns) in &self.index {
-            index.extend_from_slice(&place.to_le_bytes());
-            index.extend_from_slice(&first_ns.to_le_bytes());
-        }
-        index.extend_from_slice(&self.records.to_le_bytes());
-        self.out.write_all(&0u32.to_le_bytes())?;
-        self.out.write_all(&crc32fast::hash(&index).to_le_bytes())?;
-        self.out.write_all(&(index.len() as u64).to_le_bytes())?;
-        self.out.write_all(&index)?;
-        self.out.write_all(&self.place.to_le_bytes())?;
-        self.out.write_all(INDEX_MAGIC)?;
-        Ok(self.out)
-    }
-}
-
 /// The bytes of one file: decompressed, or stored plain and entered in the middle.
 enum Bytes {
     Stream(crate::source::Text),
@@ -196,14 +157,23 @@ fn open(files: Files, context: Context) -> Result<Box<dyn Batches>> {
         files,
         bytes: None,
         part,
+        version: VERSION,
+        block_records: BLOCK_RECORDS,
         origin_ns: 0,
+        units_given: false,
+        own_units: None,
         start_ns: None,
         block: Vec::new(),
         next: 0,
         record: 0,
+        seen: Seen::default(),
         latest_ns: 0,
     };
     blocks.start(part)?;
+    if context.of_one_time {
+        blocks.compare_units_with_first()?;
+        blocks.own_units = blocks.units_given.then_some(context.names);
+    }
     if context.from_ns > 0 {
         blocks.skip_to(context.from_ns)?;
     }
@@ -215,14 +185,23 @@ struct Blocks {
     files: Files,
     bytes: Option<Bytes>,
     part: usize,
+    version: u32,
+    /// Records in every block of this file but the last.
+    block_records: u32,
     /// What the times of this file count from.
     origin_ns: u64,
+    /// Were the units of this file given by file or by name?
+    units_given: bool,
+    /// Numbers of (file, unit) over all files of one time, where units were given.
+    own_units: Option<Names>,
     /// When the first request happened, if reading began behind it.
     start_ns: Option<u64>,
     block: Vec<u8>,
     /// Where the next record begins in `block`.
     next: usize,
     record: u64,
+    /// What was read of this file in whole blocks.
+    seen: Seen,
     latest_ns: u64,
 }
 
@@ -232,37 +211,36 @@ impl Blocks {
         self.part = part;
         self.record = 0;
         let mut text = self.files.open(part)?;
-        let mut header = [0; HEADER_BYTES];
-        let (first, more) = header.split_at_mut(FIRST_BYTES);
-        let read = fill(&mut text, first).map_err(|error| self.locate(error))?;
-        let legal = "a file of ftlab trace convert (FTLTRACE, version 1 or 2)";
-        if read < FIRST_BYTES || !recognises(first) {
-            return Err(
-                self.locate(TraceError::new("not ftlab's compact format").with_legal(legal))
-            );
-        }
-        let version = word(&first[8..]);
-        if !(1..=VERSION).contains(&version) {
-            let wrong = TraceError::new("unknown version of ftlab's compact format");
-            let value = version.to_string();
-            return Err(self.locate(wrong.with_value(value.as_bytes()).with_legal(legal)));
-        }
-        self.origin_ns = 0;
-        if version > 1 {
-            let read = fill(&mut text, more).map_err(|error| self.locate(error))?;
-            let wrong = if read < more.len() {
-                Some("file ends within its header")
-            } else {
-                let differs = crc32fast::hash(&header[..24]) != word(&header[24..]);
-                differs.then_some("header is damaged (its checksum differs)")
-            };
-            if let Some(problem) = wrong {
-                return Err(self.locate(TraceError::new(problem).with_legal("a complete file")));
-            }
-            self.origin_ns = long(&header[16..]);
-        }
+        let header = Header::read(&mut text).map_err(|error| self.locate(error))?;
+        self.version = header.version;
+        self.block_records = header.block_records;
+        self.origin_ns = header.origin_ns;
+        self.units_given = header.units_given;
+        self.seen = Seen { place: header.bytes, ..Seen::default() };
         self.bytes = Some(Bytes::Stream(text));
         Ok(())
+    }
+
+    /// Refuses units that were given beside units that a trace stated: what they share is unknown.
+    fn compare_units_with_first(&mut self) -> Result<()> {
+        if self.part == 0 {
+            return Ok(());
+        }
+        let mut first = self.files.only(0).open(0)?;
+        let located = |error: TraceError| error.at(self.files.names[0].clone(), Some(1));
+        let given = Header::read(&mut first).map_err(located)?.units_given;
+        if given == self.units_given {
+            return Ok(());
+        }
+        let (this, first) = match given {
+            true => ("stated by its trace", "given by file or by name"),
+            false => ("given by file or by name", "stated by its trace"),
+        };
+        let problem = format!("units were {this}, those of {} {first}", self.files.names[0]);
+        let legal = "files of one time whose units are all of one kind, or mix:A,B";
+        Err(TraceError::new(problem)
+            .with_legal(legal)
+            .at(self.files.names[self.part].clone(), None))
     }
 
     /// Enters the first file at the last block that begins before `from_ns`, by its index; where it
@@ -274,7 +252,8 @@ impl Blocks {
         let failed = |error: io::Error| {
             TraceError::new(format!("index cannot be read ({error})")).with_legal("a complete file")
         };
-        let index = read_index(&mut file).map_err(failed).map_err(|error| self.locate(error))?;
+        let index =
+            index::read_index(&mut file).map_err(failed).map_err(|error| self.locate(error))?;
         let Some(index) = index else {
             let broken = TraceError::new("index is broken").with_legal("a complete file");
             return Err(self.locate(broken));
@@ -286,7 +265,9 @@ impl Blocks {
         };
         file.seek(SeekFrom::Start(*place)).map_err(failed).map_err(|error| self.locate(error))?;
         self.start_ns = Some(self.origin_ns);
-        self.record = (at as u64 - 1) * u64::from(BLOCK_RECORDS);
+        let blocks = at as u64 - 1;
+        self.record = blocks * u64::from(self.block_records);
+        self.seen = Seen { place: *place, blocks, records: self.record };
         self.bytes = Some(Bytes::Plain(io::BufReader::with_capacity(1 << 20, file)));
         Ok(())
     }
@@ -301,7 +282,7 @@ impl Blocks {
                 self.start(self.part + 1)?;
                 continue;
             };
-            match read_block(bytes, &mut self.block) {
+            match read_block(bytes, &mut self.block, self.version, &mut self.seen) {
                 Ok(true) => {
                     self.next = 0;
                     return Ok(true);
@@ -366,6 +347,10 @@ impl Batches for Blocks {
         if count == 0 {
             return Err(wrong(self));
         }
+        if let Some(names) = &self.own_units {
+            number_units(names, self.part as u32, &mut batch[..count])
+                .ok_or_else(|| self.illegal("more than 4294967295 units"))?;
+        }
         self.latest_ns = latest_ns;
         self.next += count * RECORD_BYTES;
         self.record += count as u64;
@@ -381,8 +366,79 @@ impl Batches for Blocks {
     }
 }
 
-/// Reads a block; `false` at the end mark.
-fn read_block(bytes: &mut Bytes, block: &mut Vec<u8>) -> Result<bool> {
+/// Gives the units of a file numbers beside those of the others; none where there are too many.
+fn number_units(names: &Names, part: u32, records: &mut [Record]) -> Option<()> {
+    let mut latest = None;
+    for record in records {
+        let number = match latest {
+            Some((unit, number)) if unit == record.unit => number,
+            _ => {
+                let name = (u64::from(part) << 32 | u64::from(record.unit)).to_le_bytes();
+                names.number(&name, u32::MAX as usize)?
+            }
+        };
+        latest = Some((record.unit, number));
+        record.unit = number;
+    }
+    Some(())
+}
+
+/// What a file says of itself.
+struct Header {
+    version: u32,
+    block_records: u32,
+    origin_ns: u64,
+    units_given: bool,
+    /// Length of the header.
+    bytes: u64,
+}
+
+impl Header {
+    /// Reads and checks it.
+    fn read(bytes: &mut impl Read) -> Result<Self> {
+        let mut header = [0; HEADER_BYTES];
+        let (first, more) = header.split_at_mut(FIRST_BYTES);
+        let read = fill(bytes, first)?;
+        let legal = "a file of ftlab trace convert (FTLTRACE, version 1 or 2)";
+        if read < FIRST_BYTES || !recognises(first) {
+            return Err(TraceError::new("not ftlab's compact format").with_legal(legal));
+        }
+        let (version, block_records) = (word(&first[8..]), word(&first[12..]));
+        if !(1..=VERSION).contains(&version) {
+            return Err(TraceError::new("unknown version of ftlab's compact format")
+                .with_value(version.to_string().as_bytes())
+                .with_legal(legal));
+        }
+        if version == 1 {
+            let (origin_ns, bytes) = (0, FIRST_BYTES as u64);
+            return Ok(Self { version, block_records, origin_ns, units_given: true, bytes });
+        }
+        let damaged =
+            |problem: &str| Err(TraceError::new(problem.to_owned()).with_legal("a complete file"));
+        if fill(bytes, more)? < more.len() {
+            return damaged("file ends within its header");
+        }
+        if crc32fast::hash(&header[..28]) != word(&header[28..]) {
+            return damaged("header is damaged (its checksum differs)");
+        }
+        let flags = word(&header[24..]);
+        if flags & !UNITS_GIVEN != 0 {
+            return Err(TraceError::new("unknown flags in the header")
+                .with_value(flags.to_string().as_bytes())
+                .with_legal("0, or 1 where units were given by file or by name"));
+        }
+        let (origin_ns, units_given) = (long(&header[16..]), flags & UNITS_GIVEN != 0);
+        Ok(Self { version, block_records, origin_ns, units_given, bytes: HEADER_BYTES as u64 })
+    }
+}
+
+/// Reads a block; `false` at the end mark, once all that follows was held against what was seen.
+fn read_block(
+    bytes: &mut Bytes,
+    block: &mut Vec<u8>,
+    version: u32,
+    seen: &mut Seen,
+) -> Result<bool> {
     let mut header = [0; BLOCK_HEADER_BYTES];
     let read = fill(bytes, &mut header)?;
     let cut = || TraceError::new("file ends within a block").with_legal("a complete file");
@@ -391,6 +447,7 @@ fn read_block(bytes: &mut Bytes, block: &mut Vec<u8>) -> Result<bool> {
     }
     let records = word(&header);
     if records == 0 {
+        index::check_end(bytes, &header, *seen)?;
         return Ok(false);
     }
     if records > BLOCK_RECORDS_MAX {
@@ -402,39 +459,12 @@ fn read_block(bytes: &mut Bytes, block: &mut Vec<u8>) -> Result<bool> {
     if fill(bytes, block)? < block.len() {
         return Err(cut());
     }
-    if crc32fast::hash(block) != word(&header[4..]) {
+    if block_checksum(version, &header, block) != word(&header[4..]) {
         return Err(TraceError::new("block is damaged (its checksum differs)")
             .with_legal("a complete file, as ftlab trace convert wrote it"));
     }
+    seen.place += (header.len() + block.len()) as u64;
+    seen.blocks += 1;
+    seen.records += u64::from(records);
     Ok(true)
-}
-
-/// Place and first time of every block; none where the end of the file is not that of a trace.
-fn read_index(file: &mut File) -> io::Result<Option<Vec<(u64, u64)>>> {
-    let length = file.metadata()?.len();
-    let mut tail = [0; 16];
-    if length < (FIRST_BYTES + BLOCK_HEADER_BYTES + tail.len()) as u64 {
-        return Ok(None);
-    }
-    file.seek(SeekFrom::End(-16))?;
-    file.read_exact(&mut tail)?;
-    let place = long(&tail);
-    if &tail[8..] != INDEX_MAGIC || place > length - 32 {
-        return Ok(None);
-    }
-    file.seek(SeekFrom::Start(place))?;
-    let mut mark = [0; BLOCK_HEADER_BYTES];
-    file.read_exact(&mut mark)?;
-    let bytes = long(&mark[8..]);
-    if word(&mark) != 0 || bytes > length - place || bytes % 16 != 8 {
-        return Ok(None);
-    }
-    let mut index = vec![0; bytes as usize];
-    file.read_exact(&mut index)?;
-    if crc32fast::hash(&index) != word(&mark[4..]) {
-        return Ok(None);
-    }
-    let entries = index.chunks_exact(16).map(|entry| (long(entry), long(&entry[8..])));
-    let entries: Vec<(u64, u64)> = entries.collect();
-    Ok(entries.iter().all(|(block, _)| *block < place).then_some(entries))
 }

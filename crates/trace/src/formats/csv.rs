@@ -27,7 +27,7 @@ pub const FORMAT: Format = Format {
     certainty: Certainty::Stated,
     header: Some(COLUMNS),
     takes: Takes::NOTHING,
-    encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
+    encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: true }),
 };
 
 fn shape(line: &[u8]) -> bool {

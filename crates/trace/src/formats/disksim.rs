@@ -25,6 +25,7 @@ pub const FORMAT: Format = Format {
         shape: five_columns::shape,
         parse,
         time_column: five_columns::time,
+        units_given: false,
     }),
 };
 

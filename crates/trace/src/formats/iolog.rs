@@ -35,6 +35,7 @@ pub const VERSION_2: Format = Format {
         shape: |line| shape(line, 1),
         parse: parse_2,
         time_column: |_| None,
+        units_given: true,
     }),
 };
 
@@ -52,6 +53,7 @@ pub const VERSION_3: Format = Format {
         shape: |line| shape(line, 2),
         parse: parse_3,
         time_column: |line| split(line).next(),
+        units_given: true,
     }),
 };
 

@@ -136,6 +136,8 @@ pub(crate) struct TextFormat {
     pub(crate) parse: fn(&[u8], &mut Context) -> Parsed<Line>,
     /// The time column as it is written, for formats whose times stand in a column.
     pub(crate) time_column: fn(&[u8]) -> Option<&[u8]>,
+    /// Are units numbered by file or by name, so that those of two files cannot be compared?
+    pub(crate) units_given: bool,
 }
 
 /// A format that is no text.
@@ -147,6 +149,8 @@ pub(crate) struct BinaryFormat {
     pub(crate) open: Open,
     /// What several files of this format are to each other.
     pub(crate) files: FilesOf,
+    /// As that of [`TextFormat`]; the compact form says it in each file.
+    pub(crate) units_given: bool,
 }
 
 /// What several files of a format are to each other.
@@ -197,43 +201,69 @@ pub(crate) struct Context {
     /// stand beside each other.
     pub(crate) unit_of_file: u32,
     /// The name that the line before had, and its number.
-    pub(crate) latest_name: (Vec<u8>, u32),
+    pub(crate) latest_name: Option<(Vec<u8>, u32)>,
+    /// What the caller says that several files are to each other.
+    pub(crate) parts: Option<Parts>,
+    /// Is this one of several files that are read at the same time?
+    pub(crate) of_one_time: bool,
 }
 
 impl Context {
     pub(crate) fn new(scales: Scales, events: EventFilter) -> Self {
-        let names = Names::default();
-        let latest_name = Default::default();
-        Self { scales, events, names, from_ns: 0, waited_ns: 0, unit_of_file: 0, latest_name }
+        Self {
+            scales,
+            events,
+            names: Names::default(),
+            from_ns: 0,
+            waited_ns: 0,
+            unit_of_file: 0,
+            latest_name: None,
+            parts: None,
+            of_one_time: false,
+        }
     }
 
     /// For one of several files that are read at the same time: names are shared.
     pub(crate) fn for_file(&self, part: u32) -> Self {
-        Self { unit_of_file: part, ..self.clone() }
+        Self { unit_of_file: part, of_one_time: true, ..self.clone() }
     }
 }
 
 /// Names numbered in order of appearance, the same for all files that are read at the same time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names(Rc<RefCell<FxHashMap<Vec<u8>, u32>>>);
+pub(crate) struct Names(Rc<RefCell<Numbered>>);
+
+#[derive(Debug, Default)]
+struct Numbered {
+    numbers: FxHashMap<Vec<u8>, u32>,
+    /// Only one name can stand.
+    only_one: bool,
+}
 
 impl Names {
     /// How many names there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.borrow().len()
+        self.0.borrow().numbers.len()
     }
 
-    /// The number of a name; none where there would be more than `most`.
+    /// From here on only one name can stand; false where there are more already.
+    pub(crate) fn keep_to_one(&self) -> bool {
+        self.0.borrow_mut().only_one = true;
+        self.len() <= 1
+    }
+
+    /// The number of a name; none where there would be more than `most`, or more than one where
+    /// only one can stand.
     pub(crate) fn number(&self, name: &[u8], most: usize) -> Option<u32> {
         let mut names = self.0.borrow_mut();
-        if let Some(number) = names.get(name) {
+        if let Some(number) = names.numbers.get(name) {
             return Some(*number);
         }
-        let number = names.len();
-        if number >= most {
+        let number = names.numbers.len();
+        if number >= if names.only_one { 1 } else { most } {
             return None;
         }
-        names.insert(name.to_vec(), number as u32);
+        names.numbers.insert(name.to_vec(), number as u32);
         Some(number as u32)
     }
 }
@@ -267,6 +297,14 @@ impl Format {
         match &self.encoding {
             Encoding::Text(_) => None,
             Encoding::Binary(binary) => Some(binary),
+        }
+    }
+
+    /// Are its units numbered by file or by name?
+    pub(crate) fn units_are_given(&self) -> bool {
+        match &self.encoding {
+            Encoding::Text(text) => text.units_given,
+            Encoding::Binary(binary) => binary.units_given,
         }
     }
 

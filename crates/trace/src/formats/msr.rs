@@ -3,7 +3,7 @@
 //! Time and response count 100 ns (Windows file time, from the year 1601), offset and size bytes.
 //! The response is what the original server took: it is not read. The unit is the disk; where files
 //! of several hosts are read together, disks of the second host count from 256, of the third from
-//! 512, hosts in order of appearance. Source: SNIA IOTTA 388, readme.
+//! 512, hosts in order of appearance; a disk of 256 or more is legal where there is one host. Source: SNIA IOTTA 388, readme.
 
 use super::fields::{self, Fields, Parsed};
 use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
@@ -23,7 +23,7 @@ pub const FORMAT: Format = Format {
     certainty: Certainty::Documented,
     header: None,
     takes: Takes::NOTHING,
-    encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
+    encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: true }),
 };
 
 fn shape(line: &[u8]) -> bool {
@@ -45,17 +45,21 @@ const DISKS: u32 = 256;
 #[inline]
 fn unit(host: &[u8], disk: &[u8], context: &mut Context) -> Parsed<u32> {
     let number = fields::unit("disk", disk)?;
-    if context.latest_name.0 != host {
-        let legal = "up to 65536 hosts";
+    let known = context.latest_name.as_ref().filter(|(name, _)| name == host);
+    let of_host = if let Some((_, of_host)) = known {
+        *of_host
+    } else {
+        let legal = "up to 65536 hosts, and several only where all their disks are 0 to 255";
         let of_host = context.names.number(host, HOSTS_MAX);
         let of_host = of_host.ok_or_else(|| fields::fault("too many hosts".into(), host, legal))?;
-        context.latest_name = (host.to_vec(), of_host);
-    }
-    if number >= DISKS && context.names.len() > 1 {
+        context.latest_name = Some((host.to_vec(), of_host));
+        of_host
+    };
+    if number >= DISKS && !context.names.keep_to_one() {
         let problem = "disk among those of several hosts is too large".into();
         return Err(fields::fault(problem, disk, "0 to 255 where there are several hosts"));
     }
-    Ok(context.latest_name.1 * DISKS + number)
+    Ok(of_host * DISKS + number)
 }
 
 fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {

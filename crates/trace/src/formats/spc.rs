@@ -20,7 +20,7 @@ pub const FORMAT: Format = Format {
     certainty: Certainty::Documented,
     header: None,
     takes: Takes::NOTHING,
-    encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
+    encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: false }),
 };
 
 fn shape(line: &[u8]) -> bool {

@@ -13,18 +13,19 @@
 //! and above: the file system's) are passed over by their size and counted.
 //!
 //! Sectors count 512 bytes, as DiskSim reads them; parts of HP-UX counted blocks of 1024, and no
-//! public text says that SRT never does. The unit is the device number without its lowest 8 bits,
+//! public text says that SRT never does; a request has 512 bytes to 1 GiB. The unit is the device
+//! number without its lowest 8 bits,
 //! which name a section of a disk and not the disk: DiskSim's disk is `unit % 256`, and disks of
 //! two controllers stay apart. Requests that failed (flag 0x4) were asked for and count. Several
-//! files are read as one trace in order of time, by their dates; where none has a date, their
-//! clocks are taken as one. Source: DiskSim, input formats hpl and hpl2.
+//! files are read as one trace in order of time, by their dates; where none has a date, only
+//! `--parts by_time` says that their clocks are one. Source: DiskSim, input formats hpl and hpl2.
 
 use ftlab_engine::request::Op;
 
 use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill, fill_record};
-use crate::options::{SizeUnit, TimeUnit};
+use crate::options::{Parts, SizeUnit, TimeUnit};
 use crate::order::Placed;
 use crate::record::{Place, Record};
 use crate::source::Text;
@@ -47,6 +48,7 @@ pub const FORMAT: Format = Format {
         recognises,
         open: Open::Events(open),
         files: FilesOf::OneTime,
+        units_given: false,
     }),
 };
 
@@ -61,9 +63,12 @@ const HEADER_BYTES_MAX: usize = 64 << 10;
 const FORM_FEED: u8 = 0x0c;
 const READ: u32 = 0x1;
 const SHORT_IO: u32 = 1;
-const SUSPECT_IO: u32 = 4;
-/// Kinds from here on are the file system's, and of sizes of their own.
+/// Kinds from here on are the file system's.
 const FILE_SYSTEM: u32 = 5;
+/// Records looked at for the first request of a file.
+const RECORDS_TO_FIRST: usize = 64;
+/// Longest request.
+const REQUEST_BYTES_MAX: u32 = 1 << 30;
 const DATE: &str = "tracedate = \"Www Mmm dd hh:mm:ss yyyy\", from 1970 to 2200";
 
 fn word(bytes: &[u8], index: usize) -> u32 {
@@ -75,19 +80,31 @@ fn kind(head: &[u8]) -> (u32, u32) {
     (word(head, 1) >> 16, word(head, 1) & 0xffff)
 }
 
-/// Bytes of a record of this version and kind; none for kinds of any size.
-fn bytes_of(version: u32, kind: u32) -> Option<usize> {
-    let queue = if version == 4 { 4 } else { 0 };
-    let suspicion = if kind == SUSPECT_IO { 4 } else { 0 };
-    (kind < FILE_SYSTEM).then_some(RECORD_BYTES + queue + suspicion)
+/// Bytes of a request's record of this version.
+fn bytes_of_request(version: u32) -> usize {
+    if version == 4 { RECORD_BYTES + 4 } else { RECORD_BYTES }
 }
 
-/// Does a file begin with a record of a kind whose size is known?
-fn begins_with_record(bytes: &[u8]) -> bool {
-    bytes.len() >= HEAD_BYTES && {
+/// Does a file begin with a request, or with records of other kinds and then a request?
+fn begins_with_record(mut bytes: &[u8]) -> bool {
+    for _ in 0..RECORDS_TO_FIRST {
+        if bytes.len() < HEAD_BYTES {
+            return false;
+        }
         let (version, kind) = kind(bytes);
-        (1..=4).contains(&version) && bytes_of(version, kind) == Some(word(bytes, 0) as usize)
+        let size = word(bytes, 0) as usize;
+        if !(1..=4).contains(&version) || kind >= FILE_SYSTEM {
+            return false;
+        }
+        if kind == SHORT_IO {
+            return size == bytes_of_request(version);
+        }
+        if !(HEAD_BYTES..=RECORD_BYTES_MAX).contains(&size) || size > bytes.len() {
+            return false;
+        }
+        bytes = &bytes[size..];
     }
+    false
 }
 
 /// The header without its form feed; none where the first bytes are no such text.
@@ -153,7 +170,7 @@ fn seconds_of(date: &str) -> Option<u64> {
     Some(days * 86_400 + clock)
 }
 
-fn open(mut files: Files, _: Context, _: &'static Format) -> Result<Box<dyn Events>> {
+fn open(mut files: Files, context: Context, _: &'static Format) -> Result<Box<dyn Events>> {
     let part = files.parts.start;
     let (mut text, base) = begin(&mut files, part)?;
     let name = files.names[part].clone();
@@ -164,6 +181,15 @@ fn open(mut files: Files, _: Context, _: &'static Format) -> Result<Box<dyn Even
         return Err(TraceError::new(problem)
             .with_legal("files that all have a header with tracedate, or none")
             .at(files.names[without].clone(), None));
+    }
+    if part > 0 && base.is_none() && context.parts != Some(Parts::ByTime) {
+        let problem = format!("has no tracedate, and neither has {}", files.names[0]);
+        return Err(TraceError::new(problem)
+            .with_legal(
+                "--parts by_time where the clocks of all files are one; phases:A,B where each \
+                 begins at a time 0 of its own",
+            )
+            .at(name, None));
     }
     let mut at = 0;
     if let Some(header) = header(text.head()).map(<[u8]>::len) {
@@ -213,12 +239,13 @@ impl Records {
                 .with_value(version.to_string().as_bytes())
                 .with_legal("1 to 4"));
         }
-        let wanted = bytes_of(version, kind);
-        let possible = bytes.is_multiple_of(4) && (HEAD_BYTES..=RECORD_BYTES_MAX).contains(&bytes);
+        // Only a request's fields are read: of all other kinds the size is what their record says.
+        let wanted = (kind == SHORT_IO).then(|| bytes_of_request(version));
+        let possible = (HEAD_BYTES..=RECORD_BYTES_MAX).contains(&bytes);
         if wanted.is_some_and(|wanted| bytes != wanted) || !possible {
             let legal = match wanted {
                 Some(wanted) => format!("{wanted}"),
-                None => format!("a multiple of 4 from {HEAD_BYTES} to {RECORD_BYTES_MAX}"),
+                None => format!("{HEAD_BYTES} to {RECORD_BYTES_MAX}"),
             };
             let which = format!("size of a record of version {version} and kind {kind}");
             return Err(TraceError::new(format!("{which} is illegal"))
@@ -248,8 +275,10 @@ impl Records {
         if size == 0 {
             return Ok(Err(DropReason::NoOperation));
         }
-        if !size.is_multiple_of(512) {
-            return illegal("size is not in whole sectors", size, "a multiple of 512 bytes");
+        if !size.is_multiple_of(512) || size > REQUEST_BYTES_MAX {
+            let whole = size.is_multiple_of(512);
+            let what = if whole { "size is too large" } else { "size is not in whole sectors" };
+            return illegal(what, size, "a multiple of 512 bytes, to 1 GiB (1073741824)");
         }
         let after_ns = u64::from(word(bytes, 2)) * 1_000_000_000 + u64::from(microseconds) * 1000;
         Ok(Ok(Record {

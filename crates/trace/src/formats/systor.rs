@@ -22,7 +22,7 @@ pub const FORMAT: Format = Format {
     certainty: Certainty::Documented,
     header: Some("Timestamp,Response,IOType,LUN,Offset,Size"),
     takes: Takes::NOTHING,
-    encoding: Encoding::Text(TextFormat { shape, parse, time_column }),
+    encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: false }),
 };
 
 fn shape(line: &[u8]) -> bool {

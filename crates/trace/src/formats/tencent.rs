@@ -30,6 +30,7 @@ pub const FORMAT: Format = Format {
         shape,
         parse: |line, context| parse(line, context, 512, SECTORS),
         time_column,
+        units_given: false,
     }),
 };
 
@@ -47,6 +48,7 @@ pub const IN_BYTES: Format = Format {
         shape: |_| false,
         parse: |line, context| parse(line, context, 1, BYTES),
         time_column,
+        units_given: false,
     }),
 };
 

@@ -38,6 +38,7 @@ pub const FORMAT: Format = Format {
         recognises,
         open: Open::Events(open),
         files: FilesOf::OneTime,
+        units_given: true,
     }),
 };
 

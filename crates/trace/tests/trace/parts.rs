@@ -64,6 +64,19 @@ fn disks_of_several_hosts_stay_apart() {
     let error = error_of(&wide.folder(), &by_time());
     assert!(error.problem().contains("disk among those of several hosts"), "{error}");
     assert_eq!((error.value(), error.line()), (Some("256"), Some(1)), "{error}");
+    // The other way round the first host's disk 256 and the second's disk 0 were one.
+    let wide = Files::new();
+    let path = wide.write("a", msr("hm", 256, &[1]) + &msr("usr", 0, &[2]));
+    let error = error_of(&path, &Options::default());
+    assert!(error.problem().contains("too many hosts"), "{error}");
+    assert!(error.legal().unwrap().contains("all their disks are 0 to 255"), "{error}");
+    assert_eq!((error.value(), error.line()), (Some("usr"), Some(2)), "{error}");
+    let alone = wide.write("b", msr("hm", 256, &[1]));
+    assert_eq!(read_all(&alone, &Options::default()).unwrap()[0].unit, 256);
+    // A host without a name is a host.
+    let unnamed = wide.write("c", msr("", 0, &[1]) + &msr("usr", 0, &[2]));
+    let records = read_all(&unnamed, &Options::default()).unwrap();
+    assert_eq!(records.iter().map(|one| one.unit).collect::<Vec<_>>(), [0, 256]);
 }
 
 #[test]
@@ -204,27 +217,57 @@ fn several_compact_files_are_parts_like_any_other() {
     assert!(error.problem().contains("begins before"), "{error}");
     assert!(error.legal().unwrap().contains("--parts by_time"), "{error}");
     assert!(error.file().unwrap().ends_with("4.ftb"), "{error}");
+    // Which host a disk was of the compact form does not say: every file is a unit of its own.
     let merged = read_all(&out.folder(), &by_time()).unwrap();
-    assert_eq!(merged, read_all(&text.folder(), &by_time()).unwrap());
-    assert_eq!(merged[0].unit, 7);
+    let units: Vec<u32> = merged.iter().map(|one| one.unit).collect();
+    assert_eq!(units, [3, 0, 0, 1, 1, 3, 2, 2]);
+    let times = |records: &[Record]| -> Vec<_> {
+        records.iter().map(|one| (one.time_ns, one.offset_bytes)).collect()
+    };
+    assert_eq!(times(&merged), times(&read_all(&text.folder(), &by_time()).unwrap()));
     let late = Options { filter: "from=300s".parse().unwrap(), ..by_time() };
     let records = read_all(&out.folder(), &late).unwrap();
-    assert_eq!(seconds_and_units(&records), [(0, 7), (50, 0), (51, 0)]);
+    assert_eq!(seconds_and_units(&records), [(0, 3), (50, 2), (51, 2)]);
 }
 
-/// A file of version 1, which counts from 0.
+/// Unit 0 of two files was one unit, and what they wrote was written to the same addresses.
 #[test]
-fn compact_files_of_the_first_version_are_read() {
-    let files = Files::new();
-    let input = files.write("in.csv", msr("hm", 3, &[5, 7]));
-    let whole = std::fs::read(compact(&files, &input, "new.ftb")).unwrap();
-    let mut first = whole[..16].to_vec();
-    first[8] = 1;
-    first.extend_from_slice(&whole[28..]);
-    let path = files.write("old.ftb", first);
-    let records = read_all(&path, &Options::default()).unwrap();
-    assert_eq!(seconds_and_units(&records), [(0, 3), (2, 3)]);
-    assert_eq!(inspect(&path, &Options::default()).unwrap().origin_ns, 0);
-    let cut = files.write("cut.ftb", &whole[..20]);
-    assert!(error_of(&cut, &Options::default()).problem().contains("ends within its header"));
+fn compact_files_whose_units_were_given_do_not_share_addresses() {
+    let header = "time_us,op,offset_bytes,size_bytes\n";
+    let (text, out, hosts) = (Files::new(), Files::new(), Files::new());
+    for (name, lines) in [("a", "0,r,0,512\n20,r,0,512\n"), ("b", "10,w,0,512\n30,w,8,512\n")] {
+        let input = text.write(&format!("{name}.csv"), format!("{header}{lines}"));
+        compact(&out, &input, &format!("{name}.ftb"));
+    }
+    let merged = read_all(&out.folder(), &by_time()).unwrap();
+    assert_eq!(merged, read_all(&text.folder(), &by_time()).unwrap());
+    assert_eq!(merged.iter().map(|one| one.unit).collect::<Vec<_>>(), [0, 1, 0, 1]);
+    // What is merged is given again, beside a third.
+    let input = text.path("a.csv").display().to_string();
+    let both = Files::new();
+    convert(&Workload::parse(&out.folder(), &by_time(), 0).unwrap(), &both.path("ab.ftb")).unwrap();
+    compact(&both, &input, "c.ftb.zst");
+    let units: Vec<u32> =
+        read_all(&both.folder(), &by_time()).unwrap().iter().map(|one| one.unit).collect();
+    assert_eq!(units, [0, 2, 1, 0, 2, 1]);
+    for (name, host) in [("hm_0", "hm"), ("usr_0", "usr")] {
+        let input = text.write(&format!("{name}.csv"), msr(host, 0, &[1, 2]));
+        compact(&hosts, &input, &format!("{name}.ftb"));
+    }
+    let records = read_all(&hosts.folder(), &by_time()).unwrap();
+    assert_eq!(seconds_and_units(&records), [(0, 0), (0, 1), (1, 0), (1, 1)]);
+    // Units that a trace stated itself are the same in all its files, and not beside given ones.
+    let spc = |unit: u32, second: u32| format!("{unit},8,4096,w,{second}.5\n{unit},0,512,r,9.5\n");
+    let stated = Files::new();
+    for (name, lines) in [("a", spc(5, 1)), ("b", spc(5, 2))] {
+        let input = text.write(name, lines);
+        compact(&stated, &input, &format!("{name}.ftb"));
+    }
+    let records = read_all(&stated.folder(), &by_time()).unwrap();
+    assert!(records.len() == 4 && records.iter().all(|one| one.unit == 5), "{records:?}");
+    compact(&stated, &input, "c.ftb");
+    let error = error_of(&stated.folder(), &by_time());
+    assert!(error.problem().contains("units were given by file or by name"), "{error}");
+    assert!(error.file().unwrap().ends_with("c.ftb"), "{error}");
+    assert!(error.legal().unwrap().contains("mix:A,B"), "{error}");
 }

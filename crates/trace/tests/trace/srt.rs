@@ -2,7 +2,7 @@
 
 use crate::common::{Files, error_of, format, inspect, read_all};
 use ftlab_engine::request::Op;
-use ftlab_trace::{DropReason, Options};
+use ftlab_trace::{DropReason, Options, Parts};
 
 /// Version, kind, seconds, microseconds, bytes, sector, device, flags.
 type Fields = [u32; 8];
@@ -65,6 +65,27 @@ fn records_of_every_version_are_read_and_others_counted() {
     }
 }
 
+/// A text of 72 bytes refused the whole trace: only a request's record has a size of its own.
+#[test]
+fn records_of_other_kinds_are_passed_over_by_their_size() {
+    let of_size = |kind: u32, bytes: usize| {
+        let mut other = record([1, kind, 0, 1, 512, 9, 0, 0]);
+        other.resize(bytes, b'x');
+        other[..4].copy_from_slice(&(bytes as u32).to_be_bytes());
+        other
+    };
+    let files = Files::new();
+    let others = [of_size(3, 72), of_size(0, 8), of_size(2, 58), of_size(4, 200), of_size(9, 4096)];
+    let path = files.write("t", [at(0, 1), others.concat(), at(0, 2)].concat());
+    let found = inspect(&path, &Options::default()).unwrap();
+    assert_eq!((found.format.as_str(), found.requests), ("srt", 2));
+    let dropped: Vec<_> = found.dropped.iter().map(|drop| (drop.reason, drop.lines)).collect();
+    assert_eq!(dropped, [(DropReason::OtherKind, 5)]);
+    // A file that begins with them is recognised by the first request behind them.
+    let path = files.write("first", [of_size(3, 72), of_size(2, 58), at(0, 1)].concat());
+    assert_eq!(read_all(&path, &Options::default()).unwrap().len(), 1);
+}
+
 #[test]
 fn sections_of_a_disk_are_one_unit_and_disks_of_two_controllers_are_two() {
     let files = Files::new();
@@ -102,11 +123,18 @@ fn files_are_merged_by_their_dates() {
     let order: Vec<u64> = records.iter().map(|one| one.offset_bytes / 512).collect();
     assert_eq!(order, [4, 1, 5, 2, 3, 6]);
     assert_eq!(records[1].time_ns, 3_600_000_000_000 - 3_000);
-    // Without dates their clocks are one; a date in some of them only leaves the distance open.
+    // Without dates the caller must say that their clocks are one; a date in some of them only
+    // leaves the distance open.
     let undated = Files::new();
     undated.write("a", [at(5, 1), at(20, 2)].concat());
     undated.write("b", [at(1, 3), at(10, 4)].concat());
-    let records = read_all(&undated.folder(), &Options::default()).unwrap();
+    let error = error_of(&undated.folder(), &Options::default());
+    assert!(error.problem().contains("has no tracedate, and neither has"), "{error}");
+    assert!(error.file().unwrap().ends_with('b'), "{error}");
+    let legal = error.legal().unwrap();
+    assert!(legal.contains("--parts by_time") && legal.contains("phases:A,B"), "{legal}");
+    let by_time = Options { parts: Some(Parts::ByTime), ..Options::default() };
+    let records = read_all(&undated.folder(), &by_time).unwrap();
     let order: Vec<u64> = records.iter().map(|one| one.offset_bytes / 512).collect();
     assert_eq!(order, [3, 1, 4, 2]);
     files.write("c.srt", at(1, 1));
@@ -130,6 +158,7 @@ fn broken_files_name_the_byte_the_value_and_what_is_legal() {
         ("kind", with(0, 6), "size of a record of version 1 and kind 1", "6 bytes", "52"),
         ("time", with(3, 1_000_000), "microseconds of the time", "1000000", "0 to 999999"),
         ("bytes", with(6, 1000), "size is not in whole sectors", "1000", "a multiple of 512"),
+        ("long", with(6, (1 << 30) + 512), "size is too large", "1073742336", "to 1 GiB"),
     ] {
         let error = error_of(&files.write(name, whole), &Options::default());
         assert!(error.problem().contains(problem), "{name}: {error}");
@@ -141,7 +170,7 @@ fn broken_files_name_the_byte_the_value_and_what_is_legal() {
     let mut endless = file_system.clone();
     endless[52..56].copy_from_slice(&8192u32.to_be_bytes());
     let error = error_of(&files.write("endless", endless), &Options::default());
-    assert!(error.legal().unwrap().contains("a multiple of 4 from 8 to 4096"), "{error}");
+    assert!(error.legal().unwrap().contains("8 to 4096"), "{error}");
     for (length, cut) in [(52 + 6, "6 of 8"), (52 + 20, "20 of 52")] {
         let path = files.write("cut", &file_system[..length]);
         let error = error_of(&path, &Options::default());

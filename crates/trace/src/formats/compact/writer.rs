@@ -1,0 +1,85 @@
+//! Writes the compact binary, block by block.
+
+use std::io::{self, Write};
+
+use super::{BLOCK_HEADER_BYTES, encode};
+use super::{BLOCK_RECORDS, HEADER_BYTES, INDEX_MAGIC, MAGIC, RECORD_BYTES, UNITS_GIVEN, VERSION};
+use crate::record::Record;
+
+/// Writes records in order of time.
+pub(crate) struct Writer<W> {
+    out: W,
+    block: Vec<u8>,
+    first_ns: u64,
+    /// Bytes written so far.
+    place: u64,
+    index: Vec<(u64, u64)>,
+    records: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the header; the times of the records count from `origin_ns`. `units_given`: units
+    /// came from files or names, and mean nothing beside those of another file.
+    pub(crate) fn new(mut out: W, origin_ns: u64, units_given: bool) -> io::Result<Self> {
+        let flags = if units_given { UNITS_GIVEN } else { 0 };
+        let mut header = MAGIC.to_vec();
+        header.extend_from_slice(&VERSION.to_le_bytes());
+        header.extend_from_slice(&BLOCK_RECORDS.to_le_bytes());
+        header.extend_from_slice(&origin_ns.to_le_bytes());
+        header.extend_from_slice(&flags.to_le_bytes());
+        header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
+        out.write_all(&header)?;
+        let block = Vec::with_capacity(BLOCK_RECORDS as usize * RECORD_BYTES);
+        let place = HEADER_BYTES as u64;
+        Ok(Self { out, block, first_ns: 0, place, index: Vec::new(), records: 0 })
+    }
+
+    /// One record more.
+    pub(crate) fn write(&mut self, record: &Record) -> io::Result<()> {
+        if self.block.is_empty() {
+            self.first_ns = record.time_ns;
+        }
+        self.block.extend_from_slice(&encode(record));
+        self.records += 1;
+        if self.block.len() == BLOCK_RECORDS as usize * RECORD_BYTES {
+            self.end_block()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn end_block(&mut self) -> io::Result<()> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        let mut header = [0; BLOCK_HEADER_BYTES];
+        header[..4].copy_from_slice(&((self.block.len() / RECORD_BYTES) as u32).to_le_bytes());
+        header[8..].copy_from_slice(&self.first_ns.to_le_bytes());
+        let checksum = super::block_checksum(VERSION, &header, &self.block);
+        header[4..8].copy_from_slice(&checksum.to_le_bytes());
+        self.out.write_all(&header)?;
+        self.out.write_all(&self.block)?;
+        self.index.push((self.place, self.first_ns));
+        self.place += (BLOCK_HEADER_BYTES + self.block.len()) as u64;
+        self.block.clear();
+        Ok(())
+    }
+
+    /// Writes the last block and the index.
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.end_block()?;
+        let mut index = Vec::with_capacity(self.index.len() * 16 + 8);
+        for (place, first_ns) in &self.index {
+            index.extend_from_slice(&place.to_le_bytes());
+            index.extend_from_slice(&first_ns.to_le_bytes());
+        }
+        index.extend_from_slice(&self.records.to_le_bytes());
+        self.out.write_all(&0u32.to_le_bytes())?;
+        self.out.write_all(&crc32fast::hash(&index).to_le_bytes())?;
+        self.out.write_all(&(index.len() as u64).to_le_bytes())?;
+        self.out.write_all(&index)?;
+        self.out.write_all(&self.place.to_le_bytes())?;
+        self.out.write_all(INDEX_MAGIC)?;
+        Ok(self.out)
+    }
+}
