@@ -55,16 +55,30 @@ function drawControls(figure, chart, view) {
   }));
 }
 
+function drawFigure(figure) {
+  const chart = charts.get(figure.dataset.chart);
+  if (!chart.views) return draw(figure, chart);
+  const view = figure.dataset.view ?? Object.keys(chart.views)[0];
+  drawControls(figure, chart, view);
+  return draw(figure, chart, view);
+}
+
+// A page of many charts draws each when it comes near; one of few draws all at once.
+const AT_ONCE_MAX = 30;
+const nearby = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    nearby.unobserve(target);
+    drawFigure(target);
+  }
+}, { rootMargin: "1200px" });
+
 function drawAll() {
   delete document.documentElement.dataset.ready;
-  const drawn = [...document.querySelectorAll("[data-chart]")].map((figure) => {
-    const chart = charts.get(figure.dataset.chart);
-    if (!chart.views) return draw(figure, chart);
-    const view = figure.dataset.view ?? Object.keys(chart.views)[0];
-    drawControls(figure, chart, view);
-    return draw(figure, chart, view);
-  });
-  return Promise.all(drawn).then(() => {
+  const figures = [...document.querySelectorAll("[data-chart]")];
+  const later = figures.length > AT_ONCE_MAX;
+  if (later) figures.forEach((figure) => nearby.observe(figure));
+  return Promise.all(later ? [] : figures.map(drawFigure)).then(() => {
     document.documentElement.dataset.ready = "true";
   });
 }

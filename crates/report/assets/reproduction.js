@@ -26,6 +26,10 @@ function columnLook(look, printed) {
   };
 }
 
+// Many or long names lean, so that they do not cover each other.
+const leaning = (names) =>
+  names.join("").length + 2 * names.length > (narrowScreen.matches ? 24 : 56) ? -40 : 0;
+
 function barFigure(figure) {
   const { groups, series, values, published } = figure;
   const ticks = groups.map(String);
@@ -49,7 +53,10 @@ function barFigure(figure) {
     traces, legend,
     layout: {
       barmode: "group", bargap: 0.25, height: 340, yaxis: valueAxis(figure, all),
-      xaxis: { type: "category", title: { text: figure.x }, ticks: "", showgrid: false },
+      xaxis: {
+        type: "category", title: { text: figure.x }, ticks: "", showgrid: false, dtick: 1,
+        tickangle: leaning(ticks),
+      },
     },
     rows: [["group", "series", "measured", "published"],
       ...ticks.flatMap((tick, group) => series.map((name, index) =>
@@ -84,7 +91,10 @@ function lineFigure(figure) {
   });
   const xaxis = numeric && figure.log_x
     ? logAxis(figure.x, groups, 9, grouped)
-    : { title: { text: figure.x }, ...(numeric ? {} : { type: "category" }) };
+    : {
+      title: { text: figure.x },
+      ...(numeric ? {} : { type: "category", dtick: 1, tickangle: leaning(groups.map(String)) }),
+    };
   return {
     traces, legend, layout: { height: 340, xaxis, yaxis: valueAxis(figure, all) },
     rows: [["x", "series", "measured", "published"],

@@ -29,9 +29,9 @@ pub const EXPERIMENTS: &[Bundled] = bundled!(
     "hat2010-fig10", "hat2010-fig11", "hat2010-fig11-distances", "hat2010-fig12", "hat2010-fig13",
     "hat2010-fig14", "hat2010-table1", "hat2010-table3", "hat2010-table5", "hat2010-aged",
     "hat2010-energy", "hat2010-queue", "contradictions-adapt", "contradictions-cache",
-    "contradictions-collection", "contradictions-hat", "contradictions-prints",
-    "contradictions-timing", "contradictions-traces", "contradictions-tree", "ftlab-overload",
-    "ftlab-overload-full"
+    "contradictions-collection", "contradictions-hat", "contradictions-order",
+    "contradictions-prints", "contradictions-timing", "contradictions-traces",
+    "contradictions-tree", "ftlab-overload", "ftlab-overload-full"
 );
 
 /// Options of a run by name, without dashes.
