@@ -10,9 +10,9 @@ use crate::detect::{self, Sample};
 use crate::events::Files;
 use crate::filter::{EventFilter, Filter};
 use crate::footprint::PageSet;
-use crate::formats::{self, Context, FORMATS, Line, Scales};
+use crate::formats::{self, Context, FORMATS, Line, Scales, compact};
 use crate::layout::{AddressMap, AddressMode};
-use crate::options::{Options, SizeUnit, TimeUnit};
+use crate::options::{Options, Parts, SizeUnit, TimeUnit};
 use crate::records::Records;
 use crate::source::{Source, Text};
 use crate::survey::Survey;
@@ -97,6 +97,64 @@ pub fn fuzz_trace(data: &[u8]) {
         }
     }
     let summary = records.summary();
+    assert!(summary.requests + summary.dropped_lines() <= summary.lines_read, "more than read");
+}
+
+/// Records of the compact form, whatever they say, in blocks whose checksums are right: one file,
+/// or two that are merged. The first four bytes choose parts, block, filter and head.
+pub fn fuzz_compact(data: &[u8]) {
+    const FILTERS: [&str; 6] = [
+        "op=read+write+trim+flush",
+        "op=read",
+        "op=write+trim,every=3",
+        "from=1us,to=1h",
+        "from=1ms",
+        "to=1s,every=2",
+    ];
+    let Some((&[which, block, filter, head], data)) = data.split_first_chunk() else {
+        return;
+    };
+    let (records, _) = data.as_chunks::<{ compact::RECORD_BYTES }>();
+    let files = match which & 1 {
+        0 => vec![records],
+        _ => <[_; 2]>::from(records.split_at(records.len() / 2)).to_vec(),
+    };
+    let written = |(part, records): (usize, &&[[u8; compact::RECORD_BYTES]])| {
+        // Units of the second file are given too, or not: then the two are refused together.
+        let given = which & 2 != 0 || (part > 0 && which & 4 != 0);
+        let (origin_ns, block) = (u64::from(which >> 3), 1 + u32::from(block));
+        let mut writer = compact::Writer::with_blocks(Vec::new(), origin_ns, given, block)?;
+        records.iter().try_for_each(|record| writer.write_bytes(record))?;
+        writer.finish()
+    };
+    let files: Vec<Vec<u8>> =
+        files.iter().enumerate().map(|one| written(one).expect("written to memory")).collect();
+    let options = Options {
+        filter: FILTERS[usize::from(filter) % FILTERS.len()].parse().expect("a legal filter"),
+        head: (head > 0).then_some(u64::from(head)),
+        parts: Some(Parts::ByTime),
+        ..Options::default()
+    };
+    let detection = detect::binary("0", &compact::FORMAT, &options).expect("no units are stated");
+    let source = Arc::new(Source::Memory(files));
+    let names: Arc<[String]> = source.names().into();
+    let files = Files { source, parts: 0..names.len(), names, first: None };
+    let Ok(mut read) = Records::of_trace(files, &detection, options.clone()) else {
+        return;
+    };
+    let mut previous_ns = 0;
+    let mut count = 0;
+    for record in read.by_ref() {
+        let Ok(record) = record else { break };
+        assert!(record.time_ns >= previous_ns, "time steps back");
+        assert!(record.end_bytes() >= record.offset_bytes, "an end before its start");
+        assert!(options.filter.refuses(&record).is_none(), "a request that was not asked for");
+        previous_ns = record.time_ns;
+        count += 1;
+    }
+    assert!(count <= options.head.unwrap_or(u64::MAX), "more than the head");
+    assert!(count <= records.len() as u64, "more than there are");
+    let summary = read.summary();
     assert!(summary.requests + summary.dropped_lines() <= summary.lines_read, "more than read");
 }
 

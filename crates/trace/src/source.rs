@@ -17,6 +17,8 @@ pub(crate) enum Source {
     StandardInput,
     /// One or more parts, read one after the other.
     Parts(Vec<PathBuf>),
+    /// Parts in memory, as the fuzz targets have them.
+    Memory(Vec<Vec<u8>>),
 }
 
 impl Source {
@@ -45,6 +47,7 @@ impl Source {
         match self {
             Self::StandardInput => vec!["-".into()],
             Self::Parts(parts) => parts.iter().map(|part| part.display().to_string()).collect(),
+            Self::Memory(parts) => (0..parts.len()).map(|part| part.to_string()).collect(),
         }
     }
 
@@ -52,6 +55,7 @@ impl Source {
     pub(crate) fn open_stored(&self, part: usize) -> Result<Box<dyn Read>> {
         match self {
             Self::StandardInput => Ok(Box::new(io::stdin())),
+            Self::Memory(parts) => Ok(Box::new(io::Cursor::new(parts[part].clone()))),
             Self::Parts(parts) => {
                 let path = &parts[part];
                 let name = path.display().to_string();

@@ -130,6 +130,15 @@ fn binary_seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// Records of the compact form, half a second apart: time, offset, size and operation, unit.
+fn compact_records(count: u64) -> Vec<u8> {
+    let record = |n: u64| {
+        let longs = [n * 500_000_000, n << 12, 512 | (n % 4) << 48].map(u64::to_le_bytes);
+        [&longs.concat()[..], &(n as u32 % 3).to_le_bytes()].concat()
+    };
+    (0..count).flat_map(record).collect()
+}
+
 /// SRT: records of every version, with and without header, and broken ones.
 fn srt_seeds() -> Vec<Vec<u8>> {
     let record = |bytes: u32, id: u32, size: u32| {
@@ -202,13 +211,14 @@ fn mutate(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
 
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: [Target; 6] = [
+const TARGETS: [Target; 7] = [
     ("fuzz_lines", fuzzing::fuzz_lines),
     ("fuzz_trace", fuzzing::fuzz_trace),
     ("fuzz_spec", fuzzing::fuzz_spec),
     ("fuzz_filter", fuzzing::fuzz_filter),
     ("fuzz_combination", fuzzing::fuzz_combination),
     ("fuzz_compression", fuzzing::fuzz_compression),
+    ("fuzz_compact", fuzzing::fuzz_compact),
 ];
 
 fn number_from(variable: &str, default: u64) -> u64 {
@@ -222,17 +232,21 @@ fn number_from(variable: &str, default: u64) -> u64 {
 fn no_target_panics_on_mutated_input() {
     let seconds = number_from("FTLAB_FUZZ_SECONDS", 2);
     let seed = number_from("FTLAB_FUZZ_SEED", 1);
-    let corpus = corpus();
+    let (corpus, records) = (corpus(), vec![compact_records(2), compact_records(40)]);
     let share = Duration::from_secs(seconds) / TARGETS.len() as u32;
     for (name, target) in TARGETS {
         let mut random = Random(seed);
         let start = Instant::now();
         let mut inputs = 0u64;
         while inputs < 100 || start.elapsed() < share {
-            let mut data = mutate(&mut random, &corpus);
-            if name == "fuzz_trace" {
-                data.insert(0, random.next() as u8);
-            }
+            let corpus = if name == "fuzz_compact" { &records } else { &corpus };
+            let mut data = mutate(&mut random, corpus);
+            let choices = match name {
+                "fuzz_trace" => 1,
+                "fuzz_compact" => 4,
+                _ => 0,
+            };
+            data.splice(0..0, random.next().to_le_bytes().into_iter().take(choices));
             let outcome = catch_unwind(AssertUnwindSafe(|| target(&data)));
             assert!(
                 outcome.is_ok(),

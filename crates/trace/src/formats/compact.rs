@@ -67,7 +67,7 @@ const UNITS_GIVEN: u32 = 1;
 /// The header of version 1, with which every later one begins.
 const FIRST_BYTES: usize = 16;
 const BLOCK_HEADER_BYTES: usize = 16;
-const RECORD_BYTES: usize = 28;
+pub(crate) const RECORD_BYTES: usize = 28;
 /// Records in a full block as they are written: 448 KiB, which stays in a core's cache.
 const BLOCK_RECORDS: u32 = 16 << 10;
 /// Records in a block that are read: bounds the memory that a broken file can ask for.

@@ -10,6 +10,8 @@ use crate::record::Record;
 pub(crate) struct Writer<W> {
     out: W,
     block: Vec<u8>,
+    /// Records in a full block.
+    block_records: u32,
     first_ns: u64,
     /// Bytes written so far.
     place: u64,
@@ -20,28 +22,43 @@ pub(crate) struct Writer<W> {
 impl<W: Write> Writer<W> {
     /// Writes the header; the times of the records count from `origin_ns`. `units_given`: units
     /// came from files or names, and mean nothing beside those of another file.
-    pub(crate) fn new(mut out: W, origin_ns: u64, units_given: bool) -> io::Result<Self> {
+    pub(crate) fn new(out: W, origin_ns: u64, units_given: bool) -> io::Result<Self> {
+        Self::with_blocks(out, origin_ns, units_given, BLOCK_RECORDS)
+    }
+
+    /// As [`Self::new`], with blocks of that many records (not 0).
+    pub(crate) fn with_blocks(
+        mut out: W,
+        origin_ns: u64,
+        units_given: bool,
+        block_records: u32,
+    ) -> io::Result<Self> {
         let flags = if units_given { UNITS_GIVEN } else { 0 };
         let mut header = MAGIC.to_vec();
         header.extend_from_slice(&VERSION.to_le_bytes());
-        header.extend_from_slice(&BLOCK_RECORDS.to_le_bytes());
+        header.extend_from_slice(&block_records.to_le_bytes());
         header.extend_from_slice(&origin_ns.to_le_bytes());
         header.extend_from_slice(&flags.to_le_bytes());
         header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
         out.write_all(&header)?;
-        let block = Vec::with_capacity(BLOCK_RECORDS as usize * RECORD_BYTES);
+        let block = Vec::with_capacity(block_records as usize * RECORD_BYTES);
         let place = HEADER_BYTES as u64;
-        Ok(Self { out, block, first_ns: 0, place, index: Vec::new(), records: 0 })
+        Ok(Self { out, block, block_records, first_ns: 0, place, index: Vec::new(), records: 0 })
     }
 
     /// One record more.
     pub(crate) fn write(&mut self, record: &Record) -> io::Result<()> {
+        self.write_bytes(&encode(record))
+    }
+
+    /// One record more, as its bytes are.
+    pub(crate) fn write_bytes(&mut self, record: &[u8; RECORD_BYTES]) -> io::Result<()> {
         if self.block.is_empty() {
-            self.first_ns = record.time_ns;
+            self.first_ns = super::long(record);
         }
-        self.block.extend_from_slice(&encode(record));
+        self.block.extend_from_slice(record);
         self.records += 1;
-        if self.block.len() == BLOCK_RECORDS as usize * RECORD_BYTES {
+        if self.block.len() == self.block_records as usize * RECORD_BYTES {
             self.end_block()
         } else {
             Ok(())
