@@ -26,9 +26,9 @@ function columnLook(look, printed) {
   };
 }
 
-// Many or long names lean, so that they do not cover each other.
-const leaning = (names) =>
-  names.join("").length + 2 * names.length > (narrowScreen.matches ? 24 : 56) ? -40 : 0;
+// Many or long names stand upright, so that they do not cover each other.
+const turned = (names) =>
+  names.join("").length + 2 * names.length > (narrowScreen.matches ? 24 : 56) ? -90 : 0;
 
 function barFigure(figure) {
   const { groups, series, values, published } = figure;
@@ -55,7 +55,7 @@ function barFigure(figure) {
       barmode: "group", bargap: 0.25, height: 340, yaxis: valueAxis(figure, all),
       xaxis: {
         type: "category", title: { text: figure.x }, ticks: "", showgrid: false, dtick: 1,
-        tickangle: leaning(ticks),
+        tickangle: turned(ticks),
       },
     },
     rows: [["group", "series", "measured", "published"],
@@ -93,7 +93,7 @@ function lineFigure(figure) {
     ? logAxis(figure.x, groups, 9, grouped)
     : {
       title: { text: figure.x },
-      ...(numeric ? {} : { type: "category", dtick: 1, tickangle: leaning(groups.map(String)) }),
+      ...(numeric ? {} : { type: "category", dtick: 1, tickangle: turned(groups.map(String)) }),
     };
   return {
     traces, legend, layout: { height: 340, xaxis, yaxis: valueAxis(figure, all) },
