@@ -28,7 +28,7 @@ impl Spread {
 
     /// The next request; every eighth comes when the device has been idle for a while.
     pub fn take(&mut self, device: &dyn Device) -> Option<Request> {
-        if self.taken % 8 == 0 {
+        if self.taken.is_multiple_of(8) {
             self.arrival = device.idle_from() + 30_000_000;
         }
         self.taken += 1;
