@@ -183,8 +183,25 @@ impl WorkloadChoice {
             1 => stand_in.says(head),
             _ => format!("{}: {}", stand_in.name, stand_in.says(head)),
         };
-        let all: Vec<String> = self.stand_ins.iter().map(one).collect();
-        (!all.is_empty()).then(|| all.join(" | "))
+        let mut all: Vec<String> = self.stand_ins.iter().map(one).collect();
+        if all.is_empty() {
+            return None;
+        }
+        all.extend(self.head_of_combination());
+        Some(all.join(" | "))
+    }
+
+    /// That `--head` leaves a part of a combination, if it does.
+    fn head_of_combination(&self) -> Option<String> {
+        let head = self.options.head.filter(|_| !SyntheticSpec::recognises(&self.text))?;
+        let options = Options { head: None, ..self.options.clone() };
+        let workload = Workload::parse(&self.text, &options, 0).ok();
+        match workload.and_then(|workload| workload.requests_known()) {
+            Some(whole) if head >= whole => None,
+            Some(whole) => Some(format!("shortened: {} of {} requests", count(head), count(whole))),
+            // With a trace among the parts, or as many as the device has pages.
+            None => Some(format!("shortened: {} requests at most", count(head))),
+        }
     }
 
     /// Opens it for a device of `logical_bytes`, 0 when that is not known yet.
@@ -443,6 +460,20 @@ mod tests {
         assert!(said.contains("financial: Gupta") && said.contains("web1: Hu"), "{said}");
         assert!(said.contains("shortened: 5 of 327,000 requests | web1"), "{said}");
         assert_eq!(both.open(0).unwrap().parts().unwrap().1, names);
+    }
+
+    /// The head of a combination was that of none of its parts, and nothing said so.
+    #[test]
+    fn the_head_of_a_combination_shortens_the_whole() {
+        let mut both = choice("phases:financial,web1", &[]).unwrap();
+        let all = both.open(0).unwrap().requests_known().unwrap();
+        let said = |choice: &WorkloadChoice| choice.stands_for().unwrap();
+        assert!(!said(&both).contains("shortened"), "{}", said(&both));
+        both.options.head = Some(5);
+        let ending = format!(" | shortened: 5 of {} requests", count(all));
+        assert!(said(&both).ends_with(&ending), "{}", said(&both));
+        both.options.head = Some(all);
+        assert!(!said(&both).contains("shortened"), "{}", said(&both));
     }
 
     #[test]
