@@ -24,14 +24,14 @@ pub const EXPERIMENTS: &[Bundled] = bundled!(
     "adapt2012-table1", "adapt2012-table2", "adapt2012-table3", "adapt2012-ablation-history",
     "adapt2012-ablation-spare", "adapt2012-ablation-start", "adapt2012-ablation-threshold",
     "adapt2012-ablation-waftl", "adapt2012-ram", "treeftl2013-fig4", "treeftl2013-fig5",
-    "treeftl2013-fig6", "treeftl2013-table1", "treeftl2013-table2", "treeftl2013-ram128",
-    "treeftl2013-search", "treeftl2013-settings", "treeftl2013-starts", "hat2010-fig9",
-    "hat2010-fig10", "hat2010-fig11", "hat2010-fig11-distances", "hat2010-fig12", "hat2010-fig13",
-    "hat2010-fig14", "hat2010-table1", "hat2010-table3", "hat2010-table5", "hat2010-aged",
-    "hat2010-energy", "hat2010-queue", "contradictions-adapt", "contradictions-cache",
-    "contradictions-collection", "contradictions-hat", "contradictions-order",
-    "contradictions-prints", "contradictions-timing", "contradictions-traces",
-    "contradictions-tree", "ftlab-overload", "ftlab-overload-full"
+    "treeftl2013-fig6", "treeftl2013-table1", "treeftl2013-table2", "treeftl2013-fill",
+    "treeftl2013-ram128", "treeftl2013-search", "treeftl2013-settings", "treeftl2013-starts",
+    "hat2010-fig9", "hat2010-fig10", "hat2010-fig11", "hat2010-fig11-distances", "hat2010-fig12",
+    "hat2010-fig13", "hat2010-fig14", "hat2010-table1", "hat2010-table3", "hat2010-table5",
+    "hat2010-aged", "hat2010-energy", "hat2010-queue", "contradictions-adapt",
+    "contradictions-cache", "contradictions-collection", "contradictions-hat",
+    "contradictions-order", "contradictions-prints", "contradictions-timing",
+    "contradictions-traces", "contradictions-tree", "ftlab-overload", "ftlab-overload-full"
 );
 
 /// Options of a run by name, without dashes.
