@@ -95,10 +95,13 @@ pub fn budget(text: &str, chosen: &[Chosen], overrides: &[String]) -> Outcome<u6
         None => (like, None),
     };
     // The model runs under the same device, but need not be among those that run: overrides of
-    // other schemes do not concern it.
+    // other schemes and of the workload do not concern it.
     let base = name.split(':').next().unwrap_or_default();
     let own = |text: &&String| {
-        let group = text.split('.').next().unwrap_or_default();
+        let group = text.trim().split('.').next().unwrap_or_default();
+        if group == "workload" {
+            return false;
+        }
         group == base || ftlab_engine::schemes::TABLE.iter().all(|row| row.paper.name != group)
     };
     let overrides: Vec<String> = overrides.iter().filter(own).cloned().collect();
