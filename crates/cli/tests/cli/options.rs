@@ -128,7 +128,10 @@ fn a_memory_budget_shrinks_caches_and_marks_what_does_not_fit() {
     let like = bench.run(&format!("--scheme dftl {SMALL} {work} --ram like:dftl.cmt"));
     let changed = "--set workload.seed=5";
     let other = bench.run(&format!("--scheme dftl {SMALL} {work} {changed} --ram like:dftl.cmt"));
-    assert_eq!(other["ram_bytes"], like["ram_bytes"], "the workload's settings are not the scheme's");
+    assert_eq!(
+        other["ram_bytes"], like["ram_bytes"],
+        "the workload's settings are not the scheme's"
+    );
     // 8192 entries by default, yet never more than the 4096 logical pages.
     assert_eq!(like["config"]["device"]["ram_bytes"], 4 * 4096);
     let line = format!("compare --schemes ideal_page,dftl {SMALL} {work} --out out");
