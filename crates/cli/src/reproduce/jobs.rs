@@ -345,4 +345,21 @@ mod tests {
             }
         }
     }
+
+    /// The table of a full run is of these experiments, not of former ones.
+    #[test]
+    fn the_documented_claims_are_those_of_the_files() {
+        let file = format!("{}/../../docs/claims.md", env!("CARGO_MANIFEST_DIR"));
+        let documented = std::fs::read_to_string(file).unwrap();
+        let mut claims = 0;
+        for bundled in EXPERIMENTS {
+            let experiment = bundled.experiment().unwrap();
+            claims += experiment.claims.len();
+            for claim in &experiment.claims {
+                let name = format!("`{}.{}`", bundled.name, claim.name);
+                assert!(documented.contains(&name), "docs/claims.md lacks {name}");
+            }
+        }
+        assert!(documented.contains(&format!("{claims} claims of {}", EXPERIMENTS.len())));
+    }
 }
