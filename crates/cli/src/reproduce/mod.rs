@@ -55,7 +55,7 @@ fn complete() -> RunResult {
 /// Why an expression can be refused before any run. What is divided by zero, or looked for among
 /// names that only a run knows, may still have a value.
 fn refusable<'a>(lack: &'a Lack, text: &str) -> Option<&'a str> {
-    const NAMED_BY_RUNS: [&str; 9] = [
+    const NAMED_BY_RUNS: [&str; 10] = [
         "events",
         "structures",
         "config",
@@ -65,12 +65,13 @@ fn refusable<'a>(lack: &'a Lack, text: &str) -> Option<&'a str> {
         "series",
         "streams",
         "histogram",
+        "service_time_ns",
     ];
     match lack {
         Lack::Invalid(reason) => Some(reason),
         Lack::Nothing(reason) if reason.starts_with(ABSENT) => {
             let named = NAMED_BY_RUNS.iter().any(|name| text.contains(name));
-            (!named && !text.contains("service_time_ns")).then_some(reason)
+            (!named).then_some(reason)
         }
         _ => None,
     }
@@ -292,29 +293,31 @@ fn run_one(
     let done = match work {
         Work::Run(typed) => {
             let again = kept.and_then(|bytes| ftlab_report::read_json(&bytes).ok()?.pop());
-            let result = match again {
-                Some(result) => Ok(result),
-                None => simulate(&typed, progress),
-            };
-            Done::Run(settled(result, |result| folder.keep(key, &folder::json(result)?))?)
+            Done::Run(once(folder, key, again, || simulate(&typed, progress))?)
         }
         Work::Inspection(typed) => {
             let again = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            let result = match again {
-                Some(value) => Ok(value),
-                None => inspected(&typed, progress).map(|(_, value)| value),
-            };
-            Done::Inspection(settled(result, |value| folder.keep(key, &folder::json(value)?))?)
+            let look = || inspected(&typed, progress).map(|(_, value)| value);
+            Done::Inspection(once(folder, key, again, look)?)
         }
     };
     whole.advance()?;
     Ok(done)
 }
 
-fn settled<T>(result: Outcome<T>, keep: impl Fn(&T) -> Outcome<()>) -> Outcome<Found<T>> {
-    match result {
+/// What was kept, or what `make` makes, which is kept.
+fn once<T: serde::Serialize>(
+    folder: &Folder,
+    key: &str,
+    kept: Option<T>,
+    make: impl FnOnce() -> Outcome<T>,
+) -> Outcome<Found<T>> {
+    if let Some(result) = kept {
+        return Ok(Found::Done(Arc::new(result)));
+    }
+    match make() {
         Ok(result) => {
-            keep(&result)?;
+            folder.keep(key, &folder::json(&result)?)?;
             Ok(Found::Done(Arc::new(result)))
         }
         Err(Failure::Interrupted) => Err(Failure::Interrupted),
