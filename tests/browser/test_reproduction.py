@@ -10,18 +10,6 @@ from selenium.webdriver.common.by import By
 WIDE = 1280
 
 
-def test_no_console_message_and_no_request(fresh, report):
-    assert page.console_faults(fresh) == []
-    assert page.network_faults(fresh, report) == []
-
-
-def test_layout(opened, shots):
-    page.screenshot(opened, shots / f"{opened.width}.png")
-    assert page.chart_faults(opened) == []
-    assert page.width_faults(opened) == []
-    assert page.overlap_faults(opened) == []
-
-
 def test_dark(browser, report, shots):
     page.open_page(browser, report, WIDE, dark=True)
     page.wait_until_drawn(browser)
