@@ -52,6 +52,9 @@ pub(super) struct Pcm {
     reads: VecDeque<(Nanos, Nanos)>,
     /// In order of time, which is that of acceptance.
     writes: VecDeque<Write>,
+    /// From the first moment to the second the queue is known to be full: whatever is booked later
+    /// only fills it more.
+    full: (Nanos, Nanos),
 }
 
 impl Pcm {
@@ -64,6 +67,7 @@ impl Pcm {
             floor: 0,
             reads: VecDeque::new(),
             writes: VecDeque::new(),
+            full: (0, 0),
         }
     }
 
@@ -72,6 +76,7 @@ impl Pcm {
         self.queue = queue as usize;
         // What the queue held when the power went is written: the port begins idle.
         self.floor = 0;
+        self.full = (0, 0);
         self.reads.clear();
         self.writes.clear();
         self.reads.reserve_exact(KNOWN + 1);
@@ -103,13 +108,22 @@ impl Pcm {
     }
 
     /// The first moment from `start` on at which no read is in the way for `length`.
-    fn between_reads(&self, mut start: Nanos, length: Nanos) -> Nanos {
-        let first = self.reads.partition_point(|read| read.1 <= start);
-        for &(begins, ends) in self.reads.range(first..) {
-            if start + length <= begins {
-                break;
+    fn between_reads(&self, start: Nanos, length: Nanos) -> Nanos {
+        let mut next = self.reads.partition_point(|read| read.1 <= start);
+        self.between_reads_behind(&mut next, start, length)
+    }
+
+    /// The same for somebody who knows that reads before `next` are over by `start`; it moves on.
+    #[inline]
+    fn between_reads_behind(&self, next: &mut usize, mut start: Nanos, length: Nanos) -> Nanos {
+        while let Some(&(begins, ends)) = self.reads.get(*next) {
+            if ends > start {
+                if start + length <= begins {
+                    break;
+                }
+                start = ends;
             }
-            start = ends;
+            *next += 1;
         }
         start
     }
@@ -140,9 +154,14 @@ impl Pcm {
 
     /// Moves writes from `index` on, the first of them not before `from`, as far as they must.
     fn move_from(&mut self, index: usize, mut from: Nanos, timeline: &mut Timeline) {
+        let Some(first) = self.writes.get(index) else {
+            return;
+        };
+        let first = first.start.max(from);
+        let mut next = self.reads.partition_point(|read| read.1 <= first);
         for index in index..self.writes.len() {
             let write = self.writes[index];
-            let start = self.between_reads(write.start.max(from), self.write);
+            let start = self.between_reads_behind(&mut next, write.start.max(from), self.write);
             if start == write.start && start >= from {
                 break;
             }
@@ -155,16 +174,24 @@ impl Pcm {
     }
 
     /// When a write that is ready at `from` is taken by the queue.
-    fn accepted(&self, from: Nanos) -> Nanos {
+    fn accepted(&mut self, from: Nanos) -> Nanos {
         let mut at = from.max(self.floor);
-        loop {
-            let first = self.writes.partition_point(|write| write.end <= at);
-            let known = self.writes.range(first..).take_while(|write| write.accepted <= at);
-            if known.count() < self.queue {
-                return at;
-            }
-            at = self.writes[first].end;
+        let joins = (self.full.0..=self.full.1).contains(&at);
+        let begins = if joins { self.full.0 } else { at };
+        if joins {
+            at = self.full.1;
         }
+        let mut first = self.writes.partition_point(|write| write.end <= at);
+        // Full where the write that many places behind the first one under way is there already.
+        let last = self.queue - 1;
+        while self.writes.get(first + last).is_some_and(|write| write.accepted <= at) {
+            at = self.writes[first].end;
+            first += 1;
+        }
+        if joins || at > begins {
+            self.full = (begins, at);
+        }
+        at
     }
 
     /// Books a write from `from` on; returns when it is accepted.

@@ -2,6 +2,7 @@ use super::*;
 use crate::board::nand::clock::PathSplit;
 use crate::config::Config;
 use crate::meter::Cause;
+use crate::rng::{Purpose, Rng};
 use crate::units::PlaneId;
 
 const WRITE: Nanos = 90_000;
@@ -256,4 +257,46 @@ fn the_serial_profile_agrees_with_a_naive_queue() {
 fn a_board_without_such_a_memory_has_none_to_read() {
     let mut board = Board::new(&Config::default(), 1, 0);
     let _ = board.pcm_read(When::START);
+}
+
+/// Counted write by write: the first moment from `from` on with fewer than the queue's length taken
+/// and not done.
+fn accepted_by_counting(pcm: &Pcm, from: Nanos) -> Nanos {
+    let mut at = from.max(pcm.floor);
+    loop {
+        let there = |write: &&Write| write.end > at && write.accepted <= at;
+        if pcm.writes.iter().filter(there).count() < pcm.queue {
+            return at;
+        }
+        let ends = pcm.writes.iter().map(|write| write.end).filter(|&end| end > at);
+        at = ends.min().expect("the queue is full of something");
+    }
+}
+
+/// Bursts that the port cannot follow, pauses in which it recovers, moments out of order, reads in
+/// between: what the queue remembers of being full changes no moment of acceptance.
+#[test]
+fn acceptance_is_what_counting_every_write_gives() {
+    let mut rng = Rng::new(3, Purpose::Workload);
+    for queue in [1, 2, 16] {
+        let mut board = board("parallel", queue);
+        let (mut now, mut waited) = (0, 0);
+        for step in 0..4_000 {
+            let pause = if step / 500 % 2 == 0 { 60_000 } else { 240_000 };
+            now += Nanos::from(rng.below(pause));
+            let clock = board.nand.clock_mut();
+            let _ = clock.admit(now);
+            board.pcm.forget(now);
+            let from = now + Nanos::from(rng.below(400_000));
+            if rng.below(3) == 0 {
+                board.pcm.book_read(from, board.nand.clock_mut().timeline_mut());
+                continue;
+            }
+            let expected = accepted_by_counting(&board.pcm, from);
+            let found = board.pcm.book_write(from, board.nand.clock_mut().timeline_mut());
+            assert_eq!(found, expected, "queue {queue}, step {step}");
+            waited += u32::from(found > from);
+        }
+        assert!((500..2_500).contains(&waited), "queue {queue}: {waited} of some 2,700 waited");
+    }
 }
