@@ -1,13 +1,15 @@
-//! A device's flash in a file: `--save-snapshot FILE` writes it, `--precondition snapshot:FILE`
-//! starts from it.
+//! A device's flash and phase-change memory in a file: `--save-snapshot FILE` writes it,
+//! `--precondition snapshot:FILE` starts from it.
 //!
 //! A snapshot holds what would be there after the power went: every programmed page with its
-//! out-of-band area, the words of map, checkpoint and record pages, and the wear of the blocks. The
-//! scheme finds its map by its own recovery, with cold caches. Before it was saved everything was
-//! flushed, so nothing is lost; a table in phase-change memory is made anew from the flash.
+//! out-of-band area, the words of map, checkpoint and record pages, the wear of the blocks, and the
+//! table in phase-change memory where the scheme has one. The scheme finds its map by its own
+//! recovery, with cold caches. Before it was saved everything was flushed, so nothing is lost; what
+//! only the cache of a table in phase-change memory knew, recovery corrects there.
 //!
-//! The file: [`MAGIC`], the header as JSON (its length first), the blocks (`snapshot/content.rs`),
-//! and the SHA-256 of all that. Numbers are little-endian.
+//! The file: [`MAGIC`], the header as JSON (its length first), the blocks and the words of
+//! phase-change memory (`snapshot/content.rs`), and the SHA-256 of all that. Numbers are
+//! little-endian.
 
 mod content;
 
@@ -33,7 +35,7 @@ use crate::selection::Chosen;
 /// The first bytes of every snapshot.
 const MAGIC: &[u8; 16] = b"ftlab snapshot\n\0";
 /// Of the format; another one is refused.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Bytes of a header are fewer.
 const HEADER_BYTES_MAX: u32 = 1 << 20;
 const DIGEST_BYTES: u64 = 32;
@@ -139,7 +141,7 @@ impl Snapshot {
         }
     }
 
-    /// Puts the flash onto a new device and lets the scheme recover.
+    /// Puts flash and phase-change memory onto a new device and lets the scheme recover.
     pub fn load(&self, device: &mut dyn Device) -> Outcome<()> {
         let damaged = |why: String| {
             Failure::Run(format!("snapshot {} cannot be used: {why}", self.path.display()))
@@ -147,8 +149,9 @@ impl Snapshot {
         let unreadable = |error: std::io::Error| damaged(format!("it cannot be read ({error})"));
         let mut file = File::open(&self.path).map_err(unreadable)?;
         file.seek(SeekFrom::Start(self.body.0)).map_err(unreadable)?;
-        let body = BufReader::new(file).take(self.body.1 - self.body.0);
-        content::read(body, device.board_mut().nand_mut()).map_err(damaged)?;
+        let mut body = BufReader::new(file).take(self.body.1 - self.body.0);
+        content::read(&mut body, device.board_mut().nand_mut()).map_err(damaged)?;
+        content::read_pcm(body, device.pcm_mut()).map_err(damaged)?;
         device.power_cycle().map_err(|error| damaged(format!("during recovery: {error}")))?;
         let found = live(device);
         if Some(&Value::from(found.as_str())) != self.header.get("live") {
@@ -165,14 +168,17 @@ impl Snapshot {
     /// What the result calls it.
     pub fn title(&self) -> String {
         let path = self.path.display();
-        format!("snapshot:{path} (sha256 {}, rebuilt by recovery)", &self.digest[..16])
+        let pcm = self.header.get("pcm_words").is_some_and(|words| words != 0);
+        let held = if pcm { "flash and phase-change memory" } else { "flash" };
+        let digest = &self.digest[..16];
+        format!("snapshot:{path} (sha256 {digest}, {held}, rebuilt by recovery, caches cold)")
     }
 }
 
 const NONVOLATILE: &str = "device.ram_nonvolatile = true keeps memory over a power cut, and a \
                            snapshot holds none";
 
-/// Flushes the device and writes its flash to a file that was claimed for it.
+/// Flushes the device and writes its flash and phase-change memory to a file that was claimed for it.
 pub fn save(file: ResultFile, device: &mut dyn Device, row: &Row, seed: u64) -> Outcome<()> {
     let arrival = device.idle_from();
     let flush = Request { arrival, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 };
@@ -186,6 +192,7 @@ pub fn save(file: ResultFile, device: &mut dyn Device, row: &Row, seed: u64) -> 
     let settings = binding_settings(row, device.config(), seed);
     header.insert("settings".to_owned(), Value::Object(settings));
     header.insert("live".to_owned(), live(device).into());
+    header.insert("pcm_words".to_owned(), device.pcm().len().into());
     let text = Value::Object(header).to_string();
     let written = || -> std::io::Result<()> {
         let handle = file.handle().map_err(|_| std::io::ErrorKind::Other)?;
@@ -194,6 +201,7 @@ pub fn save(file: ResultFile, device: &mut dyn Device, row: &Row, seed: u64) -> 
         out.write_all(&(text.len() as u32).to_le_bytes())?;
         out.write_all(text.as_bytes())?;
         content::write(&mut out, device.board().nand())?;
+        content::write_pcm(&mut out, device.pcm())?;
         let Digesting { mut inner, digest } = out;
         inner.write_all(digest.finalize().as_slice())?;
         inner.flush()
@@ -279,3 +287,6 @@ impl<W: Write> Write for Digesting<W> {
         self.inner.flush()
     }
 }
+
+#[cfg(test)]
+mod tests;

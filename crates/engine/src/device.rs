@@ -99,6 +99,10 @@ pub trait Device {
     fn idle_from(&self) -> Nanos;
     /// The device's own clock at time 0 of arrivals.
     fn measured_from(&self) -> Nanos;
+    /// What the scheme keeps in phase-change memory, word by word; empty for most.
+    fn pcm(&self) -> &[u32];
+    /// The same, to be put back before the scheme recovers from it.
+    fn pcm_mut(&mut self) -> &mut [u32];
     /// Cuts the power if it is not off already, turns it on again and lets the scheme recover;
     /// returns how long that took.
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError>;

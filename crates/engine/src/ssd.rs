@@ -456,6 +456,14 @@ impl<S: Scheme> Device for Ssd<S> {
         self.epoch
     }
 
+    fn pcm(&self) -> &[u32] {
+        self.scheme().pcm()
+    }
+
+    fn pcm_mut(&mut self) -> &mut [u32] {
+        self.scheme.as_mut().expect("the scheme is there unless a recovery was cut").pcm_mut()
+    }
+
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError> {
         self.board.nand_mut().cut_power();
         if let Some(scheme) = self.scheme.take() {

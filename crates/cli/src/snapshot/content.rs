@@ -1,5 +1,6 @@
 //! The blocks of a snapshot: for each that was ever used its number plus one, erases, flags, how
-//! many of its pages follow, and these; then a zero.
+//! many of its pages follow, and these; then a zero. Behind them the number of words in phase-change
+//! memory, and these.
 //!
 //! A page is one byte, and what it calls for: erased, torn, or a kind of page (0 to 5) with flags;
 //! then logical number, sequence number, and version (host data) or words without the zeroes at
@@ -78,6 +79,12 @@ fn write_page(out: &mut impl Write, page: StoredPage<'_>) -> io::Result<()> {
     }
 }
 
+/// Writes what a scheme keeps in phase-change memory.
+pub fn write_pcm(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
+    put(out, words.len() as u32)?;
+    words.iter().try_for_each(|&word| put(out, word))
+}
+
 fn put(out: &mut (impl Write + ?Sized), number: u32) -> io::Result<()> {
     out.write_all(&number.to_le_bytes())
 }
@@ -86,27 +93,45 @@ fn put(out: &mut (impl Write + ?Sized), number: u32) -> io::Result<()> {
 ///
 /// # Errors
 /// When the bytes are no blocks, or none of this device: which and why.
-pub fn read(mut body: impl Read, nand: &mut Nand) -> Result<(), String> {
+pub fn read(body: &mut impl Read, nand: &mut Nand) -> Result<(), String> {
     let mut words = Vec::new();
-    while let Some(block) = number(&mut body)?.checked_sub(1).map(BlockId) {
-        let erases = number(&mut body)?;
-        let [flags] = bytes(&mut body)?;
+    while let Some(block) = number(body)?.checked_sub(1).map(BlockId) {
+        let erases = number(body)?;
+        let [flags] = bytes(body)?;
         let bit = |place: u8| flags >> place & 1 == 1;
         let (read_only, retired, undefined) = (bit(0), bit(1), bit(2));
         nand.restore_block(block, StoredBlock { erases, read_only, retired, undefined })?;
-        let pages = number(&mut body)?;
+        let pages = number(body)?;
         if flags > 7 || pages > nand.geometry().pages_per_block {
             return Err(format!("block {block} has flags {flags} and {pages} pages"));
         }
         for offset in 0..pages {
             let ppn = nand.geometry().page(block, offset);
-            let page = read_page(&mut body, &mut words, nand.geometry().entries_per_page())?;
+            let page = read_page(body, &mut words, nand.geometry().entries_per_page())?;
             nand.restore_page(ppn, page)?;
         }
     }
+    Ok(())
+}
+
+/// Puts back what the scheme keeps in phase-change memory: the end of a snapshot.
+///
+/// # Errors
+/// When it holds another number of words than the scheme, or something follows: which and why.
+pub fn read_pcm(mut body: impl Read, words: &mut [u32]) -> Result<(), String> {
+    let held = number(&mut body)?;
+    if held as usize != words.len() {
+        return Err(format!(
+            "it holds {held} words of phase-change memory, the scheme has {}",
+            words.len()
+        ));
+    }
+    for word in words {
+        *word = number(&mut body)?;
+    }
     match body.read(&mut [0]) {
         Ok(0) => Ok(()),
-        _ => Err("something follows its last block".to_owned()),
+        _ => Err("something follows its last word".to_owned()),
     }
 }
 

@@ -346,6 +346,14 @@ impl Scheme for Hat {
 
     forward!(base: idle, locate, room);
 
+    fn pcm(&self) -> &[u32] {
+        &self.base.map.table.smt
+    }
+
+    fn pcm_mut(&mut self) -> &mut [u32] {
+        &mut self.base.map.table.smt
+    }
+
     fn power_off(self) -> Survivor {
         let (Tables { qmt, smt, .. }, trims) = self.base.into_parts();
         Survivor { smt, memory: self.nonvolatile.then_some((qmt, trims)) }

@@ -252,6 +252,16 @@ pub trait Scheme: Sized + 'static {
     /// Free blocks and threshold, for the warning that nothing was reclaimed.
     fn room(&self) -> Room;
 
+    /// What it keeps in phase-change memory, word by word: part of what outlives a power cut, and of
+    /// a snapshot. Empty for most.
+    fn pcm(&self) -> &[u32] {
+        &[]
+    }
+    /// The same, to be put back before the scheme recovers.
+    fn pcm_mut(&mut self) -> &mut [u32] {
+        &mut []
+    }
+
     /// The power goes: what is left of the scheme's memory.
     fn power_off(self) -> Self::Survivor;
     /// Starts from what flash holds, and from what survived.
