@@ -24,6 +24,8 @@ pub struct Driven {
     pub footprint_pages: u64,
     /// When the last request was done.
     pub last_completion: Nanos,
+    /// Most requests that waited for the device at once.
+    pub longest_queue: u64,
     /// Passes over the workload, the one in which the device was worn out not counted.
     pub passes: u64,
     /// How the device ended, where it was driven to its end.
@@ -80,6 +82,7 @@ pub fn drive(
         records,
         footprint_pages: drive.touched.len(),
         last_completion: drive.last_completion,
+        longest_queue: driver.longest_queue(),
         passes,
         worn_out: drive.worn_out.filter(|_| ended),
         reach_bytes: drive.touched.end() * plan.layout.page_bytes,

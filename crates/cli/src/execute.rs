@@ -79,6 +79,7 @@ pub fn execute_and_keep(
         steady_state,
         warnings,
         simulated_ns: driven.last_completion,
+        longest_queue: driven.longest_queue,
         wall_seconds,
         worn_out: driven.worn_out,
     };

@@ -48,6 +48,8 @@ pub struct RunFacts<'a> {
     pub warnings: Vec<String>,
     /// From the first arrival to the last completion, ns.
     pub simulated_ns: Nanos,
+    /// Most requests that waited for the device at once.
+    pub longest_queue: u64,
     /// Seconds that the measured part took to simulate.
     pub wall_seconds: f64,
     /// How the device ended, where it was driven to its end.
@@ -59,7 +61,7 @@ pub struct RunFacts<'a> {
 pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
     let board = device.board();
     let meter = board.meter();
-    let host = host(meter);
+    let host = host(meter, facts.longest_queue);
     let flash = flash(meter, board.nand());
     let seconds = facts.simulated_ns as f64 / 1e9;
     let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
@@ -130,7 +132,7 @@ fn by_cause<T: Default + Copy>(value: impl Fn(&[Cause]) -> T) -> ByCause<T> {
     }))
 }
 
-fn host(meter: &Meter) -> Host {
+fn host(meter: &Meter, longest_queue: u64) -> Host {
     let counts = meter.host();
     Host {
         read_requests: counts.requests[0],
@@ -142,6 +144,7 @@ fn host(meter: &Meter) -> Host {
         bytes_written: counts.sectors[1] * SECTOR_BYTES,
         failed_requests: counts.failed,
         unreadable_pages: counts.unreadable_pages,
+        longest_queue,
     }
 }
 

@@ -128,6 +128,7 @@ const RESPONSE: &[Metric] = &[
     time("latency_ns.read.system.mean", "reads mean"),
     time("latency_ns.write.system.mean", "writes mean"),
     time("latency_ns.all.device.mean", "device mean"),
+    cost("host.longest_queue", "longest queue", Shown::WhenUsed),
 ];
 
 const STAGES: &[Metric] = &[
@@ -271,7 +272,8 @@ const WEAR: &[Metric] = &[
 pub const SECTIONS: &[Section] = &[
     Section {
         title: "Response time",
-        note: "From arrival to completion; device time leaves out the wait in the host's queue.",
+        note: "From arrival to completion; device time leaves out the wait in the host's queue, in \
+               which so many requests waited at most.",
         absent: "",
         metrics: RESPONSE,
     },

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::arbitration::Arbiter;
+use super::longest::LongestQueue;
 use super::queue::Queue;
 use super::{SchedulerKind, Schedulers, View};
 use crate::config::Config;
@@ -30,6 +31,7 @@ pub struct Driver {
     now: Nanos,
     /// When the last request joined the queue.
     entered: Nanos,
+    longest: LongestQueue,
     closed: Option<ClosedLoop>,
 }
 
@@ -67,6 +69,7 @@ impl Driver {
             schedulers: (0..host.streams).map(|_| Schedulers::new(host)).collect(),
             now: 0,
             entered: 0,
+            longest: LongestQueue::new(),
             closed: in_flight.map(closed_loop),
         }
     }
@@ -82,6 +85,7 @@ impl Driver {
     ) -> Result<(), E> {
         if self.direct {
             let completion = device.submit(request)?;
+            self.longest.passes(completion.arrival, completion.admitted);
             return served(device, request, &completion);
         }
         self.enqueue(device, request, served)
@@ -135,6 +139,12 @@ impl Driver {
         Ok(closed.now)
     }
 
+    /// The most requests that waited for the device at once: exact up to 4,096, above that too high
+    /// by one in two thousand at most. What waits before a full queue of the driver is not counted.
+    pub fn longest_queue(&self) -> u64 {
+        self.longest.longest()
+    }
+
     /// Of the requests of a closed loop that the device has taken.
     fn first_completion(&self) -> Option<Nanos> {
         let closed = self.closed.as_ref()?;
@@ -179,6 +189,7 @@ impl Driver {
     ) -> Result<(), E> {
         self.now = at;
         let arrived = self.queue.arrived(at);
+        self.longest.waits(arrived.partition_point(|waiting| waiting.entered < at));
         let stream = self.arbiter.choose(arrived);
         let ready_from = |request: &Request| device.ready_from(request);
         let view = View { arrived, stream, now: at, ready_from: &ready_from };

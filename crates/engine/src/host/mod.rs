@@ -13,6 +13,7 @@ mod driver;
 mod elevator;
 mod fcfs;
 pub(crate) mod link;
+mod longest;
 mod out_of_order;
 mod queue;
 mod read_first;

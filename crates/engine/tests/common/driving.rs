@@ -22,6 +22,15 @@ pub fn drive(
     requests: &[Request],
     load: Load,
 ) -> Vec<(Request, Completion)> {
+    drive_and_ask(device, requests, load).0
+}
+
+/// The same, and the longest queue that the driver saw.
+pub fn drive_and_ask(
+    device: &mut dyn Device,
+    requests: &[Request],
+    load: Load,
+) -> (Vec<(Request, Completion)>, u64) {
     let in_flight = match load {
         Load::Open => None,
         Load::Closed(depth) => Some(depth),
@@ -41,7 +50,7 @@ pub fn drive(
         driver.submit(device, &Request { arrival, ..*request }, &mut served).expect("it works");
     }
     driver.finish(device, &mut served).expect("it works");
-    done
+    (done, driver.longest_queue())
 }
 
 /// Random requests that arrive `gap` ns apart on average, of eight units. The unit's upper part is

@@ -1,6 +1,6 @@
 //! The host path: order under every scheduler, shares, time by stage, the link.
 
-use crate::common::driving::{Load, arriving, drive, number, ordered};
+use crate::common::driving::{Load, arriving, drive, drive_and_ask, number, ordered};
 use crate::common::{config, open, pages, size, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::host::SchedulerKind;
@@ -63,6 +63,29 @@ fn overlapping_requests_keep_their_order_and_every_read_is_right_under_every_sch
                 assert!(device.verified_reads() > 500, "{at}");
                 device.audit().unwrap_or_else(|error| panic!("{at}: {error}"));
             }
+        }
+    }
+}
+
+/// Requests that are there and not admitted, counted at every arrival: under every scheduler and
+/// arbitration the driver says the same.
+#[test]
+fn the_longest_queue_is_the_most_requests_that_wait_at_once() {
+    for mut host in hosts() {
+        host.push(("host.driver_queue_depth", "4096"));
+        for (gap, crowded) in [(2_000_000, false), (150_000, true)] {
+            let pairs = [&host[..], &PARALLEL, &[("host.queue_depth", "3")]].concat();
+            let config = tiny("ideal_page", 24, &pairs);
+            let mut device = open("ideal_page", &config);
+            let requests = arriving(&config, 600, gap, 7);
+            let (done, longest) = drive_and_ask(device.as_mut(), &requests, Load::Open);
+            let waits = |at| {
+                let there = |done: &Completion| done.arrival <= at && at < done.admitted;
+                done.iter().filter(|(_, done)| there(done)).count()
+            };
+            let expected = done.iter().map(|(_, done)| waits(done.arrival)).max().unwrap();
+            assert_eq!(longest, expected as u64, "{host:?}, {gap} ns apart");
+            assert!(if crowded { longest > 100 } else { longest < 10 }, "{longest}");
         }
     }
 }

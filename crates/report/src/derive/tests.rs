@@ -47,6 +47,7 @@ fn facts(row: &'static Row) -> RunFacts<'static> {
         steady_state: SteadyState::default(),
         warnings: Vec::new(),
         simulated_ns: 2_000_000_000,
+        longest_queue: 0,
         wall_seconds: 0.5,
         worn_out: None,
     }
