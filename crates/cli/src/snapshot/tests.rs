@@ -31,7 +31,7 @@ fn phase_change_memory_is_put_back_as_it_was() {
     let path = folder.path().join("hat.snapshot");
     let (row, mut device) = (find("hat").unwrap().0, hat());
     let pages = device.board().geometry().logical_pages;
-    let sectors = (device.board().geometry().page_bytes / 512) as u32;
+    let sectors = device.board().geometry().sectors_per_page();
     for page in (0..u64::from(pages)).chain(0..16) {
         let arrival = device.idle_from();
         let first_sector = page * u64::from(sectors);
