@@ -18,6 +18,8 @@ pub enum Failure {
     Run(String),
     /// Ctrl-C.
     Interrupted,
+    /// Ctrl-C, and what was done is kept: where, and how to go on.
+    Paused(String),
 }
 
 impl Failure {
@@ -41,7 +43,7 @@ impl Failure {
             Failure::Run(_) => 1,
             Failure::Usage(_) => 2,
             // What shells report of a program that SIGINT ended.
-            Failure::Interrupted => 130,
+            Failure::Interrupted | Failure::Paused(_) => 130,
         }
     }
 
@@ -62,7 +64,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Usage(message) | Failure::Run(message) => f.write_str(message),
+            Failure::Usage(message) | Failure::Run(message) | Failure::Paused(message) => {
+                f.write_str(message)
+            }
             Failure::Interrupted => f.write_str("interrupted; nothing was written"),
         }
     }

@@ -1,11 +1,13 @@
 //! Progress on a terminal, nothing elsewhere; and the answer to Ctrl-C.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{
-    HumanCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+    HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState,
+    ProgressStyle,
 };
 
 use crate::failure::{Failure, Outcome};
@@ -57,30 +59,56 @@ impl Progress {
     }
 }
 
-/// How much of a whole is done; it stands below the bars of its parts.
+/// How much of a whole is done; it stands above the bars of its parts.
 pub struct Whole {
     bar: ProgressBar,
+    /// Parts that took their time, of those that are done.
+    made: Arc<AtomicU64>,
 }
 
 impl Progress {
     /// A bar for `length` parts.
     pub fn whole(&self, label: &str, length: u64) -> Whole {
         let bar = self.bars.add(ProgressBar::new(length));
-        let template = "{prefix:>24} [{bar:30}] {pos} of {len}, {elapsed} gone, {eta} left";
+        let template = "{prefix:>24} [{bar:30}] {pos} of {len}, {elapsed} gone, {left}";
+        let made = Arc::new(AtomicU64::new(0));
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("=> "));
+            let made = Arc::clone(&made);
+            let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let parts = length.saturating_sub(state.pos());
+                let made = made.load(Ordering::Relaxed);
+                // A bar that cannot be drawn is no reason to stop.
+                let _ = match time_left(state.elapsed(), made, parts) {
+                    Some(time) => write!(out, "about {} left", HumanDuration(time)),
+                    None => write!(out, "time left not known yet"),
+                };
+            };
+            bar.set_style(style.progress_chars("=> ").with_key("left", left));
         }
         bar.set_prefix(label.to_owned());
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(250));
         }
-        Whole { bar }
+        Whole { bar, made }
     }
+}
+
+/// How long `left` parts take if they are like the `made` ones, which took `elapsed`: the mean of
+/// all, because parts of very different lengths come in groups.
+fn time_left(elapsed: Duration, made: u64, left: u64) -> Option<Duration> {
+    let each = (made > 0).then(|| elapsed.as_secs_f64() / made as f64)?;
+    Duration::try_from_secs_f64(each * left as f64).ok()
 }
 
 impl Whole {
     /// One more part is done; an error after Ctrl-C.
     pub fn advance(&self) -> Outcome<()> {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        self.pass_over()
+    }
+
+    /// One more part was done before, or cannot be done; an error after Ctrl-C.
+    pub fn pass_over(&self) -> Outcome<()> {
         self.bar.inc(1);
         if STOP.load(Ordering::Relaxed) { Err(Failure::Interrupted) } else { Ok(()) }
     }
@@ -128,5 +156,18 @@ impl Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_told_from_the_mean_of_what_took_its_time() {
+        let seconds = Duration::from_secs;
+        assert_eq!(time_left(seconds(60), 0, 10), None, "nothing was made yet");
+        assert_eq!(time_left(seconds(60), 30, 10), Some(seconds(20)));
+        assert_eq!(time_left(seconds(60), 30, 0), Some(seconds(0)));
     }
 }

@@ -266,7 +266,7 @@ fn run_all(
         pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
     let interrupted = |result: &Outcome<Done>| matches!(result, Err(Failure::Interrupted));
     if results.iter().any(interrupted) {
-        return Err(Failure::Run(format!(
+        return Err(Failure::Paused(format!(
             "interrupted; what was done is kept: the same command with --resume goes on in {}",
             typed.out.display()
         )));
@@ -283,13 +283,14 @@ fn run_one(
 ) -> Outcome<Done> {
     let work = job.parse()?;
     if let Some(reason) = &job.missing {
-        whole.advance()?;
+        whole.pass_over()?;
         return Ok(match work {
             Work::Run(_) => Done::Run(Found::Missing(reason.clone())),
             Work::Inspection(_) => Done::Inspection(Found::Missing(reason.clone())),
         });
     }
     let kept = folder.kept(key);
+    let made = kept.is_none();
     let done = match work {
         Work::Run(typed) => {
             let again = kept.and_then(|bytes| ftlab_report::read_json(&bytes).ok()?.pop());
@@ -301,7 +302,11 @@ fn run_one(
             Done::Inspection(once(folder, key, again, look)?)
         }
     };
-    whole.advance()?;
+    if made {
+        whole.advance()?
+    } else {
+        whole.pass_over()?
+    }
     Ok(done)
 }
 

@@ -180,25 +180,11 @@ fn a_device_that_wears_out_fails_the_run_and_no_result_is_written() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_comparison_leaves_nothing_behind() {
-    use std::process::{Command, Stdio};
-    use std::time::{Duration, Instant};
     let bench = Bench::new();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ftlab"))
-        .current_dir(bench.path("."))
-        .args("compare --schemes all --device dftl2014 --out out".split(' '))
-        .args(["--workload", "randwrite:bs=2k,span=1G,count=1000000000"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let line = "compare --schemes all --device dftl2014 --out out --workload \
+                randwrite:bs=2k,span=1G,count=1000000000";
     // It claims its folder before it runs; a moment later the runs are under way.
-    let began = Instant::now();
-    while bench.entries().is_empty() && began.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert!(bench.entries()[0].starts_with(".out.unfinished"), "{:?}", bench.entries());
-    std::thread::sleep(Duration::from_millis(500));
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let claimed = || bench.entries().iter().any(|name| name.starts_with(".out.unfinished"));
+    bench.interrupted(line, claimed).refused(130, &["interrupted; nothing was written"]);
     assert!(bench.entries().is_empty(), "{:?}", bench.entries());
 }

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -95,6 +96,24 @@ impl Bench {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         meanwhile();
+        Ended::new(&child.wait_with_output().unwrap())
+    }
+
+    /// Runs `ftlab` until `under_way` says that it has begun, and half a second more; then it gets
+    /// the signal of Ctrl-C.
+    #[cfg(unix)]
+    pub fn interrupted(&self, line: &str, under_way: impl Fn() -> bool) -> Ended {
+        let mut command = self.command(line);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let began = Instant::now();
+        while !under_way() && began.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(under_way(), "nothing began within 20 seconds");
+        std::thread::sleep(Duration::from_millis(500));
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
         Ended::new(&child.wait_with_output().unwrap())
     }
 
