@@ -236,13 +236,11 @@ fn a_logical_block_in_two_translation_pages_is_converted() {
     device.audit().expect("sound");
 }
 
-/// Where no plane has room for a block, nothing is paid for a conversion, and what was worth one is
-/// converted when there is room.
-#[test]
-fn a_candidate_waits_for_room() {
+/// A device that is full and has lost so many blocks that none is left for a conversion.
+fn without_room() -> (Config, Box<dyn Device>) {
     let config = tiny("cftl", 40, &[GAPS, ("device.over_provisioning", "0.01")]);
-    let mut device = open("cftl", &config);
-    let device = device.as_mut();
+    let mut opened = open("cftl", &config);
+    let device = opened.as_mut();
     device.verify_reads();
     (0..160).for_each(|page| submit(device, &config, Op::Write, page));
     for _ in 0..5 {
@@ -256,6 +254,15 @@ fn a_candidate_waits_for_room() {
             }
         }
     }
+    (config, opened)
+}
+
+/// Where no plane has room for a block, nothing is paid for a conversion, and what was worth one is
+/// converted when there is room.
+#[test]
+fn a_candidate_waits_for_room() {
+    let (config, mut device) = without_room();
+    let device = device.as_mut();
     // Apart, and read often.
     for page in 8..12 {
         submit(device, &config, Op::Write, page);
@@ -273,22 +280,8 @@ fn a_candidate_waits_for_room() {
 /// What lies in place already needs no block: it is block-mapped where no plane has one to spare.
 #[test]
 fn a_candidate_in_place_waits_for_no_room() {
-    let config = tiny("cftl", 40, &[GAPS, ("device.over_provisioning", "0.01")]);
-    let mut device = open("cftl", &config);
+    let (config, mut device) = without_room();
     let device = device.as_mut();
-    device.verify_reads();
-    (0..160).for_each(|page| submit(device, &config, Op::Write, page));
-    for _ in 0..5 {
-        device.board_mut().nand_mut().faults_mut().fail_erase_after(0);
-        let retired = device.board().nand().retired_blocks();
-        let mut rng = Rng::new(4, Purpose::Workload);
-        while device.board().nand().retired_blocks() == retired {
-            let page = 40 + u64::from(rng.below(120));
-            if write(device, &config, page).is_err() {
-                break;
-            }
-        }
-    }
     (0..64).for_each(|_| submit(device, &config, Op::Read, 8));
     let before = device.board().meter().programs(Cause::Convert);
     gap(device, &config, 10_000_000_000, 20);
