@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[derive(Debug, Parser)]
 #[command(name = "ftlab", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done, 1 the run failed (audit, device full or worn out), \
-                        2 usage or bad input.")]
+                        2 usage or bad input, 130 Ctrl-C.")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -303,7 +303,8 @@ pub struct RunArguments {
     /// Write the result to this new file
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Write the flash as it is after the run to this new file, for --precondition snapshot:FILE
+    /// Write flash and phase-change memory as they are after the run to this new file, for
+    /// --precondition snapshot:FILE
     #[arg(long, value_name = "FILE")]
     pub save_snapshot: Option<PathBuf>,
     /// What is written down about single requests.

@@ -67,18 +67,18 @@ pub struct Whole {
 }
 
 impl Progress {
-    /// A bar for `length` parts.
-    pub fn whole(&self, label: &str, length: u64) -> Whole {
-        let bar = self.bars.add(ProgressBar::new(length));
+    /// A bar for `length` parts, of which `to_make` will take their time.
+    pub fn whole(&self, label: &str, length: usize, to_make: usize) -> Whole {
+        let bar = self.bars.add(ProgressBar::new(length as u64));
         let template = "{prefix:>24} [{bar:30}] {pos} of {len}, {elapsed} gone, {left}";
         let made = Arc::new(AtomicU64::new(0));
         if let Ok(style) = ProgressStyle::with_template(template) {
             let made = Arc::clone(&made);
             let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let parts = length.saturating_sub(state.pos());
                 let made = made.load(Ordering::Relaxed);
+                let left = (to_make as u64).saturating_sub(made);
                 // A bar that cannot be drawn is no reason to stop.
-                let _ = match time_left(state.elapsed(), made, parts) {
+                let _ = match time_left(state.elapsed(), made, left) {
                     Some(time) => write!(out, "about {} left", HumanDuration(time)),
                     None => write!(out, "time left not known yet"),
                 };

@@ -178,7 +178,8 @@ impl Snapshot {
 const NONVOLATILE: &str = "device.ram_nonvolatile = true keeps memory over a power cut, and a \
                            snapshot holds none";
 
-/// Flushes the device and writes its flash and phase-change memory to a file that was claimed for it.
+/// Flushes the device and writes its flash and phase-change memory to a file that was claimed for
+/// it.
 pub fn save(file: ResultFile, device: &mut dyn Device, row: &Row, seed: u64) -> Outcome<()> {
     let arrival = device.idle_from();
     let flush = Request { arrival, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 };

@@ -259,7 +259,8 @@ fn run_all(
         .build()
         .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
     let progress = Progress::new(typed.quiet);
-    let whole = progress.whole("runs", order.len() as u64);
+    let to_make = |key: &&String| unique[*key].missing.is_none() && folder.kept(key).is_none();
+    let whole = progress.whole("runs", order.len(), order.iter().filter(to_make).count());
     let one = |key: &String| run_one(unique[key], key, folder, (&progress, &whole));
     // One job at a time by each thread, in order: neighbours take about as long.
     let results: Vec<Outcome<Done>> =

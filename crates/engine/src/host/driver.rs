@@ -6,7 +6,7 @@
 //! until the next one arrives later, or until [`Driver::finish`].
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::arbitration::Arbiter;
 use super::longest::LongestQueue;
@@ -31,6 +31,8 @@ pub struct Driver {
     now: Nanos,
     /// When the last request joined the queue.
     entered: Nanos,
+    /// Of the requests that the device has not taken, in order, whoever goes first.
+    arrivals: VecDeque<Nanos>,
     longest: LongestQueue,
     closed: Option<ClosedLoop>,
 }
@@ -61,14 +63,17 @@ impl Driver {
             completions: BinaryHeap::with_capacity(if direct { 0 } else { depth as usize }),
             now: 0,
         };
+        let queue = Queue::new(host.streams, if direct { 0 } else { host.driver_queue_depth });
+        let arrivals = VecDeque::with_capacity(if direct { 0 } else { queue.room() + 1 });
         Driver {
             direct,
             streams: host.streams,
-            queue: Queue::new(host.streams, if direct { 0 } else { host.driver_queue_depth }),
+            queue,
             arbiter: Arbiter::new(host),
             schedulers: (0..host.streams).map(|_| Schedulers::new(host)).collect(),
             now: 0,
             entered: 0,
+            arrivals,
             longest: LongestQueue::new(),
             closed: in_flight.map(closed_loop),
         }
@@ -139,8 +144,8 @@ impl Driver {
         Ok(closed.now)
     }
 
-    /// The most requests that waited for the device at once: exact up to 4,096, above that too high
-    /// by one in two thousand at most. What waits before a full queue of the driver is not counted.
+    /// The most requests that had arrived and were not admitted at once: exact below 4,096, from
+    /// there on too high by one in two thousand at most.
     pub fn longest_queue(&self) -> u64 {
         self.longest.longest()
     }
@@ -165,6 +170,7 @@ impl Driver {
             self.dispatch(device, at, served)?;
         }
         self.entered = self.entered.max(request.arrival);
+        self.arrivals.push_back(request.arrival);
         let stream = request.unit % self.streams;
         // The host waits for a full queue, with all that would arrive behind.
         while self.queue.is_full(stream) {
@@ -189,13 +195,14 @@ impl Driver {
     ) -> Result<(), E> {
         self.now = at;
         let arrived = self.queue.arrived(at);
-        self.longest.waits(arrived.partition_point(|waiting| waiting.entered < at));
         let stream = self.arbiter.choose(arrived);
         let ready_from = |request: &Request| device.ready_from(request);
         let view = View { arrived, stream, now: at, ready_from: &ready_from };
         let index = self.schedulers[stream as usize].choose(&view);
         let request = self.queue.take(index);
         let completion = device.submit_at(&request, at)?;
+        let arrival = self.arrivals.pop_front().expect("what is admitted has arrived");
+        self.longest.passes(arrival, completion.admitted);
         if let Some(closed) = &mut self.closed {
             closed.completions.push(Reverse(completion.completed));
         }

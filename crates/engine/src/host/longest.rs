@@ -1,11 +1,11 @@
 //! How long the queue in front of the device became: requests that had arrived and were not
-//! admitted yet.
+//! admitted yet, wherever the host kept them.
 //!
-//! Requests that go straight to the device are told one by one, with both times, in order of
-//! arrival and of admission. How many wait is known at each arrival, where alone it grows: all of
-//! those before that are admitted later. Their admissions are kept in groups whose size doubles
-//! when there are too many, so that memory is constant: up to [`GROUPS`] waiting requests the
-//! number is exact, above it is too high by one in two thousand at most.
+//! How many wait does not depend on who goes first: the first admission is set against the first
+//! arrival, the second against the second, and so on. The number grows at arrivals alone, and is
+//! known there: all before whose admissions come later. Admissions are kept in groups whose size
+//! doubles when there are too many, so that memory is constant: below [`GROUPS`] waiting requests
+//! the number is exact, from there on it is too high by one in two thousand at most.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,8 @@ pub(super) struct LongestQueue {
 impl LongestQueue {
     /// Nothing waited yet.
     pub fn new() -> Self {
-        LongestQueue { groups: VecDeque::new(), waiting: 0, group_size: 1, longest: 0 }
+        let groups = VecDeque::with_capacity(GROUPS);
+        LongestQueue { groups, waiting: 0, group_size: 1, longest: 0 }
     }
 
     /// The most requests that waited at once.
@@ -44,13 +45,7 @@ impl LongestQueue {
         self.longest
     }
 
-    /// So many wait now.
-    #[inline]
-    pub fn waits(&mut self, requests: usize) {
-        self.longest = self.longest.max(requests as u64);
-    }
-
-    /// A request arrived and was admitted; neither time may go backwards.
+    /// The next arrival and the next admission; neither may go backwards.
     #[inline]
     pub fn passes(&mut self, arrival: Nanos, admitted: Nanos) {
         if admitted > arrival {
@@ -96,7 +91,7 @@ mod tests {
     use crate::rng::{Purpose, Rng};
 
     /// Served one at a time, 10 ns each: of four that arrive at 0 three wait; at 12 one of them has
-    /// gone and another comes; at 45, when that one begins, nobody waits.
+    /// gone and another comes, which is admitted at 40; who comes then waits alone.
     #[test]
     fn a_request_waits_from_its_arrival_until_its_admission() {
         let mut queue = LongestQueue::new();

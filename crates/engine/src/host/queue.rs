@@ -53,6 +53,11 @@ impl Queue {
         Queue { entries: Vec::with_capacity(room), counts: [0; STREAMS_MAX], limit }
     }
 
+    /// Most requests of all streams.
+    pub fn room(&self) -> usize {
+        self.entries.capacity()
+    }
+
     pub fn len(&self) -> usize {
         self.entries.len()
     }

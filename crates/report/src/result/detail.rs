@@ -117,7 +117,7 @@ pub struct Host {
     pub failed_requests: u64,
     /// Logical pages that could not be read, each time they were asked for.
     pub unreadable_pages: u64,
-    /// Most requests that had arrived and waited for the device at once; above 4,096 too high by
+    /// Most requests that had arrived and waited for the device at once; from 4,096 on too high by
     /// one in two thousand at most.
     pub longest_queue: u64,
 }
