@@ -109,6 +109,7 @@ fn workload_facts(
         synthetic: description.synthetic,
         stand_in: description.stand_in,
         prefix: description.head,
+        units: plan.workload.options.units.list(),
         address: plan.layout.mode.name().to_owned(),
     }
 }

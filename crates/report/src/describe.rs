@@ -91,9 +91,19 @@ fn workload(workload: &Workload) -> String {
         (None, false, Some(kept)) => {
             format!("a recorded trace, but only its first {} requests", count(kept))
         }
+        (None, false, None) if workload.units.is_some() => "a recorded trace".to_owned(),
         (None, false, None) => "a recorded trace, whole".to_owned(),
     };
-    format!("{} ({origin})", workload.name)
+    format!("{} ({origin}{})", workload.name, units(workload))
+}
+
+/// Which units were chosen, if not all were run.
+fn units(workload: &Workload) -> String {
+    let Some(list) = &workload.units else {
+        return String::new();
+    };
+    let word = if list.contains(',') { "units" } else { "unit" };
+    format!("; {word} {} of the trace", list.replace(',', ", "))
 }
 
 fn requests(workload: &Workload) -> String {
@@ -206,6 +216,12 @@ mod tests {
         assert!(workload(&source).contains("whole"));
         source.prefix = Some(10_000);
         assert!(workload(&source).contains("only its first 10,000 requests"));
+        source.units = Some("0,2".to_owned());
+        assert!(workload(&source).contains("first 10,000 requests; units 0, 2 of the trace)"));
+        source.prefix = None;
+        source.units = Some("3".to_owned());
+        assert!(workload(&source).contains("(a recorded trace; unit 3 of the trace)"));
+        source.units = None;
         source.synthetic = true;
         assert!(workload(&source).contains("synthetic"));
         source.stand_in = Some("a table".to_owned());

@@ -143,6 +143,17 @@ impl UnitSelection {
             Self::Only(units) => units.binary_search(&unit).is_ok(),
         }
     }
+
+    /// The chosen numbers, ascending with commas between them, as in `0,2`; none for all.
+    pub fn list(&self) -> Option<String> {
+        match self {
+            Self::All => None,
+            Self::Only(units) => {
+                let numbers: Vec<String> = units.iter().map(ToString::to_string).collect();
+                Some(numbers.join(","))
+            }
+        }
+    }
 }
 
 impl FromStr for UnitSelection {
@@ -269,6 +280,8 @@ mod tests {
         let only: UnitSelection = "3,1,3".parse().unwrap();
         assert_eq!(only, UnitSelection::Only(vec![1, 3]));
         assert!(only.contains(3) && !only.contains(2));
+        assert_eq!(only.list().as_deref(), Some("1,3"));
+        assert_eq!(UnitSelection::All.list(), None);
         assert_eq!("all".parse::<UnitSelection>().unwrap(), UnitSelection::All);
         assert_eq!(
             "8:16".parse::<UnitSelection>().unwrap(),

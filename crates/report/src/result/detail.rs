@@ -29,6 +29,10 @@ pub struct Workload {
     pub stand_in: Option<String>,
     /// Number of requests when only the beginning of a longer trace was run, else null.
     pub prefix: Option<u64>,
+    /// The units (ASU, volume, disk) that `--unit` chose, ascending with commas between them, as in
+    /// `0,2`; the key is absent where all were run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub units: Option<String>,
     /// How trace addresses became device addresses: `strict`, `modulo` or `dense`.
     pub address: String,
 }
