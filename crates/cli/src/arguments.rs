@@ -182,8 +182,9 @@ pub struct ReadingArguments {
     /// overlap, as disks of a machine do; always so with vscsi, srt and blktrace)
     #[arg(long, value_name = "in_order|by_time")]
     pub parts: Option<String>,
-    /// Which ASUs, volumes or disks: all, or numbers (devices: MAJOR:MINOR) with commas between them
-    #[arg(long, value_name = "all|N,N", default_value = "all")]
+    /// Which ASUs, volumes or disks: all, or numbers (devices: MAJOR:MINOR) with commas between
+    /// them; compare also: each, every one apart on devices of its own
+    #[arg(long, value_name = "all|N,N|each", default_value = "all")]
     pub unit: String,
     /// Which requests count: op=read+write, process=NAME+PID, action=Q (block-layer traces; default
     /// D), from=10s, to=2h, every=10, with commas between them
@@ -278,7 +279,7 @@ pub struct MeetingArguments {
 #[command(next_help_heading = "Single requests")]
 pub struct RecordingArguments {
     /// A row per request, to a new file that ends in .csv or .parquet (compare: a file per scheme,
-    /// FILE-SCHEME.csv)
+    /// FILE-SCHEME.csv, with --unit each FILE-unit-N-SCHEME.csv)
     #[arg(long, value_name = "FILE")]
     pub requests_out: Option<PathBuf>,
     /// COUNT requests from the one numbered FROM (first: 0) under the microscope, in results.json
@@ -321,7 +322,8 @@ pub struct CompareArguments {
     /// Schemes with commas between them, all, or family:NAME
     #[arg(long, value_name = "NAME,NAME,...")]
     pub schemes: String,
-    /// New or empty folder for results.json, results.csv and report.html
+    /// New or empty folder for results.json, results.csv and report.html (with --unit each: for
+    /// unit-N with these three of every unit, and results.json and results.csv of all)
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Schemes that run side by side (default: as many as cores and memory allow)

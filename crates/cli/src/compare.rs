@@ -3,64 +3,126 @@
 //! Parallelism is across runs, never within one, so that results do not depend on it.
 
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ftlab_report::probe::ProbeWindow;
 use ftlab_report::result::RunResult;
 use ftlab_report::writers::Document;
 use ftlab_trace::Workload;
 use rayon::prelude::*;
 
-use crate::arguments::CompareArguments;
+use crate::arguments::{CompareArguments, SimulationArguments};
 use crate::execute::execute;
 use crate::failure::{Failure, Outcome};
 use crate::memory::available_bytes;
-use crate::output::{ResultFolder, written};
+use crate::output::{COMPARISON, ClosedFile, ResultFolder, written};
 use crate::plan::{Plan, SchemePlan, plan};
 use crate::print;
 use crate::progress::{Progress, watch_for_interruption};
 use crate::recording::{Recording, RequestsFile, path_for_scheme, probe_window};
+use crate::units;
+use crate::workloads::is_each;
 
 /// Plans, runs, writes, prints.
 pub fn compare(typed: &CompareArguments) -> Outcome<()> {
     let folder = ResultFolder::claim(&typed.out)?;
-    let (plan, workload) = plan(&typed.schemes, &typed.simulation)?;
-    let mut requests = requests_files(&plan, typed.recording.requests_out.as_deref())?;
-    let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
-    let recordings: Vec<Recording<'_>> =
-        requests.iter_mut().map(|file| Recording { requests: file.as_mut(), probe }).collect();
+    if is_each(&typed.simulation.reading) {
+        return units::compare_each(typed, folder);
+    }
+    let rows = typed.recording.requests_out.as_deref();
+    let (comparison, workload) = Comparison::plan(typed, &typed.simulation, rows)?;
     watch_for_interruption()?;
     let progress = Progress::new(typed.simulation.meeting.quiet);
-    let results = if plan.workload.is_standard_input() {
-        let only = recordings.into_iter().map(|recording| {
-            // Standard input has one scheme.
-            execute(&plan, &plan.runs[0], &workload, &progress, recording)
-        });
-        only.collect()
-    } else {
-        drop(workload);
-        side_by_side(&plan, typed.jobs, &progress, recordings)?
-    };
+    let Compared { runs, rows } = comparison.run(Some(workload), typed.jobs, &progress)?;
     drop(progress);
-    let runs = all_or_none(results)?;
-    let names: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
-    let device = &plan.runs[0].chosen.config.device.name;
-    let title = format!("{} on {device}", names.join(", "));
+    let title = title(&runs);
     let text = written("text", &Document { title: &title, runs: &runs, comparison: true })?;
     let mut written = format!("{}/results.json, results.csv, report.html", typed.out.display());
-    for file in requests.into_iter().flatten() {
-        written.push_str(&format!(", {}", file.publish()?.display()));
+    for (path, file) in rows {
+        file.publish()?;
+        written.push_str(&format!(", {}", path.display()));
     }
-    folder.publish(&title, &runs)?;
+    folder.write("", COMPARISON, &title, &runs)?;
+    folder.publish()?;
     print::bytes(&text)?;
     print::text(&format!("\nWritten: {written}"))
 }
 
-/// A file of requests per scheme, or none for any.
-fn requests_files(plan: &Plan, path: Option<&Path>) -> Outcome<Vec<Option<RequestsFile>>> {
-    let one = |run: &SchemePlan| {
-        path.map(|path| RequestsFile::claim(&path_for_scheme(path, &run.chosen.name))).transpose()
-    };
-    plan.runs.iter().map(one).collect()
+/// The schemes and the device: the heading of a report.
+fn title(runs: &[RunResult]) -> String {
+    let names: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
+    let device = runs.first().map_or("", |run| run.device.as_str());
+    format!("{} on {device}", names.join(", "))
+}
+
+/// A comparison that can begin.
+pub struct Comparison {
+    plan: Plan,
+    probe: Option<ProbeWindow>,
+    /// Where a row per request goes, by scheme; empty where that was not asked for.
+    rows: Vec<PathBuf>,
+}
+
+/// A comparison that is done.
+pub struct Compared {
+    /// A result per scheme, in the order asked for.
+    pub runs: Vec<RunResult>,
+    /// Files of requests that are complete, with the names that they are to have.
+    pub rows: Vec<(PathBuf, ClosedFile)>,
+}
+
+impl Comparison {
+    /// Refuses what can be refused beforehand; `rows` is the name from which those of the files of
+    /// requests follow. The workload comes opened, because standard input opens but once.
+    pub fn plan(
+        typed: &CompareArguments,
+        simulation: &SimulationArguments,
+        rows: Option<&Path>,
+    ) -> Outcome<(Self, Workload)> {
+        let (plan, workload) = plan(&typed.schemes, simulation)?;
+        let one = |path| move |run: &SchemePlan| path_for_scheme(path, &run.chosen.name);
+        let rows = rows.map_or_else(Vec::new, |path| plan.runs.iter().map(one(path)).collect());
+        for path in &rows {
+            RequestsFile::check(path)?;
+        }
+        let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
+        Ok((Comparison { plan, probe, rows }, workload))
+    }
+
+    /// Bytes that its devices export.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.plan.layout.capacity_bytes
+    }
+
+    /// Runs all schemes, `jobs` at a time; the workload is opened anew where none is given.
+    pub fn run(
+        self,
+        workload: Option<Workload>,
+        jobs: Option<u16>,
+        progress: &Progress,
+    ) -> Outcome<Compared> {
+        let plan = &self.plan;
+        let claim = |path: &PathBuf| RequestsFile::claim(path).map(Some);
+        let mut requests: Vec<Option<RequestsFile>> =
+            self.rows.iter().map(claim).collect::<Outcome<_>>()?;
+        requests.resize_with(plan.runs.len(), || None);
+        let probe = self.probe;
+        let recordings: Vec<Recording<'_>> =
+            requests.iter_mut().map(|file| Recording { requests: file.as_mut(), probe }).collect();
+        let results = match workload {
+            Some(workload) if plan.workload.is_standard_input() => {
+                let only = recordings.into_iter().map(|recording| {
+                    // Standard input has one scheme.
+                    execute(plan, &plan.runs[0], &workload, progress, recording)
+                });
+                only.collect()
+            }
+            _ => side_by_side(plan, jobs, progress, recordings)?,
+        };
+        let runs = all_or_none(results)?;
+        let complete = requests.into_iter().flatten().map(RequestsFile::complete);
+        Ok(Compared { runs, rows: complete.collect::<Outcome<_>>()? })
+    }
 }
 
 fn side_by_side(

@@ -55,6 +55,15 @@ impl Failure {
         }
     }
 
+    /// Says which part of the workload it concerns.
+    pub fn within(self, part: &str) -> Self {
+        match self {
+            Failure::Usage(message) => Failure::Usage(format!("{part}: {message}")),
+            Failure::Run(message) => Failure::Run(format!("{part}: {message}")),
+            other => other,
+        }
+    }
+
     /// Settings that do not suit a scheme.
     pub fn unsuited(scheme: &str, error: &SettingError) -> Self {
         Failure::Usage(format!("{scheme}: {error}"))

@@ -33,6 +33,7 @@ mod stream;
 mod timing;
 mod trace;
 mod trace_dir;
+mod units;
 mod warnings;
 mod workloads;
 

@@ -6,13 +6,19 @@ use std::path::{Path, PathBuf};
 
 use ftlab_report::result::RunResult;
 use ftlab_report::writers::{Document, writer};
-use tempfile::{NamedTempFile, TempDir};
+use tempfile::{NamedTempFile, TempDir, TempPath};
 
 use crate::failure::{Failure, Outcome};
 
-/// The files of a comparison: name, and the writer that makes them.
-const FILES: &[(&str, &str)] =
+/// Files of results: name, and the writer that makes them.
+pub type Files = &'static [(&'static str, &'static str)];
+
+/// The files of a comparison.
+pub const COMPARISON: Files =
     &[("results.json", "json"), ("results.csv", "csv"), ("report.html", "html")];
+
+/// The files of several comparisons together, for programs.
+pub const UNION: Files = &[("results.json", "json"), ("results.csv", "csv")];
 
 /// What the writer of that name makes of the runs.
 pub fn written(format: &str, document: &Document<'_>) -> Outcome<Vec<u8>> {
@@ -59,17 +65,27 @@ impl ResultFolder {
         Ok(ResultFolder { final_path: absolute, folder })
     }
 
-    /// Writes every file and gives the folder its name.
-    pub fn publish(self, title: &str, runs: &[RunResult]) -> Outcome<()> {
+    /// Writes files about `runs` into it, or into the folder `within` it where that is not empty.
+    pub fn write(
+        &self,
+        within: &str,
+        files: Files,
+        title: &str,
+        runs: &[RunResult],
+    ) -> Outcome<()> {
         let document = Document { title, runs, comparison: true };
-        let shown = self.final_path.display();
-        let cannot = |error: std::io::Error| {
-            Failure::Run(format!("results cannot be written to {shown} ({error})"))
-        };
-        for (file, format) in FILES {
-            let bytes = written(format, &document)?;
-            fs::write(self.folder.path().join(file), bytes).map_err(cannot)?;
+        let cannot = |error: std::io::Error| self.cannot(&error);
+        let folder = self.folder.path().join(within);
+        fs::create_dir_all(&folder).map_err(cannot)?;
+        for (file, format) in files {
+            fs::write(folder.join(file), written(format, &document)?).map_err(cannot)?;
         }
+        Ok(())
+    }
+
+    /// Gives the folder its name.
+    pub fn publish(self) -> Outcome<()> {
+        let cannot = |error: std::io::Error| self.cannot(&error);
         readable_by_all(self.folder.path()).map_err(cannot)?;
         if self.final_path.exists() {
             // Only an empty folder can be removed this way: files that appeared meanwhile stay.
@@ -79,6 +95,11 @@ impl ResultFolder {
         // It has moved; there is nothing left to remove.
         let _ = self.folder.keep();
         Ok(())
+    }
+
+    fn cannot(&self, error: &std::io::Error) -> Failure {
+        let shown = self.final_path.display();
+        Failure::Run(format!("results cannot be written to {shown} ({error})"))
     }
 }
 
@@ -104,12 +125,8 @@ pub struct ResultFile {
 impl ResultFile {
     /// Claims `path`, which must be new.
     pub fn claim(path: &Path) -> Outcome<Self> {
+        refuse_existing(path)?;
         let shown = path.display();
-        if path.exists() {
-            return Err(Failure::usage(format!(
-                "{shown} exists, and nothing is overwritten; legal: the name of a new file"
-            )));
-        }
         let cannot =
             |error: std::io::Error| Failure::usage(format!("{shown} cannot be written ({error})"));
         let absolute = std::path::absolute(path).map_err(cannot)?;
@@ -133,22 +150,50 @@ impl ResultFile {
 
     /// Gives the file its name.
     pub fn persist(self) -> Outcome<()> {
+        self.close()?.publish()
+    }
+
+    /// Closes the file, whose name is still to come.
+    pub fn close(self) -> Outcome<ClosedFile> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = fs::Permissions::from_mode(0o644);
             self.file.as_file().set_permissions(mode).map_err(|error| self.cannot(&error))?;
         }
-        let shown = self.final_path.display().to_string();
-        self.file
-            .persist_noclobber(&self.final_path)
-            .map_err(|error| cannot_write(&shown, &error.error))?;
-        Ok(())
+        Ok(ClosedFile { final_path: self.final_path, file: self.file.into_temp_path() })
     }
 
     /// The failure of a write to this file.
     pub fn cannot(&self, error: &std::io::Error) -> Failure {
         cannot_write(&self.final_path.display().to_string(), error)
+    }
+}
+
+/// A file that is complete, closed, and still without its name; it goes away when this is dropped.
+#[derive(Debug)]
+pub struct ClosedFile {
+    final_path: PathBuf,
+    file: TempPath,
+}
+
+impl ClosedFile {
+    /// Gives the file its name.
+    pub fn publish(self) -> Outcome<()> {
+        let shown = self.final_path.display().to_string();
+        let named = self.file.persist_noclobber(&self.final_path);
+        named.map_err(|error| cannot_write(&shown, &error.error))
+    }
+}
+
+/// Nothing is overwritten.
+pub fn refuse_existing(path: &Path) -> Outcome<()> {
+    match path.exists() {
+        false => Ok(()),
+        true => Err(Failure::usage(format!(
+            "{} exists, and nothing is overwritten; legal: the name of a new file",
+            path.display()
+        ))),
     }
 }
 
@@ -178,8 +223,11 @@ mod tests {
         let out = home.path().join("deep/out");
         fs::create_dir_all(&out).unwrap();
         let claimed = ResultFolder::claim(&out).unwrap();
-        claimed.publish("nothing", &[RunResult::default()]).unwrap();
-        assert_eq!(entries(&out), FILES.len());
+        let runs = [RunResult::default()];
+        claimed.write("", UNION, "nothing", &runs).unwrap();
+        claimed.write("part", COMPARISON, "nothing", &runs).unwrap();
+        claimed.publish().unwrap();
+        assert_eq!((entries(&out), entries(&out.join("part"))), (3, 3));
         assert_eq!(entries(out.parent().unwrap()), 1);
         assert!(ResultFolder::claim(&out).unwrap_err().to_string().contains("not empty"));
         let file = home.path().join("run.json");

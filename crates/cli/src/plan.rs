@@ -129,20 +129,36 @@ pub struct Plan {
     pub warnings: Vec<String>,
 }
 
-/// Plans the runs of `schemes`; the workload comes opened, because standard input opens but once.
-pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Workload)> {
-    let meeting = &typed.meeting;
+/// What was typed about schemes and devices.
+pub struct Asked {
+    chosen: Vec<Chosen>,
+    /// Settings of the workload.
+    changes: Vec<(String, String)>,
+    capacity: Capacity,
+    mode: AddressMode,
+    modes: Modes,
+}
+
+/// Reads what can be read without the workload.
+pub fn asked(schemes: &str, typed: &SimulationArguments) -> Outcome<Asked> {
     let device = devices::find(&typed.device.device)?;
     let mut overrides = selection::overrides(&typed.device)?;
     let changes = selection::workload_changes(&mut overrides)?;
     let mut chosen = selection::choose(schemes, &device.config, &overrides)?;
     let capacity = Capacity::parse(typed.device.capacity.as_deref())?;
-    let repeat = Repeat::of(meeting);
-    for one in chosen.iter_mut().filter(|_| repeat == Repeat::UntilWornOut) {
+    for one in chosen.iter_mut().filter(|_| Repeat::of(&typed.meeting) == Repeat::UntilWornOut) {
         one.config.wear.blocks_die = true;
     }
-    let mode: AddressMode = meeting.address.parse()?;
-    let modes = Modes::parse(&meeting.precondition)?;
+    let mode: AddressMode = typed.meeting.address.parse()?;
+    let modes = Modes::parse(&typed.meeting.precondition)?;
+    Ok(Asked { chosen, changes, capacity, mode, modes })
+}
+
+/// Plans the runs of `schemes`; the workload comes opened, because standard input opens but once.
+pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Workload)> {
+    let meeting = &typed.meeting;
+    let Asked { mut chosen, changes, capacity, mode, modes } = asked(schemes, typed)?;
+    let repeat = Repeat::of(meeting);
     let choice = WorkloadChoice::new(&typed.workload, &typed.reading, &changes)?;
     if repeat.goes_on(1) {
         refuse_to_repeat(repeat, &choice, &modes, &chosen)?;
@@ -156,9 +172,8 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
         Capacity::Auto => Some(first_pass.needed_bytes(&choice, mode, extent_bytes(&chosen[0]))?),
     };
     exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
-    let mut warnings = Vec::new();
     let left_out = apply_budget(&mut chosen, typed, capacity)?;
-    warnings.extend(choice.notes.iter().cloned());
+    let mut warnings = choice.notes.clone();
     warnings.extend(left_out.iter().map(|reason| format!("Left out: {reason}.")));
     warnings.extend(enlarged(&chosen[0], capacity));
 
@@ -182,12 +197,13 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
         page_bytes,
         spans: first_pass.spans,
     };
-    let wanted = needs_footprint(&chosen, &modes);
-    let footprint = wanted.then(|| footprint(&workload, &layout)).transpose()?;
+    let requests_known = first_pass.requests.or(workload.requests_known());
+    refuse_prefix_of_all(&chosen, &modes, requests_known)?;
+    let footprint = footprint(&chosen, &modes, &workload, &layout)?;
     let description = description(&choice, &workload, cut)?;
     let runs = runs(chosen, &modes, meeting.seed)?;
     let plan = Plan {
-        requests_known: first_pass.requests.or(workload.requests_known()),
+        requests_known,
         workload: choice,
         description,
         layout,
@@ -282,13 +298,21 @@ fn needs_footprint(chosen: &[Chosen], modes: &Modes) -> bool {
     })
 }
 
-fn footprint(workload: &Workload, layout: &Layout) -> Outcome<Footprint> {
+fn footprint(
+    chosen: &[Chosen],
+    modes: &Modes,
+    workload: &Workload,
+    layout: &Layout,
+) -> Outcome<Option<Footprint>> {
+    if !needs_footprint(chosen, modes) {
+        return Ok(None);
+    }
     let logical_pages = layout.capacity_bytes / layout.page_bytes;
     let mut footprint = Footprint::new(logical_pages, layout.page_bytes);
     for request in workload.requests(layout.map()?)? {
         footprint.note(&request?);
     }
-    Ok(footprint)
+    Ok(Some(footprint))
 }
 
 /// Standard input is read once; whatever must know the workload beforehand cannot take it.
@@ -354,6 +378,23 @@ fn refuse_unequal_prefixes(runs: &[SchemePlan]) -> Outcome<()> {
             "--precondition prefix:N must be the same for all schemes, otherwise they would \
              measure different requests",
         )),
+    }
+}
+
+/// A prefix that takes every request leaves nothing to measure; where their number is not known
+/// beforehand, the run finds out.
+fn refuse_prefix_of_all(
+    chosen: &[Chosen],
+    modes: &Modes,
+    requests_known: Option<u64>,
+) -> Outcome<()> {
+    let Some(known) = requests_known else { return Ok(()) };
+    let all = |one: &Chosen| matches!(modes.of(&one.name), Mode::Prefix(count) if count >= known);
+    match chosen.iter().any(all) {
+        false => Ok(()),
+        true => Err(Failure::usage(format!(
+            "nothing is left to measure: --precondition takes all {known} requests of the workload"
+        ))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
@@ -30,11 +30,23 @@ pub fn json(value: &Value) -> Outcome<()> {
 
 /// Writes rows under a heading, aligned; long lines are left to the terminal.
 pub fn table(heading: &[&str], rows: &[Vec<String>]) -> Outcome<()> {
+    aligned(heading, rows, CellAlignment::Left)
+}
+
+/// The same of numbers: all columns but the first end where their headings end.
+pub fn numbers(heading: &[&str], rows: &[Vec<String>]) -> Outcome<()> {
+    aligned(heading, rows, CellAlignment::Right)
+}
+
+fn aligned(heading: &[&str], rows: &[Vec<String>], alignment: CellAlignment) -> Outcome<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(heading.iter().copied());
     for row in rows {
         table.add_row(row.iter());
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(alignment);
     }
     // The style pads every cell by a blank; the first column needs none.
     let unpadded = |line: String| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned();

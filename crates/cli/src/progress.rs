@@ -31,6 +31,8 @@ pub fn watch_for_interruption() -> Outcome<()> {
 /// The bars of all runs.
 pub struct Progress {
     bars: MultiProgress,
+    /// Before the label of every bar.
+    part: String,
 }
 
 impl Progress {
@@ -38,7 +40,12 @@ impl Progress {
     pub fn new(quiet: bool) -> Self {
         let target =
             if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        Progress { bars: MultiProgress::with_draw_target(target) }
+        Progress { bars: MultiProgress::with_draw_target(target), part: String::new() }
+    }
+
+    /// The same bars, those that are added here labelled as of `part`.
+    pub fn within(&self, part: &str) -> Self {
+        Progress { bars: self.bars.clone(), part: format!("{part}, ") }
     }
 
     /// A bar for `length` requests, or one without an end where that is not known.
@@ -51,7 +58,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style.progress_chars("=> ").with_key("rate", rate));
         }
-        bar.set_prefix(label.to_owned());
+        bar.set_prefix(format!("{}{label}", self.part));
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(250));
         }

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use ftlab_engine::request::{Completion, Request};
 use ftlab_engine::ssd::Device;
 use ftlab_report::probe::{PROBE_REQUESTS_MAX, ProbeRecorder, ProbeWindow};
-use ftlab_report::records::{Cell, RECORD_FORMATS, RecordWriter, Recorder, Row, record_format};
+use ftlab_report::records::{
+    Cell, RECORD_FORMATS, RecordFormat, RecordWriter, Recorder, Row, record_format,
+};
 use ftlab_report::result::Probe;
 
 use crate::failure::{Failure, Outcome};
-use crate::output::ResultFile;
+use crate::output::{ClosedFile, ResultFile, refuse_existing};
 
 /// Where the rows of one run go.
 pub struct RequestsFile {
@@ -21,8 +23,9 @@ pub struct RequestsFile {
 }
 
 impl RequestsFile {
-    /// Claims `path`, which must be new and end as one of the formats does.
-    pub fn claim(path: &Path) -> Outcome<Self> {
+    /// Whether `path` can be claimed: it must be new and end as one of the formats does, which is
+    /// returned.
+    pub fn check(path: &Path) -> Outcome<&'static RecordFormat> {
         let extension = path.extension().and_then(|text| text.to_str()).unwrap_or_default();
         let Some(format) = record_format(extension) else {
             let legal: Vec<String> =
@@ -33,6 +36,13 @@ impl RequestsFile {
                 legal.join(" or ")
             )));
         };
+        refuse_existing(path)?;
+        Ok(format)
+    }
+
+    /// Claims `path`.
+    pub fn claim(path: &Path) -> Outcome<Self> {
+        let format = Self::check(path)?;
         let file = ResultFile::claim(path)?;
         let writer = (format.start)(file.handle()?).map_err(|error| file.cannot(&error))?;
         Ok(RequestsFile { path: path.to_owned(), file, writer, cells: Vec::new() })
@@ -44,11 +54,10 @@ impl RequestsFile {
         self.writer.write(&self.cells).map_err(|error| self.file.cannot(&error))
     }
 
-    /// Completes the file and gives it its name, which is returned.
-    pub fn publish(self) -> Outcome<PathBuf> {
+    /// Completes the file and closes it; its name comes with it, and is still to be given.
+    pub fn complete(self) -> Outcome<(PathBuf, ClosedFile)> {
         self.writer.finish().map_err(|error| self.file.cannot(&error))?;
-        self.file.persist()?;
-        Ok(self.path)
+        Ok((self.path, self.file.close()?))
     }
 }
 
@@ -134,8 +143,17 @@ pub fn probe_window(text: Option<&str>, requests: Option<u64>) -> Outcome<Option
 
 /// `requests.csv` of the scheme `dftl:gtd` is `requests-dftl-gtd.csv`.
 pub fn path_for_scheme(path: &Path, scheme: &str) -> PathBuf {
+    path_with(path, &scheme.replace(':', "-"))
+}
+
+/// `requests.csv` of the unit 3 is `requests-unit-3.csv`, from which those of its schemes follow.
+pub fn path_for_unit(path: &Path, unit: u32) -> PathBuf {
+    path_with(path, &format!("unit-{unit}"))
+}
+
+fn path_with(path: &Path, part: &str) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(format!("-{}", scheme.replace(':', "-")));
+    name.push(format!("-{part}"));
     if let Some(extension) = path.extension() {
         name.push(".");
         name.push(extension);
@@ -163,6 +181,8 @@ mod tests {
     fn the_scheme_goes_before_the_extension() {
         let path = |text| path_for_scheme(Path::new(text), "dftl:gtd");
         assert_eq!(path("out/a.b.csv"), Path::new("out/a.b-dftl-gtd.csv"));
+        let unit = path_for_unit(Path::new("out/a.b.csv"), 3);
+        assert_eq!(path_for_scheme(&unit, "fast"), Path::new("out/a.b-unit-3-fast.csv"));
         assert_eq!(path("rows"), Path::new("rows-dftl-gtd"));
     }
 }

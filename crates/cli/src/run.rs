@@ -39,7 +39,7 @@ pub fn run(typed: &RunArguments) -> Outcome<()> {
     let document =
         Document { title: &title, runs: std::slice::from_ref(&result), comparison: false };
     if let Some(requests) = requests {
-        requests.publish()?;
+        requests.complete()?.1.publish()?;
     }
     if let Some(file) = file {
         file.publish(&written("json", &document)?)?;

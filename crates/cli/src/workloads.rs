@@ -341,6 +341,12 @@ pub fn options(reading: &ReadingArguments) -> Outcome<Options> {
     if let Some(name) = &reading.format {
         ftlab_trace::formats::find(name)?;
     }
+    if is_each(reading) {
+        return Err(Failure::usage(
+            "--unit each: only `ftlab compare` runs units apart; legal: all, or numbers with \
+             commas between them",
+        ));
+    }
     if reading.head == Some(0) {
         return Err(Failure::usage("--head 0 leaves no request; legal: 1 or more"));
     }
@@ -355,6 +361,11 @@ pub fn options(reading: &ReadingArguments) -> Outcome<Options> {
         reorder_window_ns: duration("--reorder-window", &reading.reorder_window)?,
         ..Options::default()
     })
+}
+
+/// Is every unit to be run apart (`--unit each`)?
+pub fn is_each(reading: &ReadingArguments) -> bool {
+    reading.unit.eq_ignore_ascii_case("each")
 }
 
 fn duration(flag: &str, text: &str) -> Outcome<u64> {

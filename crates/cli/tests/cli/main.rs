@@ -19,5 +19,6 @@ mod repeating;
 mod reproduce;
 mod requests;
 mod saved_flash;
+mod units;
 mod workloads;
 mod worn_out;
