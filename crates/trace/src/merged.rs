@@ -1,8 +1,10 @@
 //! Several files read at the same time: their events as one stream in order of time.
 //!
 //! Each file is opened when the merged stream comes to its first request and closed at its end, so
-//! that memory grows with the number of files that overlap and not with the number of files. Steps
-//! back within a file stay, no larger than they are there; the reader sorts them as ever.
+//! that memory grows with the number of files that overlap and not with the number of files. When
+//! that is, a look ahead finds out: every file is read up to its first request, and read again from
+//! its start when its time has come. Steps back within a file stay, no larger than they are there;
+//! the reader sorts them as ever.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -18,9 +20,6 @@ use crate::summary::DropReason;
 /// Files open at the same time.
 const OPEN_MAX: usize = 512;
 
-/// Events looked at for the first request of a file; one that has none so early is opened at once.
-const EVENTS_TO_FIRST: usize = 1000;
-
 /// Opens one of the files, as its format does.
 pub(crate) type Opener = Box<dyn Fn(Files, Context) -> Result<Box<dyn Events>>>;
 
@@ -35,15 +34,18 @@ pub(crate) struct Merged {
     sift: bool,
     /// Files that are not open yet with the time of their first request, the next one last.
     waiting: Vec<(u64, usize)>,
+    /// Files without a request, the next one last: they overlap with none, and are read one by one
+    /// behind all others for what is counted in them.
+    empty: Vec<usize>,
     open: BinaryHeap<Stream>,
     place: Place,
 }
 
 impl Merged {
-    /// Looks at the first request of every file. `sift`: strays are dropped.
+    /// Reads every file up to its first request. `sift`: strays are dropped.
     ///
     /// # Errors
-    /// A file that cannot be opened, or whose first events are broken.
+    /// A file that cannot be opened, or in which something is broken before its first request.
     pub(crate) fn new(
         files: Files,
         context: Context,
@@ -54,23 +56,29 @@ impl Merged {
         // Where reading may begin late in a file, it is the file's own time that says so.
         let context = Context { from_ns: 0, ..context };
         let place = Place { part: files.parts.start as u32, line: 0 };
-        let (waiting, open) = (Vec::with_capacity(files.parts.len()), BinaryHeap::new());
-        let mut all = Self { files, context, opener, window_ns, sift, waiting, open, place };
+        let (waiting, empty) = (Vec::with_capacity(files.parts.len()), Vec::new());
+        let open = BinaryHeap::new();
+        let mut all = Self { files, context, opener, window_ns, sift, waiting, empty, open, place };
         for part in all.files.parts.clone() {
-            let mut stream = all.stream(part)?;
-            let mut left = EVENTS_TO_FIRST;
-            let first_ns = loop {
-                match stream.advance()? {
-                    false => break 0,
-                    true if matches!(stream.next, Event::Request(_)) => break stream.time_ns,
-                    true if left == 0 => break 0,
-                    true => left -= 1,
-                }
-            };
-            all.waiting.push((first_ns, part));
+            match all.first_request_ns(part)? {
+                Some(first_ns) => all.waiting.push((first_ns, part)),
+                None => all.empty.push(part),
+            }
         }
         all.waiting.sort_unstable_by(|a, b| b.cmp(a));
+        all.empty.reverse();
         Ok(all)
+    }
+
+    /// When the first request of a file is; none where it has no request.
+    fn first_request_ns(&self, part: usize) -> Result<Option<u64>> {
+        let mut stream = self.stream(part)?;
+        while stream.advance()? {
+            if matches!(stream.next, Event::Request(_)) {
+                return Ok(Some(stream.time_ns));
+            }
+        }
+        Ok(None)
     }
 
     fn stream(&self, part: usize) -> Result<Stream> {
@@ -99,11 +107,21 @@ impl Merged {
                     .at(self.files.names[part].clone(), None));
             }
             self.waiting.pop();
-            let mut stream = self.stream(part)?;
-            stream.time_ns = first_ns;
-            if stream.advance_or_keep() {
-                self.open.push(stream);
-            }
+            self.open(part, first_ns)?;
+        }
+        while self.open.is_empty()
+            && let Some(part) = self.empty.pop()
+        {
+            self.open(part, 0)?;
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, part: usize, first_ns: u64) -> Result<()> {
+        let mut stream = self.stream(part)?;
+        stream.time_ns = first_ns;
+        if stream.advance_or_keep() {
+            self.open.push(stream);
         }
         Ok(())
     }

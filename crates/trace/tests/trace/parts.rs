@@ -123,6 +123,57 @@ fn files_are_opened_when_their_time_comes() {
     assert!(error.legal().unwrap().contains("512"), "{error}");
 }
 
+/// A file with a thousand lines before its first request was taken to begin at time 0, so that
+/// more than 512 of them were refused although no two overlapped.
+#[test]
+fn files_that_begin_with_what_does_not_count_do_not_overlap_for_it() {
+    const LINES: u64 = 1_100;
+    let comments = "#\n".repeat(LINES as usize);
+    let files = Files::new();
+    for hour in 0..520u64 {
+        files.write(&format!("{hour:03}.csv"), comments.clone() + &msr("hm", 0, &[hour * 3600]));
+        files.write(&format!("nothing-{hour:03}.csv"), "#\n");
+    }
+    let options = Options { parts: Some(Parts::ByTime), ..format("msr") };
+    let records = read_all(&files.folder(), &options).unwrap();
+    let expected: Vec<(u64, u32)> = (0..520).map(|hour| (hour * 3600, 0)).collect();
+    assert_eq!(seconds_and_units(&records), expected);
+    let found = inspect(&files.folder(), &options).unwrap();
+    let dropped: Vec<_> = found.dropped.iter().map(|drop| (drop.reason, drop.lines)).collect();
+    assert_eq!(dropped, [(DropReason::Comment, 520 * (LINES + 1))], "every line counts once");
+    // Those that do overlap are refused as ever.
+    let all = Files::new();
+    for number in 0..520 {
+        all.write(&format!("{number}.csv"), comments.clone() + &msr("hm", 0, &[0, 10]));
+    }
+    let error = error_of(&all.folder(), &options);
+    assert!(error.problem().contains("too many files overlap"), "{error}");
+}
+
+/// The same where a filter leaves nothing of the beginning: only one process counts, and it comes
+/// late in both files.
+#[test]
+fn what_a_filter_leaves_of_files_comes_in_order_of_time() {
+    let line = |second: u64, process: &str| {
+        format!("8,0 1 {second} {second}.000000000 7 D R {} + 8 [{process}]\n", second * 8)
+    };
+    let files = Files::new();
+    let other = |from: u64| (from..from + 1_500).map(|second| line(second, "other"));
+    for (name, from) in [("a", 5_000), ("b", 1_000)] {
+        let lines: String = other(from).chain([line(from + 1_500, "mine")]).collect();
+        files.write(name, lines);
+    }
+    let filter = "process=mine".parse().unwrap();
+    let options = Options { filter, parts: Some(Parts::ByTime), ..format("blkparse") };
+    let records = read_all(&files.folder(), &options).unwrap();
+    let found: Vec<u64> = records.iter().map(|one| one.offset_bytes / 4096).collect();
+    assert_eq!(found, [2_500, 6_500]);
+    // In order, the second file steps back, whatever is left of it.
+    let error = error_of(&files.folder(), &Options { parts: None, ..options });
+    assert!(error.problem().contains("time steps back by 4000.00 s"), "{error}");
+    assert!(error.legal().unwrap().contains("--parts by_time"), "{error}");
+}
+
 #[test]
 fn lines_out_of_order_and_strays_stay_what_they_are() {
     let files = Files::new();
