@@ -54,8 +54,8 @@ fn types(config: &Config, op: Op) -> (Vec<u64>, u64) {
     }
 }
 
-/// One flash page, written and read on an idle device: link, controller, channel and cells one after
-/// the other. Units of a flash page cross the controller one by one.
+/// One flash page, written and read on an idle device: link, controller, channel and cells one
+/// after the other. Units of a flash page cross the controller one by one.
 #[test]
 fn unloaded_latency_is_the_sum_of_its_parts_on_every_device() {
     for bundled in DEVICES {

@@ -50,7 +50,8 @@ pub fn operations(data: &[u8]) {
     for ((key, values), &byte) in CHOICES.iter().zip(chosen) {
         set(key, values[usize::from(byte) % values.len()]);
     }
-    // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were read.
+    // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
+    // read.
     if row.buffers_data {
         config.buffer.name = BufferKind::None;
     }

@@ -4,11 +4,12 @@
 //!
 //! # Greedy cleaning
 //! A block with i valid pages loses one at a rate proportional to i, and in the steady state as
-//! many blocks leave each level as reach it: the share of blocks with i valid pages is c / i down to
-//! a lowest level m. Blocks of level m are collected before they lose another page, all of them or,
-//! as the space demands, a part. Source: Desnoyers, "Analytic modeling of SSD write performance"
-//! (SYSTOR 2012); Van Houdt, "A mean field model for a class of garbage collection algorithms in
-//! flash-based solid state drives" (SIGMETRICS 2013), in the limit of many candidates.
+//! many blocks leave each level as reach it: the share of blocks with i valid pages is c / i down
+//! to a lowest level m. Blocks of level m are collected before they lose another page, all of them
+//! or, as the space demands, a part. Source: Desnoyers, "Analytic modeling of SSD write
+//! performance" (SYSTOR 2012); Van Houdt, "A mean field model for a class of garbage collection
+//! algorithms in flash-based solid state drives" (SIGMETRICS 2013), in the limit of many
+//! candidates.
 //!
 //! # FIFO cleaning
 //! From one filled block to the next every page has the same chance q to stay valid: the k-th block

@@ -58,8 +58,8 @@ impl PageSplit {
         (first as u32, (last - first + 1) as u32)
     }
 
-    /// Sectors of one page that a request touches, bit 0 = first sector; all of them where pages are
-    /// written as a whole.
+    /// Sectors of one page that a request touches, bit 0 = first sector; all of them where pages
+    /// are written as a whole.
     #[inline]
     pub fn sectors(&self, request: &Request, lpn: u32) -> u64 {
         if self.whole_pages {

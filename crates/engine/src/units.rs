@@ -1,4 +1,5 @@
-//! Quantities as distinct types: a page number cannot be added to a block number, nor time to either.
+//! Quantities as distinct types: a page number cannot be added to a block number, nor time to
+//! either.
 //!
 //! What this is not: geometry. Which plane a page lies in is `board::nand::geometry`'s business.
 

@@ -134,8 +134,8 @@ impl ProbeRecorder {
         }
     }
 
-    /// Which probed request this is. Requests that are equal in everything cannot be told apart, and
-    /// need not be.
+    /// Which probed request this is. Requests that are equal in everything cannot be told apart,
+    /// and need not be.
     fn open_request(&self, request: &Request) -> Option<usize> {
         let is_it = |one: &Probed| one.served.is_none() && one.request == *request;
         (self.first_open..self.probed.len()).find(|&index| is_it(&self.probed[index]))

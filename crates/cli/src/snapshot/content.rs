@@ -1,6 +1,6 @@
 //! The blocks of a snapshot: for each that was ever used its number plus one, erases, flags, how
-//! many of its pages follow, and these; then a zero. Behind them the number of words in phase-change
-//! memory, and these.
+//! many of its pages follow, and these; then a zero. Behind them the number of words in
+//! phase-change memory, and these.
 //!
 //! A page is one byte, and what it calls for: erased, torn, or a kind of page (0 to 5) with flags;
 //! then logical number, sequence number, and version (host data) or words without the zeroes at

@@ -131,7 +131,8 @@ fn the_bundled_demo_reclaims_everywhere_and_only_the_log_scheme_queues() {
     let bench = Bench::new();
     bench
         .ftlab(
-            // DAC's map pages take four blocks, one more than this device has beside 3 % spare blocks.
+            // DAC's map pages take four blocks, one more than this device has beside 3 % spare
+            // blocks.
             "compare --schemes all --device dftl2014 --workload oltp_demo --head 100000 \
              --precondition fill --set replacement_block.spare_pct=2.9 --out demo",
         )

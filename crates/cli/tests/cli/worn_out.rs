@@ -9,8 +9,8 @@ const DEVICE: &str = "--device dftl2014 --capacity 1MiB --set device.over_provis
                       --set device.endurance_cycles=12";
 const WORKLOAD: &str = "--workload randwrite:bs=2k,span=100%,count=300,seed=4 --until worn-out";
 
-/// Writes of a pass: 300, or 20 for the schemes whose merges wear the device out within a few passes
-/// of 300.
+/// Writes of a pass: 300, or 20 for the schemes whose merges wear the device out within a few
+/// passes of 300.
 fn writes(scheme: &str) -> u64 {
     match scheme {
         "block" | "replacement_block" | "bast" | "kast" | "nk" | "adapt" | "dac" | "janus" => 20,
@@ -22,8 +22,9 @@ fn number(run: &Value, pointer: &str) -> u64 {
     run.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("{pointer}: {run:#}"))
 }
 
-/// Writes of a page each, the same ones again and again. Every erase is accounted for: the dead blocks had all
-/// their cycles, the living fewer; every byte too: the request that found no block is not counted.
+/// Writes of a page each, the same ones again and again. Every erase is accounted for: the dead
+/// blocks had all their cycles, the living fewer; every byte too: the request that found no block
+/// is not counted.
 #[test]
 fn the_end_of_a_device_is_a_result_with_exact_accounts() {
     let bench = Bench::new();

@@ -74,11 +74,12 @@ impl MemoryEnergy {
     }
 }
 
-/// How long an access to DRAM draws current where neither setting says so: the row cycle of an SDRAM.
+/// How long an access to DRAM draws current where neither setting says so: the row cycle of an
+/// SDRAM.
 const DRAM_ACCESS: Nanos = 60;
 
-/// What the accesses that `meter` counted cost, and the refresh of DRAM for `refreshed` (0 where the
-/// scheme keeps no table there).
+/// What the accesses that `meter` counted cost, and the refresh of DRAM for `refreshed` (0 where
+/// the scheme keeps no table there).
 pub fn memory_energy(config: &Config, meter: &Meter, refreshed: Nanos) -> MemoryEnergy {
     let (settings, timing) = (&config.energy, &config.timing);
     let count = |event| u128::from(meter.events(event));
@@ -158,8 +159,8 @@ mod tests {
         memory_energy(&config, &meter, 1_000_000_000)
     }
 
-    /// HAT 2010, Table 4: 3.3 V; 35 mA for 90 us, 8 mA for 115 ns, 3 mA all the time, 125 mA for the
-    /// 60 ns of a row cycle.
+    /// HAT 2010, Table 4: 3.3 V; 35 mA for 90 us, 8 mA for 115 ns, 3 mA all the time, 125 mA for
+    /// the 60 ns of a row cycle.
     #[test]
     fn memories_cost_voltage_times_current_times_time() {
         let found = memories(&[("energy.model", "current")]);

@@ -260,8 +260,8 @@ impl Board {
         }
     }
 
-    /// As [`Board::search`], where a scheme has a price of its own for comparing two candidates; at 0
-    /// it has none.
+    /// As [`Board::search`], where a scheme has a price of its own for comparing two candidates; at
+    /// 0 it has none.
     #[inline]
     pub fn search_at(
         &mut self,

@@ -1,7 +1,7 @@
 //! Phase-change memory with a port of its own: HAT's slow mapping table.
 //!
-//! Entries are read and written in place, one at a time. Writes are *posted*: whoever writes goes on
-//! as soon as the queue has taken the entry, and the port works beside the flash, in the serial
+//! Entries are read and written in place, one at a time. Writes are *posted*: whoever writes goes
+//! on as soon as the queue has taken the entry, and the port works beside the flash, in the serial
 //! profile too. Nothing is hidden by assumption: a write that finds the queue full waits for the
 //! oldest, and a read waits for the write under way. Reads go before writes that have not begun.
 //!
@@ -24,8 +24,8 @@ use crate::config::Config;
 use crate::meter::{Cause, Event};
 use crate::units::Nanos;
 
-/// Operations of each kind that are known at most, beside a full queue; the oldest are forgotten, and
-/// nothing is booked before the end of what was forgotten.
+/// Operations of each kind that are known at most, beside a full queue; the oldest are forgotten,
+/// and nothing is booked before the end of what was forgotten.
 const KNOWN: usize = 4096;
 
 /// A posted write.
@@ -216,9 +216,9 @@ impl Pcm {
 }
 
 impl Board {
-    /// Puts phase-change memory on the board whose queue holds `queue` writes that are not done, the
-    /// one under way among them; called by the scheme that has its table there, when it is formatted
-    /// or recovers.
+    /// Puts phase-change memory on the board whose queue holds `queue` writes that are not done,
+    /// the one under way among them; called by the scheme that has its table there, when it is
+    /// formatted or recovers.
     pub fn attach_pcm(&mut self, queue: u32) {
         self.pcm.attach(queue);
     }

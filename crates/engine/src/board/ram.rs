@@ -50,8 +50,8 @@ impl Board {
         self.nand.clock_mut().move_in_ram(what, length, after)
     }
 
-    /// Reads or writes `accesses` entries of a table in DRAM, one after another. Counts to the stage
-    /// `map`, where it takes time at all (`timing.dram_access`).
+    /// Reads or writes `accesses` entries of a table in DRAM, one after another. Counts to the
+    /// stage `map`, where it takes time at all (`timing.dram_access`).
     #[inline]
     pub fn dram(&mut self, accesses: u32, after: When) -> When {
         self.meter.event(Event::DramAccesses, u64::from(accesses));
@@ -161,9 +161,9 @@ mod tests {
         }
     }
 
-    /// HAT 2010, section IV: the page FTL's table is refreshed, and the counts of reads and writes by
-    /// which CFTL and Janus convert; schemes whose maps are elsewhere
-    /// refresh nothing, though ftlab counts valid pages for them in DRAM.
+    /// HAT 2010, section IV: the page FTL's table is refreshed, and the counts of reads and writes
+    /// by which CFTL and Janus convert; schemes whose maps are elsewhere refresh nothing, though
+    /// ftlab counts valid pages for them in DRAM.
     #[test]
     fn only_tables_of_the_scheme_itself_are_refreshed() {
         let config = Config::default();

@@ -5,9 +5,10 @@
 //! so that another clock can be put behind the gate without touching them.
 //!
 //! A token also carries what its path was spent on since the request entered: the controller, the
-//! map, the memory that holds data, the channels; the rest is flash. [`When::join`] keeps the path of the later token, which is
-//! the critical one. A token of somebody else (what loaded a cached entry, the last erase of a
-//! plane) is waited for with [`When::waits_for`]: its own path is none of the request's.
+//! map, the memory that holds data, the channels; the rest is flash. [`When::join`] keeps the path
+//! of the later token, which is the critical one. A token of somebody else (what loaded a cached
+//! entry, the last erase of a plane) is waited for with [`When::waits_for`]: its own path is none
+//! of the request's.
 
 use crate::units::Nanos;
 

@@ -3,8 +3,8 @@
 //! writing it out costs the scheme below the least per page, and frees the most memory.
 //!
 //! # Paper
-//! Jo, Kang, Park, Kim, Lee, "FAB: flash-aware buffer management policy for portable media players",
-//! IEEE Trans. Consumer Electronics 52(2), 2006.
+//! Jo, Kang, Park, Kim, Lee, "FAB: flash-aware buffer management policy for portable media
+//! players", IEEE Trans. Consumer Electronics 52(2), 2006.
 //!
 //! # Leaves
 //! The logical block with most buffered pages, with all of them and nothing else; among equals the

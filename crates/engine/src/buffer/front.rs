@@ -5,9 +5,9 @@
 //! where a part is newer here. A page's way into RAM or out of it to the host is charged
 //! (`timing.ram_page`); its way to flash is the flash's transfer.
 //!
-//! Pages that follow each other leave as one request of their own, under `Cause::Host`; what padding
-//! reads and programs is under `Cause::Pad`. A page stays in its frame until it is programmed, so
-//! that a power cut finds it in one place at least.
+//! Pages that follow each other leave as one request of their own, under `Cause::Host`; what
+//! padding reads and programs is under `Cause::Pad`. A page stays in its frame until it is
+//! programmed, so that a power cut finds it in one place at least.
 
 use super::{Chosen, Leaving, Why};
 use crate::board::nand::fault::Fault;
@@ -373,7 +373,8 @@ impl Front {
         self.idle_flush
     }
 
-    /// The power goes: what is clean is on flash, and what is dirty is lost unless the RAM keeps it.
+    /// The power goes: what is clean is on flash, and what is dirty is lost unless the RAM keeps
+    /// it.
     pub fn power_off(&mut self, board: &mut Board) {
         for slot in (0..self.pages.frames()).map(Slot) {
             if !self.pages.holds(slot) || (self.pages.get(slot).dirty && self.nonvolatile) {

@@ -8,12 +8,12 @@
 //! chooses between sequential and less random writes. The rule is reconstructed (spec 4.6, [open]).
 //!
 //! # Leaves
-//! Stress: pages that the scheme below moved (collection, merges, migrations, conversions, wear) per
-//! page that the host wrote, over the last `l_buffer.stress_window` host pages.
-//! Low: the block written longest ago, plugged if at most `l_buffer.plug_if_missing_le` of its pages
-//! are missing, otherwise as it is: sequentiality is cheap to buy.
-//! High: the block with most buffered pages, as it is: fewest write-outs, nothing added.
-//! A block that has the buffer for itself is written as it is, in order.
+//! Stress: pages that the scheme below moved (collection, merges, migrations, conversions, wear)
+//! per page that the host wrote, over the last `l_buffer.stress_window` host pages. Low: the block
+//! written longest ago, plugged if at most `l_buffer.plug_if_missing_le` of its pages are missing,
+//! otherwise as it is: sequentiality is cheap to buy. High: the block with most buffered pages, as
+//! it is: fewest write-outs, nothing added. A block that has the buffer for itself is written as it
+//! is, in order.
 //!
 //! # Settings
 //! Group `l_buffer`; `buffer.pad_unwritten`.

@@ -8,8 +8,8 @@
 //!
 //! # Leaves
 //! The page that was neither written nor read for longest, by itself. If pages that were read are
-//! kept too (`buffer.cache_reads`), a clean one just goes. A flush of the host writes all dirty pages
-//! in order of their numbers, those that follow each other as one request.
+//! kept too (`buffer.cache_reads`), a clean one just goes. A flush of the host writes all dirty
+//! pages in order of their numbers, those that follow each other as one request.
 
 use super::{BufferPaper, Leaving, Policy, Why};
 use crate::board::Board;

@@ -10,7 +10,8 @@
 //! # Leaves
 //! Groups of pages by translation page (page size over four bytes of an entry), in order of their
 //! last write; reads change nothing and are not kept. The group written longest ago leaves, lowest
-//! page first; of a group of more than `map_aware.pages_max` pages so many, and the rest stays next.
+//! page first; of a group of more than `map_aware.pages_max` pages so many, and the rest stays
+//! next.
 //!
 //! # Settings
 //! Group `map_aware`.
@@ -28,7 +29,8 @@ use crate::units::Lpn;
 settings! {
     /// Settings of `map_aware`.
     pub struct MapAwareSettings in "map_aware" {
-        /// Most pages that leave together; auto: all of the group. Bounds how long a write can wait.
+        /// Most pages that leave together; auto: all of the group. Bounds how long a write can
+        /// wait.
         pages_max: Optional<u32> = Optional(None),
             legal("auto, or 1..=65536", |v| v.0.is_none_or(|n| (1..=65536).contains(&n))),
             source("ftlab");

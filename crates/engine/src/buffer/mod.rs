@@ -1,10 +1,10 @@
 //! Host write buffers, in front of any scheme: what they hold, what leaves, and THE table of them.
 //!
-//! A buffer takes the host's writes into the controller's RAM and writes them out later, as requests
-//! of its own. It knows neither scheme nor clock, and no scheme knows whether there is one. What all
-//! of them do is in `front`: hits, partial pages, write-outs, padding, trims, flushes, power cuts.
-//! What they differ in is the policy: which pages leave together, when one must. A new buffer is one
-//! file with its policy, its `mod` line and its row in the table.
+//! A buffer takes the host's writes into the controller's RAM and writes them out later, as
+//! requests of its own. It knows neither scheme nor clock, and no scheme knows whether there is
+//! one. What all of them do is in `front`: hits, partial pages, write-outs, padding, trims,
+//! flushes, power cuts. What they differ in is the policy: which pages leave together, when one
+//! must. A new buffer is one file with its policy, its `mod` line and its row in the table.
 
 mod bplru;
 mod cflru;

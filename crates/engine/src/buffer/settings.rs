@@ -12,8 +12,8 @@ settings! {
     pub struct BufferSettings in "buffer" {
         /// Which buffer; `--buffer` sets it.
         name: BufferKind = BufferKind::None, legal("", |_| true), source("ftlab");
-        /// Bytes of data that it holds; part of the budget of device.ram_bytes. Its lists and tables
-        /// come on top and are not counted, as in the papers.
+        /// Bytes of data that it holds; part of the budget of device.ram_bytes. Its lists and
+        /// tables come on top and are not counted, as in the papers.
         bytes: Bytes = Bytes(16 << 20), legal("4 pages or more", |v| v.0 > 0),
             source("BPLRU 2008: 1 to 16 MiB; DFTL 2014, 5.3: 16 MiB");
         /// Whether pages that the host read are kept too (lru, cflru); auto: cflru keeps them.

@@ -144,9 +144,9 @@ settings! {
         /// row cycle of an SDRAM, 60 ns. HAT prints none.
         dram_access_time: Optional<Duration> = Optional(None), legal("", |_| true),
             source("SDRAM datasheets, tRC; the value of auto is ours");
-        /// DRAM current of refresh, in microamperes (current): all the time, in devices whose scheme
-        /// keeps a table in DRAM. Valid counts and bitmaps, trim records and checkpoint buffers are
-        /// aids of ftlab and no such tables.
+        /// DRAM current of refresh, in microamperes (current): all the time, in devices whose
+        /// scheme keeps a table in DRAM. Valid counts and bitmaps, trim records and checkpoint
+        /// buffers are aids of ftlab and no such tables.
         dram_refresh_microamperes: u64 = 3000,
             legal("0..=10000000", |v| *v <= 10_000_000), source("HAT 2010, Table 4");
         /// Phase-change memory current during a read, in microamperes (current).
@@ -302,8 +302,8 @@ settings! {
         mode: GcMode = GcMode::Foreground, legal("", |_| true), source("spec 1.7");
         /// In idle gaps, collect while fewer than this many times the threshold are free.
         idle_factor: u32 = 2, legal("1..=1000", |v| (1..=1000).contains(v)), source("ftlab");
-        /// Pages that an idle step of collection moves before a request may come between; 0: a whole
-        /// victim, 1: preemption between page copies.
+        /// Pages that an idle step of collection moves before a request may come between; 0: a
+        /// whole victim, 1: preemption between page copies.
         idle_pages: u32 = 0, legal("0..=65536", |v| *v <= 65536), source("ftlab");
         /// Whether a plane collects alone, or all planes of its die that are about to.
         unit: GcUnit = GcUnit::Plane, legal("", |_| true), source("HAT 2010, 4: per plane");
@@ -350,8 +350,8 @@ settings! {
         /// How the planes take turns for host writes.
         order: PlacementOrder = PlacementOrder::ChannelDiePlane, legal("", |_| true),
             source("HAT 2010, 4; SSDsim");
-        /// Which free block is taken next; auto: as wear.policy says, min_erase unless that is none,
-        /// then fifo.
+        /// Which free block is taken next; auto: as wear.policy says, min_erase unless that is
+        /// none, then fifo.
         policy: Optional<FreeOrder> = Optional(None), legal("", |_| true), source("spec 1.2");
     }
 }

@@ -91,10 +91,10 @@ settings! {
         /// blocks.
         multi_plane_same_offset: bool = true, legal("", |_| true),
             source("SSDsim 2011, multi-plane command");
-        /// What a read that finds its die busy may suspend (parallel profile), if a request waits for
-        /// it: its page, the map, what a partial write keeps. The rest is done after the read. The
-        /// delay reaches everything booked later on that die, page and block, not the request that
-        /// waits for the suspended operation: its completion was already reported.
+        /// What a read that finds its die busy may suspend (parallel profile), if a request waits
+        /// for it: its page, the map, what a partial write keeps. The rest is done after the read.
+        /// The delay reaches everything booked later on that die, page and block, not the request
+        /// that waits for the suspended operation: its completion was already reported.
         suspend: Suspend = Suspend::None, legal("", |_| true), source("datasheet");
         /// Suspending and resuming once, together; passes before the read.
         suspend_cost: Duration = Duration(20_000), legal("", |_| true), source("datasheet");
@@ -103,8 +103,8 @@ settings! {
         /// for a read that waits, was suspended once, at no cost.
         suspend_limit: u32 = 4, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
             source("datasheet");
-        /// Whether a read that a request waits for goes ahead of programs and erases that wait for its
-        /// die (parallel profile). Their delay is felt as under timing.suspend.
+        /// Whether a read that a request waits for goes ahead of programs and erases that wait for
+        /// its die (parallel profile). Their delay is felt as under timing.suspend.
         read_priority: bool = false, legal("", |_| true), source("ftlab");
     }
 }

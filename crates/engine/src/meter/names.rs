@@ -96,8 +96,8 @@ named! {
         SecondLevelHits = "second_level_hits",
         /// Those of them that a cache of map pages by frequency answered (DAC).
         FrequencyHits = "frequency_hits",
-        /// Those of them that no cache answered, the map page never having been written: nothing in it
-        /// is mapped.
+        /// Those of them that no cache answered, the map page never having been written: nothing in
+        /// it is mapped.
         DirectoryHits = "directory_hits",
         /// Map pages that moved from the cache by recency to the one by frequency (DAC).
         PromotedMapPages = "promoted_map_pages",
@@ -105,19 +105,21 @@ named! {
         EvictClean = "evict_clean",
         /// Entries, or map pages, that left the cache changed, each with a map write.
         EvictDirty = "evict_dirty",
-        /// Changed entries that left the cache and were wanted again before they were written: neither
-        /// among evict_clean nor among evict_dirty.
+        /// Changed entries that left the cache and were wanted again before they were written:
+        /// neither among evict_clean nor among evict_dirty.
         ReturnedEvictions = "returned_evictions",
         /// Changed entries that a neighbour's map write took along.
         BatchedEvictions = "batched_evictions",
-        /// Changed entries that left the first level of a cache for the second, without a map write.
+        /// Changed entries that left the first level of a cache for the second, without a map
+        /// write.
         AbsorbedEvictions = "absorbed_evictions",
         /// Translation pages that left a second level, among evict_clean and evict_dirty.
         SecondLevelEvictions = "second_level_evictions",
-        /// Cached translation pages programmed as a whole: changed ones, and others where the scheme
-        /// says so.
+        /// Cached translation pages programmed as a whole: changed ones, and others where the
+        /// scheme says so.
         MapPageFlushes = "map_page_flushes",
-        /// Changed entries put in a buffer of their own, their translation page not being in memory.
+        /// Changed entries put in a buffer of their own, their translation page not being in
+        /// memory.
         MapBufferedEntries = "map_buffered_entries",
         /// Map writes that took all entries of a translation page out of such a buffer.
         MapBufferFlushes = "map_buffer_flushes",
@@ -152,7 +154,8 @@ named! {
         DeadLogBlocks = "dead_log_blocks",
         /// Those of them that were in a hot partition.
         DeadHotBlocks = "dead_hot_blocks",
-        /// Pages used of log blocks that were merged: with the number of merges, how full they were.
+        /// Pages used of log blocks that were merged: with the number of merges, how full they
+        /// were.
         LogPagesAtMerge = "log_pages_at_merge",
         /// Log pages that went into merged logical blocks, from whatever log block (MAST): with the
         /// number of data blocks rebuilt, what a merge was good for.
@@ -221,7 +224,8 @@ named! {
         Conversions = "conversions",
         /// Conversions given up, one of the pages having been written or become hot.
         AbortedConversions = "aborted_conversions",
-        /// Block-mapped logical blocks that became page-mapped, as one of their pages changed (CFTL).
+        /// Block-mapped logical blocks that became page-mapped, as one of their pages changed
+        /// (CFTL).
         Reversions = "reversions",
         /// Block-mapped blocks that became page-mapped as they were.
         Fusions = "fusions",
@@ -307,7 +311,8 @@ named! {
 }
 
 named! {
-    /// What a scheme's areas and thresholds stand at: the last value told, kept over simulated time.
+    /// What a scheme's areas and thresholds stand at: the last value told, kept over simulated
+    /// time.
     pub enum Level {
         /// Sequential log blocks in use.
         SequentialLogBlocks = "sequential_log_blocks",

@@ -1,6 +1,6 @@
-//! Where the block map of a log-block scheme is, if not in memory: on flash, every change written at
-//! once (BAST), with changes that stay in memory until they leave (DAC), or in frames that it shares
-//! with data (TreeFTL over blocks); and what merges and look-ups do with it.
+//! Where the block map of a log-block scheme is, if not in memory: on flash, every change written
+//! at once (BAST), with changes that stay in memory until they leave (DAC), or in frames that it
+//! shares with data (TreeFTL over blocks); and what merges and look-ups do with it.
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -101,9 +101,9 @@ impl MergeEngine {
         }
     }
 
-    /// Before a logical block gets another data block: what is written of the map then has its place
-    /// in memory and on flash, so that the merge does not fail for want of a block when it has done
-    /// its work.
+    /// Before a logical block gets another data block: what is written of the map then has its
+    /// place in memory and on flash, so that the merge does not fail for want of a block when it
+    /// has done its work.
     #[inline]
     pub(super) fn before_map_update(
         &mut self,

@@ -1,21 +1,22 @@
-//! A block map on flash whose changes stay in memory until they leave: single entries over whole map
-//! pages in two caches, one by recency and one by frequency (DAC, spec 3.3).
+//! A block map on flash whose changes stay in memory until they leave: single entries over whole
+//! map pages in two caches, one by recency and one by frequency (DAC, spec 3.3).
 //!
 //! Level 1: entries of {logical block, data block}, the one used last stays longest. Level 2: map
 //! pages. A page that was read enters the *spatial* cache (the page used longest ago leaves); after
-//! `promote_hits` hits there it moves to the *frequency* cache (the page used least often leaves). A
-//! level without room is left out: pages enter the next one, or none.
+//! `promote_hits` hits there it moves to the *frequency* cache (the page used least often leaves).
+//! A level without room is left out: pages enter the next one, or none.
 //!
-//! Every change is made in level 1. A changed entry that leaves is absorbed by its map page, if level
-//! 2 holds it, else written: the map page is read and programmed. A changed page that leaves is
-//! programmed without a read, with what level 1 knows better, and those entries are clean then. A
-//! look-up that level 1 does not answer always ends with the entry there.
+//! Every change is made in level 1. A changed entry that leaves is absorbed by its map page, if
+//! level 2 holds it, else written: the map page is read and programmed. A changed page that leaves
+//! is programmed without a read, with what level 1 knows better, and those entries are clean then.
+//! A look-up that level 1 does not answer always ends with the entry there.
 //!
-//! Where no block is left for what would have to be written, a look-up is answered all the same, and
-//! nothing enters the caches; a change fails before anything was changed. Map pages that are kept
-//! for that reason ([`MapArea::keep`]) answer like a cached one.
+//! Where no block is left for what would have to be written, a look-up is answered all the same,
+//! and nothing enters the caches; a change fails before anything was changed. Map pages that are
+//! kept for that reason ([`MapArea::keep`]) answer like a cached one.
 //!
-//! What this is not: the table. Its owner has it ([`Backing`]), and a cached entry says what it says.
+//! What this is not: the table. Its owner has it ([`Backing`]), and a cached entry says what it
+//! says.
 
 use crate::board::nand::fault::Fault;
 use crate::board::nand::geometry::Geometry;
@@ -276,8 +277,8 @@ impl BlockMapCache {
         Ok(when)
     }
 
-    /// Makes room for a page of level 2, in the frequency cache or in the spatial one: a changed page
-    /// is written as a whole.
+    /// Makes room for a page of level 2, in the frequency cache or in the spatial one: a changed
+    /// page is written as a whole.
     fn make_page_room(
         &mut self,
         board: &mut Board,

@@ -175,8 +175,8 @@ impl BlockMapped {
         self.trims.flush(board, &mut self.engine.supply, after)
     }
 
-    /// Every block is free, a data block, one of the scheme's `logs`, a stray, a record or map block,
-    /// or retired; a map on flash is right.
+    /// Every block is free, a data block, one of the scheme's `logs`, a stray, a record or map
+    /// block, or retired; a map on flash is right.
     pub fn self_check(&self, board: &Board, logs: u32) -> Result<(), String> {
         let mut others = logs + self.trims.blocks() + self.strays.len();
         if let Some(map) = &self.engine.block_map {

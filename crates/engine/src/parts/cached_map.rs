@@ -1,5 +1,5 @@
-//! A map of which flash holds all and memory a part: a cache, directory, translation pages, and what
-//! collection must tell them.
+//! A map of which flash holds all and memory a part: a cache, directory, translation pages, and
+//! what collection must tell them.
 //!
 //! The rules of DFTL 2014, 3.2 and 3.3 that its heirs share: lazy copying, batch update, writing
 //! back single entries or whole translation pages. Which entry is loaded or leaves is the scheme's
@@ -330,7 +330,8 @@ impl<C: MapCache> CachedMap<C> {
         Ok((self.write_edits(space, board, part, how, read)?, count))
     }
 
-    /// Writes the changed ones of some entries of one translation page; returns how many there were.
+    /// Writes the changed ones of some entries of one translation page; returns how many there
+    /// were.
     pub fn write_back_these(
         &mut self,
         space: &mut PageSpace,
@@ -352,8 +353,8 @@ impl<C: MapCache> CachedMap<C> {
         Ok((self.write_edits(space, board, part, how, read)?, count))
     }
 
-    /// Writes a translation page of which memory holds every entry, without reading it; nothing when
-    /// none has changed. Returns how many entries had.
+    /// Writes a translation page of which memory holds every entry, without reading it; nothing
+    /// when none has changed. Returns how many entries had.
     pub fn write_whole_part(
         &mut self,
         space: &mut PageSpace,

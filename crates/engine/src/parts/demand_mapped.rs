@@ -2,10 +2,10 @@
 //! everything but the cache.
 //!
 //! A scheme says what memory keeps of the map (its [`MapCache`]), what it loads when, and what
-//! leaves; here a page is written, trimmed and found again after a power cut. The order of a write is
-//! always the same: the scheme makes sure that the cache holds the entry (it *translates*), then
-//! [`DemandMapped::write`] collects garbage where it is due, programs the page, marks the old one and
-//! changes the cached entry.
+//! leaves; here a page is written, trimmed and found again after a power cut. The order of a write
+//! is always the same: the scheme makes sure that the cache holds the entry (it *translates*), then
+//! [`DemandMapped::write`] collects garbage where it is due, programs the page, marks the old one
+//! and changes the cached entry.
 
 mod entries;
 mod kept;
@@ -194,8 +194,8 @@ impl<C: MapCache> DemandMapped<C> {
         self.map.write_back_part(&mut self.space, board, part, how, after)
     }
 
-    /// Writes the changed ones of some entries of a translation page, with one read and one program;
-    /// returns how many there were.
+    /// Writes the changed ones of some entries of a translation page, with one read and one
+    /// program; returns how many there were.
     pub fn write_back_these(
         &mut self,
         board: &mut Board,

@@ -1,18 +1,19 @@
-//! A map on flash with whole map pages in memory: the pages used last, each written when it leaves or
-//! at once.
+//! A map on flash with whole map pages in memory: the pages used last, each written when it leaves
+//! or at once.
 //!
-//! The map of blocks: Kim et al. 2002 (spec 2.4) keep it on flash and write what a merge changes with
-//! one map page. Here the map page of a logical block is written whenever its data block changes: the
-//! rest is copied from the old map page, which is read first unless the controller holds it. Counted
-//! as: look-ups and map pages of first data blocks `Translate`, updates by merges and levelling
-//! `GcMapUpdate`, cleaning of the area `GcMapBlock`.
+//! The map of blocks: Kim et al. 2002 (spec 2.4) keep it on flash and write what a merge changes
+//! with one map page. Here the map page of a logical block is written whenever its data block
+//! changes: the rest is copied from the old map page, which is read first unless the controller
+//! holds it. Counted as: look-ups and map pages of first data blocks `Translate`, updates by merges
+//! and levelling `GcMapUpdate`, cleaning of the area `GcMapBlock`.
 //!
-//! The map of page-mapped blocks (WAFTL, spec 3.7): a map page is changed in memory and written when
-//! it leaves, all of it, so that nothing is read for that.
+//! The map of page-mapped blocks (WAFTL, spec 3.7): a map page is changed in memory and written
+//! when it leaves, all of it, so that nothing is read for that.
 //!
-//! Recovery reads the map pages and writes those anew that differ from what it found. A map page for
-//! which there is no block then, or at the end of a merge, is kept ([`MapArea::keep`]). What this is
-//! not: the map pages on flash, which are [`MapArea`]'s, nor the table; `self_check` compares the two.
+//! Recovery reads the map pages and writes those anew that differ from what it found. A map page
+//! for which there is no block then, or at the end of a merge, is kept ([`MapArea::keep`]). What
+//! this is not: the map pages on flash, which are [`MapArea`]'s, nor the table; `self_check`
+//! compares the two.
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -97,8 +98,8 @@ impl FlashMap {
         self.area.is_kept(part) || self.place(part).is_some_and(|place| self.changed[place])
     }
 
-    /// What a request asks of the map: answered from memory, or by a read, even if nothing can leave
-    /// memory for it.
+    /// What a request asks of the map: answered from memory, or by a read, even if nothing can
+    /// leave memory for it.
     pub fn look_up(
         &mut self,
         board: &mut Board,
@@ -268,8 +269,8 @@ impl FlashMap {
     }
 
     /// The table was changed behind the map's back: map pages that say something else are brought
-    /// into memory, to be written when they leave. Those that were kept are written first, if there is
-    /// room by now.
+    /// into memory, to be written when they leave. Those that were kept are written first, if there
+    /// is room by now.
     pub fn catch_up(
         &mut self,
         board: &mut Board,

@@ -2,12 +2,12 @@
 //! lead to (TreeFTL over blocks): which of them are there is the business of the tree that owns the
 //! frames.
 //!
-//! A map page in memory is changed there, and written when the tree says so, without a read. The map
-//! page of a logical block that a fold or levelling moves need not be there; then it is read and
-//! written at once, as collection does with the map of pages.
+//! A map page in memory is changed there, and written when the tree says so, without a read. The
+//! map page of a logical block that a fold or levelling moves need not be there; then it is read
+//! and written at once, as collection does with the map of pages.
 //!
-//! What this is not: the table, which the owner has ([`Backing`]); the entries in memory say what it
-//! says.
+//! What this is not: the table, which the owner has ([`Backing`]); the entries in memory say what
+//! it says.
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -35,8 +35,8 @@ pub struct FramedMap {
     area: MapArea,
     /// The tree's frames.
     pub frames: Frames,
-    /// The map page without a frame that was read last, to be written with a change, and when it was
-    /// there: in a working page of the controller.
+    /// The map page without a frame that was read last, to be written with a change, and when it
+    /// was there: in a working page of the controller.
     working: Option<(u32, When)>,
 }
 

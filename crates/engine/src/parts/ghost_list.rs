@@ -1,8 +1,8 @@
 //! What left a cache last: page numbers without what belonged to them.
 //!
 //! A ghost list tells what a larger cache would have held. A miss that finds its page here would
-//! have been a hit if the cache had as many more places as the list has. Source: the ghost caches of
-//! Shim et al., MSST 2010, by TreeFTL 2013, II.B.
+//! have been a hit if the cache had as many more places as the list has. Source: the ghost caches
+//! of Shim et al., MSST 2010, by TreeFTL 2013, II.B.
 
 use crate::parts::cmt::Slot;
 use crate::parts::cmt::slot_list::SlotLists;

@@ -6,9 +6,10 @@ use crate::config::Config;
 use crate::parts::cmt::Slot;
 use crate::units::{Lpn, Tag, pack, unpack, zeroed};
 
-/// RAM that map and data share in a scheme that holds both, where `device.ram_bytes` says nothing: the
-/// 64 MiB of TreeFTL 2013, and of a device smaller than its 32 GiB the same share, 1/512; at least
-/// DFTL's 32 KiB. All of 64 MiB would take a small device's data in, and nothing would reach flash.
+/// RAM that map and data share in a scheme that holds both, where `device.ram_bytes` says nothing:
+/// the 64 MiB of TreeFTL 2013, and of a device smaller than its 32 GiB the same share, 1/512; at
+/// least DFTL's 32 KiB. All of 64 MiB would take a small device's data in, and nothing would reach
+/// flash.
 pub fn default_ram(config: &Config) -> u64 {
     let capacity = config.device.logical_pages() * config.device.unit_bytes();
     (capacity / 512).clamp(32 << 10, 64 << 20)

@@ -1,16 +1,16 @@
 //! Map pages on flash: E entries each (E = page bytes / 4) in an area of their own, found by a
 //! directory in memory.
 //!
-//! A map page that was never written says that nothing is mapped; the directory tells that, without a
-//! read. Nobody needs the map on flash after a power cut: out-of-band areas say more. Levelling does
-//! not move map pages.
+//! A map page that was never written says that nothing is mapped; the directory tells that, without
+//! a read. Nobody needs the map on flash after a power cut: out-of-band areas say more. Levelling
+//! does not move map pages.
 //!
-//! A map page that a device without a free block cannot write when it must be is *kept*: memory holds
-//! all of it, beyond what memory was given, until it is written.
+//! A map page that a device without a free block cannot write when it must be is *kept*: memory
+//! holds all of it, beyond what memory was given, until it is written.
 //!
 //! What this is not: what memory holds of the map pages, which is [`crate::parts::flash_map`],
-//! [`crate::parts::block_map_cache`] or [`crate::parts::framed_map`]; nor the table itself, which the
-//! owner has, and hands over as a function ([`Backing`]).
+//! [`crate::parts::block_map_cache`] or [`crate::parts::framed_map`]; nor the table itself, which
+//! the owner has, and hands over as a function ([`Backing`]).
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -217,9 +217,10 @@ impl MapArea {
         Ok(when)
     }
 
-    /// Writes a map page with what the table says of the entries that are `new`, and with what flash
-    /// says of the others; the old page becomes invalid. Whoever writes knows the other entries, by
-    /// reading or otherwise. A page that was kept is written with all that memory holds.
+    /// Writes a map page with what the table says of the entries that are `new`, and with what
+    /// flash says of the others; the old page becomes invalid. Whoever writes knows the other
+    /// entries, by reading or otherwise. A page that was kept is written with all that memory
+    /// holds.
     pub fn write(
         &mut self,
         board: &mut Board,

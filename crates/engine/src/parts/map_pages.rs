@@ -1,5 +1,5 @@
-//! Cached translation pages: whole pages of the map in memory, each a copy of its page on flash with
-//! the entries that were changed since.
+//! Cached translation pages: whole pages of the map in memory, each a copy of its page on flash
+//! with the entries that were changed since.
 //!
 //! Which page leaves next is the owner's business; it keeps the order by [`Slot`].
 

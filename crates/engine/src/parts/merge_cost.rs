@@ -1,10 +1,10 @@
 //! What the full merge of a shared log block costs: a rebuilt data block for every logical block
 //! with a valid page in it.
 //!
-//! A closed log block only loses valid pages, and each that it loses takes at most one logical block
-//! along. So a count stays right while the number of valid pages stays what it was, and bounds the
-//! cost from below when it does not: a search over all log blocks counts few of them again, and
-//! finds what counting all of them would.
+//! A closed log block only loses valid pages, and each that it loses takes at most one logical
+//! block along. So a count stays right while the number of valid pages stays what it was, and
+//! bounds the cost from below when it does not: a search over all log blocks counts few of them
+//! again, and finds what counting all of them would.
 
 use crate::board::Board;
 use crate::board::nand::geometry::Geometry;

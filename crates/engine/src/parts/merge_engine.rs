@@ -59,8 +59,9 @@ pub struct MergeEngine {
     pub supply: BlockSupply,
     /// Whether merges of shared log blocks also program invalid data pages without a newer copy.
     pub copies_invalid: bool,
-    /// Whether partial merges of sequential log blocks only go upwards, as they must where the flash
-    /// demands ascending programs: a block that lacks pages before its first is merged in full.
+    /// Whether partial merges of sequential log blocks only go upwards, as they must where the
+    /// flash demands ascending programs: a block that lacks pages before its first is merged in
+    /// full.
     pub completes_upwards: bool,
     /// Whether log pages that a merge copies are marked as superseded. Not where their blocks are
     /// erased by the same merge.
@@ -341,8 +342,9 @@ impl MergeEngine {
         }
     }
 
-    /// Static levelling: the least worn data block that was left alone for long moves to the most worn
-    /// free block of its plane (not the last), where erases are too far apart. Nobody waits for it.
+    /// Static levelling: the least worn data block that was left alone for long moves to the most
+    /// worn free block of its plane (not the last), where erases are too far apart. Nobody waits
+    /// for it.
     fn level(&mut self, board: &mut Board, plane: PlaneId, after: When) -> Result<When, Fault> {
         let Some(node) = self.supply.due(plane) else { return Ok(after) };
         let lbn = Lbn(node * board.geometry().planes() + plane.0);
@@ -406,8 +408,8 @@ impl MergeEngine {
         Ok((u32::from(!absorbed), merged))
     }
 
-    /// Erases a log block that holds nothing valid, and levels wear: log blocks take turns with free
-    /// ones, so that data blocks stay behind however few merges there are.
+    /// Erases a log block that holds nothing valid, and levels wear: log blocks take turns with
+    /// free ones, so that data blocks stay behind however few merges there are.
     pub fn release_log(
         &mut self,
         board: &mut Board,

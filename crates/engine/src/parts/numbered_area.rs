@@ -1,11 +1,11 @@
 //! A few blocks of their own for numbered pages, of each number of which at most one is alive: trim
-//! records by segment, map pages by part of the map. For schemes whose other blocks are data and log
-//! blocks.
+//! records by segment, map pages by part of the map. For schemes whose other blocks are data and
+//! log blocks.
 //!
 //! Pages are appended. When all blocks of the area are full, the one with fewest live pages is
-//! emptied into the next. The area is twice as large as its live pages, and one block, so that block
-//! is at most half alive. Blocks are taken when the first page is written, never before. What a power
-//! cut during that leaves, a block too many, is emptied before the next page is written.
+//! emptied into the next. The area is twice as large as its live pages, and one block, so that
+//! block is at most half alive. Blocks are taken when the first page is written, never before. What
+//! a power cut during that leaves, a block too many, is emptied before the next page is written.
 //!
 //! What this is not: a directory. Where the live page of a number is, the owner knows.
 
@@ -116,8 +116,8 @@ impl NumberedArea {
         }
     }
 
-    /// Takes the block that the next page goes to, if the last one is full: what a merge does before
-    /// it begins, so that it cannot run out of blocks at its end.
+    /// Takes the block that the next page goes to, if the last one is full: what a merge does
+    /// before it begins, so that it cannot run out of blocks at its end.
     pub fn open(
         &mut self,
         board: &mut Board,

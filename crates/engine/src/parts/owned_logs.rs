@@ -1,10 +1,11 @@
-//! Log blocks that belong to somebody: an owner is a logical block, or a group of neighbouring ones,
-//! and only its pages go to its log blocks. A bounded number of blocks in all; a block is merged when
-//! its owner needs another and may not have one, or when a stranger needs a block and none is left.
+//! Log blocks that belong to somebody: an owner is a logical block, or a group of neighbouring
+//! ones, and only its pages go to its log blocks. A bounded number of blocks in all; a block is
+//! merged when its owner needs another and may not have one, or when a stranger needs a block and
+//! none is left.
 //!
 //! BAST has one log block per logical block, N-K mapping up to K per group of N; KAST lets up to K
-//! logical blocks own one block together. What this is not: a judge of when to merge (the scheme's),
-//! or the merge itself (`merge_engine`).
+//! logical blocks own one block together. What this is not: a judge of when to merge (the
+//! scheme's), or the merge itself (`merge_engine`).
 
 #[cfg(test)]
 mod tests;
@@ -412,8 +413,8 @@ impl OwnedLogs {
         self.lists.push(FREE, place);
     }
 
-    /// Goes on with a block found after a power cut, the oldest first; false if there is no room, or
-    /// its valid pages belong to too many owners, or to one that has `most` blocks already.
+    /// Goes on with a block found after a power cut, the oldest first; false if there is no room,
+    /// or its valid pages belong to too many owners, or to one that has `most` blocks already.
     pub fn resume(&mut self, board: &Board, block: BlockId, most: impl Fn(Owner) -> u32) -> bool {
         if self.free_blocks() == 0 {
             return false;

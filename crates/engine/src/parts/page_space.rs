@@ -393,8 +393,9 @@ impl PageSpace {
 
     fn open(&mut self, board: &Board, plane: PlaneId, stream: Stream) -> Result<(), Fault> {
         let pool = &mut self.planes[plane.index()].free;
-        // Under `dynamic` who opens a block decides: a write of the host or a moved page. Where they
-        // share a frontier (`gc.separate_frontiers = false`), what the other puts in goes along.
+        // Under `dynamic` who opens a block decides: a write of the host or a moved page. Where
+        // they share a frontier (`gc.separate_frontiers = false`), what the other puts in goes
+        // along.
         let worn = stream == Stream::Worn || (self.dynamic && self.moving);
         let Some(block) = (if worn { pool.take_worn() } else { pool.take() }) else {
             return Err(self.out_of_blocks(board, plane));

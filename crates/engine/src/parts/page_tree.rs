@@ -1,12 +1,12 @@
-//! One memory for map and data, as a tree: the directory (GTD) at its root, cached translation pages
-//! (CTP) below it, cached data pages (CDP) below these. TreeFTL 2013, section III, without the order
-//! in which pages leave, which is the scheme's ([`Pruning`]).
+//! One memory for map and data, as a tree: the directory (GTD) at its root, cached translation
+//! pages (CTP) below it, cached data pages (CDP) below these. TreeFTL 2013, section III, without
+//! the order in which pages leave, which is the scheme's ([`Pruning`]).
 //!
-//! The map lies on flash, of pages (`demand_mapped`) or of blocks (`over_blocks`); a frame takes a page
-//! of either kind. The settings are `treeftl.*`, whichever scheme prunes.
+//! The map lies on flash, of pages (`demand_mapped`) or of blocks (`over_blocks`); a frame takes a
+//! page of either kind. The settings are `treeftl.*`, whichever scheme prunes.
 //!
-//! A data page that is changed here keeps its entry for the older version on flash, which stays valid
-//! until the newer one is programmed: a power cut of a volatile memory falls back to it.
+//! A data page that is changed here keeps its entry for the older version on flash, which stays
+//! valid until the newer one is programmed: a power cut of a volatile memory falls back to it.
 
 mod base;
 mod bypass;
@@ -77,8 +77,8 @@ pub trait Pruning: 'static {
     fn loaded(&mut self, board: &mut Board, map: Slot);
     /// A translation page was used, and no cached data page below it.
     fn used_map(&mut self, board: &mut Board, map: Slot);
-    /// A cached data page was used; it may have just come in. `place`: its translation page, and the
-    /// offset of its entry there.
+    /// A cached data page was used; it may have just come in. `place`: its translation page, and
+    /// the offset of its entry there.
     fn used_data(&mut self, board: &mut Board, place: (Slot, u32), data: Slot);
     /// A data page left.
     fn data_left(&mut self, map: Slot, data: Slot);
@@ -194,8 +194,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         self.base.read(board, io, known)
     }
 
-    /// Reads a page whose translation page finds no frame, because what would have to leave cannot be
-    /// written any more: the translation page is read for this page alone.
+    /// Reads a page whose translation page finds no frame, because what would have to leave cannot
+    /// be written any more: the translation page is read for this page alone.
     #[cold]
     fn read_without_frame(
         &mut self,
@@ -402,8 +402,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         self.held().find(self.held().lpn(map, offset))
     }
 
-    /// Writes what is newer here than on flash, and records trims. The map on flash may stay behind:
-    /// a scan finds what it does not say.
+    /// Writes what is newer here than on flash, and records trims. The map on flash may stay
+    /// behind: a scan finds what it does not say.
     fn write_all(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let mut done = after;
         while let Some(data) = self.next_to_write() {
@@ -468,7 +468,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         if self.working.is_some() {
             return Err("a sequential request left its working page behind".to_string());
         }
-        // The working page of a request that was cut takes a frame after recovery, until one is needed.
+        // The working page of a request that was cut takes a frame after recovery, until one is
+        // needed.
         let most = self.frames + u32::from(self.settings.bypass_map == BypassMap::Flash);
         if self.used() > most {
             return Err(format!("{} pages are in {} frames", self.used(), self.frames));

@@ -1,11 +1,11 @@
-//! Host pages that a scheme keeps in the controller's RAM, above a page-mapped space whose map is on
-//! flash: how they are read, written, merged with what flash holds of them, written out, and what a
-//! power cut leaves of them.
+//! Host pages that a scheme keeps in the controller's RAM, above a page-mapped space whose map is
+//! on flash: how they are read, written, merged with what flash holds of them, written out, and
+//! what a power cut leaves of them.
 //!
 //! Which page enters, which leaves, and what the map must hold for that is the scheme's business:
 //! wherever flash is touched, the scheme has made sure that the cache holds the page's entry. A
-//! page's way into RAM and out of it to the host is charged (`timing.ram_page`); its way to flash is
-//! the flash's transfer.
+//! page's way into RAM and out of it to the host is charged (`timing.ram_page`); its way to flash
+//! is the flash's transfer.
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -105,8 +105,8 @@ impl RamData {
         (done, held.tag)
     }
 
-    /// Reads a page of which flash may hold some sectors and the frame the others; those that are read
-    /// from flash are in the frame afterwards.
+    /// Reads a page of which flash may hold some sectors and the frame the others; those that are
+    /// read from flash are in the frame afterwards.
     pub fn get_merged<C: MapCache>(
         &mut self,
         base: &mut DemandMapped<C>,
@@ -165,8 +165,8 @@ impl RamData {
         Ok((done, !lost))
     }
 
-    /// Whether flash might have lost a page once it is written out: it is lost already, or has sectors
-    /// on flash alone. Its entry is cached.
+    /// Whether flash might have lost a page once it is written out: it is lost already, or has
+    /// sectors on flash alone. Its entry is cached.
     pub fn may_be_lost<C: MapCache>(&self, base: &DemandMapped<C>, slot: Slot) -> bool {
         let Held { lpn, tag, sectors, .. } = *self.pages.get(slot);
         let partly = !sectors & self.all_sectors != 0;

@@ -291,7 +291,8 @@ impl RandomLog {
         }
     }
 
-    /// Appends a copy of a page whose newest version is at `from`; goes beyond the limit if need be.
+    /// Appends a copy of a page whose newest version is at `from`; goes beyond the limit if need
+    /// be.
     pub fn append_copy(
         &mut self,
         board: &mut Board,

@@ -1,8 +1,8 @@
 //! A sequential log block: which writes belong to it, and how it is merged.
 //!
 //! It takes the pages of one logical block, its owner, in order from the offset at which it was
-//! begun (0 in FAST). The rules are rows 2 to 7 of FAST's decision table (Lee et al. 2007; spec 2.5);
-//! what a scheme does by each rule may differ, the rules and the merges do not.
+//! begun (0 in FAST). The rules are rows 2 to 7 of FAST's decision table (Lee et al. 2007; spec
+//! 2.5); what a scheme does by each rule may differ, the rules and the merges do not.
 
 use std::cmp::Ordering;
 
@@ -126,8 +126,8 @@ impl SequentialLog {
         })
     }
 
-    /// The same where runs of consecutive pages decide: a long run opens a block wherever it is, and
-    /// of the owner's other pages only the next one belongs here, until the block is full.
+    /// The same where runs of consecutive pages decide: a long run opens a block wherever it is,
+    /// and of the owner's other pages only the next one belongs here, until the block is full.
     #[inline]
     pub fn judge_run(
         &self,
@@ -161,8 +161,9 @@ impl SequentialLog {
         self.append(board, engine, io, ready)
     }
 
-    /// Opens a block for the logical block of `io` at offset 0: copies of the pages before that page,
-    /// then the page. A place of which there is no page stays erased, or is padded where it must be.
+    /// Opens a block for the logical block of `io` at offset 0: copies of the pages before that
+    /// page, then the page. A place of which there is no page stays erased, or is padded where it
+    /// must be.
     pub fn open_filled(
         &mut self,
         board: &mut Board,

@@ -1,16 +1,16 @@
 //! A map of three levels that lives in the spare areas of the pages it maps.
 //!
-//! Every group of pages (a superblock) has a directory, below it middle directories, below them page
-//! tables. Whoever programs a page writes the directory, the page's middle directory and its page
-//! table into the same spare area. So the newest copy of a piece lies with the page of its range
-//! that was programmed last; a look-up reads at most three spare areas, and fewer where pieces lie
-//! together. Memory holds what was read or written of the groups used last.
+//! Every group of pages (a superblock) has a directory, below it middle directories, below them
+//! page tables. Whoever programs a page writes the directory, the page's middle directory and its
+//! page table into the same spare area. So the newest copy of a piece lies with the page of its
+//! range that was programmed last; a look-up reads at most three spare areas, and fewer where
+//! pieces lie together. Memory holds what was read or written of the groups used last.
 //!
 //! What this is not: where a page is. That the scheme knows (`log_index`); this part says what it
 //! costs to know it.
 //!
-//! A piece is lost with its page if that was trimmed and its block erased before another page of the
-//! range was programmed. No paper has trims; here the piece stays in memory until then.
+//! A piece is lost with its page if that was trimmed and its block erased before another page of
+//! the range was programmed. No paper has trims; here the piece stays in memory until then.
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;
@@ -151,7 +151,8 @@ impl SpareMap {
         }
     }
 
-    /// A block with nothing valid is about to be erased: pieces that still lie there stay in memory.
+    /// A block with nothing valid is about to be erased: pieces that still lie there stay in
+    /// memory.
     pub fn forget_block(&mut self, board: &Board, block: BlockId) {
         for offset in 0..board.nand().state().block(block).top {
             let ppn = board.geometry().page(block, offset);
@@ -165,8 +166,8 @@ impl SpareMap {
         }
     }
 
-    /// After a power cut: a page was found. Its pieces are the newest unless a younger page of their
-    /// range is found as well.
+    /// After a power cut: a page was found. Its pieces are the newest unless a younger page of
+    /// their range is found as well.
     pub fn found(&mut self, board: &Board, lpn: Lpn, ppn: Ppn) {
         let age = |ppn: Ppn| match board.nand().state().oob(ppn) {
             OobRead::Written(oob) => oob.sequence,

@@ -4,8 +4,8 @@
 //! A superblock of s logical blocks has up to s data blocks; what it has beyond them are update
 //! blocks, at most so many for one superblock, and so many for all (the pool). The list of a
 //! superblock begins with its data blocks; the oldest update block takes a place that becomes free
-//! there, or another that the caller names. Up to two blocks of a superblock have room: one for what
-//! is written, one for cold pages that were gathered.
+//! there, or another that the caller names. Up to two blocks of a superblock have room: one for
+//! what is written, one for cold pages that were gathered.
 //!
 //! What this is not: a judge of which blocks are reclaimed when. That is the scheme's.
 
@@ -317,7 +317,8 @@ impl Superblocks {
         self.used -= 1;
     }
 
-    /// A block's pages moved to `target`, which takes the next pages of the streams that wrote there.
+    /// A block's pages moved to `target`, which takes the next pages of the streams that wrote
+    /// there.
     pub fn take_over(&mut self, sbn: Sbn, block: BlockId, target: BlockId) {
         for open in &mut self.open {
             if open[sbn.index()] == pack(Some(block.0)) {

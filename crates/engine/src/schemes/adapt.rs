@@ -1,12 +1,12 @@
 //! # Idea
 //! A log-block scheme that watches its workload: it moves blocks between a sequential and a random
 //! part of the log and changes its notion of a large request, keeps log pages that were written
-//! recently instead of merging them, puts log blocks full of valid pages back as they are, and reuses
-//! empty ones at once.
+//! recently instead of merging them, puts log blocks full of valid pages back as they are, and
+//! reuses empty ones at once.
 //!
 //! # Paper
-//! Wang, Wong, "ADAPT: Efficient workload-sensitive flash management based on adaptation, prediction
-//! and aggregation", MSST 2012. Spec 3.8.
+//! Wang, Wong, "ADAPT: Efficient workload-sensitive flash management based on adaptation,
+//! prediction and aggregation", MSST 2012. Spec 3.8.
 //!
 //! # Structures
 //! P: pages per block. Block table; log page table of the random area; a queue of random log blocks
@@ -37,10 +37,12 @@
 //! sequential area nothing is transferred. A block that goes to the sequential area is merged with
 //! its data blocks whatever HAT says, as Algorithm 1 has no prediction. The block at the rear that
 //! takes second chances is opened with the first of them. Of what the paper leaves open, every
-//! choice is a setting. Where the flash demands ascending programs or complete blocks, as in `fast`.
+//! choice is a setting. Where the flash demands ascending programs or complete blocks, as in
+//! `fast`.
 //!
 //! # Settings
-//! Group `adapt`: `adapt/settings.rs`. Measurements: `adapt/interval.rs`; HAT: `adapt/predictor.rs`.
+//! Group `adapt`: `adapt/settings.rs`. Measurements: `adapt/interval.rs`; HAT:
+//! `adapt/predictor.rs`.
 
 pub mod interval;
 mod partition;

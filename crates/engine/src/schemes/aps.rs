@@ -5,13 +5,13 @@
 //!
 //! # Paper
 //! Shim, Seo, Kim, Maeng: An adaptive partitioning scheme for DRAM-based cache in solid state
-//! drives, MSST 2010, as TreeFTL 2013 (Wang, Wong), section II.B, describes it and compares with it;
-//! spec 4.3. The paper itself was not at hand.
+//! drives, MSST 2010, as TreeFTL 2013 (Wang, Wong), section II.B, describes it and compares with
+//! it; spec 4.3. The paper itself was not at hand.
 //!
 //! # Structures
-//! Map partition: single entries, least recently used first. Data partition: pages, read or written,
-//! the same; changed ones are written back when they leave. Two ghost lists: numbers of entries and of
-//! pages that left last. On flash: DFTL's data and translation pages.
+//! Map partition: single entries, least recently used first. Data partition: pages, read or
+//! written, the same; changed ones are written back when they leave. Two ghost lists: numbers of
+//! entries and of pages that left last. On flash: DFTL's data and translation pages.
 //!
 //! # Read
 //! Map, then buffer, then flash. A miss looks into the ghost list of its kind. What was read enters
@@ -21,9 +21,9 @@
 //! Into the buffer. A partial write of a page that is on flash loads it first (`aps.rmw`).
 //!
 //! # Adjustment
-//! Every `aps.interval` requests, a step of RAM goes to the partition that would have saved more time
-//! with it ([`partition::Interval::close`]). What the other loses leaves at once, and the request
-//! that closed the interval waits for it.
+//! Every `aps.interval` requests, a step of RAM goes to the partition that would have saved more
+//! time with it ([`partition::Interval::close`]). What the other loses leaves at once, and the
+//! request that closed the interval waits for it.
 //!
 //! # Reclaim
 //! DFTL's: lazy copying where the entry is cached, else batch update.
@@ -35,15 +35,15 @@
 //!
 //! # Deviations
 //! Benefit, step, least share and length of the ghost lists are open in what is known of the paper.
-//! Silent is it, too, on what a smaller map partition pushes out. Those entries are known at once, so
-//! the changed ones among them are written a map page at a time, whatever `aps.batch_evict` says.
-//! The ghost lists take their room from the budget, 4 bytes each. A page that leaves the buffer is
-//! looked up like any other; the look-up counts. Sequential requests are treated like others: TreeFTL
-//! 2013 has only itself and JTL bypass the RAM.
+//! Silent is it, too, on what a smaller map partition pushes out. Those entries are known at once,
+//! so the changed ones among them are written a map page at a time, whatever `aps.batch_evict`
+//! says. The ghost lists take their room from the budget, 4 bytes each. A page that leaves the
+//! buffer is looked up like any other; the look-up counts. Sequential requests are treated like
+//! others: TreeFTL 2013 has only itself and JTL bypass the RAM.
 //!
 //! # Settings
-//! The table of `settings`; `device.ram_bytes` is the RAM of both partitions and the ghost lists, by
-//! default 1/512 of the capacity (64 MiB of TreeFTL 2013's device; 32 KiB to 64 MiB).
+//! The table of `settings`; `device.ram_bytes` is the RAM of both partitions and the ghost lists,
+//! by default 1/512 of the capacity (64 MiB of TreeFTL 2013's device; 32 KiB to 64 MiB).
 
 mod adjust;
 pub mod partition;
@@ -360,8 +360,8 @@ impl Aps {
         if self.settings.lookup == moment { self.translate(board, lpn, after) } else { Ok(after) }
     }
 
-    /// The same for a read. Where what would have to leave for the entry cannot be written any more,
-    /// the translation page is read for this page alone.
+    /// The same for a read. Where what would have to leave for the entry cannot be written any
+    /// more, the translation page is read for this page alone.
     #[inline]
     fn look_up_to_read(
         &mut self,

@@ -1,6 +1,7 @@
 //! # Idea
 //! Data is mapped by whole blocks; a logical block that is updated gets a log block of its own,
-//! mapped by pages, and a log block that was written in order becomes the data block without copies.
+//! mapped by pages, and a log block that was written in order becomes the data block without
+//! copies.
 //!
 //! # Paper
 //! Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
@@ -8,13 +9,14 @@
 //! Fig. 5. Spec 2.4.
 //!
 //! # Structures
-//! P: pages per block. Nl: logical blocks. Nlog: log blocks. Block table of Nl entries; per log block
-//! its owner and the list of the logical pages in its pages. The paper's block table lies on flash, in
-//! map pages with a directory in memory (`bast.map_on_flash`, `parts::flash_map`).
+//! P: pages per block. Nl: logical blocks. Nlog: log blocks. Block table of Nl entries; per log
+//! block its owner and the list of the logical pages in its pages. The paper's block table lies on
+//! flash, in map pages with a directory in memory (`bast.map_on_flash`, `parts::flash_map`).
 //!
 //! # Read
-//! The newest copy in the log block of the page's logical block, if there is one, else the data page:
-//! with the map on flash after a look-up, as before every write and every trim of a data page.
+//! The newest copy in the log block of the page's logical block, if there is one, else the data
+//! page: with the map on flash after a look-up, as before every write and every trim of a data
+//! page.
 //!
 //! # Write
 //! To the data block while the page's place there is erased; then to the next page of the logical
@@ -23,24 +25,24 @@
 //!
 //! # Reclaim
 //! A log block L of data block D that holds pages 0 to P-1 in order becomes the data block (switch:
-//! one erase). One that holds pages 0 to j-1 in order and nothing else is completed from D (partial:
-//! P-j copies, one erase). Any other, one whose page was written twice among them, is merged with D
-//! into a fresh block (full: P copies, two erases). With the map on flash each of them, like a first
-//! data block, writes one map page before the old data block is erased.
+//! one erase). One that holds pages 0 to j-1 in order and nothing else is completed from D
+//! (partial: P-j copies, one erase). Any other, one whose page was written twice among them, is
+//! merged with D into a fresh block (full: P copies, two erases). With the map on flash each of
+//! them, like a first data block, writes one map page before the old data block is erased.
 //!
 //! # Recovery
 //! Every out-of-band area is read; the newest sequence number of a page wins. Blocks get roles by
-//! where their pages lie (`parts::block_survey`); a block with pages of one logical block goes on as
-//! its log block. What interrupted merges left moves to the free places of the new data block, or is
-//! merged before the next write. Map pages are read and corrected, never believed.
+//! where their pages lie (`parts::block_survey`); a block with pages of one logical block goes on
+//! as its log block. What interrupted merges left moves to the free places of the new data block,
+//! or is merged before the next write. Map pages are read and corrected, never believed.
 //!
 //! # Deviations
 //! Trims and their records are ours (a small area of blocks, taken at the first flushed trim).
 //! Where the flash demands ascending programs, writes to a data block that would go backwards go to
-//! the log, and holes of a rebuilt block are padded if no page may be left out. A log block in which
-//! nothing is valid is erased, not merged. After a power cut the order of log blocks is that of their
-//! newest pages. Of the up to three entries that a merge changes in the original's map page, the block
-//! table has one; lists of log blocks and free blocks are in memory.
+//! the log, and holes of a rebuilt block are padded if no page may be left out. A log block in
+//! which nothing is valid is erased, not merged. After a power cut the order of log blocks is that
+//! of their newest pages. Of the up to three entries that a merge changes in the original's map
+//! page, the block table has one; lists of log blocks and free blocks are in memory.
 //!
 //! # Settings
 //! Group `bast`.

@@ -1,11 +1,12 @@
 //! # Idea
-//! DFTL with a second level of cache: whole translation pages below the single entries. Neighbours of
-//! a loaded entry are found there, and changed entries that leave the first level are absorbed there
-//! instead of being written one by one.
+//! DFTL with a second level of cache: whole translation pages below the single entries. Neighbours
+//! of a loaded entry are found there, and changed entries that leave the first level are absorbed
+//! there instead of being written one by one.
 //!
 //! # Paper
-//! Qin, Wang, Liu, Shao: A Two-Level Caching Mechanism for Demand-Based Page-Level Address Mapping in
-//! NAND Flash Memory Storage Systems, RTAS 2011; as TreeFTL 2013 (II.B, III.A) and spec 3.2 tell it.
+//! Qin, Wang, Liu, Shao: A Two-Level Caching Mechanism for Demand-Based Page-Level Address Mapping
+//! in NAND Flash Memory Storage Systems, RTAS 2011; as TreeFTL 2013 (II.B, III.A) and spec 3.2 tell
+//! it.
 //!
 //! # Structures
 //! CMT (level 1): n1 single entries, least recently used order, `cdftl.cmt_entries`. CTP (level 2):
@@ -13,8 +14,8 @@
 //! CMT is newer. GTD, translation pages, data blocks: DFTL's. Memory: n1 * 8 + n2 * S + GTD bytes.
 //!
 //! # Read
-//! Translate: the CMT has the entry; or the CTP has its page, and the entry is copied to the CMT; or
-//! the page is read into the CTP and the entry goes to the CMT. Then one page read.
+//! Translate: the CMT has the entry; or the CTP has its page, and the entry is copied to the CMT;
+//! or the page is read into the CTP and the entry goes to the CMT. Then one page read.
 //!
 //! # Write
 //! Translate, program the next page of the data frontier, invalidate the old page, change the entry
@@ -22,22 +23,22 @@
 //!
 //! # Reclaim
 //! DFTL's. An entry that is in either level changes in memory alone (lazy copying).
-//! Entries leave the CMT in the order of `cdftl.cmt_evict_order`: a changed one whose page is in the
-//! CTP is absorbed without flash access, any other changed one is written to its translation page.
-//! Resident ones first (the default, the spec's reading): entries of other pages stay while there
-//! is a resident one, that is nearly always, and fill the CMT; under random writes `lru`, which
-//! absorbs too, misses far less. A changed page that leaves the CTP takes the changed entries of the
-//! CMT with it (they become clean) and is written without a read, every entry being known.
+//! Entries leave the CMT in the order of `cdftl.cmt_evict_order`: a changed one whose page is in
+//! the CTP is absorbed without flash access, any other changed one is written to its translation
+//! page. Resident ones first (the default, the spec's reading): entries of other pages stay while
+//! there is a resident one, that is nearly always, and fill the CMT; under random writes `lru`,
+//! which absorbs too, misses far less. A changed page that leaves the CTP takes the changed entries
+//! of the CMT with it (they become clean) and is written without a read, every entry being known.
 //!
 //! # Recovery
-//! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed is
-//! lost; more changed entries than the CMT has room for are written out. Under
+//! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed
+//! is lost; more changed entries than the CMT has room for are written out. Under
 //! `device.ram_nonvolatile` both levels survive as they are, and trims need no records.
 //!
 //! # Deviations
 //! The paper was not at hand: what TreeFTL 2013 and the published abstract leave open is a setting.
-//! What counts as a use of a page in the CTP is ours: its load, and a hit in it; neither a hit in the
-//! CMT nor an absorption. Room is made in the CMT first, then in the CTP. A page leaves the CTP
+//! What counts as a use of a page in the CTP is ours: its load, and a hit in it; neither a hit in
+//! the CMT nor an absorption. Room is made in the CMT first, then in the CTP. A page leaves the CTP
 //! without a write if nothing was changed in the CTP, whatever the CMT holds of it. Recovery and
 //! trims are ours.
 //!

@@ -29,18 +29,18 @@
 //! page at its offset (`Cause::Convert`, at most P copies, none where they lie like that; pads
 //! between them for pages that are nowhere), `cftl.convert_pages` at a time, behind writes that
 //! collected and in gaps (`gc.mode = idle` or `both`). The block is taken like that of any write,
-//! after collection where it is due, and withheld from collection while it is filled; where no plane
-//! has room for a block, nothing is begun. The conversion is given up if the host changes one of the
-//! pages or one gets hot before the end. Then the page map is written, and the logical block is
-//! block-mapped. A page whose plane such blocks have filled goes to the plane with most room.
+//! after collection where it is due, and withheld from collection while it is filled; where no
+//! plane has room for a block, nothing is begun. The conversion is given up if the host changes one
+//! of the pages or one gets hot before the end. Then the page map is written, and the logical block
+//! is block-mapped. A page whose plane such blocks have filled goes to the plane with most room.
 //!
 //! # Recovery
 //! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed
 //! is lost. The page map on flash knows the pages of block-mapped logical blocks too, so that these
 //! are merely forgotten to be. Under `device.ram_nonvolatile` both tables survive as they are;
-//! counts, filters and a conversion under way do not. What a cut left outgrown leaves with the first
-//! request. On a worn-out device nothing may be able to leave: then nothing comes in, and a page that
-//! memory does not know is read by its translation page alone.
+//! counts, filters and a conversion under way do not. What a cut left outgrown leaves with the
+//! first request. On a worn-out device nothing may be able to leave: then nothing comes in, and a
+//! page that memory does not know is read by its translation page alone.
 //!
 //! # Deviations
 //! The papers were not at hand: thresholds, window, steps and what the tables take are settings;
@@ -287,8 +287,8 @@ impl Cftl {
         if self.outgrown { self.fit(board, None, after) } else { Ok(after) }
     }
 
-    /// Makes room behind what is done, and cannot be reported as failed: where a worn-out device has
-    /// none for what must leave, that stays, and nothing else comes in.
+    /// Makes room behind what is done, and cannot be reported as failed: where a worn-out device
+    /// has none for what must leave, that stays, and nothing else comes in.
     fn settle(&mut self, board: &mut Board, keep: Option<Lpn>, after: When) -> Result<When, Fault> {
         let fitted = self.fit(board, keep, after);
         self.tell(board);
@@ -298,7 +298,8 @@ impl Cftl {
         }
     }
 
-    /// Makes sure that memory holds the entry of a page, if it has a place for it; when it is known.
+    /// Makes sure that memory holds the entry of a page, if it has a place for it; when it is
+    /// known.
     #[inline]
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         board.event(Event::MapLookups, 1);

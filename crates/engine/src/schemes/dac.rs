@@ -11,14 +11,15 @@
 //! Map pages of E entries (E = page bytes / 4), each the data block of a logical block; a directory
 //! of them in memory. Level 1: `dac.l1_entries` single entries, the least recently used leaves.
 //! Level 2: two caches of map pages, one for spatial locality (`dac.spatial_pages`, the least
-//! recently used leaves) and one for frequency (`dac.freq_pages`, the least frequently used leaves).
-//! All of it is `parts::block_map_cache`. The data blocks and their updates are the base's
+//! recently used leaves) and one for frequency (`dac.freq_pages`, the least frequently used
+//! leaves). All of it is `parts::block_map_cache`. The data blocks and their updates are the base's
 //! (`dac.base`), with its settings: `replacement_block.*` or `bast.*`.
 //!
 //! # Read
-//! Translate: level 1; else level 2, spatial, then frequency, and the entry is copied to level 1; else
-//! the map page is read and enters the spatial cache. Then as the base, from the data block on. Over
-//! BAST a page in a log block is not translated: the list of its pages, in memory, says where it is.
+//! Translate: level 1; else level 2, spatial, then frequency, and the entry is copied to level 1;
+//! else the map page is read and enters the spatial cache. Then as the base, from the data block
+//! on. Over BAST a page in a log block is not translated: the list of its pages, in memory, says
+//! where it is.
 //!
 //! # Write
 //! Translate, then as the base. A first data block, and every merge, changes an entry in level 1
@@ -26,11 +27,11 @@
 //!
 //! # Reclaim
 //! A changed entry that leaves level 1 is absorbed by its map page in level 2, or else written: a
-//! read and a program, the other changed entries of that page with it if `dac.batch_evict`. A changed
-//! page that leaves level 2 takes what level 1 knows better along and is programmed without a read.
-//! `dac.promote_hits` hits move a page from the spatial to the frequency cache. When the area of the
-//! map pages is full, the block with fewest of them that count is emptied. Data: merges or folds of
-//! the base; the entry of a logical block that is merged is translated like any other.
+//! read and a program, the other changed entries of that page with it if `dac.batch_evict`. A
+//! changed page that leaves level 2 takes what level 1 knows better along and is programmed without
+//! a read. `dac.promote_hits` hits move a page from the spatial to the frequency cache. When the
+//! area of the map pages is full, the block with fewest of them that count is emptied. Data: merges
+//! or folds of the base; the entry of a logical block that is merged is translated like any other.
 //!
 //! # Recovery
 //! As the base: out-of-band areas tell more than the map does. Map pages are read and corrected,
@@ -38,10 +39,10 @@
 //! corrected for want of a block stays in memory, beyond its size, until it can.
 //!
 //! # Deviations
-//! The paper was not at hand: base, thresholds and sizes are settings. A page that is promoted moves,
-//! so that no page is in both caches. What else the base keeps in memory (lists of log pages, links of
-//! replacement blocks) stays there, and its memory is counted. `bast.map_on_flash`, a cache of its
-//! own, is refused.
+//! The paper was not at hand: base, thresholds and sizes are settings. A page that is promoted
+//! moves, so that no page is in both caches. What else the base keeps in memory (lists of log
+//! pages, links of replacement blocks) stays there, and its memory is counted. `bast.map_on_flash`,
+//! a cache of its own, is refused.
 //!
 //! # Settings
 //! Group `dac`, and the group of the base.

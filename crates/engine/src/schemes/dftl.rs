@@ -12,9 +12,9 @@
 //! ("current data block", "current translation block").
 //!
 //! # Read
-//! Translate (Algorithm 1), then one page read. `dftl.writeback = after_completion` (HAT 2010, IV.C,
-//! on DFTL): changed entries that had to leave wait in `dftl.writeback_entries` places until the
-//! request is done, and are written then; later requests may find the flash busy with that. A
+//! Translate (Algorithm 1), then one page read. `dftl.writeback = after_completion` (HAT 2010,
+//! IV.C, on DFTL): changed entries that had to leave wait in `dftl.writeback_entries` places until
+//! the request is done, and are written then; later requests may find the flash busy with that. A
 //! request that needs more places writes the entry that has waited longest first. An entry that a
 //! later page of the request wants while it waits is taken back: a miss that reads nothing.
 //!
@@ -36,13 +36,13 @@
 //!
 //! # Deviations
 //! Checkpoints, replay and trims are ours: the paper leaves consistency open. The translation pages
-//! of a new device are implicit (`dftl.init_map`). Under `replay` the directory is found by scanning
-//! translation blocks, 0.2 % of the device. The copy of the directory under `gtd` lies among the map
-//! pages, and where it lies is taken as known after a power cut (the paper: a fixed place); map
-//! blocks programmed since are scanned, so that it loses no more than memory would. Cache
-//! policy and victim policy default to what the authors' public code does, not to the text's
-//! segmented LRU and cost-benefit. On several planes map pages go to a home plane by their number and
-//! the threshold is two blocks higher.
+//! of a new device are implicit (`dftl.init_map`). Under `replay` the directory is found by
+//! scanning translation blocks, 0.2 % of the device. The copy of the directory under `gtd` lies
+//! among the map pages, and where it lies is taken as known after a power cut (the paper: a fixed
+//! place); map blocks programmed since are scanned, so that it loses no more than memory would.
+//! Cache policy and victim policy default to what the authors' public code does, not to the text's
+//! segmented LRU and cost-benefit. On several planes map pages go to a home plane by their number
+//! and the threshold is two blocks higher.
 //!
 //! # Settings
 //! The table below, and the groups `gc` and `alloc`.
@@ -329,8 +329,8 @@ impl Dftl {
         }
     }
 
-    /// A write that does not load its entry (HAT's reading of DFTL): the superseded page stays valid
-    /// until the entry meets its translation page.
+    /// A write that does not load its entry (HAT's reading of DFTL): the superseded page stays
+    /// valid until the entry meets its translation page.
     fn translate_blindly(
         &mut self,
         board: &mut Board,

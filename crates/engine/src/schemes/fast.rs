@@ -35,9 +35,9 @@
 //! Where the flash demands ascending programs, writes to a data block that would go backwards go to
 //! the log, and holes of a rebuilt block are padded if no page may be left out. An invalid data
 //! page without a newer copy costs nothing, unlike in the public code (spec 2.5, corner case d;
-//! `fast.bug_compat` charges its program); SW merges look for newer copies in RW (corner case c: not to
-//! look loses data, so no setting does that). A sequential log block in which nothing is valid is
-//! erased, not merged.
+//! `fast.bug_compat` charges its program); SW merges look for newer copies in RW (corner case c:
+//! not to look loses data, so no setting does that). A sequential log block in which nothing is
+//! valid is erased, not merged.
 //!
 //! # Settings
 //! Group `fast`.

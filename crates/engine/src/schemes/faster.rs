@@ -37,16 +37,16 @@
 //!
 //! # Recovery
 //! As FAST. The SC bits are lost and begin at zero: at worst a page is copied once more. A log
-//! block does not say whether it was isolated: where there are more log blocks than the log may hold,
-//! the oldest ones make up the isolation area, as far as that takes them.
+//! block does not say whether it was isolated: where there are more log blocks than the log may
+//! hold, the oldest ones make up the isolation area, as far as that takes them.
 //!
 //! # Deviations
 //! Those of FAST. The isolation area comes on top of Nlog. In rule 4 data blocks are merged before
 //! pages are copied, so that no page is copied that the merge takes up. How the interval between
 //! progressive merges is tuned is ours: halved where a merge was forced or the area grew, doubled
 //! where it shrank. Log blocks keep no page for a list of their contents. The board
-//! keeps two of its spare blocks free for reclaiming; here a reclaim takes a block beyond the log, as
-//! in every log-block scheme, and `faster.free_reserve` keeps blocks of the log free.
+//! keeps two of its spare blocks free for reclaiming; here a reclaim takes a block beyond the log,
+//! as in every log-block scheme, and `faster.free_reserve` keeps blocks of the log free.
 //!
 //! # Settings
 //! Group `faster`.

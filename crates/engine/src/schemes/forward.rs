@@ -1,9 +1,11 @@
 //! Methods of a scheme that are those of the part it stands on.
 
 /// Stands in an `impl Scheme` for the methods that the scheme leaves to what it stands on, such as
-/// `BlockMapped` or `DemandMapped`: `forward!(base: flush, locate);` gives the field and the methods.
+/// `BlockMapped` or `DemandMapped`: `forward!(base: flush, locate);` gives the field and the
+/// methods.
 ///
-/// `payload_pages`, `read` and `trim` are those of `BlockMapped`; page-mapped schemes translate first.
+/// `payload_pages`, `read` and `trim` are those of `BlockMapped`; page-mapped schemes translate
+/// first.
 macro_rules! forward {
     ($($base:ident).+: $($method:ident),+) => {
         forward!(@each ($($base).+) $($method)+);

@@ -22,9 +22,9 @@
 //!
 //! # Reclaim
 //! As `ideal_page`. The entry of a moved page changes in the QMT if it is there (U is set), else in
-//! the SMT: beside the copies, or before the erase (`hat.gc_smt_update`). Beside the copies an entry
-//! is posted when its copy is complete; while the queue (`hat.pcm_queue`) is full no further page is
-//! copied and the victim is not erased.
+//! the SMT: beside the copies, or before the erase (`hat.gc_smt_update`). Beside the copies an
+//! entry is posted when its copy is complete; while the queue (`hat.pcm_queue`) is full no further
+//! page is copied and the victim is not erased.
 //!
 //! # Recovery
 //! The SMT keeps its content. The changed entries of the QMT are lost with the power, and nothing
@@ -161,7 +161,8 @@ impl PageTable for Tables {
     fn settle(&mut self, board: &mut Board, after: When) -> When {
         let moved = std::mem::take(&mut self.moved);
         let after = self.may_move(after);
-        // What other collections wait for, they find out: they may begin earlier than this one ends.
+        // What other collections wait for, they find out: they may begin earlier than this one
+        // ends.
         self.taken = When::START;
         (0..moved).fold(after, |when, _| board.pcm_write(when))
     }
@@ -207,8 +208,8 @@ impl Tables {
     }
 }
 
-/// Entries of the QMT: as set, else what the queue leaves of the budget holds, else the paper's 128 KB; never more than
-/// there are logical pages.
+/// Entries of the QMT: as set, else what the queue leaves of the budget holds, else the paper's 128
+/// KB; never more than there are logical pages.
 fn entries(config: &Config) -> u32 {
     let hat = &config.scheme.hat;
     let left = config.map_budget().map(|budget| budget.saturating_sub(queue_bytes(config)));

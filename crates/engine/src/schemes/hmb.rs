@@ -78,8 +78,8 @@ pub struct Hmb {
     base: DemandMapped<Cmt>,
     host: HostMap,
     settings: HmbSettings,
-    /// When the hint of the present command is here, once it was sent: with the first page that comes
-    /// here, which need not be the command's first.
+    /// When the hint of the present command is here, once it was sent: with the first page that
+    /// comes here, which need not be the command's first.
     arrived: Option<When>,
     /// The page whose entry is cached behind the request.
     wanted: Option<Lpn>,

@@ -1,39 +1,39 @@
 //! # Idea
-//! A page-mapped and a block-mapped area share the device, and the boundary between them follows the
-//! workload. A block of the block-mapped area that gets a hole is *fused* into the page-mapped area
-//! without a flash operation; a logical block that need not be page-mapped is *defused*: gathered into
-//! a block of its own. The two take the place of merges.
+//! A page-mapped and a block-mapped area share the device, and the boundary between them follows
+//! the workload. A block of the block-mapped area that gets a hole is *fused* into the page-mapped
+//! area without a flash operation; a logical block that need not be page-mapped is *defused*:
+//! gathered into a block of its own. The two take the place of merges.
 //!
 //! # Paper
-//! Kwon, Ranjitkar, Ko, Noh, Baek, Shin: Janus-FTL: finding the optimal point on the spectrum between
-//! page and block mapping schemes, EMSOFT 2010; by its abstracts and spec 3.6, as the paper could not
-//! be read.
+//! Kwon, Ranjitkar, Ko, Noh, Baek, Shin: Janus-FTL: finding the optimal point on the spectrum
+//! between page and block mapping schemes, EMSOFT 2010; by its abstracts and spec 3.6, as the paper
+//! could not be read.
 //!
 //! # Structures
-//! P pages per block, T page-mapped logical blocks that there shall be (`boundary`). Block table: the
-//! block of each block-mapped logical block (`block_table`, `owner_of`), every page at its offset.
-//! Page table for the page-mapped area; one index here (`pages`), its bytes counted by area. A write
-//! buffer block (`open`): a logical block that is being rewritten in order.
+//! P pages per block, T page-mapped logical blocks that there shall be (`boundary`). Block table:
+//! the block of each block-mapped logical block (`block_table`, `owner_of`), every page at its
+//! offset. Page table for the page-mapped area; one index here (`pages`), its bytes counted by
+//! area. A write buffer block (`open`): a logical block that is being rewritten in order.
 //!
 //! # Read
 //! Page table or block table; one page read.
 //!
 //! # Write
-//! Page-mapped: as `ideal_page`, the next page of the frontier. Block-mapped: at its place, if that is
-//! free. If not, and it is the first page of its logical block (or the area is `all_block`), the write
-//! buffer block takes it and what follows in order; else the block is fused and the page is
+//! Page-mapped: as `ideal_page`, the next page of the frontier. Block-mapped: at its place, if that
+//! is free. If not, and it is the first page of its logical block (or the area is `all_block`), the
+//! write buffer block takes it and what follows in order; else the block is fused and the page is
 //! page-mapped. A logical block that holds nothing begins block-mapped.
 //!
 //! # Reclaim
 //! The page-mapped area is collected as under `ideal_page`. Fusion: the block gives up its place in
-//! the block table; it is a page-mapped block with invalid pages from then on. Defusion, while there
-//! are more than T page-mapped logical blocks, one for each block that the area opens or takes in by
-//! fusion: the logical block that `janus.defuse_rule` names is copied into a fresh block
-//! (`Cause::Convert`, at most P copies).
+//! the block table; it is a page-mapped block with invalid pages from then on. Defusion, while
+//! there are more than T page-mapped logical blocks, one for each block that the area opens or
+//! takes in by fusion: the logical block that `janus.defuse_rule` names is copied into a fresh
+//! block (`Cause::Convert`, at most P copies).
 //!
 //! # Recovery
-//! The out-of-band area of every page; the highest sequence number wins. A block that holds all pages
-//! of one logical block, each at its place, and no other, is block-mapped.
+//! The out-of-band area of every page; the highest sequence number wins. A block that holds all
+//! pages of one logical block, each at its place, and no other, is block-mapped.
 //!
 //! # Deviations
 //! See `PAPER.deviations`. Under `nand.enforce_order = strict` a gather fills gaps with pads. Wear
@@ -211,7 +211,8 @@ impl Scheme for Janus {
             Ok(done) => return Ok(done),
             Err(known) => known,
         };
-        // By page, as there is no place for it, in a plane that block-mapped blocks have not filled.
+        // By page, as there is no place for it, in a plane that block-mapped blocks have not
+        // filled.
         self.fuse(board, lbn);
         let plane = self.base.space.place_beside_withheld(board, io);
         let opened = self.base.space.needs_block(board.nand(), plane, Stream::Data);
@@ -396,7 +397,8 @@ impl Janus {
                 return self.write_at(board, io, place, after);
             }
         }
-        // A write buffer block for a rewrite from the front, and for whatever must stay block-mapped.
+        // A write buffer block for a rewrite from the front, and for whatever must stay
+        // block-mapped.
         let empty = !self.boundary.is_page_mapped(lbn) && !self.holds_a_page(board, lbn);
         let mapped = self.block_of(lbn).is_some();
         let begins = self.target == Target::AllBlock

@@ -1,25 +1,25 @@
 //! # Idea
-//! Map entries lie in levels of 1, 2, 4, 8 ... by how recently they were used, and the upper levels'
-//! pages are in RAM too: what is used is near, and nothing is ever searched for.
+//! Map entries lie in levels of 1, 2, 4, 8 ... by how recently they were used, and the upper
+//! levels' pages are in RAM too: what is used is near, and nothing is ever searched for.
 //!
 //! # Paper
 //! Huang, Chang, Kuo: Joint management of RAM and flash memory with access pattern considerations,
-//! DAC 2012, as TreeFTL 2013 (Wang, Wong), sections II.B and III, describes it and compares with it;
-//! spec 4.4. The paper itself was not at hand.
+//! DAC 2012, as TreeFTL 2013 (Wang, Wong), sections II.B and III, describes it and compares with
+//! it; spec 4.4. The paper itself was not at hand.
 //!
 //! # Structures
-//! Level n has 2^n entries. Levels 0 to m, group 0: entries whose page is in RAM, as many as its data
-//! half has frames (the last of them may be cut short). The levels below, group 1: entries whose page
-//! is on flash. On flash: DFTL's data and translation pages.
+//! Level n has 2^n entries. Levels 0 to m, group 0: entries whose page is in RAM, as many as its
+//! data half has frames (the last of them may be cut short). The levels below, group 1: entries
+//! whose page is on flash. On flash: DFTL's data and translation pages.
 //!
 //! # Read
-//! In group 0 from RAM, else from flash. The entry goes up: to level 0 if its page is in RAM, else to
-//! level m + 1 (`jtl.cache_reads` keeps the page, so that it goes to level 0 too).
+//! In group 0 from RAM, else from flash. The entry goes up: to level 0 if its page is in RAM, else
+//! to level m + 1 (`jtl.cache_reads` keeps the page, so that it goes to level 0 too).
 //!
 //! # Write
-//! Into RAM; the entry goes to level 0. A partial write of a page that is on flash loads it first. A
-//! request of more than `jtl.seq_pages` pages is written to flash and read from there, past the RAM;
-//! pages of it that are in RAM are read from there, and superseded there.
+//! Into RAM; the entry goes to level 0. A partial write of a page that is on flash loads it first.
+//! A request of more than `jtl.seq_pages` pages is written to flash and read from there, past the
+//! RAM; pages of it that are in RAM are read from there, and superseded there.
 //!
 //! # Reclaim
 //! An entry that goes up displaces another, which goes a level down and displaces one there at
@@ -33,10 +33,10 @@
 //! `device.ram_nonvolatile` nothing is lost, and pages keep their order.
 //!
 //! # Deviations
-//! What is known of the paper does not say what a read of a page on flash does to the levels. Group 0
-//! has pages in RAM and reads are not cached, so its entry goes to the top of group 1; so do entries
-//! that sequential writes change or load (one map read per translation page and request). Hole,
-//! write-back of single entries, partial writes, collection, trims and recovery are ours.
+//! What is known of the paper does not say what a read of a page on flash does to the levels. Group
+//! 0 has pages in RAM and reads are not cached, so its entry goes to the top of group 1; so do
+//! entries that sequential writes change or load (one map read per translation page and request).
+//! Hole, write-back of single entries, partial writes, collection, trims and recovery are ours.
 //!
 //! # Settings
 //! The table of `settings`; `device.ram_bytes` is the RAM of both halves, by
@@ -409,8 +409,8 @@ impl Jtl {
         Ok(when)
     }
 
-    /// Moves the entry of a page that was read. The host does not wait for it; a worn-out device can
-    /// move none, and is read all the same.
+    /// Moves the entry of a page that was read. The host does not wait for it; a worn-out device
+    /// can move none, and is read all the same.
     fn after_read(
         &mut self,
         board: &mut Board,

@@ -22,17 +22,19 @@
 //! logical block's SUB, of its RUB, or those that find it an update block.
 //!
 //! # Reclaim
-//! One page written is one merge at most: the place that a merge frees is taken before anything else
-//! is asked. A merge is at most the rebuild of K logical blocks and the erase of their old data blocks
-//! and of the RUB. So a page waits for at most K P (read + program) + (K + 1) erase before its own
-//! program, and K = P bounds all larger K. What else can make it wait: a failed program or erase,
-//! `wear.policy = static` (a data block more), strays of a power cut (before the first write).
+//! One page written is one merge at most: the place that a merge frees is taken before anything
+//! else is asked. A merge is at most the rebuild of K logical blocks and the erase of their old
+//! data blocks and of the RUB. So a page waits for at most K P (read + program) + (K + 1) erase
+//! before its own program, and K = P bounds all larger K. What else can make it wait: a failed
+//! program or erase, `wear.policy = static` (a data block more), strays of a power cut (before the
+//! first write).
 //!
 //! # Recovery
-//! Every out-of-band area is read; the newest sequence number of a page wins. A log block that is the
-//! beginning of a logical block goes on as a SUB, one whose valid pages belong to at most K logical
-//! blocks as a RUB; others, and those whose logical block has another, are merged before the next
-//! write. What an interrupted merge left of an old data block moves to the free places of the new one.
+//! Every out-of-band area is read; the newest sequence number of a page wins. A log block that is
+//! the beginning of a logical block goes on as a SUB, one whose valid pages belong to at most K
+//! logical blocks as a RUB; others, and those whose logical block has another, are merged before
+//! the next write. What an interrupted merge left of an old data block moves to the free places of
+//! the new one.
 //!
 //! # Deviations
 //! Of uC/FS: no second merge for one page (a full SUB is not merged when a place was just freed; a

@@ -4,13 +4,13 @@
 //! soon are kept apart from the others, so that whole log blocks of them die and cost one erase.
 //!
 //! # Paper
-//! Lee, Shin, Kim, Kim, "LAST: locality-aware sector translation for NAND flash memory-based storage
-//! systems", SIGOPS OSR 42(6), 2008, by what DFTL 2014 (2, 4, 6), ADAPT 2012 (II, III) and spec 2.8
-//! tell of it; the paper itself was not at hand.
+//! Lee, Shin, Kim, Kim, "LAST: locality-aware sector translation for NAND flash memory-based
+//! storage systems", SIGOPS OSR 42(6), 2008, by what DFTL 2014 (2, 4, 6), ADAPT 2012 (II, III) and
+//! spec 2.8 tell of it; the paper itself was not at hand.
 //!
 //! # Structures
-//! P: pages per block. M: log blocks, m of them sequential at most, the others random: hot and cold.
-//! Block table; owner and offsets of each sequential log block (no page map); page map of the
+//! P: pages per block. M: log blocks, m of them sequential at most, the others random: hot and
+//! cold. Block table; owner and offsets of each sequential log block (no page map); page map of the
 //! M - m random ones; the last random page writes (`hot_window`).
 //!
 //! # Read
@@ -39,8 +39,8 @@
 //! # Deviations
 //! Trims, program orders, pads and dead sequential blocks as in `fast`. The partitions have limits
 //! of their own; neither borrows from the other. Where every page of a block must be programmed in
-//! order (`nand.enforce_order = strict`) no sequential log block begins in the middle: `sw_unaligned
-//! = to_random` whatever is set. The rule of `adapt` is ours.
+//! order (`nand.enforce_order = strict`) no sequential log block begins in the middle:
+//! `sw_unaligned = to_random` whatever is set. The rule of `adapt` is ours.
 //!
 //! # Settings
 //! Group `last`, in [`settings`].

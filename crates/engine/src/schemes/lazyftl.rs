@@ -1,8 +1,9 @@
 //! # Idea
 //! Page mapping whose map on flash is told late: pages that were written or moved lately lie in
-//! blocks of their own, with their entries in memory. When there are too many such blocks one of them
-//! is *converted*: its entries go to the map, many of a map page at once, and the block becomes an
-//! ordinary data block without a copy. Neither a write nor a collection waits for the map.
+//! blocks of their own, with their entries in memory. When there are too many such blocks one of
+//! them is *converted*: its entries go to the map, many of a map page at once, and the block
+//! becomes an ordinary data block without a copy. Neither a write nor a collection waits for the
+//! map.
 //!
 //! # Paper
 //! Ma, Feng, Li: LazyFTL, SIGMOD 2011; spec 3.4.
@@ -19,9 +20,9 @@
 //! UMT, else the GMT page, from the cache or with one map read; then the page.
 //!
 //! # Write
-//! If the CUB is full and UBA and CBA are too, Convert. Program the next page of the CUB. A page that
-//! the UMT has inherits its invalidate flag, and the page it had becomes invalid at once; any other
-//! gets invalidate = 1. No map read.
+//! If the CUB is full and UBA and CBA are too, Convert. Program the next page of the CUB. A page
+//! that the UMT has inherits its invalidate flag, and the page it had becomes invalid at once; any
+//! other gets invalidate = 1. No map read.
 //!
 //! # Reclaim
 //! Convert: the closed block of UBA and CBA whose entries touch the fewest GMT pages. Each of those
@@ -34,9 +35,9 @@
 //!
 //! # Recovery
 //! The first page of every block tells its kind and age; the entries that differ from the GMT enter
-//! the UMT again, and the blocks that they lie in are UBA and CBA again, those beyond its size being
-//! converted before the next write. Under `device.ram_nonvolatile` UMT and GMD survive, and trims
-//! need no records; the cached GMT pages are copies of what flash holds, and are read again.
+//! the UMT again, and the blocks that they lie in are UBA and CBA again, those beyond its size
+//! being converted before the next write. Under `device.ram_nonvolatile` UMT and GMD survive, and
+//! trims need no records; the cached GMT pages are copies of what flash holds, and are read again.
 //!
 //! # Deviations
 //! Recovery scans all data blocks: conversion follows no order of age, so that the age of a block
@@ -45,8 +46,9 @@
 //! conversion that a collection makes necessary happens before its victim is erased and counts as
 //! `gc_map_update`, any other as `translate`. On several planes the area is shared out evenly and
 //! each plane converts its own. Under `io.partial_write = rmw` a partial write looks its page up,
-//! as it must read it, before anything else. Memory has places for trimmed pages and for blocks that
-//! are written while a conversion is due (`umt_reserve`). Wear levelling moves DBA blocks to the CBA.
+//! as it must read it, before anything else. Memory has places for trimmed pages and for blocks
+//! that are written while a conversion is due (`umt_reserve`). Wear levelling moves DBA blocks to
+//! the CBA.
 //!
 //! # Settings
 //! The table in `settings`, and the groups `gc` and `alloc`; `gc.separate_frontiers` is always on.
@@ -280,8 +282,8 @@ impl LazyFtl {
         Ok(loaded)
     }
 
-    /// Sees to it that UBA and CBA can take the block that a write is about to open, if it is; whether
-    /// it is.
+    /// Sees to it that UBA and CBA can take the block that a write is about to open, if it is;
+    /// whether it is.
     #[inline]
     fn make_place(
         &mut self,
@@ -309,8 +311,8 @@ impl LazyFtl {
     }
 
     /// Writes all that the UMT knows of a GMT page, and invalidates what the flags say. Its old
-    /// version is read unless it is cached. Returns how many entries there were: none if a collection
-    /// in the middle told the GMT of them.
+    /// version is read unless it is cached. Returns how many entries there were: none if a
+    /// collection in the middle told the GMT of them.
     fn tell_gmt(
         &mut self,
         board: &mut Board,

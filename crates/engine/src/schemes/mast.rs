@@ -39,8 +39,8 @@
 //! page writes counts as warm once more.
 //!
 //! # Settings
-//! Group `mast`. There is one rule of what is cold, so that the setting is its length, `cold_window`,
-//! where spec 2.10 names a rule (`mast.cold_rule`).
+//! Group `mast`. There is one rule of what is cold, so that the setting is its length,
+//! `cold_window`, where spec 2.10 names a rule (`mast.cold_rule`).
 
 use crate::board::Board;
 use crate::board::nand::fault::Fault;

@@ -252,8 +252,8 @@ pub trait Scheme: Sized + 'static {
     /// Free blocks and threshold, for the warning that nothing was reclaimed.
     fn room(&self) -> Room;
 
-    /// What it keeps in phase-change memory, word by word: part of what outlives a power cut, and of
-    /// a snapshot. Empty for most.
+    /// What it keeps in phase-change memory, word by word: part of what outlives a power cut, and
+    /// of a snapshot. Empty for most.
     fn pcm(&self) -> &[u32] {
         &[]
     }

@@ -1,44 +1,46 @@
 //! # Idea
-//! N neighbouring logical blocks form a group that shares up to K log blocks, mapped by pages; N and
-//! K are set for the application. (1, 1) is BAST, one group with all log blocks is FAST without a
-//! sequential block.
+//! N neighbouring logical blocks form a group that shares up to K log blocks, mapped by pages; N
+//! and K are set for the application. (1, 1) is BAST, one group with all log blocks is FAST without
+//! a sequential block.
 //!
 //! # Paper
-//! Park, Cheon, Kang, Roh, Cho, Kim, "A reconfigurable FTL (flash translation layer) architecture for
-//! NAND flash-based applications", ACM TECS 7(4), 2008. K that changes at run time (`nk:adaptive`)
-//! after Koo, Shin, "Adaptive log block mapping scheme for log buffer-based FTL", IWSSPS 2009. Order
-//! of merges and default N and K as in wiscsee. Spec 2.11.
+//! Park, Cheon, Kang, Roh, Cho, Kim, "A reconfigurable FTL (flash translation layer) architecture
+//! for NAND flash-based applications", ACM TECS 7(4), 2008. K that changes at run time
+//! (`nk:adaptive`) after Koo, Shin, "Adaptive log block mapping scheme for log buffer-based FTL",
+//! IWSSPS 2009. Order of merges and default N and K as in wiscsee. Spec 2.11.
 //!
 //! # Structures
-//! P: pages per block. Nl: logical blocks. Nlog: log blocks. Block table of Nl entries; log page table
-//! of Nlog * P entries; per log block its group; per group its log blocks, in the order in which they
-//! were opened, and, where K changes, K and what the last merges gave and cost.
+//! P: pages per block. Nl: logical blocks. Nlog: log blocks. Block table of Nl entries; log page
+//! table of Nlog * P entries; per log block its group; per group its log blocks, in the order in
+//! which they were opened, and, where K changes, K and what the last merges gave and cost.
 //!
 //! # Read
 //! The newest copy in the group's log blocks, if there is one, else the data page.
 //!
 //! # Write
 //! To the data block while the page's place there is erased; then to the next page of the group's
-//! newest log block. That is full: another is taken, after a merge within the group if it has K, and
-//! after merges among all if too many are in use.
+//! newest log block. That is full: another is taken, after a merge within the group if it has K,
+//! and after merges among all if too many are in use.
 //!
 //! # Reclaim
 //! The cheapest first (by setting): a log block without a valid page is erased; one that holds a
 //! logical block in order becomes its data block; one that holds the beginning of one in order and
-//! nothing else is completed; else each logical block with a valid page in it is rebuilt from all of
-//! the group's log blocks. Then it is erased, and so are others of the group that are left empty.
+//! nothing else is completed; else each logical block with a valid page in it is rebuilt from all
+//! of the group's log blocks. Then it is erased, and so are others of the group that are left
+//! empty.
 //!
 //! # Recovery
 //! Every out-of-band area is read; the newest sequence number of a page wins. A block with pages of
-//! one group goes on as its log block while the group may have another. What interrupted merges left
-//! moves to the free places of the new data block, or is merged before the next write.
+//! one group goes on as its log block while the group may have another. What interrupted merges
+//! left moves to the free places of the new data block, or is merged before the next write.
 //!
 //! # Deviations
 //! Trims and their records are ours. Where the flash demands ascending programs, writes to a data
-//! block that would go backwards go to the log, and holes of a rebuilt block are padded if no page may
-//! be left out. Merging begins when no log block is left, not at 80 % (`nk.start_pct`,
-//! `nk.stop_pct`). By which rule K changes is ours (`nk/associativity.rs`), and it changes per group;
-//! it begins anew after a power cut, after which log blocks are in the order of their newest pages.
+//! block that would go backwards go to the log, and holes of a rebuilt block are padded if no page
+//! may be left out. Merging begins when no log block is left, not at 80 % (`nk.start_pct`,
+//! `nk.stop_pct`). By which rule K changes is ours (`nk/associativity.rs`), and it changes per
+//! group; it begins anew after a power cut, after which log blocks are in the order of their newest
+//! pages.
 //!
 //! # Settings
 //! Group `nk`.

@@ -29,8 +29,8 @@
 //! 1 are erased. Then the write is tried again; if its own chain is folded it goes along
 //! (`own_fold`).
 //!
-//! Under `wear.policy = dynamic` a fresh unit is a worn one. A fold in place has no block to choose:
-//! its unit was taken for host writes. With fixed offsets nearly all folds are in place.
+//! Under `wear.policy = dynamic` a fresh unit is a worn one. A fold in place has no block to
+//! choose: its unit was taken for host writes. With fixed offsets nearly all folds are in place.
 //!
 //! # Recovery
 //! Every out-of-band area is read; the newest sequence number of a page wins, the unit that was

@@ -44,10 +44,10 @@
 //! beside the others until room is made. Entries that have no physical page form runs too. More
 //! memory does not always mean fewer misses: a page's size depends on where collection puts data,
 //! and that on what is cached. Runs are of neighbours in one plane: where the order of placement
-//! (`alloc.order`) gives consecutive pages to several planes, hardly any form, nothing is compressed,
-//! and the cache is one of whole pages; a bitmap per plane would be another scheme. A load of writes
-//! alone never caches a page while there is a buffer (`sftl.dirty_buf_share`, on by default): only
-//! reads, trims and partial writes load one, as in spec 4.11.
+//! (`alloc.order`) gives consecutive pages to several planes, hardly any form, nothing is
+//! compressed, and the cache is one of whole pages; a bitmap per plane would be another scheme. A
+//! load of writes alone never caches a page while there is a buffer (`sftl.dirty_buf_share`, on by
+//! default): only reads, trims and partial writes load one, as in spec 4.11.
 //!
 //! # Settings
 //! `sftl.*`, and the groups `gc` and `alloc`.
@@ -230,8 +230,8 @@ impl Sftl {
         Sftl { base, sizes: sizes(config), outgrown: false }
     }
 
-    /// What a cut left outgrown makes room before anything else happens; not while recovering, which
-    /// writes nothing: cut again, it begins from the same memory.
+    /// What a cut left outgrown makes room before anything else happens; not while recovering,
+    /// which writes nothing: cut again, it begins from the same memory.
     #[inline]
     fn fit_again(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         if !self.outgrown {

@@ -1,21 +1,23 @@
 //! # Idea
-//! Adjacent logical blocks form a superblock. Inside it any page may lie anywhere, so that pages that
-//! are rewritten often can be kept apart from the others; the map of its pages costs no memory,
-//! because it lies in spare areas.
+//! Adjacent logical blocks form a superblock. Inside it any page may lie anywhere, so that pages
+//! that are rewritten often can be kept apart from the others; the map of its pages costs no
+//! memory, because it lies in spare areas.
 //!
 //! # Paper
 //! Kang, Jo, Kim, Lee, "A superblock-based flash translation layer for NAND flash memory", EMSOFT
-//! 2006; Jung, Kang, Jo, Kim, Lee, "Superblock FTL", ACM TECS 9(4), 2010. Spec 2.7; DFTL 2014, section
+//! 2006; Jung, Kang, Jo, Kim, Lee, "Superblock FTL", ACM TECS 9(4), 2010. Spec 2.7; DFTL 2014,
+//! section
 //! 5. Read in abstracts and summaries only: what they leave open is a setting, or a deviation.
 //!
 //! # Structures
 //! P: pages per block. S: logical blocks of a superblock. D-blocks: its first blocks, as many as it
 //! has logical blocks. U-blocks: what it has beyond, at most K, and at most the pool for all
-//! superblocks (`parts::superblocks`). Superblock table: blocks and the newest page of each superblock.
-//! The map has three levels: page global directory, page middle directories, page tables. A piece of
-//! each is written with every page into its spare area, so that the newest page's holds the directory
-//! (`parts::spare_map`); memory keeps what was read or written of the superblocks used last. One bit
-//! per page: rewritten since the superblock's pages were last gathered.
+//! superblocks (`parts::superblocks`). Superblock table: blocks and the newest page of each
+//! superblock. The map has three levels: page global directory, page middle directories, page
+//! tables. A piece of each is written with every page into its spare area, so that the newest
+//! page's holds the directory (`parts::spare_map`); memory keeps what was read or written of the
+//! superblocks used last. One bit per page: rewritten since the superblock's pages were last
+//! gathered.
 //!
 //! # Read
 //! Superblock table -> directory -> middle directory -> page table -> page. Up to three spare areas
@@ -28,26 +30,26 @@
 //! blocks, else a U-block; at the limits, a collection first (see [`Superblock::make_room`]).
 //!
 //! # Reclaim
-//! In the superblock itself if it has K U-blocks, else in a victim that has any. One case, from (a) on:
-//! see [`Superblock::collect`]. Each leaves the superblock with at least one block fewer, because its
-//! valid pages fit its D-blocks: with a U-block, at least a block's worth of pages is not valid.
-//! A collection holds at most two blocks more than it began with, as each source is erased as soon as
-//! it is empty; pages move one by one and the map tells the copy from the source by its sequence
-//! number, so that nothing must wait. Hence blocks needed: logical ones, pool, two.
+//! In the superblock itself if it has K U-blocks, else in a victim that has any. One case, from (a)
+//! on: see [`Superblock::collect`]. Each leaves the superblock with at least one block fewer,
+//! because its valid pages fit its D-blocks: with a U-block, at least a block's worth of pages is
+//! not valid. A collection holds at most two blocks more than it began with, as each source is
+//! erased as soon as it is empty; pages move one by one and the map tells the copy from the source
+//! by its sequence number, so that nothing must wait. Hence blocks needed: logical ones, pool, two.
 //!
 //! # Recovery
 //! Every spare area is read; the newest sequence number of a page wins. A block belongs to the
-//! superblock of its pages. The blocks that were written first are D-blocks; the newest with room goes
-//! on being written, the next one takes cold pages. Nothing is copied. Memory holds no map yet, and no
-//! page counts as hot.
+//! superblock of its pages. The blocks that were written first are D-blocks; the newest with room
+//! goes on being written, the next one takes cold pages. Nothing is copied. Memory holds no map
+//! yet, and no page counts as hot.
 //!
 //! # Deviations
-//! Trims and their records are ours; a piece of the map that lost its page to a trim stays in memory
-//! until a page of its range is programmed. What switch and partial merges are when pages lie anywhere,
-//! and that hot means "rewritten since the last gathering", is our reading: see `collect`. Cold pages
-//! fill a block of their own over several collections. If hot and cold blocks apart would gain nothing,
-//! they are gathered in one. When few blocks are left because others were retired, superblocks give up
-//! U-blocks before the pool is exhausted.
+//! Trims and their records are ours; a piece of the map that lost its page to a trim stays in
+//! memory until a page of its range is programmed. What switch and partial merges are when pages
+//! lie anywhere, and that hot means "rewritten since the last gathering", is our reading: see
+//! `collect`. Cold pages fill a block of their own over several collections. If hot and cold blocks
+//! apart would gain nothing, they are gathered in one. When few blocks are left because others were
+//! retired, superblocks give up U-blocks before the pool is exhausted.
 //!
 //! # Settings
 //! Group `superblock`.

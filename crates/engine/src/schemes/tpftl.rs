@@ -12,28 +12,29 @@
 //! `tpftl.cache_bytes`. GTD, translation pages, data blocks: DFTL's.
 //!
 //! # Read
-//! Translate: node, then entry. A miss makes room and reads the translation page once, for the entry
-//! and for what is prefetched. Then one page read.
+//! Translate: node, then entry. A miss makes room and reads the translation page once, for the
+//! entry and for what is prefetched. Then one page read.
 //!
 //! # Write
-//! Translate, program the next page of the data frontier, invalidate the old page, change the entry.
+//! Translate, program the next page of the data frontier, invalidate the old page, change the
+//! entry.
 //!
 //! # Reclaim
 //! DFTL's, with lazy copying. Entries leave from the coldest node: c, unchanged ones first; b, a
 //! changed one takes the other changed ones of its node along in one map write.
-//! Prefetching, within the translation page that is read: r, the request's remaining pages; s, as many
-//! successors as there are cached predecessors in a row, while the number of nodes falls by
+//! Prefetching, within the translation page that is read: r, the request's remaining pages; s, as
+//! many successors as there are cached predecessors in a row, while the number of nodes falls by
 //! `tpftl.thr` at a time. Both: the longer one. It stops where more than one node would give way.
 //!
 //! # Recovery
-//! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed is
-//! lost. Under `device.ram_nonvolatile` the cache survives as it is, and trims need no records.
+//! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed
+//! is lost. Under `device.ram_nonvolatile` the cache survives as it is, and trims need no records.
 //!
 //! # Deviations
-//! The paper was not at hand. Selective prefetching is off at first. The node that an entry is missed
-//! in counts as looked up before anything leaves. Of a translation, one node gives way to
-//! prefetching: the one that gave way to the missed entry, or the coldest; never the node that gains.
-//! Room is made before the translation page is read. Recovery and trims are ours.
+//! The paper was not at hand. Selective prefetching is off at first. The node that an entry is
+//! missed in counts as looked up before anything leaves. Of a translation, one node gives way to
+//! prefetching: the one that gave way to the missed entry, or the coldest; never the node that
+//! gains. Room is made before the translation page is read. Recovery and trims are ours.
 //!
 //! # Settings
 //! `tpftl.*`, and the groups `gc` and `alloc`.
@@ -202,7 +203,8 @@ impl Tpftl {
         self.miss(board, io, after)
     }
 
-    /// Makes room for the entry and for what is prefetched with it, and reads their translation page.
+    /// Makes room for the entry and for what is prefetched with it, and reads their translation
+    /// page.
     fn miss(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let (part, _) = self.base.map.translation.part_of(io.lpn);
         self.base.map.cache.touch_node(part);
@@ -303,8 +305,8 @@ impl Tpftl {
         Ok((wanted, when))
     }
 
-    /// Loads the entry of a page that nobody asked for, if it is not cached and there is room for it;
-    /// how many that are.
+    /// Loads the entry of a page that nobody asked for, if it is not cached and there is room for
+    /// it; how many that are.
     fn prefetch(
         &mut self,
         board: &mut Board,
@@ -358,8 +360,8 @@ impl Tpftl {
         Ok(when)
     }
 
-    /// The number of nodes may have changed from `before`: as often as `tpftl.thr` says up or down, it
-    /// decides about selective prefetching.
+    /// The number of nodes may have changed from `before`: as often as `tpftl.thr` says up or down,
+    /// it decides about selective prefetching.
     fn count_nodes(&mut self, board: &mut Board, before: u32) {
         let now = self.base.map.cache.nodes();
         if now == before {

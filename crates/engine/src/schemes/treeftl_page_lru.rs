@@ -17,7 +17,8 @@
 //!
 //! # Reclaim
 //! The page used longest ago leaves; a CTP only when no CDP hangs on it
-//! (`treeftl_page_lru.ctp_needs_no_cdp`; otherwise its CDPs leave with it). Collection as `treeftl`.
+//! (`treeftl_page_lru.ctp_needs_no_cdp`; otherwise its CDPs leave with it). Collection as
+//! `treeftl`.
 //!
 //! # Recovery
 //! As `treeftl`.

@@ -11,20 +11,21 @@
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Nz: blocks of the buffer zone (`zone`). Np: most
 //! page-mapped blocks (PMB; `by_page`), written one after the other. Block table of Nl entries for
-//! the block-mapped blocks (BMB). Zone map of Nz * P entries. PMB map: Np * P entries in memory; or on
-//! flash, E = page bytes / 4 entries to a map page by number of the logical page, with a directory and
-//! the map pages used last in memory (`map`, `parts::flash_map`, settings below). One index here: a
-//! page is in one of the maps at most. Writes to buffered pages, per logical block (`updates`).
+//! the block-mapped blocks (BMB). Zone map of Nz * P entries. PMB map: Np * P entries in memory; or
+//! on flash, E = page bytes / 4 entries to a map page by number of the logical page, with a
+//! directory and the map pages used last in memory (`map`, `parts::flash_map`, settings below). One
+//! index here: a page is in one of the maps at most. Writes to buffered pages, per logical block
+//! (`updates`).
 //!
 //! # Read
 //! Zone map, PMB map, block table, in this order: a copy in the zone is newer than one in a PMB,
-//! which is newer than the page of the BMB. With the PMB map on flash, a look-up reads a map page that
-//! memory does not hold (`Cause::Translate`); none is needed for pages in the zone, and for logical
-//! blocks without a page-mapped page, which the block table tells by a bit.
+//! which is newer than the page of the BMB. With the PMB map on flash, a look-up reads a map page
+//! that memory does not hold (`Cause::Translate`); none is needed for pages in the zone, and for
+//! logical blocks without a page-mapped page, which the block table tells by a bit.
 //!
 //! # Write
-//! The next page of the zone, whatever it is. If the zone is full, a migration first. The older copy
-//! is looked up like for a read; if it is in a PMB, its map entry is cleared.
+//! The next page of the zone, whatever it is. If the zone is full, a migration first. The older
+//! copy is looked up like for a read; if it is in a PMB, its map entry is cleared.
 //!
 //! # Reclaim
 //! Migration: for every logical block with pages in the zone, in the order in which the zone holds
@@ -36,27 +37,28 @@
 //! (`Cause::Gc`). If half of its pages or more are valid (`pmb_convert_pct`) that gains too little:
 //! its logical blocks become block-mapped (`Cause::Convert`).
 //!
-//! PMB map on flash: entries change in memory. A map page that memory does not hold is read for that,
-//! and a changed one is written when it leaves (`Translate` if a look-up needs its place, else
-//! `GcMapUpdate`). A migration brings the map page of what it moves, a rewrite that of what it takes
-//! in. Collection changes what memory holds (lazy copying), and reads any other map page once for all
-//! pages of the victim there.
+//! PMB map on flash: entries change in memory. A map page that memory does not hold is read for
+//! that, and a changed one is written when it leaves (`Translate` if a look-up needs its place,
+//! else `GcMapUpdate`). A migration brings the map page of what it moves, a rewrite that of what it
+//! takes in. Collection changes what memory holds (lazy copying), and reads any other map page once
+//! for all pages of the victim there.
 //!
-//! No deadlock, whatever the workload. The device has Nl + Nz + Np + 1 blocks beside trim records and
-//! map pages, each with blocks of their own, and the reserve of all block-mapped schemes. A rewrite of
-//! a BMB takes one free block (of the reserve) and gives the old one back; the first BMB of a logical
-//! block is one of Nl. Collecting a PMB takes one (the + 1) and gives the victim back. Neither needs the other's, nor a zone block.
-//! Each collection makes at least one page free, or, with little to gain, a conversion frees P
-//! pages: at most Np * P collections in a row, and a conversion needs rewrites only. So each
-//! buffered page finds its place, and every migration ends with an empty zone. A failed program
-//! opens a PMB beyond Np; collections follow until Np are left.
+//! No deadlock, whatever the workload. The device has Nl + Nz + Np + 1 blocks beside trim records
+//! and map pages, each with blocks of their own, and the reserve of all block-mapped schemes. A
+//! rewrite of a BMB takes one free block (of the reserve) and gives the old one back; the first BMB
+//! of a logical block is one of Nl. Collecting a PMB takes one (the + 1) and gives the victim back.
+//! Neither needs the other's, nor a zone block. Each collection makes at least one page free, or,
+//! with little to gain, a conversion frees P pages: at most Np * P collections in a row, and a
+//! conversion needs rewrites only. So each buffered page finds its place, and every migration ends
+//! with an empty zone. A failed program opens a PMB beyond Np; collections follow until Np are
+//! left.
 //!
 //! # Recovery
 //! As for all log-block schemes (`parts::log_recovery`). Pages of PMBs are programmed as data, so
 //! that their blocks are known from those of the zone; both go on as what they were. A block of
 //! either that happens to hold pages of one logical block alone, each at its place, may become its
-//! BMB. `updates` is lost, and a dynamic threshold begins anew. Map pages are read and corrected, never
-//! believed; what strays change before the first write is corrected then.
+//! BMB. `updates` is lost, and a dynamic threshold begins anew. Map pages are read and corrected,
+//! never believed; what strays change before the first write is corrected then.
 //!
 //! # Deviations
 //! See `PAPER.deviations`.

@@ -27,8 +27,8 @@ pub fn config(pairs: &[(&str, &str)]) -> Config {
     config
 }
 
-/// Whether a scheme (`name` or `name:preset`) is to be tested: all are, unless the environment names
-/// one in `FTLAB_ONLY`, for whoever works on it. Says so.
+/// Whether a scheme (`name` or `name:preset`) is to be tested: all are, unless the environment
+/// names one in `FTLAB_ONLY`, for whoever works on it. Says so.
 #[allow(clippy::print_stderr, reason = "a test that is left out says so")]
 pub fn chosen(scheme: &str) -> bool {
     let Ok(only) = std::env::var("FTLAB_ONLY") else { return true };

@@ -2,8 +2,9 @@
 //! torn; recovery is itself cut. Every completed write is there afterwards, flushed trims stay
 //! trimmed, and the device goes on working.
 //!
-//! A failure names its case in one line: scheme, number of the variant in `variants::all`, seed, where
-//! the power is cut and how (after how many requests the count begins), and where the recovery is.
+//! A failure names its case in one line: scheme, number of the variant in `variants::all`, seed,
+//! where the power is cut and how (after how many requests the count begins), and where the
+//! recovery is.
 
 use crate::common::cuts::{Case, Keeps, LOGICAL_BLOCKS, Spread, every_cut, hundred_cuts, run};
 use crate::common::faults;
@@ -46,8 +47,8 @@ fn every_variant_survives_a_cut_at_every_operation() {
     }
 }
 
-/// Whether anything was done in the gaps between requests like those that are cut: without gaps other
-/// pages are programmed, or a block map that erases late has erased by the next read.
+/// Whether anything was done in the gaps between requests like those that are cut: without gaps
+/// other pages are programmed, or a block map that erases late has erased by the next read.
 fn works_in_gaps(scheme: &str, config: &Config) -> bool {
     let (row, _) = schemes::find(scheme).expect("it is in the table");
     let mut devices = [open(scheme, config), open(scheme, config)];

@@ -1,5 +1,5 @@
-//! What every scheme and every buffer promises: in every geometry and variant, under faults and power
-//! cuts.
+//! What every scheme and every buffer promises: in every geometry and variant, under faults and
+//! power cuts.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -248,8 +248,8 @@ fn collecting_a_die_at_a_time_lets_multi_plane_commands_serve_both_planes() {
     assert!(single * 100 > apart * 95, "without commands for it {single} ns, apart {apart} ns");
 }
 
-/// Blocks keep the low half of a sequence number. One that was filled before this half began anew is
-/// older than one that was filled afterwards, after a power cut too.
+/// Blocks keep the low half of a sequence number. One that was filled before this half began anew
+/// is older than one that was filled afterwards, after a power cut too.
 #[test]
 fn recovery_knows_which_block_is_older_when_the_count_began_anew() {
     let anew = 1u64 << 32;

@@ -1,5 +1,5 @@
-//! DAC beside the schemes below it: with all of the map in memory it is the same, and with less of it
-//! only map operations are added. Each test writes down the settings on both sides.
+//! DAC beside the schemes below it: with all of the map in memory it is the same, and with less of
+//! it only map operations are added. Each test writes down the settings on both sides.
 
 use crate::common::outcome::{Outcome, mix, random, run, same_on, streams};
 use crate::common::tiny;

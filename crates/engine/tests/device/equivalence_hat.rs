@@ -201,8 +201,9 @@ fn the_port_is_the_bottleneck_once_tails_leave_faster_than_it_writes() {
     assert!(queued < page(heavy).0 * 101 / 100, "{queued} against {}", page(heavy).0);
 }
 
-/// The same without collection and with writes that come at equal distances: 90.115 us is what a tail
-/// takes with the look-up of the superseded page, so 11,096 a second are the last that nobody notices.
+/// The same without collection and with writes that come at equal distances: 90.115 us is what a
+/// tail takes with the look-up of the superseded page, so 11,096 a second are the last that nobody
+/// notices.
 #[test]
 fn the_port_keeps_up_with_a_write_every_91_us_and_not_with_one_every_89() {
     let spare = ("device.over_provisioning", "3");

@@ -103,8 +103,8 @@ fn each_of_tpftls_techniques_makes_it_another_scheme() {
     assert!(with("tpftl:s", &[often, ("tpftl.prefetch_place", "hot_end")]) != selective);
 }
 
-/// In memory that survives a power cut DFTL keeps directory and entries as with a battery; trims need
-/// no records on flash in any of the three.
+/// In memory that survives a power cut DFTL keeps directory and entries as with a battery; trims
+/// need no records on flash in any of the three.
 #[test]
 fn the_heirs_are_dftl_in_nonvolatile_memory_too() {
     let dftl =
@@ -124,8 +124,8 @@ fn misses(scheme: &str, pairs: Pairs<'_>, requests: fn(&Config) -> Vec<Request>)
     meter.events(Event::MapLookups) - meter.events(Event::MapHits)
 }
 
-/// Every scheme whose map cache is one list in order of use, entered by every look-up that misses and
-/// by nothing else. They share one stack, so that they miss equally often too.
+/// Every scheme whose map cache is one list in order of use, entered by every look-up that misses
+/// and by nothing else. They share one stack, so that they miss equally often too.
 ///
 /// What is tested elsewhere: Tree-PL, APS and DAC's first level (their own stacks, below and in
 /// `equivalence_dac.rs`), the buffer `lru` (`tests/schemes/buffers.rs`).
@@ -134,12 +134,12 @@ fn misses(scheme: &str, pairs: Pairs<'_>, requests: fn(&Config) -> Vec<Request>)
 /// `lfu` forgets the uses of what left); CDFTL with a second level, whose entries enter both; TPFTL
 /// with nodes (an old page's node holds back younger entries of others, and prefetching follows
 /// misses) or clean entries first; S-FTL, whose pages change in size and whose buffer of entries
-/// takes what leaves; CFTL with runs or conversion, and DAC with more levels (what enters depends on
-/// what is held); HMB with host memory (a read whose hint holds enters nothing, or only where a clean
-/// entry leaves); LazyFTL (its areas decide what leaves the UMT); JTL (entries sink by chance);
-/// TreeFTL (groups); the buffers CFLRU (clean pages first), FAB, BPLRU, L-Buffer and the map-aware one
-/// (groups of pages leave). WAFTL, Janus and the block-mapped schemes have no cache that single
-/// look-ups enter.
+/// takes what leaves; CFTL with runs or conversion, and DAC with more levels (what enters depends
+/// on what is held); HMB with host memory (a read whose hint holds enters nothing, or only where a
+/// clean entry leaves); LazyFTL (its areas decide what leaves the UMT); JTL (entries sink by
+/// chance); TreeFTL (groups); the buffers CFLRU (clean pages first), FAB, BPLRU, L-Buffer and the
+/// map-aware one (groups of pages leave). WAFTL, Janus and the block-mapped schemes have no cache
+/// that single look-ups enter.
 #[test]
 fn a_larger_cache_in_order_of_use_never_misses_more() {
     let sizes = ["2", "3", "5", "8", "13", "21", "55", "144", "377", "680"];
@@ -177,10 +177,10 @@ fn a_larger_cache_in_order_of_use_never_misses_more() {
     }
 }
 
-/// Tree-PL is TreeFTL when at most one page of every translation page is ever used: a group is then as
-/// old as its data page, which leaves first, and its translation page follows it in both. Settings,
-/// both sides: twelve frames, everything else by default (`touch_parent` and `ctp_needs_no_cdp` true).
-/// Steps of searches and accesses to LATTE are what the two differ in.
+/// Tree-PL is TreeFTL when at most one page of every translation page is ever used: a group is then
+/// as old as its data page, which leaves first, and its translation page follows it in both.
+/// Settings, both sides: twelve frames, everything else by default (`touch_parent` and
+/// `ctp_needs_no_cdp` true). Steps of searches and accesses to LATTE are what the two differ in.
 #[test]
 fn tree_pl_is_treeftl_when_every_group_has_one_data_page() {
     const GROUPS: u32 = 24;
@@ -214,8 +214,8 @@ fn tree_pl_is_treeftl_when_every_group_has_one_data_page() {
 }
 
 /// Exact LRU over map and data together is a stack too, as long as what enters the tree does not
-/// depend on what is in it: random writes enter always. Groups (`treeftl`) are none. Settings: those
-/// of Tree-PL's defaults, under which no data page outlives its translation page.
+/// depend on what is in it: random writes enter always. Groups (`treeftl`) are none. Settings:
+/// those of Tree-PL's defaults, under which no data page outlives its translation page.
 #[test]
 fn a_larger_tree_in_order_of_use_never_misses_more() {
     let requests = |config: &Config| {

@@ -1,5 +1,5 @@
-//! Faults one at a time, for every scheme of the table: what a bad block, a failed program and a page
-//! that cannot be read cost, and what they never cost.
+//! Faults one at a time, for every scheme of the table: what a bad block, a failed program and a
+//! page that cannot be read cost, and what they never cost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -27,8 +27,8 @@ fn every_scheme(act: impl Fn(&'static Row)) {
     schemes::TABLE.iter().for_each(act);
 }
 
-/// 4 planes of 50 blocks: 10 % are 20 blocks, 5 in each plane, wherever the seed puts them; two more
-/// by name.
+/// 4 planes of 50 blocks: 10 % are 20 blocks, 5 in each plane, wherever the seed puts them; two
+/// more by name.
 #[test]
 fn factory_bad_blocks_are_as_many_as_asked_for_in_every_plane() {
     let config = config(&[
@@ -94,8 +94,8 @@ fn a_device_with_too_many_bad_blocks_is_refused_with_the_numbers() {
     });
 }
 
-/// A program that fails is known to have failed when it is over; on a device with several planes its
-/// retry must not start with it, side by side.
+/// A program that fails is known to have failed when it is over; on a device with several planes
+/// its retry must not start with it, side by side.
 #[test]
 fn a_retry_starts_when_the_failure_is_known() {
     every_scheme(|row| {
@@ -149,8 +149,8 @@ fn an_unreadable_page_is_named_and_costs_every_retry() {
     });
 }
 
-/// A lost page is moved by collection and merges as a lost page, and found as one after a power cut:
-/// the version before it never comes back.
+/// A lost page is moved by collection and merges as a lost page, and found as one after a power
+/// cut: the version before it never comes back.
 #[test]
 fn a_lost_page_stays_lost_wherever_it_goes() {
     every_scheme(|row| {
@@ -182,8 +182,8 @@ fn a_lost_page_stays_lost_wherever_it_goes() {
     });
 }
 
-/// A partial write that must keep sectors of a lost page leaves the page lost; one that replaces all
-/// of them does not read it.
+/// A partial write that must keep sectors of a lost page leaves the page lost; one that replaces
+/// all of them does not read it.
 #[test]
 fn a_partial_write_does_not_make_a_lost_page_whole() {
     every_scheme(|row| {
@@ -276,8 +276,8 @@ fn every_scheme_wears_out_by_name_and_stays_readable() {
     });
 }
 
-/// What a retry corrected is in the controller: it is loaded like any other page, and the copy is no
-/// copyback. One retry costs one transfer out, the program one in.
+/// What a retry corrected is in the controller: it is loaded like any other page, and the copy is
+/// no copyback. One retry costs one transfer out, the program one in.
 #[test]
 fn a_copyback_whose_read_needs_a_retry_loads_the_corrected_page() {
     let config = config(&[

@@ -1,5 +1,5 @@
-//! The schedulers' conformance while the flash fails: every request is served once, in an order that
-//! it may have, and right or with its lost pages named; a device at its end says so.
+//! The schedulers' conformance while the flash fails: every request is served once, in an order
+//! that it may have, and right or with its lost pages named; a device at its end says so.
 
 use crate::common::driving::{Load, arriving, drive, number, ordered};
 use crate::common::{faults, open, tiny};

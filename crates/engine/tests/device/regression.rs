@@ -5,9 +5,10 @@ use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 
-/// DFTL on 64 planes ran full although every plane had room for its share. Map pages that collection
-/// updates went to the victim's plane while their old copies died in others, so a busy plane gathered
-/// hundreds of them, had to collect more, and gathered more still. They go to their home plane now.
+/// DFTL on 64 planes ran full although every plane had room for its share. Map pages that
+/// collection updates went to the victim's plane while their old copies died in others, so a busy
+/// plane gathered hundreds of them, had to collect more, and gathered more still. They go to their
+/// home plane now.
 #[test]
 fn map_pages_do_not_gather_in_one_plane() {
     let mut config = config(&[
@@ -33,8 +34,9 @@ fn map_pages_do_not_gather_in_one_plane() {
     device.audit().expect("the audit passes");
 }
 
-/// At its minimum of blocks DFTL on two planes ran full: a collection on one plane used up the other's
-/// last free blocks with map pages, and a full block that nobody had closed hid its garbage.
+/// At its minimum of blocks DFTL on two planes ran full: a collection on one plane used up the
+/// other's last free blocks with map pages, and a full block that nobody had closed hid its
+/// garbage.
 #[test]
 fn two_planes_at_the_minimum_of_blocks_never_run_full() {
     let variants: [&[(&str, &str)]; 5] = [
@@ -72,8 +74,8 @@ fn two_planes_at_the_minimum_of_blocks_never_run_full() {
     }
 }
 
-/// After a second start of measuring, or a power cycle, completions jumped by the time measured before:
-/// the device's clock was added to itself.
+/// After a second start of measuring, or a power cycle, completions jumped by the time measured
+/// before: the device's clock was added to itself.
 #[test]
 fn a_power_cycle_while_measuring_adds_no_queueing() {
     let config = crate::common::tiny("ideal_page", 24, &[]);

@@ -261,8 +261,8 @@ fn reads_saturate_the_channels_at_their_bandwidth() {
     assert!((0.97..=1.0).contains(&share), "channels are busy {share} of the time");
 }
 
-/// What flash demands across requests: data is not read before it is programmed, whichever request is
-/// booked into which gap.
+/// What flash demands across requests: data is not read before it is programmed, whichever request
+/// is booked into which gap.
 #[test]
 fn a_page_is_read_after_its_program_and_a_block_programmed_after_its_erase() {
     for scheme in ["ideal_page", "dftl"] {
@@ -278,8 +278,8 @@ fn a_page_is_read_after_its_program_and_a_block_programmed_after_its_erase() {
             write.completed
         );
     }
-    // Writes of one page each fill log and data blocks in order: none overtakes the one before it in
-    // its block, and none its block's erase.
+    // Writes of one page each fill log and data blocks in order: none overtakes the one before it
+    // in its block, and none its block's erase.
     let mut config = parallel(&[]);
     size("fast", &mut config, 256);
     let mut device = open("fast", &config);

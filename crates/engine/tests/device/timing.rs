@@ -1,5 +1,5 @@
-//! The parallel board against times derived by hand: planes, dies, channels, copyback, interleaving,
-//! multi-plane commands, page types.
+//! The parallel board against times derived by hand: planes, dies, channels, copyback,
+//! interleaving, multi-plane commands, page types.
 //!
 //! In every formula R is a page read, P a program, E an erase, T a transfer, all in ns.
 
@@ -200,8 +200,8 @@ fn collection_copies_back_within_its_plane() {
     assert_eq!(transfers, 2 * (copies - back));
 }
 
-/// Before, the channel remembered so few idle gaps that a read of the other die waited for the last of
-/// the collection's transfers.
+/// Before, the channel remembered so few idle gaps that a read of the other die waited for the last
+/// of the collection's transfers.
 #[test]
 fn a_collection_leaves_the_channel_to_other_dies_between_its_transfers() {
     let mut bench = Bench::new(&[TWO_DIES, ("device.pages_per_block", "64")]);

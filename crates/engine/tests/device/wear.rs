@@ -77,9 +77,9 @@ fn static_levelling_holds_the_spread_where_nine_tenths_are_cold() {
     }
 }
 
-/// Hot data that is rewritten at random beside data that is moved: under `dynamic` moved data goes to
-/// worn blocks, so that the blocks of cold data are worn more than under `none`, and a policy costs
-/// no copy of its own.
+/// Hot data that is rewritten at random beside data that is moved: under `dynamic` moved data goes
+/// to worn blocks, so that the blocks of cold data are worn more than under `none`, and a policy
+/// costs no copy of its own.
 #[test]
 fn dynamic_levelling_puts_moved_data_into_worn_blocks() {
     for row in schemes::TABLE {
@@ -126,10 +126,10 @@ fn dynamic_levelling_puts_moved_data_into_worn_blocks() {
     }
 }
 
-/// Replacement blocks at fixed offsets, the default: nearly every fold is in place, into a unit that
-/// was taken for host writes, so that there is no block to choose for what is merged. Each of the few
-/// folds into a fresh block takes the most worn free one under `dynamic`, the least worn one under
-/// `implicit`.
+/// Replacement blocks at fixed offsets, the default: nearly every fold is in place, into a unit
+/// that was taken for host writes, so that there is no block to choose for what is merged. Each of
+/// the few folds into a fresh block takes the most worn free one under `dynamic`, the least worn
+/// one under `implicit`.
 #[test]
 fn folds_into_a_fresh_block_take_a_worn_one_under_dynamic_and_folds_in_place_take_none() {
     for policy in ["dynamic", "implicit"] {
@@ -180,8 +180,8 @@ fn orders_of_free_blocks_and_policies_that_exclude_each_other_are_refused() {
     assert!(text.contains("alloc.policy = min_erase and wear.policy = none"), "{text}");
 }
 
-/// A tiny device whose blocks are good for 30 cycles is written until it ends: no block got more, the
-/// first died by its 30th erase, and everything that was written can be read.
+/// A tiny device whose blocks are good for 30 cycles is written until it ends: no block got more,
+/// the first died by its 30th erase, and everything that was written can be read.
 #[test]
 fn blocks_die_by_the_erase_that_completes_their_cycles() {
     const CYCLES: u32 = 30;

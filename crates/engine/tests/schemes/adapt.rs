@@ -1,4 +1,5 @@
-//! ADAPT's examples (Figs 2 to 5) and Algorithm 2 branch by branch, as flash operations in order. Blocks have 4 pages, so tau is 4 of 4 and phi's limit 2 by default.
+//! ADAPT's examples (Figs 2 to 5) and Algorithm 2 branch by branch, as flash operations in order.
+//! Blocks have 4 pages, so tau is 4 of 4 and phi's limit 2 by default.
 
 use crate::adapt_bench::{bench, level, rebuilt};
 use crate::fast_bench::{Bench, copy};

@@ -1,5 +1,5 @@
-//! Adaptive partitioning rule by rule: what enters and leaves the two partitions, what the ghost lists
-//! see, and where the next step of RAM goes.
+//! Adaptive partitioning rule by rule: what enters and leaves the two partitions, what the ghost
+//! lists see, and where the next step of RAM goes.
 
 use crate::common::{mixed, pages, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
@@ -41,8 +41,8 @@ fn programs(operations: &[Operation]) -> Vec<Cause> {
     operations.iter().filter_map(program).collect()
 }
 
-/// Writes 0 and 1 stay in memory; 2 needs the place of 0, which was used longest ago. Reading 1 makes
-/// it younger than 2, so that reading 0 from flash, which enters the buffer, makes 2 leave.
+/// Writes 0 and 1 stay in memory; 2 needs the place of 0, which was used longest ago. Reading 1
+/// makes it younger than 2, so that reading 0 from flash, which enters the buffer, makes 2 leave.
 #[test]
 fn pages_enter_by_writes_and_reads_and_leave_by_age() {
     let (mut device, config) = device(&[("aps.lookup", "on_demand")]);
@@ -132,8 +132,8 @@ fn the_map_is_looked_up_for_every_page_or_where_flash_is_touched() {
     }
 }
 
-/// Three pages rewritten in turn in a buffer of two: each was the last to leave. After an interval the
-/// buffer has a page more and keeps them all; the map gave up half of its entries.
+/// Three pages rewritten in turn in a buffer of two: each was the last to leave. After an interval
+/// the buffer has a page more and keeps them all; the map gave up half of its entries.
 #[test]
 fn ghost_hits_of_data_make_the_buffer_grow() {
     let (mut device, config) = device(&[("aps.interval", "10")]);
@@ -155,8 +155,8 @@ fn ghost_hits_of_data_make_the_buffer_grow() {
     assert_eq!(events(device, [Event::Repartitions]), [1]);
 }
 
-/// Pages that were never written are looked up and not buffered: 20 of them in turn miss a map of 16
-/// entries, and find it among the eight that left last.
+/// Pages that were never written are looked up and not buffered: 20 of them in turn miss a map of
+/// 16 entries, and find it among the eight that left last.
 #[test]
 fn ghost_hits_of_the_map_make_it_grow_and_pages_leave_at_once() {
     let pairs = [("aps.interval", "60"), ("device.ram_bytes", "6180"), ("aps.min_share", "0")];
@@ -239,8 +239,8 @@ fn batched_evictions_save_map_writes() {
     assert!(none == 0 && along > 50 && batched * 2 < alone, "{batched} of {alone}, {along} along");
 }
 
-/// Eight changed entries lose their place at once. Those of one map page are written with one read and
-/// one program; the entries that stay are not, and leave one by one later.
+/// Eight changed entries lose their place at once. Those of one map page are written with one read
+/// and one program; the entries that stay are not, and leave one by one later.
 #[test]
 fn an_adjustment_writes_each_map_page_once() {
     // Map pages hold 128 entries: pages 3 to 15, or every second one in the next map page.
@@ -265,8 +265,8 @@ fn an_adjustment_writes_each_map_page_once() {
     }
 }
 
-/// What an adjustment pushes out is no eviction of the interval behind it: eight dirty entries leave
-/// so, then only clean ones. A miss of the map then costs a read, as one of data does.
+/// What an adjustment pushes out is no eviction of the interval behind it: eight dirty entries
+/// leave so, then only clean ones. A miss of the map then costs a read, as one of data does.
 #[test]
 fn what_an_adjustment_pushes_out_decides_nothing() {
     // Nine map pages of 128 entries.
@@ -302,8 +302,8 @@ fn what_an_adjustment_pushes_out_decides_nothing() {
     assert_eq!(bytes(device).0.max(512), 512, "the map gets nothing back");
 }
 
-/// Whatever happens, both partitions and the ghost lists are the RAM that there is, a move is a step
-/// or what is left to the least share, and that is kept.
+/// Whatever happens, both partitions and the ghost lists are the RAM that there is, a move is a
+/// step or what is left to the least share, and that is kept.
 #[test]
 fn partitions_move_by_steps_and_ghost_lists_are_paid_for() {
     let mut moves = 0;

@@ -179,8 +179,8 @@ fn without_idle_gaps_marked_blocks_are_erased_when_free_ones_are_needed() {
     assert!((20..=30).contains(&erased), "{erased} erased");
 }
 
-/// One page is written over and over: data that is never written moves to worn blocks. The blocks that
-/// it leaves are only marked, and erased later, but still because of levelling.
+/// One page is written over and over: data that is never written moves to worn blocks. The blocks
+/// that it leaves are only marked, and erased later, but still because of levelling.
 #[test]
 fn marked_blocks_are_erased_for_what_they_were_left_for() {
     let erased = |erase_now: &str| {
@@ -330,8 +330,8 @@ fn the_block_table_takes_4_bytes_per_logical_block() {
     assert_eq!((table.structure, table.bytes), ("block_table", 1 << 20));
 }
 
-/// Programs fail until no block is left for a rewrite that is under way. What was written is there, and
-/// whoever writes on hears the same again.
+/// Programs fail until no block is left for a rewrite that is under way. What was written is there,
+/// and whoever writes on hears the same again.
 #[test]
 fn a_device_that_is_worn_out_in_a_rewrite_stays_sound() {
     let (mut ended, mut refused) = (0, 0);

@@ -112,8 +112,9 @@ fn k_beyond_p_changes_nothing() {
 
 #[test]
 fn without_a_limit_of_owners_only_full_rubs_are_merged() {
-    // K = Nl: a stranger finds room wherever there is any, as in FAST's random log; but what belongs
-    // to one logical block stays in one RUB, so that its RUB can be full while others are not.
+    // K = Nl: a stranger finds room wherever there is any, as in FAST's random log; but what
+    // belongs to one logical block stays in one RUB, so that its RUB can be full while others are
+    // not.
     let (config, mut device) = filled("40", &[("kast.sub_max_pct", "0")]);
     longest_wait(&config, device.as_mut(), 5);
     let meter = device.board().meter();

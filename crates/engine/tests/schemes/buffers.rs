@@ -1,5 +1,5 @@
-//! What every buffer does, as flash operations in order: hits, misses, partial pages, trims, flushes,
-//! gaps, cuts; LRU and CFLRU. Blocks have 4 pages, buffers 4 unless said otherwise.
+//! What every buffer does, as flash operations in order: hits, misses, partial pages, trims,
+//! flushes, gaps, cuts; LRU and CFLRU. Blocks have 4 pages, buffers 4 unless said otherwise.
 
 use crate::common::{CONTROLLER, LATENCIES, PROGRAM, TRANSFER, mixed, open, pages, record, tiny};
 use crate::fast_bench::Bench;
@@ -183,8 +183,8 @@ fn a_cut_takes_what_was_not_flushed_unless_memory_keeps_it() {
     }
 }
 
-/// What a frame costs is RAM's time, in the stage of the buffer; a write that needs a frame waits for
-/// the program that frees it.
+/// What a frame costs is RAM's time, in the stage of the buffer; a write that needs a frame waits
+/// for the program that frees it.
 #[test]
 fn memory_takes_its_time_and_a_full_buffer_makes_the_write_wait() {
     for profile in ["serial", "parallel"] {

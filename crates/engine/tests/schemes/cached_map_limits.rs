@@ -1,5 +1,5 @@
-//! Schemes that cache their map, on a device that cannot write any more: what was done is not reported
-//! as failed, what was not done has changed nothing, and every page can be read.
+//! Schemes that cache their map, on a device that cannot write any more: what was done is not
+//! reported as failed, what was not done has changed nothing, and every page can be read.
 
 use crate::common::{open, pages, tiny, version};
 use ftlab_engine::config::Config;
@@ -80,7 +80,8 @@ fn every_page_of_a_worn_out_device_can_be_read() {
     });
 }
 
-/// A write that a worn-out device reports as failed has not happened; a trim neither; no read fails.
+/// A write that a worn-out device reports as failed has not happened; a trim neither; no read
+/// fails.
 #[test]
 fn what_is_reported_as_failed_has_changed_nothing() {
     let mut failed = 0;

@@ -1,5 +1,5 @@
-//! CDFTL's two levels as sequences of flash operations: what is absorbed, what is written and what is
-//! found where; and identities on random runs.
+//! CDFTL's two levels as sequences of flash operations: what is absorbed, what is written and what
+//! is found where; and identities on random runs.
 
 use crate::common::{config, fill, mixed, open, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
@@ -46,8 +46,8 @@ fn changed_entries_are_absorbed_and_leave_with_their_page() {
     assert_eq!(events(device, counts), [2, 1, 0]);
 
     // Page 600: the entry of page 2 is absorbed, and translation page 0 makes room for 1. It was
-    // changed: what it absorbed and what the first level knows better (page 3) are written together,
-    // and nothing is read.
+    // changed: what it absorbed and what the first level knows better (page 3) are written
+    // together, and nothing is read.
     let operations = write(device, 600);
     let [Operation::Program(map_0, Cause::Translate), Operation::Program(_, Cause::Host)] =
         operations[..]
@@ -60,8 +60,8 @@ fn changed_entries_are_absorbed_and_leave_with_their_page() {
     assert_eq!(events(device, counts), [2, 2, 1]);
     assert_eq!(events(device, [Event::BatchedEvictions, Event::SecondLevelEvictions]), [2, 1]);
 
-    // Page 700: its entry is in the second level; the entry of page 600, whose page is there, leaves
-    // for it although that of page 3 was used earlier.
+    // Page 700: its entry is in the second level; the entry of page 600, whose page is there,
+    // leaves for it although that of page 3 was used earlier.
     let operations = write(device, 700);
     assert_eq!(operations, [Operation::Program(place(device, 700), Cause::Host)]);
     assert_eq!(events(device, counts), [3, 3, 1]);
@@ -123,8 +123,8 @@ fn held(device: &mut dyn Device, config: &Config, page: u64) -> bool {
     (hits_now - hits) - (below_now - below) == 1
 }
 
-/// Three entries: page 1, changed, used longest ago; page 600, unchanged; page 1200, unchanged, used
-/// last. Which one leaves for page 1700?
+/// Three entries: page 1, changed, used longest ago; page 600, unchanged; page 1200, unchanged,
+/// used last. Which one leaves for page 1700?
 #[test]
 fn the_order_in_which_entries_leave_the_first_level() {
     let leaver = |order: &str, pages: &str| {
@@ -262,8 +262,8 @@ fn counters_add_up() {
     }
 }
 
-/// What only the two levels knew is found again after a power cut: by a scan of the flash, or because
-/// memory survives; then hardly anything is read.
+/// What only the two levels knew is found again after a power cut: by a scan of the flash, or
+/// because memory survives; then hardly anything is read.
 #[test]
 fn nothing_is_lost_with_the_power() {
     let [scanned, survived] = ["false", "true"].map(|nonvolatile| {

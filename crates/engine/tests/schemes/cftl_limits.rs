@@ -1,6 +1,6 @@
-//! CFTL at its limits: planes that conversions fill, memory from which nothing can leave, sizes that
-//! do not go into each other, and what conversions do when there is no room or collection moves
-//! their pages.
+//! CFTL at its limits: planes that conversions fill, memory from which nothing can leave, sizes
+//! that do not go into each other, and what conversions do when there is no room or collection
+//! moves their pages.
 
 use crate::common::{config, mixed, open, pages, place, submit, tiny, version};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
@@ -192,8 +192,8 @@ fn a_threshold_that_no_page_can_reach_is_refused() {
     }
 }
 
-/// Blocks of six pages, translation pages of 128 entries: logical block 21 lies in two of them. Both
-/// are read to find it, and both learn where it is.
+/// Blocks of six pages, translation pages of 128 entries: logical block 21 lies in two of them.
+/// Both are read to find it, and both learn where it is.
 #[test]
 fn a_logical_block_in_two_translation_pages_is_converted() {
     let config = tiny("cftl", 40, &[GAPS, TABLES, ("device.pages_per_block", "6")]);
@@ -328,8 +328,8 @@ fn collection_does_not_end_a_conversion() {
     device.audit().expect("sound");
 }
 
-/// What leaves the page table may, while it is written, be joined by collection to the entry that is
-/// in use: then neither leaves. Two entries, and collection all the time.
+/// What leaves the page table may, while it is written, be joined by collection to the entry that
+/// is in use: then neither leaves. Two entries, and collection all the time.
 #[test]
 fn the_entry_in_use_stays_when_collection_joins_it_to_the_one_that_leaves() {
     for seed in 0..60 {

@@ -60,8 +60,8 @@ fn a_first_data_block_changes_an_entry_in_level_1_and_flash_learns_when_it_leave
         assert_eq!(operations, [Program(old, Translate), Program(bench.at(12), Host)]);
         assert_eq!(entry(&bench, 2), Some(bench.block(8)));
         assert_eq!(entry(&bench, 1).is_some(), batch == "true", "the other changed entry");
-        // Block 1 leaves: read and written, unless it went along before. What there is of block 4 only
-        // the map page knows by now.
+        // Block 1 leaves: read and written, unless it went along before. What there is of block 4
+        // only the map page knows by now.
         let operations = bench.write(&[16]);
         let new = map_page(&bench, 0);
         let mut expected = match batch {
@@ -125,7 +125,8 @@ fn a_page_that_leaves_takes_along_what_level_1_knows_better() {
     read(&mut bench, 2);
     assert_eq!(bench.events(Event::AbsorbedEvictions), 1);
     bench.device.start_measuring();
-    // Map page 0 leaves for map page 1, with 3, and with 4, which level 1 dropped just then: absorbed.
+    // Map page 0 leaves for map page 1, with 3, and with 4, which level 1 dropped just then:
+    // absorbed.
     read(&mut bench, 130);
     assert_eq!([3, 4].map(|lbn| entry(&bench, lbn)), [12, 16].map(|p| Some(bench.block(p))));
     assert_eq!(counts(&bench, [Event::AbsorbedEvictions, Event::BatchedEvictions]), [1, 0]);
@@ -236,8 +237,8 @@ fn a_merge_changes_the_entry_in_memory_and_looks_it_up_first() {
     }
 }
 
-/// Over replacement blocks: a page written again takes a second unit, and the fold changes the entry
-/// in memory.
+/// Over replacement blocks: a page written again takes a second unit, and the fold changes the
+/// entry in memory.
 #[test]
 fn folds_change_the_entry_in_memory() {
     let levels = [

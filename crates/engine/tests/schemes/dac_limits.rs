@@ -1,5 +1,5 @@
-//! Block maps on flash at their limits: devices whose programs fail until no block is left, blocks of
-//! few and of many pages, and what memory and device must have.
+//! Block maps on flash at their limits: devices whose programs fail until no block is left, blocks
+//! of few and of many pages, and what memory and device must have.
 
 use crate::common::{config, mixed, open, pages, size, tiny};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
@@ -96,8 +96,8 @@ fn a_worn_out_device_is_read_and_comes_back_after_a_cut() {
     }
 }
 
-/// Every look-up is answered by level 1, by one of the two caches of pages, by the directory where no
-/// map page was ever written, or by a read.
+/// Every look-up is answered by level 1, by one of the two caches of pages, by the directory where
+/// no map page was ever written, or by a read.
 #[test]
 fn look_ups_are_counted_by_what_answers_them() {
     let levels = [
@@ -168,8 +168,8 @@ fn blocks_may_have_few_pages_or_many() {
 }
 
 /// The device of DFTL 2014, 3 % of the blocks spare, takes DAC with 3 % of update blocks: 8192 data
-/// blocks, 246 spare ones, 3 with trim records, 4 for merges and cuts, and 2 with the 16 map pages and
-/// one that a cut may add.
+/// blocks, 246 spare ones, 3 with trim records, 4 for merges and cuts, and 2 with the 16 map pages
+/// and one that a cut may add.
 #[test]
 fn the_device_of_dftl_2014_is_large_enough() {
     let device = [

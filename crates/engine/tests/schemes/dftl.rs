@@ -1,5 +1,5 @@
-//! DFTL's worked examples (Figs 8, 9, 10) as sequences of flash operations, and Table 5's identities
-//! on every kind of run.
+//! DFTL's worked examples (Figs 8, 9, 10) as sequences of flash operations, and Table 5's
+//! identities on every kind of run.
 
 use crate::common::{config, mixed, open, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
@@ -121,7 +121,8 @@ fn figures_9_and_10_map_and_data_victims() {
         (0..u64::from(pages)).for_each(|page| submit(device, &config, Op::Write, page));
         let (mut like_figure_9, mut like_figure_10, mut batched) = (0, 0, 0);
         for _ in 0..30_000 {
-            // Most writes go to two translation pages; the others lie still long enough to be moved.
+            // Most writes go to two translation pages; the others lie still long enough to be
+            // moved.
             let near = rng.below(100) < 97;
             let page = u64::from(rng.below(if near { 256 } else { pages }));
             let before = device.board().meter().events(Event::LazyUpdates);
@@ -240,8 +241,8 @@ fn table_5_identities() {
     }
 }
 
-/// Settings that make DFTL a page map: every entry cached from the start of measuring, no checkpoints,
-/// the same threshold, the same blocks; on the other side nothing but the threshold.
+/// Settings that make DFTL a page map: every entry cached from the start of measuring, no
+/// checkpoints, the same threshold, the same blocks; on the other side nothing but the threshold.
 #[test]
 fn dftl_with_every_entry_cached_is_the_ideal_page_map() {
     let mut settings = config(&[

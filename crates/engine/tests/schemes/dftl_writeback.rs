@@ -49,7 +49,8 @@ fn a_changed_entry_can_leave_when_its_request_is_done() {
     };
     let (read, program) = ((false, Cause::Translate), (true, Cause::Translate));
     let host = (false, Cause::Host);
-    // The old translation page of the entry that leaves is implicit: its read has no page to record.
+    // The old translation page of the entry that leaves is implicit: its read has no page to
+    // record.
     assert_eq!(causes(&before), [program, read, host]);
     assert_eq!(causes(&behind), [read, host, program]);
     assert_eq!(cache, same);

@@ -395,8 +395,8 @@ fn under_a_light_load_hat_takes_less_energy_than_the_page_ftl() {
     assert!(hat.total() < page.total() / 5, "{hat:?} {page:?}");
 }
 
-/// A trim changes the entry like a write: the tail goes, the SMT follows. Trims outlive a power cut:
-/// with the QMT where memory keeps its content, else once they were flushed.
+/// A trim changes the entry like a write: the tail goes, the SMT follows. Trims outlive a power
+/// cut: with the QMT where memory keeps its content, else once they were flushed.
 #[test]
 fn trims_are_entries_that_say_nowhere() {
     for nonvolatile in ["false", "true"] {

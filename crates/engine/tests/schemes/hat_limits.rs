@@ -1,5 +1,5 @@
-//! HAT beside the FTLs that it is compared with: collections of several planes at once, and caches of
-//! the same size.
+//! HAT beside the FTLs that it is compared with: collections of several planes at once, and caches
+//! of the same size.
 
 use crate::common::{config, fill, open, pages, tiny};
 use ftlab_engine::meter::Cause;

@@ -280,7 +280,8 @@ fn what_a_look_found_is_cached() {
 fn a_written_entry_makes_no_chunk_leave() {
     let (config, mut device) = full(&[("hmb.chunk_entries", "16"), ("hmb.bytes", "64B")]);
     let device = device.as_mut();
-    // The second write finds its entry cached: it reads no translation page and sends the entry alone.
+    // The second write finds its entry cached: it reads no translation page and sends the entry
+    // alone.
     for (op, page) in [(Op::Write, 100), (Op::Read, 32), (Op::Write, 100)] {
         submit(device, &config, op, page);
     }
@@ -358,8 +359,8 @@ fn the_map_is_in_the_hosts_memory_and_the_cache_in_the_budget() {
     }
 }
 
-/// A write buffer serves the first page of a command, or writes out pages of an older one: the hint is
-/// sent with each command whose pages come to the scheme, once.
+/// A write buffer serves the first page of a command, or writes out pages of an older one: the hint
+/// is sent with each command whose pages come to the scheme, once.
 #[test]
 fn a_hint_is_sent_once_wherever_the_command_begins() {
     let buffer =

@@ -1,5 +1,5 @@
-//! Janus-FTL's two operations as sequences of flash operations: fusion without any, defusion with at
-//! most a copy per page; block mapping alone; and what moves the boundary.
+//! Janus-FTL's two operations as sequences of flash operations: fusion without any, defusion with
+//! at most a copy per page; block mapping alone; and what moves the boundary.
 
 use crate::common::{config, fill, mixed, open, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
@@ -106,8 +106,8 @@ fn defusion_copies_a_page_once() {
     device.audit().expect("map, flash and host agree");
 }
 
-/// A logical block that is rewritten from its first page to its last goes to the write buffer block:
-/// one erase, no copy. When the order breaks, both blocks are fused without an operation.
+/// A logical block that is rewritten from its first page to its last goes to the write buffer
+/// block: one erase, no copy. When the order breaks, both blocks are fused without an operation.
 #[test]
 fn a_rewrite_in_order_is_one_erase_and_no_copy() {
     let (config, mut device) = bench(&[("janus.target", "fixed")]);
@@ -211,8 +211,8 @@ fn memory_is_counted_by_area() {
     assert_eq!(bytes(&[("janus.target", "fixed"), ("janus.fixed_pct", "25")]), 165 + 160);
 }
 
-/// A capacity that is no multiple of a block: the last logical block has fewer pages, and takes part
-/// in everything, recovery included.
+/// A capacity that is no multiple of a block: the last logical block has fewer pages, and takes
+/// part in everything, recovery included.
 #[test]
 fn the_last_logical_block_may_be_cut_short() {
     for scheme in ["janus", "cftl"] {

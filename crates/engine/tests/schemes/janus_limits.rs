@@ -1,5 +1,5 @@
-//! Janus-FTL at its limits: pads that fail, levels after trims, planes that block-mapped blocks have
-//! filled, and a worn-out device.
+//! Janus-FTL at its limits: pads that fail, levels after trims, planes that block-mapped blocks
+//! have filled, and a worn-out device.
 
 use crate::common::{fill, open, pages, record, submit, tiny, version};
 use ftlab_engine::board::nand::record::Operation;
@@ -51,9 +51,9 @@ fn levels_follow_trims() {
     assert_eq!(levels(device), (Some(3), Some(151)), "all pages of a block");
 }
 
-/// Most data has its home in plane 0, and fills it: pages go to the other plane. A defusion falls due
-/// when the page-mapped area opens a block, wherever that is, or takes in a logical block, and with no
-/// other write.
+/// Most data has its home in plane 0, and fills it: pages go to the other plane. A defusion falls
+/// due when the page-mapped area opens a block, wherever that is, or takes in a logical block, and
+/// with no other write.
 #[test]
 fn a_defusion_falls_due_with_a_block_or_a_fusion() {
     let mut due = 0;

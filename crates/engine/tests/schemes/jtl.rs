@@ -77,9 +77,9 @@ fn who_sinks_is_decided_by_chance() {
     assert!(sunk.iter().all(|&times| times > 8), "{sunk:?}");
 }
 
-/// A page of level 1 is written again: its entry takes level 0, whose entry takes the hole. Where the
-/// hole ends no cascade, the other entry of level 1 sinks too, with its page; the hole is filled by
-/// the next cascade, which ends there.
+/// A page of level 1 is written again: its entry takes level 0, whose entry takes the hole. Where
+/// the hole ends no cascade, the other entry of level 1 sinks too, with its page; the hole is
+/// filled by the next cascade, which ends there.
 #[test]
 fn the_hole_of_an_entry_that_moves_up_ends_the_cascade_or_waits() {
     for (stops, flushed) in [("true", 0), ("false", 1)] {
@@ -97,8 +97,8 @@ fn the_hole_of_an_entry_that_moves_up_ends_the_cascade_or_waits() {
     }
 }
 
-/// A read of a page on flash: its entry goes to the top of group 1; with `jtl.cache_reads` to level 0,
-/// and the page into RAM.
+/// A read of a page on flash: its entry goes to the top of group 1; with `jtl.cache_reads` to level
+/// 0, and the page into RAM.
 #[test]
 fn reads_move_entries_as_far_up_as_pages_are_kept() {
     for (caches, level) in [("false", 2), ("true", 0)] {
@@ -147,7 +147,8 @@ fn sequential_writes_go_past_the_ram() {
         device.submit(&pages(&config, Op::Write, 0, 4)).expect("it works");
     });
     assert_eq!(count(&written, Cause::Host), (0, 4));
-    // Entries 2 and 3 were not in memory. That their translation page was never written is no matter.
+    // Entries 2 and 3 were not in memory. That their translation page was never written is no
+    // matter.
     assert_eq!(device.board().meter().reads(Cause::Translate), 2 + 1);
     assert!((0..4).all(|page| !in_ram(device, page)), "no page is in RAM");
     assert_eq!(levels(device, [0, 1, 2, 3]), [Some(2); 4]);

@@ -1,5 +1,5 @@
-//! KAST's choice of update blocks, step by step (spec 2.9), as flash operations in order. Blocks have
-//! 4 pages unless a test says 20: logical block 1 is pages 4 to 7.
+//! KAST's choice of update blocks, step by step (spec 2.9), as flash operations in order. Blocks
+//! have 4 pages unless a test says 20: logical block 1 is pages 4 to 7.
 
 use crate::fast_bench::{Bench, copy};
 use ftlab_engine::board::nand::record::Operation::{self, Erase, Program, Read};
@@ -16,7 +16,8 @@ fn bench(blocks: &'static str, sub_pct: &'static str, more: Pairs<'_>) -> Bench 
     Bench::of("kast", 9, &pairs)
 }
 
-/// The rebuild of one logical block: its pages from `sources` to `target`, then its old block erased.
+/// The rebuild of one logical block: its pages from `sources` to `target`, then its old block
+/// erased.
 fn rebuilt(
     bench: &Bench,
     lbn: u32,

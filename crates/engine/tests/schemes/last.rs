@@ -369,7 +369,8 @@ fn adapt_takes_a_block_from_the_hot_partition_when_its_pages_outlive_it() {
 #[test]
 fn demotion_never_loops_when_every_log_page_is_valid() {
     // Every page is rewritten in turn, one per request and never two of a block in a row: with a
-    // window over all of them each rewrite is hot, and no log page is superseded before it is moved.
+    // window over all of them each rewrite is hot, and no log page is superseded before it is
+    // moved.
     for pairs in [[THREE, ("last.hot_window", "4096")], [FIVE, ("last.adapt", "true")]] {
         let mut bench = bench(9, &pairs);
         let mut most = 0;

@@ -50,8 +50,8 @@ fn on_flash(device: &dyn Device, lpn: u64) -> Option<Ppn> {
 }
 
 /// Four blocks of UBA and CBA take sixteen pages, each one program; the seventeenth converts the
-/// block that was closed first: all 16 entries belong to one GMT page, so it is read and written once
-/// for all of them, and the next three blocks need nothing.
+/// block that was closed first: all 16 entries belong to one GMT page, so it is read and written
+/// once for all of them, and the next three blocks need nothing.
 #[test]
 fn writes_are_one_program_each_until_the_area_is_full() {
     let (config, mut device) = bench(&[("lazyftl.uba_cba_blocks", "4")]);
@@ -233,8 +233,8 @@ fn stale_pages(device: &dyn Device) -> Vec<Ppn> {
     .collect()
 }
 
-/// GMT pages are cached by use: three in turn miss every time in two places and never in three, once
-/// each was loaded; and what is still in the UMT is found without them.
+/// GMT pages are cached by use: three in turn miss every time in two places and never in three,
+/// once each was loaded; and what is still in the UMT is found without them.
 #[test]
 fn reads_look_in_the_umt_then_in_the_gmt_pages_in_memory() {
     for (cached, misses) in [("2", 30), ("3", 3)] {

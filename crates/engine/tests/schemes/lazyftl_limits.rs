@@ -1,5 +1,5 @@
-//! Schemes that write without looking where the old page is: how much their collections may owe, and
-//! what a write leaves that did not happen.
+//! Schemes that write without looking where the old page is: how much their collections may owe,
+//! and what a write leaves that did not happen.
 
 use crate::common::{open, pages, submit, tiny};
 use ftlab_engine::meter::{Cause, Event, Level};
@@ -9,7 +9,8 @@ use ftlab_engine::schemes;
 use ftlab_engine::ssd::DeviceError;
 
 /// Blocks of 64 pages whose entries lie in 128 GMT pages, and the least area: converting a block
-/// writes nearly a block of GMT pages. A collection in the middle of that converts one more, not two.
+/// writes nearly a block of GMT pages. A collection in the middle of that converts one more, not
+/// two.
 #[test]
 fn a_collection_converts_one_block_at_most() {
     for cold in ["auto", "50"] {
@@ -29,7 +30,8 @@ fn a_collection_converts_one_block_at_most() {
     }
 }
 
-/// The write that a worn-out device refuses leaves the page as it was, whoever wrote without a look.
+/// The write that a worn-out device refuses leaves the page as it was, whoever wrote without a
+/// look.
 #[test]
 fn a_write_that_fails_hides_nothing() {
     let blind = ("dftl.write_miss_fetch", "false");
@@ -58,8 +60,8 @@ fn a_write_that_fails_hides_nothing() {
     }
 }
 
-/// Every converted GMT page is one program and, no GMT page being in memory, one read: also where the
-/// collection that makes room for it converts it first.
+/// Every converted GMT page is one program and, no GMT page being in memory, one read: also where
+/// the collection that makes room for it converts it first.
 #[test]
 fn converted_map_pages_are_those_written_and_none_is_read_in_vain() {
     for seed in 0..6 {
@@ -110,8 +112,8 @@ fn partial_writes_under_dynamic_order_keep_the_area_of_every_plane() {
             most = most.max(area.unwrap_or(0));
         }
         device.audit().expect("sound");
-        // Three blocks in each of four planes, and at most three that collection, levelling and failed
-        // programs open before a conversion is over: the UMT has no place for more.
+        // Three blocks in each of four planes, and at most three that collection, levelling and
+        // failed programs open before a conversion is over: the UMT has no place for more.
         assert!((12..=24).contains(&most), "seed {seed}: {most} blocks");
     }
 }
@@ -136,8 +138,8 @@ fn the_umt_is_counted_with_all_its_places() {
     }
 }
 
-/// The least area of 64 planes with 64 pages a block, 64 KiB, and its reserve, 97 KiB, do not fit into
-/// 128 KiB; into 256 KiB they do, and nothing of what is auto goes beyond.
+/// The least area of 64 planes with 64 pages a block, 64 KiB, and its reserve, 97 KiB, do not fit
+/// into 128 KiB; into 256 KiB they do, and nothing of what is auto goes beyond.
 #[test]
 fn the_reserve_of_many_planes_is_paid_or_refused() {
     let (row, _) = schemes::find("lazyftl").expect("in the table");

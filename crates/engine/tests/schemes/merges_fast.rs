@@ -1,5 +1,5 @@
-//! FAST's full merges as flash operations in order (DFTL 2014, Figs 5c and 6), its victims, and what
-//! its counts must add up to. Blocks have 4 pages.
+//! FAST's full merges as flash operations in order (DFTL 2014, Figs 5c and 6), its victims, and
+//! what its counts must add up to. Blocks have 4 pages.
 
 use crate::common::{open, pages, tiny};
 use crate::fast_bench::model::{Counts, Model};

@@ -49,8 +49,8 @@ fn use_on(device: &mut dyn Device, config: &Config, seed: u64) {
     }
 }
 
-/// A write that a worn-out device refuses was not done, and a page that it lost is not kept as whole:
-/// past the RAM and through it, wherever the cascade ends, and where reads fail too.
+/// A write that a worn-out device refuses was not done, and a page that it lost is not kept as
+/// whole: past the RAM and through it, wherever the cascade ends, and where reads fail too.
 #[test]
 fn jtl_ends_with_what_it_promised() {
     for stops in ["true", "false"] {

@@ -108,8 +108,8 @@ fn a_fold_out_of_place_fills_a_fresh_unit_and_erases_the_whole_chain() {
     assert_eq!((bench.erases(), longest(&bench)), ((1, 2, 0), Some(0)), "K + 1 erases");
 }
 
-/// Which copy is the newest follows from the chain, and its units are erased by the fold: nothing is
-/// marked in an out-of-band area, except what is trimmed.
+/// Which copy is the newest follows from the chain, and its units are erased by the fold: nothing
+/// is marked in an out-of-band area, except what is trimmed.
 #[test]
 fn superseded_pages_are_not_marked() {
     for scheme in [bench, appending] {
@@ -361,8 +361,9 @@ fn chains_go_on_in_their_order_after_a_power_cut() {
     assert_eq!(bench.events(Event::FoldsInPlace), 0);
 }
 
-/// The head moves because a program in it failed: the place of 5 is free there again, but units behind
-/// it hold newer copies than units before. The next copy goes behind the newest all the same.
+/// The head moves because a program in it failed: the place of 5 is free there again, but units
+/// behind it hold newer copies than units before. The next copy goes behind the newest all the
+/// same.
 #[test]
 fn a_free_place_before_the_newest_copy_is_passed_over() {
     let mut bench = bench(0, "30", &[("device.over_provisioning", "1")]);

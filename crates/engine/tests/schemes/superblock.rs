@@ -1,6 +1,6 @@
-//! Superblock FTL: what a cold and a cached look-up cost, each case of collection, and the bounds, as
-//! flash operations in order. Blocks have 4 pages; with two logical blocks to a superblock, superblock
-//! 0 is pages 0 to 7, its page tables cover 2 pages each and its middle directories 4.
+//! Superblock FTL: what a cold and a cached look-up cost, each case of collection, and the bounds,
+//! as flash operations in order. Blocks have 4 pages; with two logical blocks to a superblock,
+//! superblock 0 is pages 0 to 7, its page tables cover 2 pages each and its middle directories 4.
 
 use crate::common::{mixed, open, pages, submit, tiny};
 use crate::fast_bench::{Bench, copy};
@@ -64,8 +64,8 @@ fn cold(pairs: Pairs<'_>) -> Bench {
     bench("superblock", 3, &all)
 }
 
-/// Directory with page 7, which was written last; middle directory of pages 0 to 3 with page 3; page
-/// table of pages 0 and 1 with page 1.
+/// Directory with page 7, which was written last; middle directory of pages 0 to 3 with page 3;
+/// page table of pages 0 and 1 with page 1.
 #[test]
 fn a_cold_read_reads_three_spare_areas_and_a_cached_one_none() {
     let mut bench = cold(&[]);
@@ -114,7 +114,8 @@ fn a_superblock_without_a_block_needs_no_look_up() {
     assert_eq!(lookups(&bench), (1, 1, 0));
 }
 
-/// Three spare areas and the page: four page reads, or what `superblock.oob_read` says, three times.
+/// Three spare areas and the page: four page reads, or what `superblock.oob_read` says, three
+/// times.
 #[test]
 fn a_spare_area_takes_a_page_read_or_what_is_set() {
     let took = |pairs: Pairs<'_>| {
@@ -186,8 +187,8 @@ fn a_sequential_beginning_is_completed_if_that_empties_a_block() {
     assert_eq!((bench.merges(), bench.erases()), ((0, 1, 0), (1, 0, 0)));
 }
 
-/// Pages 1 and 2 are no beginning, and 0 with 2 and 3 elsewhere is not completed either where page 1
-/// lies in a third block: what they have in common with others is gathered.
+/// Pages 1 and 2 are no beginning, and 0 with 2 and 3 elsewhere is not completed either where page
+/// 1 lies in a third block: what they have in common with others is gathered.
 #[test]
 fn anything_else_is_gathered() {
     let mut bench = bench("superblock", 4, &[TWO]);
@@ -305,8 +306,8 @@ fn the_last_superblock_may_have_fewer_blocks() {
 }
 
 /// Data blocks and the pool are all that is held between requests, and a device of exactly as many
-/// blocks as declared (two more for collections, three for power cuts, three for trim records) goes on
-/// for ever although every logical page is valid.
+/// blocks as declared (two more for collections, three for power cuts, three for trim records) goes
+/// on for ever although every logical page is valid.
 #[test]
 fn no_more_blocks_are_held_than_declared_and_collections_always_end() {
     let settings: [(Pairs<'_>, u64); 5] = [
@@ -376,7 +377,8 @@ fn after_a_power_cut_the_open_block_goes_on_and_the_map_is_read_again() {
     let open = bench.block(5);
     bench.device.power_cycle().expect("recovers");
     bench.device.start_measuring();
-    // The directory lies with page 5, the middle directory of pages 0 to 3 with 0, the table with 3.
+    // The directory lies with page 5, the middle directory of pages 0 to 3 with 0, the table with
+    // 3.
     let translation = bench.all_at([5, 0, 3]).map(|ppn| Read(ppn, Translate));
     let expected = [&translation[..], &[Read(bench.at(2), Host)]].concat();
     assert_eq!(read(&mut bench, 2), expected);
@@ -384,8 +386,8 @@ fn after_a_power_cut_the_open_block_goes_on_and_the_map_is_read_again() {
     assert_eq!(bench.place(6), (open, 2));
 }
 
-/// Every program of a workload fails once, in turn, those of merges and levelling among them: nothing is
-/// lost, and the block is retired when it is erased.
+/// Every program of a workload fails once, in turn, those of merges and levelling among them:
+/// nothing is lost, and the block is retired when it is erased.
 #[test]
 fn any_program_may_fail() {
     for victim in ["lru", "fewest_valid"] {

@@ -1,5 +1,6 @@
-//! TPFTL's techniques one by one, as sequences: what is loaded with a missed entry, what leaves, and
-//! what is written with it. Translation pages hold 512 entries; an entry takes 6 bytes, a node 8.
+//! TPFTL's techniques one by one, as sequences: what is loaded with a missed entry, what leaves,
+//! and what is written with it. Translation pages hold 512 entries; an entry takes 6 bytes, a node
+//! 8.
 
 use crate::common::{config, mixed, open, pages, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
@@ -73,9 +74,9 @@ fn request_prefetch_loads_the_rest_of_the_request_up_to_the_border() {
     }
 }
 
-/// 42 bytes: two other nodes of one entry, or five entries of one node. Page 1 has room; of its five
-/// successors in the request the first two take the place of one other node, and the next would need
-/// the second one. That one goes when page 4 is missed, and page 5 with it has room.
+/// 42 bytes: two other nodes of one entry, or five entries of one node. Page 1 has room; of its
+/// five successors in the request the first two take the place of one other node, and the next
+/// would need the second one. That one goes when page 4 is missed, and page 5 with it has room.
 #[test]
 fn one_other_node_gives_way_to_prefetching() {
     let (config, mut device) = device("tpftl:r", "42B", &[]);
@@ -139,8 +140,8 @@ fn selective_prefetch_outlives_the_power_with_the_memory() {
     }
 }
 
-/// Page 20 takes the place of an entry of its own node: of the farthest prefetched one, or of the one
-/// used longest ago.
+/// Page 20 takes the place of an entry of its own node: of the farthest prefetched one, or of the
+/// one used longest ago.
 #[test]
 fn prefetched_entries_go_to_the_cold_end_or_to_the_hot_end() {
     for (place, gone, kept) in [("cold_end", 10, 1), ("hot_end", 1, 10)] {
@@ -155,8 +156,8 @@ fn prefetched_entries_go_to_the_cold_end_or_to_the_hot_end() {
     }
 }
 
-/// b: 34 bytes hold two nodes and three entries. Pages 1 and 2 are changed; page 601 needs a place in
-/// the other node.
+/// b: 34 bytes hold two nodes and three entries. Pages 1 and 2 are changed; page 601 needs a place
+/// in the other node.
 #[test]
 fn batch_writes_the_changed_entries_of_a_node_together() {
     for scheme in ["tpftl:b", "tpftl:none"] {

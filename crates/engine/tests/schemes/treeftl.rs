@@ -1,5 +1,6 @@
-//! TreeFTL's worked examples (Figs 2 and 3) as sequences of flash operations, what sequential requests
-//! do to the tree, and every open point of the paper as a setting that changes what it says.
+//! TreeFTL's worked examples (Figs 2 and 3) as sequences of flash operations, what sequential
+//! requests do to the tree, and every open point of the paper as a setting that changes what it
+//! says.
 
 use crate::common::{config, flush, open, pages, place, record, submit, version};
 use ftlab_engine::board::nand::record::Operation;
@@ -81,8 +82,9 @@ fn figure_2_the_three_cases_of_a_random_write() {
         assert_eq!((logical(device, map), data), (3, old), "{scheme}");
         let case_a = record(device, |device| submit(device, &config, Op::Write, 3 * E + 7));
         assert_eq!(case_a, [], "{scheme}");
-        // Map: the first read missed, B and A hit, C missed, A hit. Data: B and C missed. A page was
-        // put into RAM twice for the requests before, then twice (B), once (A), three times (C), once.
+        // Map: the first read missed, B and A hit, C missed, A hit. Data: B and C missed. A page
+        // was put into RAM twice for the requests before, then twice (B), once (A), three times
+        // (C), once.
         let meter = device.board().meter();
         let counted = [Event::MapLookups, Event::MapHits, Event::BufferLookups, Event::BufferHits];
         assert_eq!(counted.map(|event| meter.events(event)), [5, 3, 5, 2], "{scheme}");
@@ -123,8 +125,8 @@ fn figure_3_the_order_in_which_a_group_is_pruned() {
     assert_eq!((level(Level::MapFrames), level(Level::DataFrames)), (Some(1), Some(8)));
 }
 
-/// Fig. 3, the other end: a page that joins the group before its translation page had to leave gives
-/// it a new time, and the next group's pages leave.
+/// Fig. 3, the other end: a page that joins the group before its translation page had to leave
+/// gives it a new time, and the next group's pages leave.
 #[test]
 fn a_page_that_joins_a_bare_group_saves_it() {
     let (config, mut device) = figure_3(&[]);
@@ -134,7 +136,8 @@ fn a_page_that_joins_a_bare_group_saves_it() {
     assert_eq!(left, [(0, host), (3, host), (1, host), b(0), b(2)]);
 }
 
-/// A read of a page that is not cached uses its group (`treeftl.touch_on_ctp_only`), or it does not.
+/// A read of a page that is not cached uses its group (`treeftl.touch_on_ctp_only`), or it does
+/// not.
 #[test]
 fn a_use_of_the_translation_page_alone_counts_or_not() {
     for (touches, first) in [("true", E as u32), ("false", 0)] {
@@ -178,8 +181,8 @@ fn reads_are_not_cached() {
     assert_eq!((event(device, Event::BufferLookups), event(device, Event::BufferHits)), (4, 1));
 }
 
-/// 32 pages are random, 33 sequential: those go to flash past the RAM, and a translation page that is
-/// not cached is read, then changed in RAM (`cached`) or on flash at the end (`flash`).
+/// 32 pages are random, 33 sequential: those go to flash past the RAM, and a translation page that
+/// is not cached is read, then changed in RAM (`cached`) or on flash at the end (`flash`).
 #[test]
 fn sequential_requests_bypass_the_memory() {
     for bypass_map in ["cached", "flash"] {
@@ -223,8 +226,8 @@ fn sequential_requests_bypass_the_memory() {
     }
 }
 
-/// A cached copy of a page that a sequential request writes leaves without being written (`drop`) or
-/// takes the new version (`update`); a sequential read takes what is newer in RAM.
+/// A cached copy of a page that a sequential request writes leaves without being written (`drop`)
+/// or takes the new version (`update`); a sequential read takes what is newer in RAM.
 #[test]
 fn cached_copies_stay_true_under_sequential_requests() {
     for (rule, reads) in [("drop", 1), ("update", 0)] {
@@ -359,8 +362,8 @@ fn an_unchanged_translation_page_is_dropped_or_written() {
     }
 }
 
-/// Which accesses the hit ratios are about: (map look-ups, data look-ups) of a random write, a random
-/// read, and a sequential read of 33 pages.
+/// Which accesses the hit ratios are about: (map look-ups, data look-ups) of a random write, a
+/// random read, and a sequential read of 33 pages.
 #[test]
 fn hit_ratios_are_of_what_the_scope_says() {
     for (scope, expected) in
@@ -414,8 +417,8 @@ fn idle_gaps_take_changed_pages_to_flash() {
     }
 }
 
-/// `treeftl:gc`: where memory holds a newer version, collection programs that one and reads nothing;
-/// and where few translation pages are cached, victims that need few others are preferred.
+/// `treeftl:gc`: where memory holds a newer version, collection programs that one and reads
+/// nothing; and where few translation pages are cached, victims that need few others are preferred.
 #[test]
 fn collection_moves_what_memory_holds() {
     let run = |scheme, frames| {

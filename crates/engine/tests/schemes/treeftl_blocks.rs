@@ -1,6 +1,6 @@
 //! TreeFTL over a map of blocks, as flash operations in order: the cases of Fig. 2 and the order of
-//! Fig. 3 with groups of logical blocks, what folds do to a map page, and what is refused. Blocks have
-//! 4 pages and map pages 128 entries: a group is 512 pages, and 300 logical blocks have three.
+//! Fig. 3 with groups of logical blocks, what folds do to a map page, and what is refused. Blocks
+//! have 4 pages and map pages 128 entries: a group is 512 pages, and 300 logical blocks have three.
 
 use crate::common::{flush, mixed, open, pages, record, tiny, version};
 use crate::fast_bench::{Bench, copy, entry, map_page};
@@ -39,7 +39,8 @@ fn programs(bench: &Bench, pages: [u32; 4]) -> [Operation; 4] {
 fn the_three_cases_of_a_random_write() {
     let mut bench = bench(64, &[("treeftl.bypass_map", "flash")]);
     assert_eq!(bench.submit(Op::Read, 0, 1), [], "no map page was ever written");
-    // A sequential request fills block 2, whose map page has a frame, and block 130, whose has none.
+    // A sequential request fills block 2, whose map page has a frame, and block 130, whose has
+    // none.
     let filled = bench.submit(Op::Write, 8, 4);
     assert_eq!(filled, programs(&bench, [8, 9, 10, 11]));
     let filled = bench.submit(Op::Write, G + 8, 4);
@@ -65,8 +66,8 @@ fn the_three_cases_of_a_random_write() {
 }
 
 /// Fig. 3: the group used longest ago gives up its data pages in ascending order, the one accessed
-/// last at the end, then its map page. Blocks 1 and 2 take their pages in order, and the map page says
-/// where they are.
+/// last at the end, then its map page. Blocks 1 and 2 take their pages in order, and the map page
+/// says where they are.
 #[test]
 fn a_group_of_logical_blocks_is_pruned_in_order() {
     // Two map pages, and pages 9, 5, 4 and 6 of the first group.
@@ -87,8 +88,8 @@ fn a_group_of_logical_blocks_is_pruned_in_order() {
     let block = bench.block(4);
     assert_eq!(places, [(block, 0), (block, 1), (block, 2)], "in order, in the data block");
     assert_eq!([1, 2].map(|lbn| entry(&bench, lbn)), [Some(block), Some(bench.block(9))]);
-    // Case C again: the older version of page 5 is loaded, page 512 leaves for the map page, 513 for
-    // the data page, in order into the data block of block 128.
+    // Case C again: the older version of page 5 is loaded, page 512 leaves for the map page, 513
+    // for the data page, in order into the data block of block 128.
     let (map, old) = (map_page(&bench, 0), bench.at(5));
     let operations = bench.write(&[5]);
     let g = G as u32;
@@ -102,8 +103,8 @@ fn a_group_of_logical_blocks_is_pruned_in_order() {
     assert_eq!((bench.place(g).1, bench.place(g + 1).1), (0, 1));
 }
 
-/// A page that leaves a second time goes to a replacement block; the map says nothing new, so the map
-/// page leaves without a program.
+/// A page that leaves a second time goes to a replacement block; the map says nothing new, so the
+/// map page leaves without a program.
 #[test]
 fn updates_that_leave_make_a_chain_and_leave_the_map_alone() {
     let mut bench = bench(2, &[]);
@@ -124,8 +125,8 @@ fn updates_that_leave_make_a_chain_and_leave_the_map_alone() {
     assert_eq!(bench.events(Event::EvictClean), clean + 1);
 }
 
-/// A fold gives a logical block another data block. Its map page changes in memory, if it has a frame;
-/// else it is read and written at once, as collection does with the map of pages.
+/// A fold gives a logical block another data block. Its map page changes in memory, if it has a
+/// frame; else it is read and written at once, as collection does with the map of pages.
 #[test]
 fn a_fold_changes_a_map_page_in_memory_or_on_flash() {
     for cached in [true, false] {
@@ -162,8 +163,8 @@ fn a_fold_changes_a_map_page_in_memory_or_on_flash() {
     }
 }
 
-/// What is written while it stays goes out by group, each in ascending order: a flush writes the data
-/// pages, idle gaps the map pages behind them.
+/// What is written while it stays goes out by group, each in ascending order: a flush writes the
+/// data pages, idle gaps the map pages behind them.
 #[test]
 fn a_flush_and_idle_gaps_write_a_group_in_order() {
     for idle in ["false", "true"] {
@@ -189,8 +190,8 @@ fn a_flush_and_idle_gaps_write_a_group_in_order() {
     }
 }
 
-/// Volatile memory loses what was not flushed, down to the version on flash; kept memory nothing. What
-/// leaves of a chain that recovery found is written behind it.
+/// Volatile memory loses what was not flushed, down to the version on flash; kept memory nothing.
+/// What leaves of a chain that recovery found is written behind it.
 #[test]
 fn a_power_cut_takes_what_was_not_flushed() {
     for (kept, expected) in [("false", Tag(5)), ("true", Tag(6))] {
@@ -236,8 +237,8 @@ fn a_power_cut_takes_unrecorded_trims_of_volatile_memory_alone() {
     }
 }
 
-/// Three map pages, a cut after each of so many operations: what memory kept is there, and the map is
-/// right again.
+/// Three map pages, a cut after each of so many operations: what memory kept is there, and the map
+/// is right again.
 #[test]
 fn cuts_among_several_map_pages_lose_nothing_that_memory_kept() {
     for (kept, scheme) in [("true", "treeftl"), ("true", "treeftl_page_lru"), ("false", "treeftl")]
@@ -269,8 +270,8 @@ fn cuts_among_several_map_pages_lose_nothing_that_memory_kept() {
     }
 }
 
-/// Bytes: the frames, LATTE with a group for each of three map pages, their directory, and the links
-/// of replacement blocks; no table of blocks in memory.
+/// Bytes: the frames, LATTE with a group for each of three map pages, their directory, and the
+/// links of replacement blocks; no table of blocks in memory.
 #[test]
 fn memory_is_that_of_the_tree_and_of_the_chains() {
     let bench = bench(16, &[]);

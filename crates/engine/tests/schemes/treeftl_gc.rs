@@ -17,8 +17,9 @@ fn settings(pairs: &[(&str, &str)]) -> Config {
     config
 }
 
-/// A policy that ranks every block is obeyed: under `fifo` a victim is the block that was filled first
-/// in its plane, of those that have lost a page. Blocks without an invalid page are passed over.
+/// A policy that ranks every block is obeyed: under `fifo` a victim is the block that was filled
+/// first in its plane, of those that have lost a page. Blocks without an invalid page are passed
+/// over.
 #[test]
 fn fifo_stays_the_order_of_filling() {
     let config = settings(&[("gc.victim", "fifo")]);

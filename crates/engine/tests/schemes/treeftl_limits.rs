@@ -11,8 +11,8 @@ use ftlab_engine::ssd::Device;
 /// Entries of a translation page.
 const E: u64 = 512;
 
-/// A device that cannot write any more, in the middle of a sequential request: its working page stays
-/// as a translation page like any other, the audit passes, and what is on flash can be read.
+/// A device that cannot write any more, in the middle of a sequential request: its working page
+/// stays as a translation page like any other, the audit passes, and what is on flash can be read.
 #[test]
 fn a_sequential_request_that_a_fault_ends_leaves_no_working_page() {
     for seed in 0..40 {
@@ -44,8 +44,8 @@ fn a_sequential_request_that_a_fault_ends_leaves_no_working_page() {
     }
 }
 
-/// Frames: what `--ram` says, never more than there are pages; else 64 MiB of 32 GiB, that share of a
-/// smaller device, 32 KiB at least. LATTE takes 6 bytes per group beside them, or out of them.
+/// Frames: what `--ram` says, never more than there are pages; else 64 MiB of 32 GiB, that share of
+/// a smaller device, 32 KiB at least. LATTE takes 6 bytes per group beside them, or out of them.
 #[test]
 fn frames_share_the_memory() {
     let bytes = |pairs: &[(&str, &str)], structure: &str| {
@@ -79,9 +79,9 @@ fn frames_share_the_memory() {
     assert_eq!(bytes(&few, "frames"), Some((all + all.div_ceil(E)) * 2048));
 }
 
-/// The links: 4 bytes a frame, and a bit for each entry of the translation pages that the frames can
-/// hold, beside the frames whatever is in the budget. Over blocks 8 bytes a frame, and a bit for each
-/// page of the logical blocks that a map page names.
+/// The links: 4 bytes a frame, and a bit for each entry of the translation pages that the frames
+/// can hold, beside the frames whatever is in the budget. Over blocks 8 bytes a frame, and a bit
+/// for each page of the logical blocks that a map page names.
 #[test]
 fn links_of_the_tree_are_listed() {
     let links = |scheme: &str, pairs: &[(&str, &str)]| {
@@ -110,9 +110,9 @@ fn a_buffer_in_front_is_refused() {
     }
 }
 
-/// A device that cannot write any more, with two frames that both changed: every page can be read, by
-/// random and by sequential requests, whatever would have to leave for its translation page. It is
-/// read past the frames then.
+/// A device that cannot write any more, with two frames that both changed: every page can be read,
+/// by random and by sequential requests, whatever would have to leave for its translation page. It
+/// is read past the frames then.
 #[test]
 fn a_worn_out_device_with_two_frames_can_be_read() {
     let mut uncached = 0;

@@ -1,5 +1,5 @@
-//! Tree-PL: exact LRU over all cached pages, and what a translation page's data pages have to do with
-//! its own place in that order.
+//! Tree-PL: exact LRU over all cached pages, and what a translation page's data pages have to do
+//! with its own place in that order.
 
 use crate::common::{config, open, record, submit};
 use ftlab_engine::board::nand::record::Operation;
@@ -72,8 +72,8 @@ fn a_translation_page_may_keep_its_own_time() {
     assert_eq!(left[7], [-1], "group a's, which page 0 had kept");
 }
 
-/// Without `ctp_needs_no_cdp` the oldest page may be a translation page with data pages, which leave
-/// with it in one go.
+/// Without `ctp_needs_no_cdp` the oldest page may be a translation page with data pages, which
+/// leave with it in one go.
 #[test]
 fn data_pages_may_leave_with_their_translation_page() {
     let pairs = [

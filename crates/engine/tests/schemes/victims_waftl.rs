@@ -31,9 +31,10 @@ fn the_emptiest_page_mapped_block_is_collected_and_a_block_is_converted_once() {
     assert_ne!(bench.block(10), younger);
 }
 
-/// A failed program closes a page-mapped block early, and the copy goes to a block beyond the limit.
-/// That block must not stay one too many: the closed one is emptied into it at once. It once stayed,
-/// so that each such failure took two blocks from the device: the bad one and the one in its place.
+/// A failed program closes a page-mapped block early, and the copy goes to a block beyond the
+/// limit. That block must not stay one too many: the closed one is emptied into it at once. It once
+/// stayed, so that each such failure took two blocks from the device: the bad one and the one in
+/// its place.
 #[test]
 fn a_failed_program_leaves_no_page_mapped_block_beyond_the_limit() {
     let pairs =
@@ -52,9 +53,10 @@ fn a_failed_program_leaves_no_page_mapped_block_beyond_the_limit() {
     }
 }
 
-/// The bundled devices of DFTL 2014 and ADAPT 2012 have 256 blocks beyond the 8192 exported, and the
-/// zone takes 246 of them. WAFTL's defaults were refused there; now two blocks are page-mapped. A
-/// number that does not fit is refused still, and a capacity that is chosen brings its own blocks.
+/// The bundled devices of DFTL 2014 and ADAPT 2012 have 256 blocks beyond the 8192 exported, and
+/// the zone takes 246 of them. WAFTL's defaults were refused there; now two blocks are page-mapped.
+/// A number that does not fit is refused still, and a capacity that is chosen brings its own
+/// blocks.
 #[test]
 fn as_many_blocks_are_page_mapped_as_a_given_device_has_room_for() {
     let (row, _) = schemes::find("waftl").expect("in the table");
@@ -94,8 +96,8 @@ fn a_block_half_of_which_is_valid_is_converted_by_default() {
     }
 }
 
-/// Whatever room a given device has beyond everything else, none or some: a budget takes memory, and
-/// never makes a device too small that is large enough without one.
+/// Whatever room a given device has beyond everything else, none or some: a budget takes memory,
+/// and never makes a device too small that is large enough without one.
 #[test]
 fn a_budget_never_asks_for_blocks_that_a_given_device_does_not_have() {
     let (row, _) = schemes::find("waftl").expect("in the table");

@@ -1,8 +1,8 @@
-//! WAFTL with the map of page-mapped blocks on flash (`waftl.pmb_cache_bytes`), as flash operations in
-//! order: what a look-up reads, what a map page that leaves memory costs, what collection changes, and
-//! what a power cut leaves. Blocks have 4 pages and map pages 128 entries: 80 logical blocks have three
-//! map pages, of pages 0 to 127, 128 to 255 and 256 to 319. A logical block with one buffered page
-//! becomes page-mapped.
+//! WAFTL with the map of page-mapped blocks on flash (`waftl.pmb_cache_bytes`), as flash operations
+//! in order: what a look-up reads, what a map page that leaves memory costs, what collection
+//! changes, and what a power cut leaves. Blocks have 4 pages and map pages 128 entries: 80 logical
+//! blocks have three map pages, of pages 0 to 127, 128 to 255 and 256 to 319. A logical block with
+//! one buffered page becomes page-mapped.
 
 use crate::common::conform::conform;
 use crate::common::{config, mixed, open, pages, tiny};
@@ -268,7 +268,8 @@ fn the_area_of_map_pages_is_cleaned_and_bounded() {
     }
 }
 
-/// A cut at every operation of a workload that writes map pages all the time, the recovery itself cut.
+/// A cut at every operation of a workload that writes map pages all the time, the recovery itself
+/// cut.
 #[test]
 fn the_map_is_right_after_a_cut_at_every_operation() {
     let scenarios: [Pairs<'_>; 3] = [
@@ -354,8 +355,8 @@ fn recovery_reads_the_map_pages_and_writes_those_that_were_behind() {
 }
 
 /// Logical block 33: page 134 is page-mapped, 132 and 135 are in the zone, 133 is in the old data
-/// block. The cut tears the place of page 133 in the new one, so that recovery finds it none: a stray,
-/// merged before the next write. That takes in page 134, which no map page knows of by then.
+/// block. The cut tears the place of page 133 in the new one, so that recovery finds it none: a
+/// stray, merged before the next write. That takes in page 134, which no map page knows of by then.
 #[test]
 fn what_strays_take_in_changes_map_pages_before_the_next_write() {
     let mut bench = empty(&[ZONE_OF_ONE, ONE]);

@@ -396,8 +396,8 @@ pub const WEAR_BUCKETS_MAX: usize = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WornOut {
-    /// Bytes written when the first block died, those of the request that killed it among them; null
-    /// if none did.
+    /// Bytes written when the first block died, those of the request that killed it among them;
+    /// null if none did.
     pub bytes_to_first_death: Option<u64>,
     /// Bytes written when no block could be spared any more.
     pub bytes_to_end: u64,
@@ -469,8 +469,8 @@ pub struct Window {
     pub erases: u64,
     /// Fewest free blocks seen (log schemes: free log blocks); none in a window without requests.
     pub free_blocks_min: Option<u64>,
-    /// Where the scheme's areas and thresholds stood at the end of the window, by name; absent where
-    /// a scheme has none.
+    /// Where the scheme's areas and thresholds stood at the end of the window, by name; absent
+    /// where a scheme has none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub levels: BTreeMap<String, u64>,
 }

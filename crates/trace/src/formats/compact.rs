@@ -13,8 +13,8 @@
 //! alone, and where its units come from it does not say: they are taken as given.
 //!
 //! Units given by file or by name (our CSV, MSR's hosts, fio's files, a synthetic workload) begin
-//! at 0 in every file. Files of one time (`--parts by_time`) with such units get units of their own,
-//! numbered in order of appearance; units that a trace stated itself are kept.
+//! at 0 in every file. Files of one time (`--parts by_time`) with such units get units of their
+//! own, numbered in order of appearance; units that a trace stated itself are kept.
 //!
 //! Records are in order of time, so nothing is sorted. Blocks are read one after the other, also
 //! through a decompressor; `--filter from=` finds its block by the index in a file that is stored

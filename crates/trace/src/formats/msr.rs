@@ -3,7 +3,8 @@
 //! Time and response count 100 ns (Windows file time, from the year 1601), offset and size bytes.
 //! The response is what the original server took: it is not read. The unit is the disk; where files
 //! of several hosts are read together, disks of the second host count from 256, of the third from
-//! 512, hosts in order of appearance; a disk of 256 or more is legal where there is one host. Source: SNIA IOTTA 388, readme.
+//! 512, hosts in order of appearance; a disk of 256 or more is legal where there is one host.
+//! Source: SNIA IOTTA 388, readme.
 
 use super::fields::{self, Fields, Parsed};
 use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};

@@ -11,8 +11,8 @@ use crate::units::Ppn;
 
 impl Nand {
     /// Reads a page and programs it elsewhere with a new sequence number; the source stays valid.
-    /// Where the part copies back (`timing.copyback`) and both pages lie in one plane, nothing crosses
-    /// the channel.
+    /// Where the part copies back (`timing.copyback`) and both pages lie in one plane, nothing
+    /// crosses the channel.
     pub(in crate::board) fn copy(
         &mut self,
         meter: &mut Meter,

@@ -20,7 +20,8 @@ impl NandSettings {
     }
 }
 
-/// Bad blocks that are drawn in `plane` of `planes`: the rate's number for the device, spread evenly.
+/// Bad blocks that are drawn in `plane` of `planes`: the rate's number for the device, spread
+/// evenly.
 fn drawn_in(config: &Config, plane: u64) -> u64 {
     let (planes, blocks) = (config.device.plane_count(), config.device.physical_blocks());
     let all = (config.nand.factory_bad_rate * blocks as f64).round() as u64;

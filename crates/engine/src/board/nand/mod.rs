@@ -147,8 +147,8 @@ impl Nand {
         self.sequence
     }
 
-    /// Programs that must have been counted since measuring began, told from the sequence numbers on
-    /// flash alone.
+    /// Programs that must have been counted since measuring began, told from the sequence numbers
+    /// on flash alone.
     pub fn programs_on_flash(&self) -> u64 {
         let ledger = &self.ledger;
         self.sequence - ledger.sequence_before - ledger.interrupted + ledger.failed

@@ -27,8 +27,8 @@ impl Nand {
         retries
     }
 
-    /// What happens to a read. What comes from the controller or from a register does not fail; where
-    /// mapping units are smaller than flash pages, a unit is what is lost.
+    /// What happens to a read. What comes from the controller or from a register does not fail;
+    /// where mapping units are smaller than flash pages, a unit is what is lost.
     #[inline]
     pub(super) fn judge_read(&mut self, ppn: Ppn) -> ReadVerdict {
         let lost = || self.state.is_unreadable(ppn);

@@ -6,9 +6,9 @@
 //! (write coalescing); until then they are read from there at no cost, and capacitors save them
 //! from a power cut, as in drives that acknowledge such writes. A flash page that was just sensed
 //! stays in its plane's register, so that its other units cost a transfer each and no cell time.
-//! Registers are followed in the order of calls, not of time: an operation that is booked ahead takes
-//! the register at once. What capacitors program at a cut is neither counted nor charged.
-//! The model is ours; unit and page sizes are those of drives with 4 KiB maps over 16 KiB pages.
+//! Registers are followed in the order of calls, not of time: an operation that is booked ahead
+//! takes the register at once. What capacitors program at a cut is neither counted nor charged. The
+//! model is ours; unit and page sizes are those of drives with 4 KiB maps over 16 KiB pages.
 
 use super::Nand;
 use super::geometry::Geometry;
@@ -112,8 +112,8 @@ impl Nand {
         }
     }
 
-    /// After the data of a gathering flash page is in the controller; for units that are on flash the
-    /// clock waits by itself.
+    /// After the data of a gathering flash page is in the controller; for units that are on flash
+    /// the clock waits by itself.
     pub(super) fn when_gathered(&self, ppn: Ppn, after: When) -> When {
         match self.source(ppn) {
             Source::Gathered => {
@@ -140,8 +140,8 @@ impl Nand {
         Some(ready)
     }
 
-    /// Programs a flash page that is still gathering as it is, the rest of it empty: its block takes
-    /// no more pages.
+    /// Programs a flash page that is still gathering as it is, the rest of it empty: its block
+    /// takes no more pages.
     pub(in crate::board) fn finish_flash_page(
         &mut self,
         block: BlockId,

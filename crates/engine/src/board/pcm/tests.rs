@@ -25,8 +25,9 @@ fn flash_read(board: &mut Board, after: When) -> When {
     read.expect("power is on")
 }
 
-/// HAT 2010, Figs 6 and 7: the entry that leaves the cache is written back beside the flash. A flash
-/// read of 130.9 us hides the 90 us in both profiles, and the next eviction finds an idle port.
+/// HAT 2010, Figs 6 and 7: the entry that leaves the cache is written back beside the flash. A
+/// flash read of 130.9 us hides the 90 us in both profiles, and the next eviction finds an idle
+/// port.
 #[test]
 fn a_posted_write_runs_beside_the_flash() {
     for profile in ["serial", "parallel"] {
@@ -135,8 +136,8 @@ fn reads_go_before_writes_that_have_not_begun() {
     assert_eq!(again.time(), WRITE + 2 * READ, "reads queue among themselves");
 }
 
-/// However many writes a long queue holds, a read waits for the one under way. Of more than 4096 the
-/// oldest were fixed although none of them had begun.
+/// However many writes a long queue holds, a read waits for the one under way. Of more than 4096
+/// the oldest were fixed although none of them had begun.
 #[test]
 fn a_long_queue_is_overtaken_like_a_short_one() {
     let mut board = board("parallel", 4096);
@@ -189,7 +190,8 @@ fn writes_booked_ahead_do_not_reserve_the_port() {
     assert_eq!(board.pcm_idle_from(), 130_900 + WRITE);
 }
 
-/// Whatever the order of calls, the port does one thing at a time, and nothing begins before it may.
+/// Whatever the order of calls, the port does one thing at a time, and nothing begins before it
+/// may.
 #[test]
 fn the_port_never_does_two_things_at_once() {
     let mut rng = crate::rng::Rng::new(7, crate::rng::Purpose::Workload);

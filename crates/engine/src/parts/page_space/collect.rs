@@ -116,8 +116,8 @@ impl PageSpace {
         (fitting, found)
     }
 
-    /// Among the data blocks that the policy finds as good as its victim, the first few of them, the
-    /// one that its owner finds lightest. The policy's choice is never overruled otherwise.
+    /// Among the data blocks that the policy finds as good as its victim, the first few of them,
+    /// the one that its owner finds lightest. The policy's choice is never overruled otherwise.
     pub(super) fn choose_lightest<O: PageOwner>(
         &self,
         board: &mut Board,
@@ -223,8 +223,8 @@ impl PageSpace {
         Ok(moved)
     }
 
-    /// Moves up to `most` valid pages of a block and lets the owner update the map; returns how many
-    /// pages that were.
+    /// Moves up to `most` valid pages of a block and lets the owner update the map; returns how
+    /// many pages that were.
     pub(super) fn move_some<O: PageOwner>(
         &mut self,
         board: &mut Board,

@@ -1,11 +1,11 @@
-//! Collection in the gaps between requests: a victim at a time, or in pieces that a request can come
-//! between (`gc.idle_pages`; 1 is preemption between page copies).
+//! Collection in the gaps between requests: a victim at a time, or in pieces that a request can
+//! come between (`gc.idle_pages`; 1 is preemption between page copies).
 //!
 //! After each piece the map knows where the moved pages are, so that requests in between find them:
 //! pieces trade the batching of map updates for shorter waits. A victim that is left half moved is
-//! nobody's candidate; the next gap, or a collection in its plane, goes on with it. Levelling of wear,
-//! which moves a block at a time, is a step of its own then. Pieces are of one plane, whatever
-//! `gc.unit` says.
+//! nobody's candidate; the next gap, or a collection in its plane, goes on with it. Levelling of
+//! wear, which moves a block at a time, is a step of its own then. Pieces are of one plane,
+//! whatever `gc.unit` says.
 
 use super::{PageOwner, PageSpace};
 use crate::board::Board;
@@ -57,8 +57,8 @@ impl PageSpace {
         Ok(None)
     }
 
-    /// A victim of a plane that is short enough of blocks to work for nobody: at least half garbage,
-    /// because idle time is free, erase cycles are not. It is no candidate any more.
+    /// A victim of a plane that is short enough of blocks to work for nobody: at least half
+    /// garbage, because idle time is free, erase cycles are not. It is no candidate any more.
     fn idle_victim<O: PageOwner>(
         &mut self,
         board: &mut Board,

@@ -67,9 +67,9 @@ impl PageSpace {
         Ok((space, when))
     }
 
-    /// A cut collection may have used free blocks that its victim's erase would have given back, and
-    /// needs what is left of its targets: where fewer blocks are free than between two writes (two
-    /// were opened since a collection ended), the next write collects before it takes a page.
+    /// A cut collection may have used free blocks that its victim's erase would have given back,
+    /// and needs what is left of its targets: where fewer blocks are free than between two writes
+    /// (two were opened since a collection ended), the next write collects before it takes a page.
     fn keep_for_collection(&mut self, plane: PlaneId) {
         let limit = self.collection_limit(plane);
         let known = &mut self.planes[plane.index()];

@@ -17,8 +17,8 @@ use crate::units::{BlockId, PlaneId, Ppn, zeroed};
 /// The withheld blocks of the device.
 #[derive(Clone, Debug)]
 pub(super) struct Withheld {
-    /// Per plane: what the host wrote, and what was moved, in the order in which it was closed. Blocks
-    /// that the owner took are in no list.
+    /// Per plane: what the host wrote, and what was moved, in the order in which it was closed.
+    /// Blocks that the owner took are in no list.
     lists: Vec<[Vec<BlockId>; 2]>,
     /// 1 for a block that is withheld.
     member: Vec<u8>,
@@ -57,8 +57,8 @@ impl PageSpace {
         self.withheld = Some(Withheld::new(nand.geometry(), false));
     }
 
-    /// After a power cut, these blocks are withheld as before. Those that are open are when they are
-    /// closed; until then they are nothing for levelling either.
+    /// After a power cut, these blocks are withheld as before. Those that are open are when they
+    /// are closed; until then they are nothing for levelling either.
     pub fn withhold_again(&mut self, nand: &Nand, blocks: impl Iterator<Item = BlockId>) {
         for block in blocks {
             let plane = nand.geometry().plane_of_block(block);
@@ -165,8 +165,8 @@ impl PageSpace {
         if taken && self.room_in(plane) == 0 { self.roomiest() } else { plane }
     }
 
-    /// The plane that gives a block to the owner: `home` while it has room for all pages of one, else
-    /// the plane with most room; none where no plane has as much.
+    /// The plane that gives a block to the owner: `home` while it has room for all pages of one,
+    /// else the plane with most room; none where no plane has as much.
     pub fn plane_with_block(&self, home: PlaneId) -> Option<PlaneId> {
         let has_room = |plane: PlaneId| self.room_in(plane) >= self.pages_per_block;
         Some(home).filter(|&home| has_room(home)).or_else(|| {
@@ -175,7 +175,8 @@ impl PageSpace {
         })
     }
 
-    /// Takes a free block that is withheld, and that the owner writes; collects first where it is due.
+    /// Takes a free block that is withheld, and that the owner writes; collects first where it is
+    /// due.
     pub fn take_withheld<O: PageOwner>(
         &mut self,
         board: &mut Board,

@@ -10,8 +10,8 @@ use crate::request::PageIo;
 use crate::schemes::{Location, Room};
 use crate::units::{Lpn, Ppn, Tag};
 
-/// Pages on flash and their map there. The tree sees to it that the map page of a page is in a frame
-/// before it is read, written or trimmed here.
+/// Pages on flash and their map there. The tree sees to it that the map page of a page is in a
+/// frame before it is read, written or trimmed here.
 pub trait TreeBase: 'static {
     /// Whether changed pages that are written while they stay go out by group, in ascending order;
     /// otherwise those written longest ago first.

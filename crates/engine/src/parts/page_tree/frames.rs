@@ -21,7 +21,8 @@ pub struct Frames {
     data: HeldPages,
     /// Data pages that are newer than flash, by their last write.
     dirty: SlotLists<1>,
-    /// One bit per page that a cached translation page tells the place of: that data page is cached.
+    /// One bit per page that a cached translation page tells the place of: that data page is
+    /// cached.
     bits: Vec<u64>,
     /// The same for data pages that are newer than flash.
     changed: Vec<u64>,
@@ -165,7 +166,8 @@ impl Frames {
         (map.index() * self.words_per_map + offset as usize / 64, 1 << (offset % 64))
     }
 
-    /// A data page takes a frame, empty, that is free from the returned moment on; there must be room.
+    /// A data page takes a frame, empty, that is free from the returned moment on; there must be
+    /// room.
     pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
         let (map, offset) = self.parent(lpn);
         let (word, bit) = self.bit(map, offset);

@@ -1,9 +1,9 @@
-//! The tree over a map of blocks (`treeftl.map = block`): a map page names logical blocks, so its group
-//! is every page of these. Blocks and their updates are those of the replacement-block scheme, whose
-//! block map lies on flash; its map pages share the frames (`parts::framed_map`).
+//! The tree over a map of blocks (`treeftl.map = block`): a map page names logical blocks, so its
+//! group is every page of these. Blocks and their updates are those of the replacement-block
+//! scheme, whose block map lies on flash; its map pages share the frames (`parts::framed_map`).
 //!
-//! Within its group a page leaves by its number, so that a logical block takes the pages that leave in
-//! order; what is written while it stays (a flush, idle gaps) goes by group in the same order.
+//! Within its group a page leaves by its number, so that a logical block takes the pages that leave
+//! in order; what is written while it stays (a flush, idle gaps) goes by group in the same order.
 
 use super::base::TreeBase;
 use super::{Frames, PageTree, Pruning, sizes};
@@ -61,7 +61,8 @@ pub(super) fn payload_pages(config: &Config) -> u64 {
         + MapArea::payload_pages(&geometry, geometry.logical_blocks())
 }
 
-/// Bytes by structure: the tree's `own`, the directory, and what the base has beside its block table.
+/// Bytes by structure: the tree's `own`, the directory, and what the base has beside its block
+/// table.
 pub(super) fn ram_use(config: &Config, own: &[RamUse]) -> Vec<RamUse> {
     let mut structures = own.to_vec();
     let bytes = directory_bytes(config);

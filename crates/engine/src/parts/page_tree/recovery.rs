@@ -1,10 +1,11 @@
 //! The tree and power cuts.
 //!
-//! A volatile memory loses the data pages that were not written out; flash alone tells the rest. One
-//! that keeps its content (`device.ram_nonvolatile`) loses nothing: changed data pages, and the
+//! A volatile memory loses the data pages that were not written out; flash alone tells the rest.
+//! One that keeps its content (`device.ram_nonvolatile`) loses nothing: changed data pages, and the
 //! translation pages with changed entries, are where they were, trims hold, and everything else is
 //! read again when it is used. Over a map of pages that recovery programs nothing; over a map of
-//! blocks it is the base's, which corrects map pages on flash, and the data pages are where they were.
+//! blocks it is the base's, which corrects map pages on flash, and the data pages are where they
+//! were.
 
 use super::base::TreeBase;
 use super::over_blocks::OverBlocks;

@@ -57,8 +57,8 @@ pub fn frames<P: Pruning>(config: &Config) -> u32 {
     frames.min(all).max(FEWEST) as u32
 }
 
-/// Bytes of LATTE: a time of 4 bytes and an offset of 2 per group (spec 4.1), or of 4 where 2 do not
-/// number the pages of a group, for as many groups as the memory can hold.
+/// Bytes of LATTE: a time of 4 bytes and an offset of 2 per group (spec 4.1), or of 4 where 2 do
+/// not number the pages of a group, for as many groups as the memory can hold.
 pub fn latte_bytes(config: &Config) -> u64 {
     let budget = ram(config);
     let offset = if group(config) > 1 << 16 { 4 } else { 2 };
@@ -74,10 +74,10 @@ pub(super) fn slots<P: Pruning>(config: &Config) -> (u32, u32) {
     (maps as u32, config.device.logical_pages().min(frames) as u32)
 }
 
-/// Bytes of the links between the levels, beside entries and directory: a bit per page of every group
-/// that may be cached, which says whether the page is; and per frame, over pages, the 4 bytes of the
-/// address that no longer stands in the entry above it (in RAM or on flash, one of both), over
-/// blocks, where the entry names another thing, page number and frame in 8.
+/// Bytes of the links between the levels, beside entries and directory: a bit per page of every
+/// group that may be cached, which says whether the page is; and per frame, over pages, the 4 bytes
+/// of the address that no longer stands in the entry above it (in RAM or on flash, one of both),
+/// over blocks, where the entry names another thing, page number and frame in 8.
 fn link_bytes<P: Pruning>(config: &Config) -> u64 {
     let frames = u64::from(frames::<P>(config));
     let per_frame = match config.scheme.treeftl.map {
@@ -87,7 +87,8 @@ fn link_bytes<P: Pruning>(config: &Config) -> u64 {
     frames * per_frame + frames.min(map_pages(config)) * group(config).div_ceil(8)
 }
 
-/// Bytes by structure: the frames, the links between them, and what the scheme keeps to find its victims.
+/// Bytes by structure: the frames, the links between them, and what the scheme keeps to find its
+/// victims.
 pub(super) fn ram_use<P: Pruning>(config: &Config) -> Vec<RamUse> {
     let bytes = u64::from(frames::<P>(config)) * config.device.unit_bytes();
     let frames = RamUse { structure: "frames", bytes, memory: Memory::Sram };

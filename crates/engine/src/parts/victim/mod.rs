@@ -76,8 +76,8 @@ pub trait VictimPolicy {
     fn removed(&mut self, block: BlockId);
     /// Chooses without removing.
     fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice;
-    /// Candidates that are as good as the victim that was just chosen; at most [`EQUALS`]. None where
-    /// the policy ranks every candidate, or draws.
+    /// Candidates that are as good as the victim that was just chosen; at most [`EQUALS`]. None
+    /// where the policy ranks every candidate, or draws.
     fn equals(&self, _nand: &Nand, victim: BlockId) -> Equals {
         Equals::of(victim, std::iter::empty())
     }

@@ -101,8 +101,8 @@ impl Adapt {
         Ok(done)
     }
 
-    /// The sequential log block to merge, of a full area, and when it is found. Where the area is to
-    /// shrink, one that a switch would do for is the last choice (III.B: better one that needs a
+    /// The sequential log block to merge, of a full area, and when it is found. Where the area is
+    /// to shrink, one that a switch would do for is the last choice (III.B: better one that needs a
     /// full or partial merge).
     pub(super) fn sequential_victim(
         &self,

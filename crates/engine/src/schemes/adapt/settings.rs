@@ -22,8 +22,8 @@ choices! {
 choices! {
     /// At which page a sequential log block may begin.
     pub enum BeginRule {
-        /// At any. Flash that demands every page in order (`nand.enforce_order = strict`) permits the
-        /// first alone.
+        /// At any. Flash that demands every page in order (`nand.enforce_order = strict`) permits
+        /// the first alone.
         Any = "any",
         /// At the first of a logical block.
         OffsetZero = "offset_zero",
@@ -34,8 +34,8 @@ choices! {
     /// Which sequential log blocks a partial merge is for, and so which count for delta as a stream
     /// that was found.
     pub enum PartialRule {
-        /// Those that lack no page before their first; others are merged in full. Flash that demands
-        /// ascending programs permits no other.
+        /// Those that lack no page before their first; others are merged in full. Flash that
+        /// demands ascending programs permits no other.
         Prefix = "prefix",
         /// Those that lack pages before their first too: these are copied in like the rest.
         Any = "any",
@@ -84,7 +84,8 @@ choices! {
     pub enum SequentialVictim {
         /// The one written longest ago.
         Lru = "lru",
-        /// The one whose merge is cheapest (switch, partial, full), then the one written longest ago.
+        /// The one whose merge is cheapest (switch, partial, full), then the one written longest
+        /// ago.
         Cheapest = "cheapest",
     }
 }
@@ -202,8 +203,8 @@ settings! {
             source("spec 3.8: open");
         /// At which page a sequential log block may begin.
         seq_begin: BeginRule = BeginRule::Any, legal("", |_| true), source("spec 3.8, step 5");
-        /// Which sequential log blocks are completed by a partial merge. With any, nearly every block
-        /// is, however few pages it holds, so that delta is high and theta never moves.
+        /// Which sequential log blocks are completed by a partial merge. With any, nearly every
+        /// block is, however few pages it holds, so that delta is high and theta never moves.
         seq_partial: PartialRule = PartialRule::Prefix, legal("", |_| true),
             source("spec 3.8, step 5");
         /// What a page of a large request does that its block's stream does not continue with.

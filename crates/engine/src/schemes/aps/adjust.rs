@@ -69,8 +69,8 @@ impl Aps {
         Ok(when)
     }
 
-    /// The entries that have lost their place leave, those used longest ago; what of them has changed
-    /// is written a map page at a time.
+    /// The entries that have lost their place leave, those used longest ago; what of them has
+    /// changed is written a map page at a time.
     fn shrink_map(&mut self, board: &mut Board, most: u32, after: When) -> Result<When, Fault> {
         let cache = &self.base.map.cache;
         let surplus = cache.len().saturating_sub(most);

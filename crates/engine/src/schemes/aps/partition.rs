@@ -238,13 +238,14 @@ impl Interval {
         self.marks = Marks::of(board, &self.costs);
     }
 
-    /// The interval is over: who gets the next step of RAM; nobody if neither ghost list was hit, or
-    /// if both promise the same. The next interval begins.
+    /// The interval is over: who gets the next step of RAM; nobody if neither ghost list was hit,
+    /// or if both promise the same. The next interval begins.
     ///
-    /// What a step more for the map would have saved: each ghost hit a map read, and the dirty share
-    /// of the interval's evictions a read and a program. What a step more for data would have saved:
-    /// each ghost hit of a read a page read, each of a write a program and what collection took per
-    /// host page programmed. All in ns, rounded down; 128 bits hold the products of any counts.
+    /// What a step more for the map would have saved: each ghost hit a map read, and the dirty
+    /// share of the interval's evictions a read and a program. What a step more for data would have
+    /// saved: each ghost hit of a read a page read, each of a write a program and what collection
+    /// took per host page programmed. All in ns, rounded down; 128 bits hold the products of any
+    /// counts.
     pub fn close(&mut self, board: &Board) -> Option<Towards> {
         let now = Marks::of(board, &self.costs);
         let during = now.since(&self.marks);
@@ -285,8 +286,8 @@ mod tests {
         config
     }
 
-    /// Ghost hits of the map, of reads and of writes and evictions (clean, dirty) of an interval, and
-    /// who gets the next step.
+    /// Ghost hits of the map, of reads and of writes and evictions (clean, dirty) of an interval,
+    /// and who gets the next step.
     fn verdict(board: &mut Board, hits: [u64; 3], evictions: [u64; 2]) -> Option<Towards> {
         let mut interval = Interval::new(board, &config(&[]));
         board.event(Event::EvictClean, evictions[0]);
@@ -312,8 +313,8 @@ mod tests {
         assert_eq!(half([1, 7, 0]), Some(Towards::Data), "650 against 700");
     }
 
-    /// An interval as long as its setting allows, of nothing but dirty evictions: their product with
-    /// the hits passes 64 bits.
+    /// An interval as long as its setting allows, of nothing but dirty evictions: their product
+    /// with the hits passes 64 bits.
     #[test]
     fn long_intervals_do_not_wrap() {
         let mut board = Board::new(&config(&[]), 1, 0);
@@ -324,8 +325,8 @@ mod tests {
         assert_eq!(data, Some(Towards::Data), "1200 s against 2000 s");
     }
 
-    /// A board that has worked before, as after a power cut: the interval that begins there does not
-    /// count it.
+    /// A board that has worked before, as after a power cut: the interval that begins there does
+    /// not count it.
     #[test]
     fn an_interval_begins_where_the_board_is() {
         let mut board = Board::new(&config(&[]), 1, 0);
@@ -350,8 +351,8 @@ mod tests {
         assert_eq!(interval.close(&board), Some(Towards::Map), "all dirty: 1200 against 200");
     }
 
-    /// 64 MiB on a device that can use them: a step is 1 MiB, the ghosts are 131,072 entries and 512
-    /// pages and take their bytes first.
+    /// 64 MiB on a device that can use them: a step is 1 MiB, the ghosts are 131,072 entries and
+    /// 512 pages and take their bytes first.
     #[test]
     fn halves_steps_and_least_shares() {
         let mut config = config(&[("device.ram_bytes", "64MiB")]);

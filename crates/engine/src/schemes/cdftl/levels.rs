@@ -1,4 +1,5 @@
-//! The two levels of CDFTL's cache, as one: single entries (CMT) over whole translation pages (CTP).
+//! The two levels of CDFTL's cache, as one: single entries (CMT) over whole translation pages
+//! (CTP).
 //!
 //! An entry may be in both: what the CMT says is newer. While the CMT holds an entry, changes go to
 //! the CMT alone; the copy in the CTP follows when the entry leaves or is written to flash. Both
@@ -107,8 +108,8 @@ impl Levels {
         self.cmt.remove(slot);
     }
 
-    /// The CTP takes over a changed entry and the CMT drops it; false where the CTP does not hold its
-    /// page.
+    /// The CTP takes over a changed entry and the CMT drops it; false where the CTP does not hold
+    /// its page.
     pub fn absorb(&mut self, slot: Slot) -> bool {
         let lpn = self.cmt.lpn(slot);
         if self.ctp.find(self.part(lpn)).is_none() {

@@ -52,8 +52,8 @@ impl Cftl {
                 self.candidates.drop_first();
                 continue;
             }
-            // Before anything is paid for: where every plane needs its room for other data, it waits,
-            // unless it lies like that already, as it may if it was written in sequence.
+            // Before anything is paid for: where every plane needs its room for other data, it
+            // waits, unless it lies like that already, as it may if it was written in sequence.
             let home = lbn.plane(board.geometry());
             let plane = self.base.space.plane_with_block(home);
             let in_place = self.block_of(board, lbn).is_some();

@@ -31,8 +31,8 @@ settings! {
         freq_pages: Optional<u32> = Optional(None),
             legal("auto, or 0..=65536", |v| v.0.is_none_or(|n| n <= 1 << 16)),
             source("spec 3.3, open");
-        /// Share of the memory for the spatial cache. The memory is what device.ram_bytes leaves, else
-        /// 32 KiB.
+        /// Share of the memory for the spatial cache. The memory is what device.ram_bytes leaves,
+        /// else 32 KiB.
         spatial_share: f64 = 0.25, legal("0 to 1", |v| (0.0..=1.0).contains(v)),
             source("spec 3.3, open: 50/25/25 %");
         /// Share of the memory for the frequency cache.

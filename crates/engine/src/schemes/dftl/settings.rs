@@ -61,7 +61,8 @@ settings! {
         /// Whether an eviction also writes the other changed entries of its translation page.
         batch_evict: bool = false, legal("", |_| true),
             source("DFTL 2014, 3.2 allows it; Table 5 shows it off");
-        /// Entries of the same translation page loaded after a missed one; never causes a map write.
+        /// Entries of the same translation page loaded after a missed one; never causes a map
+        /// write.
         prefetch: u32 = 0, legal("0..=65535", |v| *v <= 65535), source("DFTL 2014, 3.2");
         /// Whether a write that misses loads its entry first.
         write_miss_fetch: bool = true, legal("", |_| true),
@@ -90,8 +91,8 @@ settings! {
         /// directory survives in non-volatile memory.
         gtd_sync_every: u64 = 0, legal("0, or 64 and more", |v| *v == 0 || *v >= 64),
             source("DFTL 2014, 3.3");
-        /// Free blocks per plane below which collection starts, and at which it stops; two more where
-        /// the device has several planes.
+        /// Free blocks per plane below which collection starts, and at which it stops; two more
+        /// where the device has several planes.
         gc_threshold_blocks: u32 = 3, legal("3..=1000000", |v| (3..=1_000_000).contains(v)),
             source("spec 3.1: FlashSim");
     }

@@ -6,8 +6,8 @@ use crate::parts::map_recovery::Consistency;
 
 use super::{DftlSettings, WriteBack};
 
-/// Entries of the CMT: as set, else what the budget holds, else `dftl.auto_entries`; never more than
-/// there are logical pages.
+/// Entries of the CMT: as set, else what the budget holds, else `dftl.auto_entries`; never more
+/// than there are logical pages.
 pub(super) fn entries(config: &Config) -> u32 {
     let dftl = &config.scheme.dftl;
     let wanted = match (dftl.cmt_entries.0, config.map_budget()) {

@@ -55,8 +55,8 @@ impl HostMap {
         unpack(self.entries[lpn.index()]).map(Ppn)
     }
 
-    /// The device sends one entry: for a chunk that the host holds, or has room for. One entry is not
-    /// worth a chunk.
+    /// The device sends one entry: for a chunk that the host holds, or has room for. One entry is
+    /// not worth a chunk.
     #[inline]
     pub fn learn(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let chunk = self.chunk_of(lpn);

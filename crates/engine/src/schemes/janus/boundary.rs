@@ -1,9 +1,9 @@
 //! Where the boundary between the areas shall be, and which logical block crosses it next.
 //!
 //! Cost model (spec 3.6): with the T most written logical blocks page-mapped, of W writes w(T) go
-//! there, each with u / (2 (1 - u)) copies, where u = T / (T + S) is how full the page-mapped area is
-//! and S its spare blocks: T / 2S copies. The other W - w(T) writes cost c copies each, as measured.
-//! The T of least cost, w(T) T / 2S + (W - w(T)) c, is the target. All in integers.
+//! there, each with u / (2 (1 - u)) copies, where u = T / (T + S) is how full the page-mapped area
+//! is and S its spare blocks: T / 2S copies. The other W - w(T) writes cost c copies each, as
+//! measured. The T of least cost, w(T) T / 2S + (W - w(T)) c, is the target. All in integers.
 
 use super::marks::Marks;
 use super::settings::{DefuseRule, JanusSettings, Target};
@@ -38,7 +38,8 @@ pub struct Boundary {
     keeps: u32,
     /// Where the search for cold ones goes on.
     hand: u32,
-    /// Page-mapped logical blocks, how many they are, and those of them with fewer writes than `keeps`.
+    /// Page-mapped logical blocks, how many they are, and those of them with fewer writes than
+    /// `keeps`.
     there: Marks,
     page_mapped: u32,
     cold: Marks,
@@ -253,9 +254,9 @@ mod tests {
         Boundary::new(board.geometry(), &config.scheme.janus, spare)
     }
 
-    /// Ten logical blocks take eight writes each and eighty take one each. With S = 10 and c = 2: the
-    /// hot ten cost 80 * 10 / 20 = 40 copies and the others 160, together 200. One more page-mapped
-    /// would cost 81 * 11 / 20 + 158 = 202.55, one fewer 72 * 9 / 20 + 176 = 208.4.
+    /// Ten logical blocks take eight writes each and eighty take one each. With S = 10 and c = 2:
+    /// the hot ten cost 80 * 10 / 20 = 40 copies and the others 160, together 200. One more
+    /// page-mapped would cost 81 * 11 / 20 + 158 = 202.55, one fewer 72 * 9 / 20 + 176 = 208.4.
     #[test]
     fn the_target_is_where_the_cost_model_is_least() {
         let pairs = [("janus.eval_every", "160"), ("janus.block_cost", "2000")];

@@ -1,5 +1,5 @@
-//! The write buffer block: a logical block that is written anew, page by page in order, what the host
-//! leaves out being copied. A defusion is the same with nothing written by the host.
+//! The write buffer block: a logical block that is written anew, page by page in order, what the
+//! host leaves out being copied. A defusion is the same with nothing written by the host.
 
 use super::{Janus, Target};
 use crate::board::Board;
@@ -193,8 +193,8 @@ impl Janus {
         self.base.space.pad_withheld(board, block, offset, after)
     }
 
-    /// Copies the rest of the logical block: the write buffer block is its block from now on, and the
-    /// one that it had is erased.
+    /// Copies the rest of the logical block: the write buffer block is its block from now on, and
+    /// the one that it had is erased.
     pub(super) fn finish(
         &mut self,
         board: &mut Board,

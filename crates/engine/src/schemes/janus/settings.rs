@@ -36,7 +36,8 @@ settings! {
         target: Target = Target::CostModel, legal("", |_| true), source("spec 3.6, open");
         /// Size of the page-mapped area under janus.target = fixed, percent of the logical blocks.
         fixed_pct: u32 = 25, legal("0..=100", |v| *v <= 100), source("ftlab");
-        /// Page writes between two rankings of the logical blocks, and evaluations of the cost model.
+        /// Page writes between two rankings of the logical blocks, and evaluations of the cost
+        /// model.
         eval_every: u64 = 4000, legal("1..=1000000000", |v| (1..=1_000_000_000).contains(v)),
             source("spec 3.6, open");
         /// Which logical block is defused when the page-mapped area is larger than it shall be.

@@ -98,10 +98,11 @@ impl Levels {
         places.map(|place| Slot(self.slots[place] - 1))
     }
 
-    /// Who moves when `accessed`, an entry of some level or of none yet, goes to level `target`: the
-    /// entry that it displaces goes a level down, displaces one there at random, and so on, until a
-    /// level has room or an entry leaves the last one. `hole_stops`: the place that `accessed` leaves
-    /// counts as room; it always does where the level has no other. Nothing moves yet.
+    /// Who moves when `accessed`, an entry of some level or of none yet, goes to level `target`:
+    /// the entry that it displaces goes a level down, displaces one there at random, and so on,
+    /// until a level has room or an entry leaves the last one. `hole_stops`: the place that
+    /// `accessed` leaves counts as room; it always does where the level has no other. Nothing moves
+    /// yet.
     pub fn plan(
         &self,
         (accessed, from): (Slot, Option<u32>),

@@ -14,8 +14,8 @@ settings! {
         map_share: f64 = 0.5, legal("above 0, below 1", |v| *v > 0.0 && *v < 1.0),
             source("TreeFTL 2013, II.B: two halves");
         /// Whether the hole that an accessed entry leaves ends the cascade that its move begins;
-        /// otherwise the cascade goes on below it, and a later one fills the hole, unless the level has
-        /// no other place.
+        /// otherwise the cascade goes on below it, and a later one fills the hole, unless the level
+        /// has no other place.
         hole_stops_cascade: bool = true, legal("", |_| true), source("ftlab; open in spec 4.4");
         /// Whether a page that was read is kept, and its entry goes to the top; otherwise its entry
         /// goes to the top of those without a page in RAM.

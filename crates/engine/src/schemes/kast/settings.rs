@@ -8,7 +8,8 @@ choices! {
     /// Which random update block is merged when none is to be had otherwise.
     pub enum MergePriority {
         /// A full one; else the one for which pages used plus write requests since its last write,
-        /// divided by the number of update blocks, is most. The one written longest ago among equals.
+        /// divided by the number of update blocks, is most. The one written longest ago among
+        /// equals.
         FullThenIdle = "full_then_idle",
         /// The one written longest ago.
         Lru = "lru",

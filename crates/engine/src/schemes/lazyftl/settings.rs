@@ -9,7 +9,8 @@ choices! {
     pub enum Convert {
         /// When the next block finds the area full; the write waits.
         Foreground = "foreground",
-        /// In idle gaps too, a translation page at a time, while more than half of the area is used.
+        /// In idle gaps too, a translation page at a time, while more than half of the area is
+        /// used.
         Background = "background",
     }
 }
@@ -17,9 +18,9 @@ choices! {
 settings! {
     /// Settings of `lazyftl`.
     pub struct LazyFtlSettings in "lazyftl" {
-        /// Blocks of UBA and CBA together, shared out evenly over the planes, 2 in each where that is
-        /// more; auto: 3 % of the logical blocks, but no more than half of the spare ones, nor than
-        /// half of device.ram_bytes holds and the reserve leaves.
+        /// Blocks of UBA and CBA together, shared out evenly over the planes, 2 in each where that
+        /// is more; auto: 3 % of the logical blocks, but no more than half of the spare ones, nor
+        /// than half of device.ram_bytes holds and the reserve leaves.
         uba_cba_blocks: Optional<u32> = Optional(None),
             legal("auto, or 2..=16777216", |v| v.0.is_none_or(|n| (2..=1 << 24).contains(&n))),
             source("spec 3.4, open: as many as log blocks");
@@ -103,8 +104,8 @@ impl Sizes {
         sizes
     }
 
-    /// Blocks of each plane that the area may take where nobody says how many: half of those that the
-    /// rest leaves, as collection needs spare blocks too, and not the last.
+    /// Blocks of each plane that the area may take where nobody says how many: half of those that
+    /// the rest leaves, as collection needs spare blocks too, and not the last.
     fn spared(config: &Config) -> u64 {
         let others = Needs::plain(config).minimum_blocks(config);
         let spare = config.usable_blocks().saturating_sub(others) / config.device.plane_count();
@@ -116,8 +117,8 @@ impl Sizes {
         umt_bytes(config, u64::from(self.area) * config.device.plane_count())
     }
 
-    /// Bytes of the places beside: for trimmed pages, which lie in no block, for the page that is being
-    /// written, and for blocks that are written while a conversion is due.
+    /// Bytes of the places beside: for trimmed pages, which lie in no block, for the page that is
+    /// being written, and for blocks that are written while a conversion is due.
     pub fn reserve_bytes(&self, config: &Config) -> u64 {
         let pages = config.device.plane_count() * u64::from(config.device.units_per_block());
         u64::from(self.entries).saturating_sub(u64::from(self.area) * pages) * ENTRY_BYTES
@@ -128,8 +129,8 @@ impl Sizes {
         Needs { stale_pages: u64::from(self.entries), ..Needs::plain(config) }
     }
 
-    /// Entries that are taken over after a power cut. There can be more, if trims were never flushed:
-    /// then all are written to the GMT at once.
+    /// Entries that are taken over after a power cut. There can be more, if trims were never
+    /// flushed: then all are written to the GMT at once.
     pub fn recovered(&self, config: &Config) -> u32 {
         // What the next collection of each plane may add has place besides.
         let pages = u64::from(config.device.units_per_block()) * config.device.plane_count();

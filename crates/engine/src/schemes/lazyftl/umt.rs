@@ -1,5 +1,5 @@
-//! What LazyFTL keeps of the map in memory: the update mapping table (UMT), and whole GMT pages in an
-//! LRU list behind it.
+//! What LazyFTL keeps of the map in memory: the update mapping table (UMT), and whole GMT pages in
+//! an LRU list behind it.
 //!
 //! The UMT has an entry for every page that the GMT does not know yet, under its logical page; and
 //! per block of UBA and CBA the distinct GMT pages that its entries belong to, which is what a
@@ -88,7 +88,8 @@ impl LazyMap {
         self.pinned = None;
     }
 
-    /// Nothing was written after all: a page that got an entry for that is again where the GMT says.
+    /// Nothing was written after all: a page that got an entry for that is again where the GMT
+    /// says.
     pub fn drop_unwritten(&mut self, lpn: Lpn) {
         if let Some(slot) = self.umt.find(lpn)
             && !self.umt.is_dirty(slot)
@@ -347,8 +348,8 @@ impl MapCache for LazyMap {
         MapCache::is_dirty(&self.umt, lpn)
     }
 
-    /// Update flag = 1. The invalidate flag is inherited; an entry that is new has 0, because whoever
-    /// changes it knows the old page.
+    /// Update flag = 1. The invalidate flag is inherited; an entry that is new has 0, because
+    /// whoever changes it knows the old page.
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let slot = match self.umt.find(lpn) {
@@ -408,7 +409,8 @@ impl MapCache for LazyMap {
         let mut when = after;
         while let Some(streams) = self.full(space, plane, (opening.unwrap_or(0), 0)) {
             let (found, part, searched) = self.convert(space, board, (plane, streams), when);
-            // A collection has room for one block's map pages; what is left waits for the next write.
+            // A collection has room for one block's map pages; what is left waits for the next
+            // write.
             if !found || part.is_some() || opening.is_none() {
                 return (part, searched);
             }

@@ -45,8 +45,8 @@ impl Superblock {
 
     fn collect_one(&mut self, board: &mut Board, sbn: Sbn, after: When) -> Result<When, Fault> {
         let valid = |block: BlockId| board.nand().valid_pages(block);
-        // (a) A block without valid page is erased. If it was a D-block and a U-block has nothing but
-        // valid pages, that takes its place: a switch merge.
+        // (a) A block without valid page is erased. If it was a D-block and a U-block has nothing
+        // but valid pages, that takes its place: a switch merge.
         let dead = self.table.blocks(sbn).find(|&block| valid(block) == 0);
         if let Some(dead) = dead {
             let pages = board.geometry().pages_per_block;
@@ -61,8 +61,8 @@ impl Superblock {
             }
             return self.erase(board, (sbn, dead), successor, Cause::Merge, after);
         }
-        // (b) The open U-block begins with a logical block's pages in order, and one block holds the
-        // others and nothing else: the U-block is completed, the other erased. A partial merge.
+        // (b) The open U-block begins with a logical block's pages in order, and one block holds
+        // the others and nothing else: the U-block is completed, the other erased. A partial merge.
         if let Some((open, source)) = self.completable(board, sbn) {
             return self.complete(board, sbn, (open, source), after);
         }
@@ -70,8 +70,8 @@ impl Superblock {
         self.gather(board, sbn, after)
     }
 
-    /// The block that writes go to and the one that is left without valid page when the logical block
-    /// begun there is completed.
+    /// The block that writes go to and the one that is left without valid page when the logical
+    /// block begun there is completed.
     fn completable(&self, board: &Board, sbn: Sbn) -> Option<(BlockId, BlockId)> {
         let (geometry, nand) = (board.geometry(), board.nand());
         let (open, top) = self.table.open(nand, sbn, Stream::Hot)?;
@@ -117,7 +117,8 @@ impl Superblock {
         self.erase(board, (sbn, source), successor, Cause::Merge, done)
     }
 
-    /// Moves the valid pages of the chosen blocks to others, hot and cold ones apart, and erases them.
+    /// Moves the valid pages of the chosen blocks to others, hot and cold ones apart, and erases
+    /// them.
     fn gather(&mut self, board: &mut Board, sbn: Sbn, after: When) -> Result<When, Fault> {
         let apart = self.choose_apart(board, sbn);
         if !apart {
@@ -163,9 +164,9 @@ impl Superblock {
         }
     }
 
-    /// Chooses the fewest blocks, the least valid first, whose hot and whose cold pages need a block
-    /// less than they are now; what has room takes them first and is no source. False if there are
-    /// none, or not enough free blocks to fill two at once.
+    /// Chooses the fewest blocks, the least valid first, whose hot and whose cold pages need a
+    /// block less than they are now; what has room takes them first and is no source. False if
+    /// there are none, or not enough free blocks to fill two at once.
     fn choose_apart(&mut self, board: &Board, sbn: Sbn) -> bool {
         let nand = board.nand();
         self.sort_blocks(board, sbn);
@@ -192,8 +193,8 @@ impl Superblock {
         false
     }
 
-    /// Chooses the fewest blocks, the least valid first, whose pages fit a block less. There are such,
-    /// at worst all: a superblock's valid pages fit its D-blocks, and it has a U-block more.
+    /// Chooses the fewest blocks, the least valid first, whose pages fit a block less. There are
+    /// such, at worst all: a superblock's valid pages fit its D-blocks, and it has a U-block more.
     fn choose_together(&mut self, board: &Board, sbn: Sbn) {
         self.sort_blocks(board, sbn);
         let pages_per_block = board.geometry().pages_per_block;
@@ -260,9 +261,9 @@ impl Superblock {
         self.supply.release(board, block, role, cause, after)
     }
 
-    /// Static levelling: what lies in this, the least worn block that was left alone for long moves to the
-    /// most worn free block of its plane, if erases are too far apart there. Pages keep their order;
-    /// what is left of the new block's room is used like the old one's.
+    /// Static levelling: what lies in this, the least worn block that was left alone for long moves
+    /// to the most worn free block of its plane, if erases are too far apart there. Pages keep
+    /// their order; what is left of the new block's room is used like the old one's.
     fn level(
         &mut self,
         board: &mut Board,
@@ -287,7 +288,8 @@ impl Superblock {
             let to = board.geometry().page(target, board.nand().state().block(target).top);
             match self.move_page(board, (from, to), Cause::Wear, ready) {
                 Ok(copied) => done = done.join(copied),
-                // Both blocks stay; the next collection takes the fuller one's pages with the others.
+                // Both blocks stay; the next collection takes the fuller one's pages with the
+                // others.
                 Err(Fault::ProgramFailed { known, .. }) => return Ok(known),
                 Err(fault) => return Err(fault),
             }

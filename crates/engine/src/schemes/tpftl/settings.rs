@@ -55,8 +55,8 @@ settings! {
         batch: bool = true, legal("", |_| true), source("TPFTL 2015, by spec 4.10");
         /// c: unchanged entries of a node leave before changed ones.
         clean_first: bool = true, legal("", |_| true), source("TPFTL 2015, by spec 4.10");
-        /// Nodes gained, less nodes lost, that switch selective prefetching off; as many lost switch
-        /// it on.
+        /// Nodes gained, less nodes lost, that switch selective prefetching off; as many lost
+        /// switch it on.
         thr: u32 = 3, legal("1..=65535", |v| (1..=65535).contains(v)), source("spec 4.10");
         /// How cold a node is.
         node_order: NodeOrder = NodeOrder::Lru, legal("", |_| true),

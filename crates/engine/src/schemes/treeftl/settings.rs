@@ -17,9 +17,9 @@ choices! {
     pub enum BypassMap {
         /// In translation pages that take a frame, as for random requests.
         Cached = "cached",
-        /// In cached translation pages where there are any, else on flash: the controller reads each
-        /// translation page once per request into a working page of its own and writes it back, if
-        /// it changed, when the request is done with it.
+        /// In cached translation pages where there are any, else on flash: the controller reads
+        /// each translation page once per request into a working page of its own and writes it
+        /// back, if it changed, when the request is done with it.
         Flash = "flash",
     }
 }
@@ -49,8 +49,8 @@ choices! {
 settings! {
     /// Settings of `treeftl`, and of the tree of `treeftl_page_lru`.
     pub struct TreeftlSettings in "treeftl" {
-        /// What an entry of the map names: a page, or a logical block. A translation page is then a map
-        /// page of the block map, and its group every page of the logical blocks that it names.
+        /// What an entry of the map names: a page, or a logical block. A translation page is then a
+        /// map page of the block map, and its group every page of the logical blocks that it names.
         map: TreeMap = TreeMap::Page, legal("", |_| true),
             source("TreeFTL 2013, III: \"can be easily adopted to a block-level mapping scheme\"");
         /// A request of more pages than this is sequential and bypasses the memory.
@@ -81,15 +81,15 @@ settings! {
         gtd_in_budget: bool = false, legal("", |_| true), source("spec 4.1");
         /// Which page accesses the hit ratios are about.
         hit_scope: HitScope = HitScope::Random, legal("", |_| true), source("spec 4.1");
-        /// Whether collection writes the newer version of a page that memory holds instead of copying
-        /// the older one, and prefers, among the victim of gc.victim and up to 32 blocks that this
-        /// policy finds as good, the one that needs fewest translation pages which are not cached:
-        /// under greedy, cost_benefit and windowed_greedy those with as few valid pages; the other
-        /// policies rank every block, or draw, and are obeyed. In idle gaps too.
+        /// Whether collection writes the newer version of a page that memory holds instead of
+        /// copying the older one, and prefers, among the victim of gc.victim and up to 32 blocks
+        /// that this policy finds as good, the one that needs fewest translation pages which are
+        /// not cached: under greedy, cost_benefit and windowed_greedy those with as few valid
+        /// pages; the other policies rank every block, or draw, and are obeyed. In idle gaps too.
         gc_cached: bool = false, legal("", |_| true),
             source("TreeFTL 2013, V: future work; the rules are ours");
-        /// Whether changed pages are written in idle gaps, data first, translation pages behind; they
-        /// stay in memory.
+        /// Whether changed pages are written in idle gaps, data first, translation pages behind;
+        /// they stay in memory.
         idle_flush: bool = false, legal("", |_| true), source("TreeFTL 2013, III.D");
     }
 }

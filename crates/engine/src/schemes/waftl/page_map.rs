@@ -1,9 +1,9 @@
-//! The map of page-mapped blocks where it is on flash (`waftl.pmb_cache_bytes`): what look-ups read,
-//! and what changes of it cost. Nothing where all of it is in memory.
+//! The map of page-mapped blocks where it is on flash (`waftl.pmb_cache_bytes`): what look-ups
+//! read, and what changes of it cost. Nothing where all of it is in memory.
 //!
-//! An entry says where in a page-mapped block the newest copy of a page is, or that it is not there.
-//! A bit in the block table's entry of a logical block says whether any of its pages are page-mapped;
-//! if none are, there is nothing to look up and nothing to change.
+//! An entry says where in a page-mapped block the newest copy of a page is, or that it is not
+//! there. A bit in the block table's entry of a logical block says whether any of its pages are
+//! page-mapped; if none are, there is nothing to look up and nothing to change.
 
 use super::Waftl;
 use super::areas::{Area, Areas};
@@ -107,10 +107,10 @@ impl Waftl {
         Ok(done)
     }
 
-    /// Moves the valid pages of a page-mapped block to the frontier, in their order. Where the map is
-    /// on flash, entries in memory change there (lazy copying). Any other map page is read once for
-    /// all pages of the block that it maps, and stays until the next one comes, so that collection
-    /// does not push out what requests use.
+    /// Moves the valid pages of a page-mapped block to the frontier, in their order. Where the map
+    /// is on flash, entries in memory change there (lazy copying). Any other map page is read once
+    /// for all pages of the block that it maps, and stays until the next one comes, so that
+    /// collection does not push out what requests use.
     pub(super) fn move_on(
         &mut self,
         board: &mut Board,

@@ -53,14 +53,16 @@ settings! {
         /// them.
         pmb_pct: f64 = 3.0, legal("0.01..=100", |v| (0.01..=100.0).contains(v)),
             source("open; ftlab: as many as the zone has");
-        /// Most page-mapped blocks as a number, whatever the device can hold; auto: by waftl.pmb_pct.
+        /// Most page-mapped blocks as a number, whatever the device can hold; auto: by
+        /// waftl.pmb_pct.
         pmb_blocks: Optional<u32> = Optional(None),
             legal("auto, or 1..=16777216", |v| v.0.is_none_or(|n| (1..=1 << 24).contains(&n))),
             source("ftlab");
-        /// Memory for map pages of page-mapped blocks, their map being on flash; a multiple of the page
-        /// size, the rest is unused. auto: what device.ram_bytes leaves beside the other structures in
-        /// SRAM; all of the map is in memory, and nothing on flash, where that holds it, where there
-        /// is no budget, or where a device with device.logical_bytes = auto has no blocks for it.
+        /// Memory for map pages of page-mapped blocks, their map being on flash; a multiple of the
+        /// page size, the rest is unused. auto: what device.ram_bytes leaves beside the other
+        /// structures in SRAM; all of the map is in memory, and nothing on flash, where that holds
+        /// it, where there is no budget, or where a device with device.logical_bytes = auto has no
+        /// blocks for it.
         pmb_cache_bytes: Optional<Bytes> = Optional(None),
             legal("auto, or a map page and more", |v| v.0.is_none_or(|bytes| bytes.0 > 0)),
             source("spec 3.7: ADAPT 2012, V.A gives WAFTL the memory of FASTer's tables");

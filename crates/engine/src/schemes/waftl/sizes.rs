@@ -35,8 +35,8 @@ fn page_mapped(config: &Config, on_flash: bool) -> u64 {
     wanted.min(room(config, on_flash).unwrap_or(0)).max(1)
 }
 
-/// Blocks that a device has beyond everything else, unless it lacks some. Where the exported capacity
-/// was chosen, the blocks follow from what is needed, and this is no bound.
+/// Blocks that a device has beyond everything else, unless it lacks some. Where the exported
+/// capacity was chosen, the blocks follow from what is needed, and this is no bound.
 fn room(config: &Config, on_flash: bool) -> Option<u64> {
     if config.device.logical_bytes.0.is_some() {
         return Some(u64::MAX);
@@ -66,11 +66,11 @@ pub(super) fn payload_pages(config: &Config) -> u64 {
     BlockMapped::payload_pages(config) + map_cache(config).map_or(0, map)
 }
 
-/// Map pages that memory holds, where the map of page-mapped blocks is on flash. As set; else all of
-/// the map is in memory, if the budget has room for it beside the other structures (spec 3.7), if
-/// there is no budget, or if the device has no blocks for map pages; else map pages get that room.
-/// Never less than what the entries of a logical block need: where that takes more memory than all of
-/// a small map, the map is in memory.
+/// Map pages that memory holds, where the map of page-mapped blocks is on flash. As set; else all
+/// of the map is in memory, if the budget has room for it beside the other structures (spec 3.7),
+/// if there is no budget, or if the device has no blocks for map pages; else map pages get that
+/// room. Never less than what the entries of a logical block need: where that takes more memory
+/// than all of a small map, the map is in memory.
 pub(super) fn map_cache(config: &Config) -> Option<u32> {
     let geometry = Geometry::new(&config.device);
     let all = MapArea::pages(&geometry, geometry.logical_pages);

@@ -100,8 +100,8 @@ pub const VARIANTS: &[Variant] = &[
             ("alloc.order", "dynamic"),
         ],
     ),
-    // Their page maps on flash: one or two map pages in memory, all of them, what a budget leaves; under every
-    // order of programs, and where a logical block spreads over map pages.
+    // Their page maps on flash: one or two map pages in memory, all of them, what a budget leaves;
+    // under every order of programs, and where a logical block spreads over map pages.
     durable("waftl", &[ONE_MAP_PAGE, ("waftl.buffer_blocks", "3"), ("waftl.pmb_blocks", "4")]),
     durable(
         "waftl",

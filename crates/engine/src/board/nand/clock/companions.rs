@@ -47,8 +47,8 @@ impl Companions {
         self.booked += 1;
     }
 
-    /// The booked transfer of a page of `cause` that is ready at `from`; those that begin earlier are
-    /// lost.
+    /// The booked transfer of a page of `cause` that is ready at `from`; those that begin earlier
+    /// are lost.
     pub fn transfer(&mut self, cause: Cause, from: Nanos) -> Option<Nanos> {
         while self.cause == Some(cause) && self.used < self.booked {
             let start = self.starts[self.used];

@@ -118,8 +118,8 @@ pub struct Clock {
     timeline: Timeline,
 }
 
-/// Idle gaps that a channel remembers. A collection books two transfers for each page of its victim,
-/// a program apart; between them other dies of the channel must find room.
+/// Idle gaps that a channel remembers. A collection books two transfers for each page of its
+/// victim, a program apart; between them other dies of the channel must find room.
 fn channel_gaps(geometry: &Geometry) -> usize {
     (4 * geometry.pages_per_block as usize).min(1024)
 }

@@ -163,9 +163,9 @@ impl Clock {
     }
 
     /// One page from the cells to the register, to be programmed into `target`, of the same plane,
-    /// from there; what follows must be this program. The cells are booked for both at once, so that
-    /// nothing comes between and overwrites the register; where commands can be joined, overtaken
-    /// or suspended, one by one.
+    /// from there; what follows must be this program. The cells are booked for both at once, so
+    /// that nothing comes between and overwrites the register; where commands can be joined,
+    /// overtaken or suspended, one by one.
     pub fn read_for_program(
         &mut self,
         at: Place,
@@ -276,8 +276,8 @@ impl Clock {
         start
     }
 
-    /// Whether a copy between these pages stays in their plane; mapping units cannot, because others
-    /// share their flash page.
+    /// Whether a copy between these pages stays in their plane; mapping units cannot, because
+    /// others share their flash page.
     pub fn copies_back(&self, geometry: &Geometry, from: Ppn, to: Ppn) -> bool {
         let odd = |ppn| geometry.offset_of(ppn) % 2;
         self.copyback
@@ -332,8 +332,8 @@ impl Clock {
         transferred(loaded, cause, last)
     }
 
-    /// One flash page to the cells, after the pages below it and the block's erase; `ppn` is its last
-    /// mapping unit.
+    /// One flash page to the cells, after the pages below it and the block's erase; `ppn` is its
+    /// last mapping unit.
     #[inline]
     pub fn program_page(
         &mut self,

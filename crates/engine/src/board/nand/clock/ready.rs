@@ -73,8 +73,8 @@ impl Ready {
         self.uses(block, end);
     }
 
-    /// Work that was booked before now ends at `end`; `number` is the page of a read or program, the
-    /// block of anything else.
+    /// Work that was booked before now ends at `end`; `number` is the page of a read or program,
+    /// the block of anything else.
     pub fn moved(&mut self, work: Work, number: u32, end: Nanos) {
         let block_of = |ppn| BlockId(self.by_block.quotient(ppn));
         match work {

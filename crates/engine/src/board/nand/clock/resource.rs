@@ -1,14 +1,14 @@
 //! One thing that does one operation at a time: a die, a plane, a channel.
 //!
-//! Operations are booked in call order, which is not the order of time, so a resource keeps the idle
-//! gaps between what is booked.
+//! Operations are booked in call order, which is not the order of time, so a resource keeps the
+//! idle gaps between what is booked.
 
 use std::collections::VecDeque;
 
 use crate::units::Nanos;
 
-/// Idle gaps that a resource remembers unless it is told otherwise; with fewer, cached-map schemes lose
-/// throughput that a real device would give them.
+/// Idle gaps that a resource remembers unless it is told otherwise; with fewer, cached-map schemes
+/// lose throughput that a real device would give them.
 const GAPS: usize = 16;
 
 /// One thing that does one operation at a time.

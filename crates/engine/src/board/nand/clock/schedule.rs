@@ -4,9 +4,9 @@
 //! Commands are booked in call order. What overtakes or suspends moves commands whose completion
 //! was already handed out: those who hold it keep it, while everything booked on these cells from
 //! now on, and every later use of the pages and blocks concerned, sees the true times. So the cells
-//! are never used twice and no read precedes its page's program; what is lost is that the delay of a
-//! command that was moved is not felt by the request that waits for it. Reads that a request waits
-//! for are never moved: what would move one waits its turn instead.
+//! are never used twice and no read precedes its page's program; what is lost is that the delay of
+//! a command that was moved is not felt by the request that waits for it. Reads that a request
+//! waits for are never moved: what would move one waits its turn instead.
 
 use std::collections::VecDeque;
 
@@ -233,8 +233,8 @@ impl Schedule {
         let mut index = first;
         while let Some(command) = self.commands.get(index) {
             let fits = start + job.length <= command.start;
-            // A read that is ready when a program or erase could begin, or earlier, goes first where
-            // reads have priority or where it could be suspended; one that was suspended for
+            // A read that is ready when a program or erase could begin, or earlier, goes first
+            // where reads have priority or where it could be suspended; one that was suspended for
             // another read stays suspended.
             let overtakes = urgent
                 && command.work != Work::Read
@@ -348,7 +348,8 @@ impl Schedule {
         self.settle(index + 1, ready);
     }
 
-    /// Moves the commands from `index` on behind the one before them, as far as they are in its way.
+    /// Moves the commands from `index` on behind the one before them, as far as they are in its
+    /// way.
     fn move_from(&mut self, index: usize, ready: &mut Ready, timeline: &mut Timeline) {
         let mut end = self.commands[index - 1].end;
         for index in index..self.commands.len() {

@@ -2,8 +2,9 @@
 
 use crate::units::Nanos;
 
-/// Busy time by kind of work, ns: what every operation takes by itself, whether or not it was joined
-/// with others, suspended or delayed. All of it but `bus_wait` and `pcm_wait` is independent of arrivals.
+/// Busy time by kind of work, ns: what every operation takes by itself, whether or not it was
+/// joined with others, suspended or delayed. All of it but `bus_wait` and `pcm_wait` is independent
+/// of arrivals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceTime {
     /// Cells being read.
@@ -26,7 +27,8 @@ pub struct ServiceTime {
     pub ram: Nanos,
     /// Phase-change memory being read.
     pub pcm_read: Nanos,
-    /// Phase-change memory being written: posted, so that a request waits for it in `pcm_wait` alone.
+    /// Phase-change memory being written: posted, so that a request waits for it in `pcm_wait`
+    /// alone.
     pub pcm_write: Nanos,
     /// The host's memory being looked at over the link.
     pub host_memory: Nanos,

@@ -149,8 +149,8 @@ fn waiting_counts_where_it_happens() {
     assert_eq!(clock.split(0, first.join(second)), expected);
 }
 
-/// A read that was booked ahead, at 100 us, would come between a copyback's read and its program and
-/// overwrite the register.
+/// A read that was booked ahead, at 100 us, would come between a copyback's read and its program
+/// and overwrite the register.
 #[test]
 fn nothing_comes_between_the_read_and_the_program_of_a_copyback() {
     let mut clock = clock(&[("timing.profile", "parallel"), ("timing.copyback", "true")]);
