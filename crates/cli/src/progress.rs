@@ -101,7 +101,7 @@ impl Progress {
 }
 
 /// How long `left` parts take if they are like the `made` ones, which took `elapsed`: the mean of
-/// all, because parts of very different lengths come in groups.
+/// all, because parts are of very different lengths.
 fn time_left(elapsed: Duration, made: u64, left: u64) -> Option<Duration> {
     let each = (made > 0).then(|| elapsed.as_secs_f64() / made as f64)?;
     Duration::try_from_secs_f64(each * left as f64).ok()

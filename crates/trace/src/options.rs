@@ -237,6 +237,9 @@ pub struct Options {
     pub reorder_window_ns: u64,
     /// Yield flushes whose size is 0 instead of dropping and counting them.
     pub keep_zero_size_flushes: bool,
+    /// Yield what is not in order of time as it comes, for a look at what there is: times count for
+    /// nothing then, steps back are no errors, and a filter by time may leave too much out.
+    pub any_order: bool,
 }
 
 impl Default for Options {
@@ -251,6 +254,7 @@ impl Default for Options {
             head: None,
             reorder_window_ns: 1_000_000_000,
             keep_zero_size_flushes: false,
+            any_order: false,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The pipeline of a trace that need not be in order of time: events -> requests that count ->
-//! strays dropped -> sorted -> rebased to 0.
+//! The pipeline of a trace that need not be in order of time: events -> strays dropped, whatever
+//! unit they are of -> requests that count -> sorted -> rebased to 0.
 
 use std::sync::Arc;
 
@@ -124,7 +124,15 @@ impl TraceRecords {
             };
             match decided {
                 Filtered::Nothing => {}
-                Filtered::Kept(event) => self.sort_in(event)?,
+                Filtered::Kept(event) => match dropped(&event.record, &self.options) {
+                    Some(reason) => self.summary.drop_line(reason, event.place),
+                    None if self.options.any_order => {
+                        if let Some(record) = self.release(event) {
+                            return Ok(Some(record));
+                        }
+                    }
+                    None => self.sort_in(event)?,
+                },
                 Filtered::Stray(event) => {
                     self.summary.drop_line(DropReason::StrayTime, event.place);
                 }
@@ -146,7 +154,8 @@ impl TraceRecords {
         let origin_ns = *self.summary.origin_ns.get_or_insert(time_ns);
         self.summary.requests += 1;
         self.yielded = placed.place;
-        Some(Record { time_ns: time_ns - origin_ns, ..placed.record })
+        // Before the first only where any order will do.
+        Some(Record { time_ns: time_ns.saturating_sub(origin_ns), ..placed.record })
     }
 
     fn refused_by_time(&mut self, after_start_ns: u64) -> Option<DropReason> {
@@ -188,7 +197,7 @@ impl TraceRecords {
         }
     }
 
-    /// The next request that counts, in file order, of any part.
+    /// The next request, whether it counts or not, in file order, of any part.
     #[inline]
     fn next_request(&mut self) -> Result<Option<Placed>> {
         loop {
@@ -204,10 +213,7 @@ impl TraceRecords {
                         let known_ns = self.start_ns.unwrap_or(time_ns);
                         self.start_ns = Some(known_ns.min(time_ns));
                     }
-                    match dropped(&placed.record, &self.options) {
-                        None => return Ok(Some(placed)),
-                        Some(reason) => self.summary.drop_line(reason, placed.place),
-                    }
+                    return Ok(Some(placed));
                 }
                 Event::Dropped(reason, place) => self.summary.drop_line(reason, place),
                 Event::Header => self.summary.header_lines += 1,

@@ -253,6 +253,9 @@ fn run_all(
             order.push(key);
         }
     }
+    // Keys are digests: long runs and short ones come mixed, so that the time left can be told from
+    // those that are made.
+    order.sort_unstable();
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(typed.jobs.map_or(cores, usize::from))
@@ -262,7 +265,7 @@ fn run_all(
     let to_make = |key: &&String| unique[*key].missing.is_none() && folder.kept(key).is_none();
     let whole = progress.whole("runs", order.len(), order.iter().filter(to_make).count());
     let one = |key: &String| run_one(unique[key], key, folder, (&progress, &whole));
-    // One job at a time by each thread, in order: neighbours take about as long.
+    // One job at a time by each thread.
     let results: Vec<Outcome<Done>> =
         pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
     let interrupted = |result: &Outcome<Done>| matches!(result, Err(Failure::Interrupted));

@@ -221,21 +221,27 @@ fn a_reproduction_goes_on_where_it_was_interrupted() {
     assert!(results.contains(mark), "the others were taken up as they were");
 }
 
-/// Ctrl-C in the second of two runs: the first is kept, and the message says how to go on.
+/// Ctrl-C when only one long run is left: the others are kept, and the message says how to go on.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_what_was_done_and_says_how_to_go_on() {
     let bench = bench();
-    let long = EXPERIMENT.replacen(
-        "writes = {",
-        "long = { workload = \"randwrite:bs=2k,span=4M,count=1000000000\" }\nwrites = {",
-        1,
-    );
-    let long = long.replacen("workloads = [\"writes\"]", "workloads = [\"writes\", \"long\"]", 1);
+    let long = EXPERIMENT
+        .replacen(
+            "writes = {",
+            "long = { workload = \"randwrite:bs=2k,span=4M,count=1000000000\" }\nwrites = {",
+            1,
+        )
+        .replacen(
+            "[[runs]]",
+            "[[runs]]\nworkloads = [\"long\"]\nschemes = [\"ideal_page\"]\n\n[[runs]]",
+            1,
+        );
     bench.file("long.toml", long);
     let runs = bench.path("out/runs");
     let kept = || std::fs::read_dir(&runs).map_or(0, |entries| entries.count());
-    let ended = bench.interrupted("reproduce long.toml --out out --jobs 1", || kept() >= 4);
+    // Four runs and an inspection.
+    let ended = bench.interrupted("reproduce long.toml --out out --jobs 2", || kept() == 5);
     ended.refused(130, &["interrupted; what was done is kept", "--resume goes on in out"]);
     for entry in std::fs::read_dir(&runs).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();

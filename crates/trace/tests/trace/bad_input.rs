@@ -199,6 +199,39 @@ fn a_stray_time_is_dropped_and_reported_with_its_line() {
     assert_eq!((found.dropped[0].lines, found.dropped[0].first_line), (2, 3));
 }
 
+/// A unit whose requests are days apart, among others that fill the days: whole or by units, the
+/// same requests count.
+#[test]
+fn the_requests_of_a_quiet_unit_are_no_strays() {
+    let files = Files::new();
+    let line = |unit: u64, hour: u64| format!("{unit},1,512,w,{}.0\n", hour * 3600);
+    let busy = (0..80).map(|step| line(0, step * 6));
+    let text: String = busy.chain([line(7, 480)]).collect();
+    let text = text.replace(&line(0, 120), &(line(0, 120) + &line(7, 120)));
+    let text = text.replace(&line(0, 300), &(line(0, 300) + &line(7, 300)));
+    let path = files.write("trace", text);
+    let count = |units: &str| {
+        let options = Options { units: units.parse().unwrap(), ..Options::default() };
+        inspect(&path, &options).unwrap().requests
+    };
+    assert_eq!((count("all"), count("0"), count("7")), (83, 80, 3));
+}
+
+/// Units one after another in a file, each with a clock of its own: in any order they can be looked
+/// at together, in order of time only apart.
+#[test]
+fn in_any_order_steps_back_are_no_errors() {
+    let files = Files::new();
+    let path = files.write("trace", "0,1,512,w,10.0\n0,2,512,w,90.0\n1,1,512,w,10.0\n");
+    assert!(error_of(&path, &Options::default()).to_string().contains("steps back"));
+    let options = Options { any_order: true, ..Options::default() };
+    let units: Vec<u32> =
+        read_all(&path, &options).unwrap().iter().map(|record| record.unit).collect();
+    assert_eq!(units, [0, 0, 1]);
+    let one = Options { units: "1".parse().unwrap(), ..Options::default() };
+    assert_eq!(inspect(&path, &one).unwrap().requests, 1);
+}
+
 #[test]
 fn small_backward_steps_are_sorted_and_counted_and_large_ones_refused() {
     let files = Files::new();
