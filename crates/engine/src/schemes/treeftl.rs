@@ -13,9 +13,9 @@
 //! time of the last access and the offset (0 to E - 1) of the CDP that was accessed then.
 //!
 //! `treeftl.map = block`: a CTP is a page of the block map and names E logical blocks, so that a CG
-//! is that CTP with the cached pages of all these blocks, and offsets run to E * pages of a block -
-//! 1. Below lie the chains of `replacement_block`. The paper says one sentence about it (III: the
-//! idea "can be easily adopted to a block-level mapping scheme like DAC").
+//! is that CTP with the cached pages of all these blocks, and offsets run below E * pages of a
+//! block. Below lie the chains of `replacement_block`. The paper says one sentence about it (III:
+//! the idea "can be easily adopted to a block-level mapping scheme like DAC").
 //!
 //! # Read
 //! The CTP is loaded if it is not cached. A CDP is read from RAM; any other page from flash, and it
