@@ -183,8 +183,8 @@ pub struct ReadingArguments {
     #[arg(long, value_name = "in_order|by_time")]
     pub parts: Option<String>,
     /// Which ASUs, volumes or disks: all, or numbers (devices: MAJOR:MINOR) with commas between
-    /// them; compare also: each, every one apart on devices of its own
-    #[arg(long, value_name = "all|N,N|each", default_value = "all")]
+    /// them (compare: each runs every one apart on devices of its own)
+    #[arg(long, value_name = "all|N,N", default_value = "all")]
     pub unit: String,
     /// Which requests count: op=read+write, process=NAME+PID, action=Q (block-layer traces; default
     /// D), from=10s, to=2h, every=10, with commas between them

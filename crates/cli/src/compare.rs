@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ftlab_report::probe::ProbeWindow;
 use ftlab_report::result::RunResult;
 use ftlab_report::writers::Document;
-use ftlab_trace::Workload;
+use ftlab_trace::{Description, Workload};
 use rayon::prelude::*;
 
 use crate::arguments::{CompareArguments, SimulationArguments};
@@ -25,27 +25,48 @@ use crate::workloads::is_each;
 
 /// Plans, runs, writes, prints.
 pub fn compare(typed: &CompareArguments) -> Outcome<()> {
+    let rows = typed.recording.requests_out.as_deref();
+    rows.map(|path| RequestsFile::check_place(path, &typed.out)).transpose()?;
+    // Before anything is claimed that would have to be given up.
+    watch_for_interruption()?;
     let folder = ResultFolder::claim(&typed.out)?;
     if is_each(&typed.simulation.reading) {
         return units::compare_each(typed, folder);
     }
-    let rows = typed.recording.requests_out.as_deref();
-    let (comparison, workload) = Comparison::plan(typed, &typed.simulation, rows)?;
-    watch_for_interruption()?;
+    let (comparison, workload) = Comparison::plan(typed, &typed.simulation, rows, None)?;
     let progress = Progress::new(typed.simulation.meeting.quiet);
     let Compared { runs, rows } = comparison.run(Some(workload), typed.jobs, &progress)?;
     drop(progress);
     let title = title(&runs);
     let text = written("text", &Document { title: &title, runs: &runs, comparison: true })?;
     let mut written = format!("{}/results.json, results.csv, report.html", typed.out.display());
-    for (path, file) in rows {
-        file.publish()?;
+    for (path, _) in &rows {
         written.push_str(&format!(", {}", path.display()));
     }
     folder.write("", COMPARISON, &title, &runs)?;
-    folder.publish()?;
+    publish(typed, folder, rows)?;
     print::bytes(&text)?;
     print::text(&format!("\nWritten: {written}"))
+}
+
+/// Gives all files their names: the results first, which are never lost for a file of requests that
+/// cannot get its own.
+pub fn publish(
+    typed: &CompareArguments,
+    folder: ResultFolder,
+    rows: Vec<(PathBuf, ClosedFile)>,
+) -> Outcome<()> {
+    folder.publish()?;
+    let publish = |(_, file): (PathBuf, ClosedFile)| file.publish().err();
+    let failures: Vec<Failure> = rows.into_iter().filter_map(publish).collect();
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Run(format!(
+            "{}; the results in {} are complete",
+            Failure::together(&failures),
+            typed.out.display()
+        ))),
+    }
 }
 
 /// The schemes and the device: the heading of a report.
@@ -73,20 +94,27 @@ pub struct Compared {
 
 impl Comparison {
     /// Refuses what can be refused beforehand; `rows` is the name from which those of the files of
-    /// requests follow. The workload comes opened, because standard input opens but once.
+    /// requests follow; `described` is what was said of the same files before. The workload comes
+    /// opened, because standard input opens but once.
     pub fn plan(
         typed: &CompareArguments,
         simulation: &SimulationArguments,
         rows: Option<&Path>,
+        described: Option<&Description>,
     ) -> Outcome<(Self, Workload)> {
-        let (plan, workload) = plan(&typed.schemes, simulation)?;
+        let (plan, workload) = plan(&typed.schemes, simulation, described)?;
         let one = |path| move |run: &SchemePlan| path_for_scheme(path, &run.chosen.name);
         let rows = rows.map_or_else(Vec::new, |path| plan.runs.iter().map(one(path)).collect());
         for path in &rows {
-            RequestsFile::check(path)?;
+            RequestsFile::check(path, &typed.out)?;
         }
         let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
         Ok((Comparison { plan, probe, rows }, workload))
+    }
+
+    /// What is said of its files; none for standard input, which must be read first.
+    pub fn description(&self) -> Option<&Description> {
+        self.plan.description.as_ref()
     }
 
     /// Bytes that its devices export.
@@ -183,11 +211,10 @@ fn all_or_none(results: Vec<Outcome<RunResult>>) -> Outcome<Vec<RunResult>> {
     if failures.is_empty() {
         return Ok(runs);
     }
-    let said: Vec<String> = failures.iter().map(ToString::to_string).collect();
     let done: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
     let others = match done.is_empty() {
         true => String::new(),
         false => format!("; {} succeeded, but nothing was written", done.join(", ")),
     };
-    Err(Failure::Run(format!("{}{others}", said.join("\nftlab: "))))
+    Err(Failure::Run(format!("{}{others}", Failure::together(&failures))))
 }

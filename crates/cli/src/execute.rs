@@ -63,7 +63,12 @@ pub fn execute_and_keep(
         .map_err(|broken| Failure::Run(format!("{name}: the audit did not pass: {broken}")))?;
     let description = match &plan.description {
         Some(description) => description.clone(),
-        None => workload.describe()?,
+        // Standard input: whether it came to `--head` is known only now.
+        None => {
+            let described = workload.describe()?;
+            let head = described.head.filter(|&head| stream.records_taken() >= head);
+            Description { head, ..described }
+        }
     };
     let mut warnings = warnings::of_run(plan, run, device.as_ref(), &stream, &description);
     warnings.extend(warnings::never_settled(&steady_state));

@@ -22,7 +22,15 @@ pub enum Failure {
     Paused(String),
 }
 
+/// Between failures that are told together: each has its line, as if it stood alone.
+const NEXT: &str = "\nftlab: ";
+
 impl Failure {
+    /// Several failures of runs.
+    pub fn together(failures: &[Failure]) -> String {
+        failures.iter().map(ToString::to_string).collect::<Vec<_>>().join(NEXT)
+    }
+
     /// Bad usage or input.
     pub fn usage(message: impl Into<String>) -> Self {
         Failure::Usage(message.into())
@@ -55,11 +63,14 @@ impl Failure {
         }
     }
 
-    /// Says which part of the workload it concerns.
+    /// Says which part of the workload it concerns, on every line.
     pub fn within(self, part: &str) -> Self {
+        let told = |message: String| {
+            format!("{part}: {}", message.replace(NEXT, &format!("{NEXT}{part}: ")))
+        };
         match self {
-            Failure::Usage(message) => Failure::Usage(format!("{part}: {message}")),
-            Failure::Run(message) => Failure::Run(format!("{part}: {message}")),
+            Failure::Usage(message) => Failure::Usage(told(message)),
+            Failure::Run(message) => Failure::Run(told(message)),
             other => other,
         }
     }

@@ -9,6 +9,7 @@ use ftlab_report::writers::{Document, writer};
 use tempfile::{NamedTempFile, TempDir, TempPath};
 
 use crate::failure::{Failure, Outcome};
+use crate::unfinished::{self, Claim};
 
 /// Files of results: name, and the writer that makes them.
 pub type Files = &'static [(&'static str, &'static str)];
@@ -33,6 +34,7 @@ pub fn written(format: &str, document: &Document<'_>) -> Outcome<Vec<u8>> {
 pub struct ResultFolder {
     final_path: PathBuf,
     folder: TempDir,
+    _claim: Claim,
 }
 
 impl ResultFolder {
@@ -62,7 +64,8 @@ impl ResultFolder {
             .prefix(&format!(".{}.unfinished-", name.to_string_lossy()))
             .tempdir_in(parent)
             .map_err(cannot)?;
-        Ok(ResultFolder { final_path: absolute, folder })
+        let _claim = unfinished::claim(folder.path());
+        Ok(ResultFolder { final_path: absolute, folder, _claim })
     }
 
     /// Writes files about `runs` into it, or into the folder `within` it where that is not empty.
@@ -120,6 +123,7 @@ fn readable_by_all(_: &Path) -> std::io::Result<()> {
 pub struct ResultFile {
     final_path: PathBuf,
     file: NamedTempFile,
+    claim: Claim,
 }
 
 impl ResultFile {
@@ -133,7 +137,8 @@ impl ResultFile {
         let parent = absolute.parent().unwrap_or(Path::new("."));
         let file =
             tempfile::Builder::new().prefix(".unfinished-").tempfile_in(parent).map_err(cannot)?;
-        Ok(ResultFile { final_path: absolute, file })
+        let claim = unfinished::claim(file.path());
+        Ok(ResultFile { final_path: absolute, file, claim })
     }
 
     /// Writes the bytes and gives the file its name.
@@ -161,7 +166,8 @@ impl ResultFile {
             let mode = fs::Permissions::from_mode(0o644);
             self.file.as_file().set_permissions(mode).map_err(|error| self.cannot(&error))?;
         }
-        Ok(ClosedFile { final_path: self.final_path, file: self.file.into_temp_path() })
+        let (final_path, file) = (self.final_path, self.file.into_temp_path());
+        Ok(ClosedFile { final_path, file, _claim: self.claim })
     }
 
     /// The failure of a write to this file.
@@ -175,6 +181,7 @@ impl ResultFile {
 pub struct ClosedFile {
     final_path: PathBuf,
     file: TempPath,
+    _claim: Claim,
 }
 
 impl ClosedFile {

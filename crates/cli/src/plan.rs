@@ -10,6 +10,7 @@ use ftlab_trace::{AddressMap, AddressMode, Description, UnitSpans, Workload};
 use crate::arguments::{MeetingArguments, SimulationArguments, Until};
 use crate::devices;
 use crate::failure::{Failure, Outcome};
+use crate::first_pass::{FirstPass, footprint, needs_footprint};
 use crate::footprint::Footprint;
 use crate::precondition::{Mode, Modes};
 use crate::selection::{self, Chosen};
@@ -154,8 +155,25 @@ pub fn asked(schemes: &str, typed: &SimulationArguments) -> Outcome<Asked> {
     Ok(Asked { chosen, changes, capacity, mode, modes })
 }
 
+impl Asked {
+    /// The schemes, in the order asked for.
+    pub fn schemes(&self) -> impl Iterator<Item = &str> {
+        self.chosen.iter().map(|one| one.name.as_str())
+    }
+
+    /// Settings of the workload.
+    pub fn changes(&self) -> &[(String, String)] {
+        &self.changes
+    }
+}
+
 /// Plans the runs of `schemes`; the workload comes opened, because standard input opens but once.
-pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Workload)> {
+/// Where the same files were `described` before, their digest is not computed again.
+pub fn plan(
+    schemes: &str,
+    typed: &SimulationArguments,
+    described: Option<&Description>,
+) -> Outcome<(Plan, Workload)> {
     let meeting = &typed.meeting;
     let Asked { mut chosen, changes, capacity, mode, modes } = asked(schemes, typed)?;
     let repeat = Repeat::of(meeting);
@@ -188,8 +206,8 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     }
     let counted = choice.whole.as_ref().zip(first_pass.requests_read);
     warnings.extend(counted.map(|(whole, requests)| whole.verdict(requests)));
-    let cut =
-        counted.filter(|(whole, requests)| whole.is_cut(*requests)).map(|(_, counted)| counted);
+    let requests_known = first_pass.requests.or(workload.requests_known());
+    let kept = first_pass.kept(&choice, requests_known);
     let layout = Layout {
         mode,
         capacity_bytes,
@@ -197,10 +215,12 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
         page_bytes,
         spans: first_pass.spans,
     };
-    let requests_known = first_pass.requests.or(workload.requests_known());
     refuse_prefix_of_all(&chosen, &modes, requests_known)?;
-    let footprint = footprint(&chosen, &modes, &workload, &layout)?;
-    let description = description(&choice, &workload, cut)?;
+    let footprint = match needs_footprint(&chosen, &modes) {
+        true => Some(footprint(&workload, &layout)?),
+        false => None,
+    };
+    let description = description(&choice, &workload, described, kept)?;
     let runs = runs(chosen, &modes, meeting.seed)?;
     let plan = Plan {
         requests_known,
@@ -218,19 +238,20 @@ pub fn plan(schemes: &str, typed: &SimulationArguments) -> Outcome<(Plan, Worklo
     Ok((plan, workload))
 }
 
-/// What results say about the workload, of which `cut` requests are there where a public trace has
+/// What results say about the workload, of which the first `kept` requests are there where it has
 /// more; none for standard input, which must be read first.
 fn description(
     choice: &WorkloadChoice,
     workload: &Workload,
-    cut: Option<u64>,
+    described: Option<&Description>,
+    kept: Option<u64>,
 ) -> Outcome<Option<Description>> {
     if !workload.can_be_read_again() {
         return Ok(None);
     }
+    let described = described.map_or_else(|| workload.describe(), |known| Ok(known.clone()))?;
     let (name, stand_in) = (choice.name.clone(), choice.stands_for());
-    let described = workload.describe()?;
-    Ok(Some(Description { name, stand_in, head: described.head.or(cut), ..described }))
+    Ok(Some(Description { name, stand_in, head: kept, ..described }))
 }
 
 /// The runs with their preparation, as far as it can be judged before it begins.
@@ -242,77 +263,9 @@ fn runs(chosen: Vec<Chosen>, modes: &Modes, seed: u64) -> Outcome<Vec<SchemePlan
     Ok(runs)
 }
 
-/// What a first pass over the workload found.
-#[derive(Default)]
-struct FirstPass {
-    spans: Option<UnitSpans>,
-    requests: Option<u64>,
-    /// With those that were not asked for; none where reading ended before the trace did.
-    requests_read: Option<u64>,
-}
-
-impl FirstPass {
-    /// Capacity that the workload needs under `mode`.
-    fn needed_bytes(
-        &mut self,
-        choice: &WorkloadChoice,
-        mode: AddressMode,
-        extent_bytes: u64,
-    ) -> Outcome<u64> {
-        let (strict, dense) = self.survey(&choice.open(0)?, extent_bytes)?;
-        let needed = match mode {
-            AddressMode::Strict => strict,
-            AddressMode::Dense => dense,
-            AddressMode::Modulo => {
-                return Err(Failure::usage(
-                    "--capacity auto with --address modulo: folding needs a stated capacity; \
-                     legal: --capacity BYTES, or --address strict or dense",
-                ));
-            }
-        };
-        match needed {
-            0 => Err(Failure::usage("--capacity auto: the workload touches no address")),
-            bytes => Ok(bytes),
-        }
-    }
-
-    fn survey(&mut self, workload: &Workload, extent_bytes: u64) -> Outcome<(u64, u64)> {
-        let survey = workload.survey(extent_bytes)?;
-        let needed = (survey.strict_bytes(), survey.dense_bytes());
-        self.requests = Some(survey.requests);
-        self.requests_read = survey.requests_read;
-        self.spans = Some(survey.spans);
-        Ok(needed)
-    }
-}
-
 fn extent_bytes(chosen: &Chosen) -> u64 {
     let device = &chosen.config.device;
     device.unit_bytes() * u64::from(device.units_per_block())
-}
-
-/// Must be known before the run: which pages it touches, or reads before it writes them.
-fn needs_footprint(chosen: &[Chosen], modes: &Modes) -> bool {
-    chosen.iter().any(|one| {
-        modes.of(&one.name) == Mode::Touch || one.config.io.unwritten_read == UnwrittenRead::Preload
-    })
-}
-
-fn footprint(
-    chosen: &[Chosen],
-    modes: &Modes,
-    workload: &Workload,
-    layout: &Layout,
-) -> Outcome<Option<Footprint>> {
-    if !needs_footprint(chosen, modes) {
-        return Ok(None);
-    }
-    let logical_pages = layout.capacity_bytes / layout.page_bytes;
-    let mut footprint = Footprint::new(logical_pages, layout.page_bytes);
-    for request in workload.requests(layout.map()?)? {
-        footprint.note(&request?);
-    }
-    Ok(Some(footprint))
 }
 
 /// Standard input is read once; whatever must know the workload beforehand cannot take it.

@@ -11,6 +11,7 @@ use indicatif::{
 };
 
 use crate::failure::{Failure, Outcome};
+use crate::unfinished;
 
 /// Requests between two looks at the bar and at Ctrl-C.
 const STRIDE: u64 = 4096;
@@ -21,6 +22,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 pub fn watch_for_interruption() -> Outcome<()> {
     let handler = || {
         if STOP.swap(true, Ordering::Relaxed) {
+            unfinished::remove_all();
             std::process::exit(i32::from(Failure::Interrupted.code()));
         }
     };
@@ -140,6 +142,11 @@ pub struct Bar {
 }
 
 impl Bar {
+    /// One that is never drawn, for passes that only must be ended by Ctrl-C.
+    pub fn unseen() -> Self {
+        Bar { bar: ProgressBar::hidden(), pending: Cell::new(0) }
+    }
+
     /// One more request is done; an error after Ctrl-C.
     #[inline]
     pub fn advance(&self) -> Outcome<()> {

@@ -23,9 +23,34 @@ pub struct RequestsFile {
 }
 
 impl RequestsFile {
-    /// Whether `path` can be claimed: it must be new and end as one of the formats does, which is
-    /// returned.
-    pub fn check(path: &Path) -> Outcome<&'static RecordFormat> {
+    /// Whether `path` can be claimed beside the folder of results `out`, without a look at whether
+    /// it exists: it must end as one of the formats does and lie in a folder that is there.
+    pub fn check_place(path: &Path, out: &Path) -> Outcome<()> {
+        Self::format(path)?;
+        let (shown, out_shown) = (path.display(), out.display());
+        if lies_in(path, out) {
+            return Err(Failure::usage(format!(
+                "--requests-out {shown} lies in --out {out_shown}, which takes results only and \
+                 must be empty; legal: a file in another folder"
+            )));
+        }
+        match folder_of(path).is_dir() {
+            true => Ok(()),
+            false => Err(Failure::usage(format!(
+                "--requests-out {shown}: {} is no folder; legal: a file in a folder that exists",
+                folder_of(path).display()
+            ))),
+        }
+    }
+
+    /// The same of a file whose name is final, which must be new, too.
+    pub fn check(path: &Path, out: &Path) -> Outcome<()> {
+        Self::check_place(path, out)?;
+        refuse_existing(path)
+    }
+
+    /// The format that the name ends as.
+    fn format(path: &Path) -> Outcome<&'static RecordFormat> {
         let extension = path.extension().and_then(|text| text.to_str()).unwrap_or_default();
         let Some(format) = record_format(extension) else {
             let legal: Vec<String> =
@@ -36,13 +61,12 @@ impl RequestsFile {
                 legal.join(" or ")
             )));
         };
-        refuse_existing(path)?;
         Ok(format)
     }
 
     /// Claims `path`.
     pub fn claim(path: &Path) -> Outcome<Self> {
-        let format = Self::check(path)?;
+        let format = Self::format(path)?;
         let file = ResultFile::claim(path)?;
         let writer = (format.start)(file.handle()?).map_err(|error| file.cannot(&error))?;
         Ok(RequestsFile { path: path.to_owned(), file, writer, cells: Vec::new() })
@@ -59,6 +83,20 @@ impl RequestsFile {
         self.writer.finish().map_err(|error| self.file.cannot(&error))?;
         Ok((self.path, self.file.close()?))
     }
+}
+
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Is `path`, which need not exist, the folder `out` or in it?
+fn lies_in(path: &Path, out: &Path) -> bool {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // What is there is told without its links and steps back.
+    let real = folder_of(path).canonicalize().ok().zip(out.canonicalize().ok());
+    absolute(path).starts_with(absolute(out))
+        || real.is_some_and(|(folder, out)| folder.starts_with(out))
 }
 
 /// What is asked for of one run.
@@ -175,6 +213,27 @@ mod tests {
         }
         let refusal = probe_window(Some("8:1"), Some(8)).unwrap_err().to_string();
         assert!(refusal.contains("0 to 7"), "{refusal}");
+    }
+
+    #[test]
+    fn a_file_of_requests_lies_beside_the_results() {
+        let home = tempfile::tempdir().unwrap();
+        let (out, other) = (home.path().join("out"), home.path().join("other"));
+        std::fs::create_dir_all(out.join("deep")).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        let refusal = |path: PathBuf| {
+            RequestsFile::check_place(&path, &out).err().map(|failure| failure.to_string())
+        };
+        for inside in [out.join("r.csv"), out.join("deep/r.csv"), other.join("../out/r.csv")] {
+            let why = refusal(inside).unwrap();
+            assert!(why.contains("lies in --out") && why.contains("another folder"), "{why}");
+        }
+        for beside in [home.path().join("r.csv"), other.join("r.csv"), out.join("../out.csv")] {
+            assert_eq!(refusal(beside), None);
+        }
+        assert!(refusal(home.path().join("none/r.csv")).unwrap().contains("none is no folder"));
+        let out = home.path().join("r.csv");
+        assert!(RequestsFile::check_place(&out, &out).is_err(), "the folder's own name");
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::snapshot;
 
 /// Plans, runs and writes.
 pub fn run(typed: &RunArguments) -> Outcome<()> {
-    let (plan, workload) = plan(&typed.scheme, &typed.simulation)?;
+    let (plan, workload) = plan(&typed.scheme, &typed.simulation, None)?;
     let [one] = plan.runs.as_slice() else {
         return Err(Failure::usage("--scheme takes one scheme; `ftlab compare` takes several"));
     };
@@ -25,12 +25,13 @@ pub fn run(typed: &RunArguments) -> Outcome<()> {
         ));
     }
     let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
+    // Before anything is claimed that would have to be given up.
+    watch_for_interruption()?;
     let file = typed.json.as_deref().map(ResultFile::claim).transpose()?;
     let requests_out = typed.recording.requests_out.as_deref();
     let mut requests = requests_out.map(RequestsFile::claim).transpose()?;
     let kept = typed.save_snapshot.as_deref().map(|path| snapshot::claim(path, &one.chosen));
     let kept = kept.transpose()?;
-    watch_for_interruption()?;
     let progress = Progress::new(typed.simulation.meeting.quiet);
     let recording = Recording { requests: requests.as_mut(), probe };
     let (result, mut device) = execute_and_keep(&plan, one, &workload, &progress, recording)?;

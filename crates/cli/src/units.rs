@@ -8,19 +8,25 @@ use std::path::PathBuf;
 use ftlab_report::describe::warnings;
 use ftlab_report::format::{NOT_APPLICABLE, Quantity, count};
 use ftlab_report::result::RunResult;
+use ftlab_trace::Description;
 
 use crate::arguments::{CompareArguments, ReadingArguments, SimulationArguments};
-use crate::compare::{Compared, Comparison};
+use crate::compare::{Compared, Comparison, publish};
 use crate::failure::{Failure, Outcome};
 use crate::output::{COMPARISON, ClosedFile, ResultFolder, UNION};
 use crate::plan::asked;
 use crate::print;
-use crate::progress::{Progress, watch_for_interruption};
+use crate::progress::Progress;
 use crate::recording::path_for_unit;
 use crate::workloads::WorkloadChoice;
 
 /// Most units that one command runs apart.
 const UNITS_MAX: usize = 256;
+
+/// Most runs, of all units together: every result is held until all are written.
+const RUNS_MAX: usize = 2048;
+
+const NEEDS: &str = "--unit each runs every unit of a trace apart, but";
 
 /// A unit that was run.
 struct Done {
@@ -33,10 +39,11 @@ struct Done {
 /// Finds the units, plans all of them, runs them one after another, writes, prints.
 pub fn compare_each(typed: &CompareArguments, folder: ResultFolder) -> Outcome<()> {
     // What no unit can have should not take a pass over the trace to be said.
-    asked(&typed.schemes, &typed.simulation)?;
-    watch_for_interruption()?;
+    let asked = asked(&typed.schemes, &typed.simulation)?;
+    let schemes: Vec<&str> = asked.schemes().collect();
     let progress = Progress::new(typed.simulation.meeting.quiet);
-    let units = units(&typed.simulation, &progress)?;
+    let units = units(&typed.simulation, asked.changes(), &progress)?;
+    refuse_too_many_runs(units.len(), schemes.len())?;
     let planned = plan_all(typed, &units, &progress)?;
     let (mut all, mut runs): (Vec<Done>, Vec<RunResult>) = Default::default();
     let mut rows: Vec<(PathBuf, ClosedFile)> = Vec::new();
@@ -45,21 +52,23 @@ pub fn compare_each(typed: &CompareArguments, folder: ResultFolder) -> Outcome<(
         let (part, capacity_bytes) = (name(unit), comparison.capacity_bytes());
         let compared = comparison.run(None, typed.jobs, &progress.within(&part));
         let Compared { runs: own, rows: more } = compared.map_err(|why| why.within(&part))?;
-        folder.write(&format!("unit-{unit}"), COMPARISON, &title_of(&part, &own), &own)?;
+        let title = title_of(&part, &schemes, &own);
+        folder.write(&format!("unit-{unit}"), COMPARISON, &title, &own)?;
         rows.extend(more);
         all.push(Done { unit, capacity_bytes, runs: runs.len()..runs.len() + own.len() });
         runs.extend(own);
         whole.advance()?;
     }
     drop((whole, progress));
-    let title = title_of(&format!("{} apart", counted(all.len() as u64, "unit")), &runs);
+    let title = title_of(&format!("{} apart", counted(all.len() as u64, "unit")), &schemes, &runs);
     folder.write("", UNION, &title, &runs)?;
-    let written = publish(typed, folder, rows)?;
+    let written = written(typed, &rows);
+    publish(typed, folder, rows)?;
     print::text(&title)?;
     let headings: Vec<String> = all.iter().map(|done| heading(done, &runs)).collect();
     print::text(&headings.join("\n"))?;
     print::text("")?;
-    let (heading, rows) = table(&all, &runs);
+    let (heading, rows) = table(&all, &schemes, &runs);
     print::numbers(&heading.iter().map(String::as_str).collect::<Vec<_>>(), &rows)?;
     print::text(&format!("\nWritten: {written}"))
 }
@@ -69,33 +78,46 @@ fn name(unit: u32) -> String {
 }
 
 /// The heading of a report; a scheme that ran for several units is named once.
-fn title_of(part: &str, runs: &[RunResult]) -> String {
+fn title_of(part: &str, schemes: &[&str], runs: &[RunResult]) -> String {
     let device = runs.first().map_or("", |run| run.device.as_str());
-    format!("{} on {device}, {part}", schemes(runs).join(", "))
+    format!("{} on {device}, {part}", that_ran(schemes, runs).join(", "))
 }
 
-/// The schemes that ran, in the order asked for.
-fn schemes(runs: &[RunResult]) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for run in runs {
-        if !names.contains(&run.scheme.as_str()) {
-            names.push(&run.scheme);
-        }
+/// Those of the schemes that ran, in the order asked for.
+fn that_ran<'a>(schemes: &[&'a str], runs: &[RunResult]) -> Vec<&'a str> {
+    let ran = |name: &&str| runs.iter().any(|run| run.scheme == *name);
+    schemes.iter().copied().filter(ran).collect()
+}
+
+fn refuse(why: &str) -> Failure {
+    Failure::usage(format!("{NEEDS} {why}"))
+}
+
+fn refuse_too_many_runs(units: usize, schemes: usize) -> Outcome<()> {
+    if units * schemes <= RUNS_MAX {
+        return Ok(());
     }
-    names
+    Err(refuse(&format!(
+        "{units} units under {schemes} schemes are {} runs; legal: up to {} (fewer schemes, or \
+         --unit N for each of some units)",
+        count((units * schemes) as u64),
+        count(RUNS_MAX as u64)
+    )))
 }
 
 /// The units of which `--unit N` would find a request, ascending; one pass over the trace.
-fn units(typed: &SimulationArguments, progress: &Progress) -> Outcome<Vec<u32>> {
-    const NEEDS: &str = "--unit each runs every unit of a trace apart, but";
-    let refuse = |why: &str| Failure::usage(format!("{NEEDS} {why}"));
+fn units(
+    typed: &SimulationArguments,
+    changes: &[(String, String)],
+    progress: &Progress,
+) -> Outcome<Vec<u32>> {
     if typed.reading.find_subset {
         return Err(refuse(
             "--find-subset chooses some to be run together; legal: one of the two options",
         ));
     }
     let reading = ReadingArguments { unit: "all".to_owned(), ..typed.reading.clone() };
-    let mut choice = WorkloadChoice::new(&typed.workload, &reading, &[])?;
+    let mut choice = WorkloadChoice::new(&typed.workload, &reading, changes)?;
     if choice.is_standard_input() {
         return Err(refuse(
             "--workload - (standard input) can be read only once, and every unit reads it from \
@@ -111,7 +133,9 @@ fn units(typed: &SimulationArguments, progress: &Progress) -> Outcome<Vec<u32>> 
             Some(_) => "is a combination, whose parts number their units each for itself",
             None => "is generated and has none",
         };
-        return Err(refuse(&format!("'{}' {what}; legal: a trace", choice.name)));
+        // Among them why --trace-dir found no trace to put in its place.
+        let notes: String = choice.notes.iter().map(|note| format!(". {note}")).collect();
+        return Err(refuse(&format!("'{}' {what}; legal: a trace{notes}", choice.name)));
     }
     let bar = progress.bar("finding the units", None);
     let mut units = BTreeSet::new();
@@ -142,40 +166,36 @@ fn plan_all(
 ) -> Outcome<Vec<(u32, Comparison)>> {
     let whole = progress.whole("planning the units", units.len(), units.len());
     let rows = typed.recording.requests_out.as_deref();
+    // The same files for all.
+    let mut described: Option<Description> = None;
     let plan = |&unit: &u32| {
         let mut simulation = typed.simulation.clone();
         simulation.reading.unit = unit.to_string();
         let rows = rows.map(|path| path_for_unit(path, unit));
-        let planned = Comparison::plan(typed, &simulation, rows.as_deref());
+        let known = described.as_ref();
+        let planned = Comparison::plan(typed, &simulation, rows.as_deref(), known);
         let (comparison, _) = planned.map_err(|failure| failure.within(&name(unit)))?;
+        described = described.take().or_else(|| comparison.description().cloned());
         whole.advance()?;
         Ok((unit, comparison))
     };
     units.iter().map(plan).collect()
 }
 
-/// Gives all files their names; returns what to say of it.
-fn publish(
-    typed: &CompareArguments,
-    folder: ResultFolder,
-    rows: Vec<(PathBuf, ClosedFile)>,
-) -> Outcome<String> {
+/// Which files there are, in words.
+fn written(typed: &CompareArguments, rows: &[(PathBuf, ClosedFile)]) -> String {
     let out = typed.out.display();
     let mut written = format!(
         "{out}/results.json, results.csv; of each unit {out}/unit-N/results.json, results.csv, \
          report.html"
     );
-    if let [(first, _), more @ ..] = rows.as_slice() {
+    if let [(first, _), more @ ..] = rows {
         written.push_str(&format!("; {}", first.display()));
         if !more.is_empty() {
             written.push_str(&format!(" and {} more files of requests", more.len()));
         }
     }
-    for (_, file) in rows {
-        file.publish()?;
-    }
-    folder.publish()?;
-    Ok(written)
+    written
 }
 
 /// What ran on the devices of a unit, on a line.
@@ -203,8 +223,8 @@ fn counted(number: u64, word: &str) -> String {
 
 /// A row per unit: its requests, and of every scheme mean response and write amplification; empty
 /// where `--ram-strict` left a scheme out for this unit.
-fn table(all: &[Done], runs: &[RunResult]) -> (Vec<String>, Vec<Vec<String>>) {
-    let schemes = schemes(runs);
+fn table(all: &[Done], schemes: &[&str], runs: &[RunResult]) -> (Vec<String>, Vec<Vec<String>>) {
+    let schemes = that_ran(schemes, runs);
     let mut heading = vec!["unit".to_owned(), "requests".to_owned()];
     heading.extend(schemes.iter().flat_map(|name| [format!("{name} mean"), format!("{name} WAF")]));
     let row = |done: &Done| {

@@ -22,7 +22,7 @@ pub fn of_run(
     description: &Description,
 ) -> Vec<String> {
     let mut all = plan.warnings.clone();
-    all.extend(about_workload(stream, description));
+    all.extend(about_workload(plan, stream, description));
     all.extend(about_addresses(plan, stream));
     let config = device.config();
     if let Some(budget) = config.device.ram_bytes.0 {
@@ -136,7 +136,7 @@ pub fn ended_early(plan: &Plan, driven: &Driven) -> Option<String> {
     ))
 }
 
-fn about_workload(stream: &RequestStream, description: &Description) -> Vec<String> {
+fn about_workload(plan: &Plan, stream: &RequestStream, description: &Description) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(source) = &description.stand_in {
         all.push(format!(
@@ -151,7 +151,12 @@ fn about_workload(stream: &RequestStream, description: &Description) -> Vec<Stri
     if let Some(head) = description.head
         && summary.requests >= head
     {
-        all.push(format!("Only the first {head} requests of the workload were run (a prefix)."));
+        let of = match plan.workload.options.units.list() {
+            None => "the workload".to_owned(),
+            Some(list) if list.contains(',') => format!("units {}", list.replace(',', ", ")),
+            Some(unit) => format!("unit {unit}"),
+        };
+        all.push(format!("Only the first {head} requests of {of} were run (a prefix)."));
     }
     for dropped in summary.drops(records.names()) {
         if matches!(dropped.reason, DropReason::StrayTime | DropReason::ZeroSizeFlush) {

@@ -83,27 +83,31 @@ fn together(
 }
 
 fn workload(workload: &Workload) -> String {
+    let units = workload.units.as_deref().map(units);
     let origin = match (&workload.stand_in, workload.synthetic, workload.prefix) {
         (Some(source), _, _) => {
             format!("synthetic stand-in: generated to published statistics, not recorded: {source}")
         }
         (None, true, _) => "synthetic: generated, not recorded on a real system".to_owned(),
-        (None, false, Some(kept)) => {
-            format!("a recorded trace, but only its first {} requests", count(kept))
-        }
-        (None, false, None) if workload.units.is_some() => "a recorded trace".to_owned(),
+        (None, false, Some(kept)) => match &units {
+            None => format!("a recorded trace, but only its first {} requests", count(kept)),
+            Some(units) => {
+                let kept = count(kept);
+                let origin = format!("a recorded trace, but only the first {kept} requests of");
+                return format!("{} ({origin} {units})", workload.name);
+            }
+        },
+        (None, false, None) if units.is_some() => "a recorded trace".to_owned(),
         (None, false, None) => "a recorded trace, whole".to_owned(),
     };
-    format!("{} ({origin}{})", workload.name, units(workload))
+    let chosen = units.map_or_else(String::new, |units| format!("; {units} of the trace"));
+    format!("{} ({origin}{chosen})", workload.name)
 }
 
-/// Which units were chosen, if not all were run.
-fn units(workload: &Workload) -> String {
-    let Some(list) = &workload.units else {
-        return String::new();
-    };
+/// Units that were chosen, from a list with commas.
+fn units(list: &str) -> String {
     let word = if list.contains(',') { "units" } else { "unit" };
-    format!("; {word} {} of the trace", list.replace(',', ", "))
+    format!("{word} {}", list.replace(',', ", "))
 }
 
 fn requests(workload: &Workload) -> String {
@@ -217,7 +221,7 @@ mod tests {
         source.prefix = Some(10_000);
         assert!(workload(&source).contains("only its first 10,000 requests"));
         source.units = Some("0,2".to_owned());
-        assert!(workload(&source).contains("first 10,000 requests; units 0, 2 of the trace)"));
+        assert!(workload(&source).contains("only the first 10,000 requests of units 0, 2)"));
         source.prefix = None;
         source.units = Some("3".to_owned());
         assert!(workload(&source).contains("(a recorded trace; unit 3 of the trace)"));

@@ -109,11 +109,13 @@ impl Survey {
         Ok(survey)
     }
 
-    pub(crate) fn new(extent_bytes: u64) -> Self {
+    /// Of no record yet; `extent_bytes` is the extent of dense addressing.
+    pub fn new(extent_bytes: u64) -> Self {
         Self { extent_bytes: extent_bytes.max(1), ..Self::default() }
     }
 
-    pub(crate) fn note(&mut self, record: &Record) {
+    /// Takes note of one record, in order of time.
+    pub fn note(&mut self, record: &Record) {
         self.requests += 1;
         self.last_time_ns = record.time_ns;
         self.spans.note(record);

@@ -342,7 +342,7 @@ fn simulate(typed: &RunArguments, progress: &Progress) -> Outcome<RunResult> {
 }
 
 fn simulate_once(typed: &RunArguments, progress: &Progress) -> Outcome<RunResult> {
-    let (plan, workload) = plan(&typed.scheme, &typed.simulation)?;
+    let (plan, workload) = plan(&typed.scheme, &typed.simulation, None)?;
     let probe = probe_window(typed.recording.probe.as_deref(), plan.requests_known)?;
     let [run] = plan.runs.as_slice() else {
         return Err(Failure::usage("a run takes one scheme"));

@@ -8,6 +8,7 @@ mod commands;
 mod golden;
 mod host;
 mod inspect;
+mod leaving_nothing;
 mod memory;
 mod options;
 mod preparing;

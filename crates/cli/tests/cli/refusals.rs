@@ -176,15 +176,3 @@ fn a_device_that_wears_out_fails_the_run_and_no_result_is_written() {
         .refused(1, &["ideal_page: device worn out", "dftl: device worn out"]);
     assert!(bench.entries().is_empty(), "{:?}", bench.entries());
 }
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_comparison_leaves_nothing_behind() {
-    let bench = Bench::new();
-    let line = "compare --schemes all --device dftl2014 --out out --workload \
-                randwrite:bs=2k,span=1G,count=1000000000";
-    // It claims its folder before it runs; a moment later the runs are under way.
-    let claimed = || bench.entries().iter().any(|name| name.starts_with(".out.unfinished"));
-    bench.interrupted(line, claimed).refused(130, &["interrupted; nothing was written"]);
-    assert!(bench.entries().is_empty(), "{:?}", bench.entries());
-}

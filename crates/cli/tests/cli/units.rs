@@ -41,6 +41,9 @@ fn every_unit_runs_as_it_does_alone_and_one_file_holds_all() {
         assert_eq!(runs(&bench, &format!("all/unit-{unit}")), alone);
         for run in &alone {
             assert_eq!(run["workload"]["units"], unit.to_string());
+            // The head of 30 was reached in unit 0 only.
+            let prefix = (unit == 0).then_some(30);
+            assert_eq!(run["workload"]["prefix"].as_u64(), prefix, "unit {unit}");
             assert_eq!(run["workload"]["requests"], requests);
             let scheme = run["scheme"].as_str().unwrap();
             let rows = |name: String| std::fs::read(bench.path(&name)).unwrap();
@@ -49,7 +52,11 @@ fn every_unit_runs_as_it_does_alone_and_one_file_holds_all() {
         }
         one_by_one.extend(alone);
         let page = std::fs::read_to_string(bench.path(&format!("all/unit-{unit}/report.html")));
-        assert!(page.unwrap().contains(&format!("; unit {unit} of the trace")));
+        let says = match unit {
+            0 => "(a recorded trace, but only the first 30 requests of unit 0)".to_owned(),
+            _ => format!("(a recorded trace; unit {unit} of the trace)"),
+        };
+        assert!(page.unwrap().contains(&says), "unit {unit}");
         assert!(bench.path(&format!("all/unit-{unit}/results.csv")).is_file());
     }
     assert_eq!(runs(&bench, "all"), one_by_one, "in order of the units, then of the schemes");
@@ -140,7 +147,16 @@ fn what_has_no_units_to_run_apart_is_refused() {
     bench.file("many.spc", many);
     let line = format!("{COMPARE} --workload many.spc --unit each --out out");
     bench.ftlab(&line).refused(2, &["'many.spc' has 257 units", "legal: up to 256", "--unit N,N"]);
-    assert_eq!(bench.entries(), ["many.spc", "t.spc"], "nothing is left behind");
+    let some: String = (0..120).map(|unit| format!("{unit},8,4096,w,{unit}.5\n")).collect();
+    bench.file("some.spc", some);
+    let line = "compare --schemes all --device dftl2014 --workload some.spc --unit each --out out";
+    let words = ["120 units under", "legal: up to 2,048", "fewer schemes"];
+    bench.ftlab(line).refused(2, &words);
+    std::fs::create_dir(bench.path("td")).unwrap();
+    let line = format!("{COMPARE} --workload financial --trace-dir td --unit each --out out");
+    bench.ftlab(&line).refused(2, &["is generated", "legal: a trace. The stand-in", "td holds no"]);
+    let entries = ["many.spc", "some.spc", "t.spc", "td"];
+    assert_eq!(bench.entries(), entries, "nothing is left behind");
 }
 
 #[test]
@@ -155,7 +171,10 @@ fn errors_name_the_unit_and_leave_nothing_behind() {
         ("--probe 20:1", 2, ["unit 3: --probe 20:1", "0 to 19"]),
         ("--requests-out rows.csv", 2, ["unit 3: rows-unit-3-dftl.csv", "nothing is overwritten"]),
         ("--set gc.victm=fifo", 2, ["ftlab: unknown key", "gc.victim"]),
-        ("--requests-out rows.txt", 2, ["rows-unit-0-ideal_page.txt", ".parquet"]),
+        ("--requests-out rows.txt", 2, ["ftlab: --requests-out rows.txt", ".parquet"]),
+        ("--requests-out none/rows.csv", 2, ["ftlab: --requests-out none/rows.csv", "no folder"]),
+        ("--requests-out out/rows.csv", 2, ["ftlab: --requests-out out/rows.csv", "lies in --out"]),
+        ("--set workload.count=5", 2, ["ftlab: --set workload.count", "no effect"]),
         (
             "--capacity auto --until worn-out --set device.endurance_cycles=1",
             2,
@@ -165,6 +184,34 @@ fn errors_name_the_unit_and_leave_nothing_behind() {
         bench.ftlab(&format!("{line} {option}")).refused(code, &words);
         assert_eq!(bench.entries(), ["rows-unit-3-dftl.csv", "t.spc"], "{option}");
     }
+    // Both schemes fail in unit 0, each on a line of its own.
+    let line = format!("{line} --capacity auto --loop 1000 --set device.endurance_cycles=1");
+    let line = format!("{line} --set wear.blocks_die=true --precondition random:20x");
+    let words = ["ftlab: unit 0: ideal_page: ", "\nftlab: unit 0: dftl: "];
+    bench.ftlab(&line).refused(1, &words);
+}
+
+/// They were in the order in which they first ran: a scheme left out for the first unit came last.
+#[test]
+fn a_scheme_that_some_units_lack_keeps_its_column() {
+    let bench = Bench::new();
+    // Unit 0 reaches 64 MiB, whose map of superblocks is beyond the budget; unit 1 reaches 2 MiB.
+    let unit_1: String = (0..9).map(|turn| format!("1,4000,4096,w,{turn}.2\n")).collect();
+    bench.file("t.spc", format!("0,131000,4096,w,0.1\n{unit_1}"));
+    let line = "compare --schemes superblock,block --device dftl2014 --workload t.spc --unit each \
+                --capacity auto --ram 4000 --ram-strict --out out";
+    let text = bench.ftlab(line).ok();
+    assert!(text.contains("superblock, block on dftl2014, 2 units apart"), "{text}");
+    let heads = ["unit", "requests", "superblock", "mean", "superblock", "WAF", "block"];
+    let table: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .skip_while(|words| !words.starts_with(&heads))
+        .collect();
+    let widths: Vec<usize> = table[1..].iter().map(Vec::len).take(2).collect();
+    assert_eq!((table[1][0], table[2][0]), ("0", "1"), "{text}");
+    assert!(widths[0] < widths[1], "unit 0 has empty cells: {text}");
+    assert_eq!(runs(&bench, "out").len(), 3);
 }
 
 #[test]

@@ -141,6 +141,8 @@ fn a_real_trace_that_is_cut_or_longer_is_used_and_the_result_says_so() {
         assert!(warnings.contains(sentence), "{requests} {options}: {warnings}");
         assert_eq!(warnings.matches("public Mine.spc").count(), 1, "{warnings}");
     }
+    // Of a cut trace a unit has the first of its own requests, not of all.
+    assert!(said(3, "--unit 1").contains("Only the first 1 requests of unit 1 were run"));
     // Where reading ends early nothing is known about the rest.
     for options in ["--head 2", "--filter to=1s"] {
         assert!(!said(3, options).contains("is cut"), "{options}");
