@@ -90,13 +90,16 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Is `path`, which need not exist, the folder `out` or in it?
+/// Is `path`, which need not exist, the folder `out` or in it? What is there is told without its
+/// links and steps back.
 fn lies_in(path: &Path, out: &Path) -> bool {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // What is there is told without its links and steps back.
-    let real = folder_of(path).canonicalize().ok().zip(out.canonicalize().ok());
-    absolute(path).starts_with(absolute(out))
-        || real.is_some_and(|(folder, out)| folder.starts_with(out))
+    let real = |path: &Path| Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
+    let real_out = out.canonicalize().ok().or_else(|| real(out));
+    match real(path).zip(real_out) {
+        Some((path, out)) => path.starts_with(out),
+        None => absolute(path).starts_with(absolute(out)),
+    }
 }
 
 /// What is asked for of one run.
