@@ -137,6 +137,10 @@ fn units(
         let notes: String = choice.notes.iter().map(|note| format!(". {note}")).collect();
         return Err(refuse(&format!("'{}' {what}; legal: a trace{notes}", choice.name)));
     }
+    // Units may follow one another, each by a clock of its own.
+    choice.options.any_order =
+        choice.options.filter.from_ns == 0 && choice.options.filter.to_ns == u64::MAX;
+    let workload = choice.open(0)?;
     let bar = progress.bar("finding the units", None);
     let mut units = BTreeSet::new();
     let mut latest = None;

@@ -118,6 +118,21 @@ fn the_units_are_those_that_the_filters_leave() {
     assert_eq!(runs(&bench, "e")[4]["workload"]["requests"], 1);
 }
 
+/// Unit 1 begins where unit 0 ended, at time 0 of its own: apart there is nothing to sort.
+#[test]
+fn units_may_follow_one_another_by_clocks_of_their_own() {
+    let bench = Bench::new();
+    bench.file("t.spc", "0,8,4096,w,10.0\n0,16,4096,w,90.0\n1,8,4096,w,10.0\n1,0,4096,r,11.0\n");
+    let line = "--schemes ideal_page --device dftl2014 --capacity 1MiB --workload t.spc";
+    bench.ftlab(&format!("compare {line} --out all")).refused(2, &["steps back"]);
+    bench.ftlab(&format!("compare {line} --unit each --out out")).ok();
+    let requests: Vec<(Value, Value)> = runs(&bench, "out")
+        .iter()
+        .map(|run| (run["workload"]["units"].clone(), run["workload"]["requests"].clone()))
+        .collect();
+    assert_eq!(requests, [("0".into(), 2.into()), ("1".into(), 2.into())]);
+}
+
 #[test]
 fn what_has_no_units_to_run_apart_is_refused() {
     let bench = Bench::new();
