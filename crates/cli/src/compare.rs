@@ -130,7 +130,7 @@ impl Comparison {
         progress: &Progress,
     ) -> Outcome<Compared> {
         let plan = &self.plan;
-        let claim = |path: &PathBuf| RequestsFile::claim(path).map(Some);
+        let claim = |path: &PathBuf| RequestsFile::begin(path).map(Some);
         let mut requests: Vec<Option<RequestsFile>> =
             self.rows.iter().map(claim).collect::<Outcome<_>>()?;
         requests.resize_with(plan.runs.len(), || None);

@@ -130,6 +130,12 @@ impl ResultFile {
     /// Claims `path`, which must be new.
     pub fn claim(path: &Path) -> Outcome<Self> {
         refuse_existing(path)?;
+        Self::begin(path)
+    }
+
+    /// The same for a path that was found free before: whether it still is shows when the file is
+    /// to get its name, so that nothing is lost for it.
+    pub fn begin(path: &Path) -> Outcome<Self> {
         let shown = path.display();
         let cannot =
             |error: std::io::Error| Failure::usage(format!("{shown} cannot be written ({error})"));

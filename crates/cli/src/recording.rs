@@ -64,10 +64,16 @@ impl RequestsFile {
         Ok(format)
     }
 
-    /// Claims `path`.
+    /// Claims `path`, which must be new.
     pub fn claim(path: &Path) -> Outcome<Self> {
+        refuse_existing(path)?;
+        Self::begin(path)
+    }
+
+    /// The same for a path that was found free before ([`ResultFile::begin`]).
+    pub fn begin(path: &Path) -> Outcome<Self> {
         let format = Self::format(path)?;
-        let file = ResultFile::claim(path)?;
+        let file = ResultFile::begin(path)?;
         let writer = (format.start)(file.handle()?).map_err(|error| file.cannot(&error))?;
         Ok(RequestsFile { path: path.to_owned(), file, writer, cells: Vec::new() })
     }

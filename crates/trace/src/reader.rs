@@ -168,7 +168,8 @@ impl TraceRecords {
             self.input_ended = true;
             self.summary.read_to_end = false;
             if let Filtered::Kept(last) | Filtered::Stray(last) = self.stray.finish() {
-                self.summary.drop_line(DropReason::TimeNotSelected, last.place);
+                let why = dropped(&last.record, &self.options);
+                self.summary.drop_line(why.unwrap_or(DropReason::TimeNotSelected), last.place);
             }
             while let Some(held) = self.reorder.pop() {
                 self.summary.drop_line(DropReason::TimeNotSelected, held.place);
