@@ -2,7 +2,7 @@
 //! which pages it touches. Each is a pass over all of it, which Ctrl-C ends.
 
 use ftlab_engine::config::UnwrittenRead;
-use ftlab_trace::{AddressMode, Survey, UnitSpans, Workload};
+use ftlab_trace::{AddressMode, UnitSpans, Workload};
 
 use crate::failure::{Failure, Outcome};
 use crate::footprint::Footprint;
@@ -51,14 +51,9 @@ impl FirstPass {
     /// Goes through all records; returns what strict and dense addressing need, in bytes.
     pub fn survey(&mut self, workload: &Workload, extent_bytes: u64) -> Outcome<(u64, u64)> {
         let bar = Bar::unseen();
-        let mut survey = Survey::new(extent_bytes);
-        let mut records = workload.records()?;
-        for record in records.by_ref() {
-            survey.note(&record?);
-            bar.advance()?;
-        }
+        let survey = workload.survey_while(extent_bytes, || bar.advance())?;
         self.requests = Some(survey.requests);
-        self.requests_read = records.summary().requests_read();
+        self.requests_read = survey.requests_read;
         let needed = (survey.strict_bytes(), survey.dense_bytes());
         self.spans = Some(survey.spans);
         Ok(needed)

@@ -179,7 +179,8 @@ pub fn fuzz_spec(data: &[u8]) {
     let again = SyntheticSpec::parse(&spec.to_string(), capacity).expect("canonical form is legal");
     assert_eq!(again, spec, "the canonical form means something else");
     let records = spec.records().take(256).map(Ok);
-    let survey = Survey::of(records, 1 << 20).expect("generated records are no errors");
+    let survey = Survey::of(records, 1 << 20, || Ok::<_, crate::TraceError>(()))
+        .expect("generated records are no errors");
     assert!(survey.strict_bytes() <= capacity, "a request beyond the device");
 }
 

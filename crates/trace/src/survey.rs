@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ftlab_engine::request::Op;
 
-use crate::error::Result;
+use crate::error::{Result, TraceError};
 use crate::footprint::PageSet;
 use crate::record::Record;
 
@@ -94,28 +94,31 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Goes through all records once; `extent_bytes` is the extent of dense addressing.
+    /// Goes through all records once; `extent_bytes` is the extent of dense addressing. `noted` is
+    /// called behind each record, and may end the pass.
     ///
     /// # Errors
-    /// The first error of the records.
-    pub(crate) fn of(
+    /// The first error of the records, or of `noted`.
+    pub(crate) fn of<E: From<TraceError>>(
         records: impl Iterator<Item = Result<Record>>,
         extent_bytes: u64,
-    ) -> Result<Self> {
+        mut noted: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
         let mut survey = Self::new(extent_bytes);
         for record in records {
             survey.note(&record?);
+            noted()?;
         }
         Ok(survey)
     }
 
     /// Of no record yet; `extent_bytes` is the extent of dense addressing.
-    pub fn new(extent_bytes: u64) -> Self {
+    pub(crate) fn new(extent_bytes: u64) -> Self {
         Self { extent_bytes: extent_bytes.max(1), ..Self::default() }
     }
 
     /// Takes note of one record, in order of time.
-    pub fn note(&mut self, record: &Record) {
+    pub(crate) fn note(&mut self, record: &Record) {
         self.requests += 1;
         self.last_time_ns = record.time_ns;
         self.spans.note(record);

@@ -159,11 +159,23 @@ impl Workload {
     /// # Errors
     /// Any error of the records; standard input, which could not be read again afterwards.
     pub fn survey(&self, extent_bytes: u64) -> Result<Survey> {
+        self.survey_while(extent_bytes, || Ok(()))
+    }
+
+    /// The same; `noted` is called behind each record, and may end the pass.
+    ///
+    /// # Errors
+    /// As [`Self::survey`], and those of `noted`.
+    pub fn survey_while<E: From<TraceError>>(
+        &self,
+        extent_bytes: u64,
+        noted: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Survey, E> {
         if !self.can_be_read_again() {
-            return Err(needs_second_pass());
+            return Err(needs_second_pass().into());
         }
         let mut records = self.records()?;
-        let mut survey = Survey::of(records.by_ref(), extent_bytes)?;
+        let mut survey = Survey::of(records.by_ref(), extent_bytes, noted)?;
         survey.requests_read = records.summary().requests_read();
         Ok(survey)
     }

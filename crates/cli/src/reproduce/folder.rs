@@ -59,7 +59,16 @@ impl Folder {
 
     /// What was kept of a run.
     pub fn kept(&self, key: &str) -> Option<Vec<u8>> {
-        fs::read(self.path.join(RUNS).join(format!("{key}.json"))).ok()
+        fs::read(self.path_of(key)).ok()
+    }
+
+    /// Whether something was kept of a run.
+    pub fn keeps(&self, key: &str) -> bool {
+        self.path_of(key).exists()
+    }
+
+    fn path_of(&self, key: &str) -> PathBuf {
+        self.path.join(RUNS).join(format!("{key}.json"))
     }
 
     /// Keeps a run.

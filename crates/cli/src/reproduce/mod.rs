@@ -262,7 +262,7 @@ fn run_all(
         .build()
         .map_err(|error| Failure::Run(format!("threads cannot be started: {error}")))?;
     let progress = Progress::new(typed.quiet);
-    let to_make = |key: &&String| unique[*key].missing.is_none() && folder.kept(key).is_none();
+    let to_make = |key: &&String| unique[*key].missing.is_none() && !folder.keeps(key);
     let whole = progress.whole("runs", order.len(), order.iter().filter(to_make).count());
     let one = |key: &String| run_one(unique[key], key, folder, (&progress, &whole));
     // One job at a time by each thread.
