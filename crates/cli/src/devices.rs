@@ -115,16 +115,16 @@ mod tests {
     #[test]
     fn the_sizes_are_those_of_the_papers() {
         let sizes = |name: &str| {
-            let device = find(name).unwrap().config.device;
+            let device = find(name).unwrap().config.device.clone();
             (device.physical_blocks(), device.logical_pages() / 64)
         };
         assert_eq!(sizes("dftl2014"), (8448, 8192));
         assert_eq!(sizes("ssdsim2010").0, 4 * 4 * 4 * 2048);
         assert_eq!(sizes("treeftl2013"), (270_336, (32 << 30) / (128 << 10)));
         assert_eq!(find("treeftl2013").unwrap().config.timing.ram_page.0, 2_000);
-        let lazy = find("lazyftl2011").unwrap().config.timing;
+        let lazy = find("lazyftl2011").unwrap().config.timing.clone();
         assert_eq!((lazy.read.0, lazy.program.0, lazy.erase.0), (80_000, 200_000, 1_500_000));
-        let code = find("dftl2014_code").unwrap().config.timing;
+        let code = find("dftl2014_code").unwrap().config.timing.clone();
         assert_eq!((code.read.0 * 4, code.program.0 * 4), (130_900, 405_900));
         assert_eq!(find("asplos09").unwrap().config.timing.erase.0, 2_000_000);
         let transfer = find("ssdsim2010").unwrap().config.timing.page_transfer.0;

@@ -76,6 +76,7 @@ pub fn execute_and_keep(
     warnings.extend(warnings::ended_early(plan, &driven));
     let facts = RunFacts {
         row: run.chosen.row,
+        config: config.clone(),
         scheme: name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         workload: workload_facts(plan, device.as_ref(), &driven, description),

@@ -48,7 +48,7 @@ pub fn run(typed: &RunArguments) -> Outcome<()> {
     print::bytes(&written("text", &document)?)?;
     // Last: the run is done, whatever becomes of its snapshot.
     kept.map_or(Ok(()), |kept| {
-        snapshot::save(kept, device.as_mut(), one.chosen.row, plan.seed).map_err(|failure| {
+        snapshot::save(kept, device.as_mut(), &one.chosen, plan.seed).map_err(|failure| {
             Failure::Run(format!(
                 "no snapshot was saved: {failure}; the result above is complete{}",
                 if typed.json.is_some() { ", and so is --json" } else { "" }

@@ -180,7 +180,8 @@ const NONVOLATILE: &str = "device.ram_nonvolatile = true keeps memory over a pow
 
 /// Flushes the device and writes its flash and phase-change memory to a file that was claimed for
 /// it.
-pub fn save(file: ResultFile, device: &mut dyn Device, row: &Row, seed: u64) -> Outcome<()> {
+pub fn save(file: ResultFile, device: &mut dyn Device, chosen: &Chosen, seed: u64) -> Outcome<()> {
+    let row = chosen.row;
     let arrival = device.idle_from();
     let flush = Request { arrival, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 };
     device
@@ -190,7 +191,7 @@ pub fn save(file: ResultFile, device: &mut dyn Device, row: &Row, seed: u64) -> 
     header.insert("version".to_owned(), VERSION.into());
     header.insert("scheme".to_owned(), row.paper.name.into());
     header.insert("made_by".to_owned(), env!("CARGO_PKG_VERSION").into());
-    let settings = binding_settings(row, device.config(), seed);
+    let settings = binding_settings(row, &chosen.config, seed);
     header.insert("settings".to_owned(), Value::Object(settings));
     header.insert("live".to_owned(), live(device).into());
     header.insert("pcm_words".to_owned(), device.pcm().len().into());

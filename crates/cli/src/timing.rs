@@ -1,6 +1,6 @@
 //! `--timing`: when requests arrive.
 
-use ftlab_engine::config::Config;
+use ftlab_engine::config::SsdSettings;
 use ftlab_engine::units::Nanos;
 
 use crate::failure::{Failure, Outcome};
@@ -61,7 +61,7 @@ impl Timing {
     }
 
     /// Requests that a closed loop keeps in flight; none: requests arrive by themselves.
-    pub fn in_flight(self, config: &Config) -> Option<u32> {
+    pub fn in_flight(self, config: &SsdSettings) -> Option<u32> {
         match self {
             Timing::Arrivals { .. } => None,
             Timing::ClosedLoop { depth } => Some(depth.unwrap_or_else(|| config.queue_depth())),

@@ -53,7 +53,7 @@ fn counting(typed: &CountingArguments) -> Outcome<(InspectionOptions, u64)> {
     let (mut page_bytes, mut extent_bytes) = (defaults.page_bytes, defaults.extent_bytes);
     let mut logical_bytes = 0;
     if let Some(name) = &typed.device {
-        let device = devices::find(name)?.config.device;
+        let device = devices::find(name)?.config.device.clone();
         page_bytes = device.unit_bytes();
         extent_bytes = page_bytes * u64::from(device.units_per_block());
         logical_bytes = device.logical_pages() * page_bytes;

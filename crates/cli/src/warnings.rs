@@ -24,7 +24,7 @@ pub fn of_run(
     let mut all = plan.warnings.clone();
     all.extend(about_workload(plan, stream, description));
     all.extend(about_addresses(plan, stream));
-    let config = device.config();
+    let config = &run.chosen.config;
     if let Some(budget) = config.device.ram_bytes.0 {
         let used = sram(&(run.chosen.row.ram_use)(config));
         if used > budget.0 {

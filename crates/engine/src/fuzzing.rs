@@ -1,9 +1,10 @@
 //! Bytes in, a run out: what fuzzers feed to every scheme. Nothing here is part of the interface.
 
-use crate::buffer::BufferKind;
-use crate::config::{Config, Optional};
-use crate::request::{Op, Request};
+use crate::config::Config;
 use crate::schemes;
+use ftlab_flash::request::{Op, Request};
+use ftlab_flash::settings::Optional;
+use ftlab_ssd::buffer::BufferKind;
 
 /// Settings that a fuzzer's first bytes choose among.
 const CHOICES: &[(&str, &[&str])] = &[

@@ -20,15 +20,17 @@
 //! A scheme whose whole page map memory holds, and which writes data only: [`SCHEMES`]. Pages of
 //! maps on flash would take a share of the blocks that these analyses do not know.
 
-use crate::board::nand::geometry::PlacementOrder;
-use crate::board::nand::restore::StoredPage;
-use crate::board::nand::state::{Oob, PageKind};
-use crate::config::{Config, GcMode, GcUnit, SettingError, ThresholdMode};
-use crate::parts::victim::VictimKind;
-use crate::rng::{Purpose, Rng};
-use crate::schemes::Location;
-use crate::ssd::{Device, DeviceError};
-use crate::units::{BlockId, Lpn, PlaneId, Tag};
+use crate::config::SsdSettings;
+use ftlab_flash::board::nand::geometry::PlacementOrder;
+use ftlab_flash::board::nand::restore::StoredPage;
+use ftlab_flash::board::nand::state::{Oob, PageKind};
+use ftlab_flash::rng::{Purpose, Rng};
+use ftlab_flash::settings::SettingError;
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Tag};
+use ftlab_ftl::answers::Location;
+use ftlab_ftl::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
+use ftlab_ftl::parts::victim::VictimKind;
+use ftlab_ssd::ssd::{Device, DeviceError};
 
 /// The schemes for which there is a model.
 pub const SCHEMES: &[&str] = &["ideal_page", "hat"];
@@ -49,7 +51,7 @@ pub enum OccupancyError {
 ///
 /// # Errors
 /// The error names the schemes or values for which there is one.
-pub fn check(scheme: &str, config: &Config) -> Result<(), SettingError> {
+pub fn check(scheme: &str, config: &SsdSettings) -> Result<(), SettingError> {
     if !SCHEMES.contains(&scheme) {
         return Err(SettingError::Conflict(format!(
             "there is no model of how {scheme} fills its blocks: the analyses are of page-mapped \

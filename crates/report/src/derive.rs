@@ -13,7 +13,7 @@ pub(crate) use energy::total_picojoules;
 use std::collections::BTreeMap;
 
 use ftlab_engine::board::nand::Nand;
-use ftlab_engine::config::{Described, Shown};
+use ftlab_engine::config::{Config, Described, Shown};
 use ftlab_engine::meter::{
     BlockRole, Cause, Event, LatencyStatistics, Level, Meter, Window as Counted,
 };
@@ -32,6 +32,8 @@ use crate::result::{
 pub struct RunFacts<'a> {
     /// The scheme.
     pub row: &'a Row,
+    /// The settings under which its device was opened.
+    pub config: Config,
     /// Name of the scheme as the user wrote it, with its preset.
     pub scheme: String,
     /// Version of ftlab.
@@ -57,8 +59,12 @@ pub struct RunFacts<'a> {
 }
 
 /// The result of a run whose audit passed.
+///
+/// # Panics
+/// When the settings are not those of the device.
 #[must_use]
 pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
+    assert_eq!(device.config(), &facts.config.ssd, "the device runs under the settings told");
     let board = device.board();
     let meter = board.meter();
     let host = host(meter, facts.longest_queue);
@@ -71,7 +77,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         scheme: facts.scheme,
         device: device.config().device.name.clone(),
         workload: facts.workload,
-        config: configuration(device, facts.row),
+        config: configuration(device, facts.row, &facts.config),
         seed: facts.seed,
         precondition: facts.precondition,
         steady_state: SteadyState { gc_ran: flash.total_erases > 0, ..facts.steady_state },
@@ -95,7 +101,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         bandwidth_bytes_per_s: per_second((host.bytes_read + host.bytes_written) as f64),
         simulated_s: seconds,
         energy_uj: energy::energy(device, facts.simulated_ns),
-        ram_bytes: ram_use(&(facts.row.ram_use)(device.config()), device),
+        ram_bytes: ram_use(&(facts.row.ram_use)(&facts.config), device),
         wear: wear::wear(device, host.bytes_written, facts.worn_out),
         events: events(meter),
         audit: "passed".to_owned(),
@@ -361,14 +367,14 @@ fn series(meter: &Meter) -> Vec<Window> {
 /// Every shared setting and the scheme's own, with those of the scheme that it stands on, nested by
 /// group; other schemes' are left out. Sizes
 /// that follow from settings stand beside those of the device.
-fn configuration(device: &dyn Device, row: &Row) -> Map<String, Value> {
+fn configuration(device: &dyn Device, row: &Row, config: &Config) -> Map<String, Value> {
     let mut groups = Map::new();
-    for Described { key, value, .. } in device.config().describe() {
+    for Described { key, value, .. } in config.describe() {
         let Some((group, name)) = key.split_once('.') else {
             continue;
         };
         let is_scheme = TABLE.iter().any(|row| row.paper.name == group);
-        if is_scheme && !row.reads(device.config(), group) {
+        if is_scheme && !row.reads(config, group) {
             continue;
         }
         let settings = groups.entry(group).or_insert_with(|| Value::Object(Map::new()));

@@ -29,7 +29,9 @@ fn corrected(device: &mut dyn Device) -> u64 {
 fn phase_change_memory_is_put_back_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hat.snapshot");
-    let (row, mut device) = (find("hat").unwrap().0, hat());
+    let mut device = hat();
+    let config = Config { ssd: device.config().clone(), ..Config::default() };
+    let chosen = Chosen { name: "hat".to_owned(), row: find("hat").unwrap().0, config };
     let pages = device.board().geometry().logical_pages;
     let sectors = device.board().geometry().sectors_per_page();
     for page in (0..u64::from(pages)).chain(0..16) {
@@ -38,7 +40,7 @@ fn phase_change_memory_is_put_back_as_it_was() {
         let write = Request { arrival, op: Op::Write, first_sector, sectors, unit: 0 };
         device.submit(&write).unwrap();
     }
-    save(ResultFile::claim(&path).unwrap(), device.as_mut(), row, 1).unwrap();
+    save(ResultFile::claim(&path).unwrap(), device.as_mut(), &chosen, 1).unwrap();
     let (saved, versions) = (device.pcm().to_vec(), live(device.as_ref()));
     assert_eq!(corrected(device.as_mut()), 16);
     assert_ne!(device.pcm(), saved, "what recovery corrected");

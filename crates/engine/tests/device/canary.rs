@@ -6,10 +6,10 @@ use crate::common::{mixed, tiny};
 use ftlab_engine::board::Board;
 use ftlab_engine::board::nand::fault::Fault;
 use ftlab_engine::board::when::When;
-use ftlab_engine::config::{Config, SettingError};
+use ftlab_engine::config::SettingError;
 use ftlab_engine::request::PageIo;
-use ftlab_engine::schemes::ideal_page::IdealPage;
-use ftlab_engine::schemes::{Location, Paper, RamUse, Room, Scheme, Unsettled};
+use ftlab_engine::schemes::ideal_page::{IdealPage, IdealPageSettings};
+use ftlab_engine::schemes::{Location, Paper, RamUse, Room, Scheme, SchemeConfig, Unsettled};
 use ftlab_engine::ssd::Ssd;
 use ftlab_engine::units::{Lpn, Tag};
 
@@ -32,25 +32,30 @@ struct Canary<const WRONG: u8> {
 impl<const WRONG: u8> Scheme for Canary<WRONG> {
     const PAPER: Paper = IdealPage::PAPER;
     const BUFFERS_DATA: bool = WRONG == NOTHING_BUT_BUFFERS;
+    type Settings = IdealPageSettings;
     type Survivor = ();
 
-    fn check(config: &Config) -> Result<(), SettingError> {
+    fn check(config: &SchemeConfig<Self::Settings>) -> Result<(), SettingError> {
         IdealPage::check(config)
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
+    fn minimum_blocks(config: &SchemeConfig<Self::Settings>) -> u64 {
         IdealPage::minimum_blocks(config)
     }
 
-    fn payload_pages(config: &Config) -> u64 {
+    fn payload_pages(config: &SchemeConfig<Self::Settings>) -> u64 {
         IdealPage::payload_pages(config)
     }
 
-    fn ram_use(config: &Config) -> Vec<RamUse> {
+    fn ram_use(config: &SchemeConfig<Self::Settings>) -> Vec<RamUse> {
         IdealPage::ram_use(config)
     }
 
-    fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
+    fn format(
+        board: &mut Board,
+        config: &SchemeConfig<Self::Settings>,
+        seed: u64,
+    ) -> Result<Self, Fault> {
         Ok(Canary { scheme: IdealPage::format(board, config, seed)?, writes: 0 })
     }
 
@@ -113,7 +118,7 @@ impl<const WRONG: u8> Scheme for Canary<WRONG> {
 
     fn recover(
         board: &mut Board,
-        config: &Config,
+        config: &SchemeConfig<Self::Settings>,
         seed: u64,
         (): (),
         after: When,
@@ -125,7 +130,8 @@ impl<const WRONG: u8> Scheme for Canary<WRONG> {
 
 fn verdict<const WRONG: u8>(pairs: &[(&str, &str)]) -> Result<(), String> {
     let config = tiny("ideal_page", 24, pairs);
-    let mut device = Ssd::<Canary<WRONG>>::new(&config, 1).expect("legal settings");
+    let mut device = Ssd::<Canary<WRONG>>::new(&config, config.scheme.ideal_page.clone(), 1)
+        .expect("legal settings");
     conform(&mut device, &mixed(&config, 900, 1))
 }
 
@@ -160,8 +166,13 @@ fn every_wrong_scheme_is_rejected_with_the_page_that_shows_it() {
 fn a_scheme_that_buffers_data_itself_takes_no_buffer_in_front() {
     let config = |pairs| tiny("ideal_page", 24, pairs);
     let [alone, buffered] = PLACES.map(config);
-    assert!(Ssd::<Canary<NOTHING_BUT_BUFFERS>>::new(&alone, 1).is_ok());
-    let refusal = Ssd::<Canary<NOTHING_BUT_BUFFERS>>::new(&buffered, 1).err().expect("refused");
+    assert!(
+        Ssd::<Canary<NOTHING_BUT_BUFFERS>>::new(&alone, alone.scheme.ideal_page.clone(), 1).is_ok()
+    );
+    let refusal =
+        Ssd::<Canary<NOTHING_BUT_BUFFERS>>::new(&buffered, buffered.scheme.ideal_page.clone(), 1)
+            .err()
+            .expect("refused");
     let refusal = refusal.to_string();
     assert!(refusal.contains("same pages twice") && refusal.contains("buffer.name = lru"));
 }

@@ -11,6 +11,8 @@ use ftlab_engine::meter::{Cause, Event, Meter};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::dftl::Dftl;
+use ftlab_engine::schemes::fast::Fast;
+use ftlab_engine::schemes::open as open_as;
 use ftlab_engine::ssd::{Device, Ssd};
 
 #[test]
@@ -94,7 +96,7 @@ fn with_clean_cache(fetch: &str) -> (Ssd<Dftl>, Config) {
         ("dftl.write_miss_fetch", fetch),
     ];
     let config = tiny("dftl", 24, &pairs);
-    let mut device = Ssd::<Dftl>::new(&config, 1).expect("legal settings");
+    let mut device = open_as::<Dftl>(&config, 1).expect("legal settings");
     device.verify_reads();
     submit(&mut device, &config, Op::Write, 0);
     submit(&mut device, &config, Op::Read, 50);
@@ -240,7 +242,7 @@ fn bug_compatible_merges_spend_a_program_on_a_trimmed_page_and_then_copy_the_was
     let run = |compat: &str| {
         let pairs = [("fast.log_blocks", "2"), ("fast.bug_compat", compat)];
         let config = tiny("fast", 24, &pairs);
-        let mut device = Ssd::<ftlab_engine::schemes::fast::Fast>::new(&config, 1).expect("legal");
+        let mut device = open_as::<Fast>(&config, 1).expect("legal");
         device.verify_reads();
         fill(&mut device, &config);
         submit(&mut device, &config, Op::Trim, 2);
@@ -280,7 +282,7 @@ fn bug_compatible_merges_spend_a_program_on_a_trimmed_page_and_then_copy_the_was
 fn bug_compatible_merges_of_the_sequential_block_waste_nothing() {
     let run = |compat: &str| {
         let config = tiny("fast", 24, &[("fast.log_blocks", "2"), ("fast.bug_compat", compat)]);
-        let mut device = Ssd::<ftlab_engine::schemes::fast::Fast>::new(&config, 1).expect("legal");
+        let mut device = open_as::<Fast>(&config, 1).expect("legal");
         (0..4).for_each(|page| submit(&mut device, &config, Op::Write, page));
         submit(&mut device, &config, Op::Trim, 3);
         (0..2).for_each(|page| submit(&mut device, &config, Op::Write, page));

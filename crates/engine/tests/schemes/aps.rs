@@ -7,6 +7,7 @@ use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::aps::Aps;
+use ftlab_engine::schemes::open as open_as;
 use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::{Device, Ssd};
 use ftlab_engine::units::Lpn;
@@ -18,7 +19,7 @@ const FLUSH: Request = Request { arrival: 0, op: Op::Flush, first_sector: 0, sec
 
 fn device(pairs: &[(&str, &str)]) -> (Ssd<Aps>, Config) {
     let config = tiny("aps", 60, &[&HALVES[..], pairs].concat());
-    let mut device = Ssd::<Aps>::new(&config, 1).expect("legal settings");
+    let mut device = open_as::<Aps>(&config, 1).expect("legal settings");
     device.verify_reads();
     (device, config)
 }
@@ -272,7 +273,7 @@ fn what_an_adjustment_pushes_out_decides_nothing() {
     // Nine map pages of 128 entries.
     let pairs = [("aps.interval", "50"), ("timing.read", "1us"), ("timing.program", "1ms")];
     let config = tiny("aps", 300, &[&HALVES[..], &pairs].concat());
-    let mut device = Ssd::<Aps>::new(&config, 1).expect("legal settings");
+    let mut device = open_as::<Aps>(&config, 1).expect("legal settings");
     device.verify_reads();
     let device = &mut device;
     // Pages 0 to 2 are on flash, and their entries and those of eight others have left memory.

@@ -13,6 +13,7 @@ use ftlab_engine::meter::Cause::{Host, Merge, Pad, Wear};
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::{Op, PageIo, RequestShape};
 use ftlab_engine::schemes::block::Block;
+use ftlab_engine::schemes::seen;
 use ftlab_engine::schemes::{self, Scheme};
 use ftlab_engine::ssd::DeviceError;
 use ftlab_engine::units::{Lpn, Ppn, Tag};
@@ -237,8 +238,9 @@ fn page(lpn: u32, tag: u32, (first, count): (u32, u32)) -> PageIo {
 /// A scheme alone, with block 1 written once: page 4 in version 104 and so on.
 fn alone() -> (Config, Board, Block) {
     let config = tiny("block", 10, &[]);
-    let mut board = Board::new(&config, 1, Block::payload_pages(&config));
-    let mut block = Block::format(&mut board, &config, 1).expect("nothing fails here");
+    let seen = seen::<Block>(&config);
+    let mut board = Board::new(&config, 1, Block::payload_pages(&seen));
+    let mut block = Block::format(&mut board, &seen, 1).expect("nothing fails here");
     for lpn in 4..8 {
         let io = page(lpn, 100 + lpn, (lpn, 1));
         assert!(block.write(&mut board, &io, When::START).is_ok());
@@ -295,8 +297,8 @@ fn a_cut_between_the_pages_of_a_request_loses_nothing() {
     board.nand_mut().cut_power();
     block.power_off();
     board.power_on();
-    let (mut block, _) =
-        Block::recover(&mut board, &config, 1, (), When::START).expect("nothing fails here");
+    let (mut block, _) = Block::recover(&mut board, &seen::<Block>(&config), 1, (), When::START)
+        .expect("nothing fails here");
     board.end_recovery();
     assert_eq!(versions(&mut board, &mut block), [104, 205, 106, 107]);
     assert!(block.self_check(&board).is_ok());
@@ -326,7 +328,7 @@ fn the_smallest_legal_device_never_runs_dry() {
 fn the_block_table_takes_4_bytes_per_logical_block() {
     let mut config = config(&[("device.pages_per_block", "64"), ("device.page_bytes", "2048")]);
     size("block", &mut config, (32 << 30) / (64 * 2048));
-    let table = Block::ram_use(&config)[0];
+    let table = Block::ram_use(&seen::<Block>(&config))[0];
     assert_eq!((table.structure, table.bytes), ("block_table", 1 << 20));
 }
 

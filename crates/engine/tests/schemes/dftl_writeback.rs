@@ -54,7 +54,7 @@ fn a_changed_entry_can_leave_when_its_request_is_done() {
     assert_eq!(causes(&before), [program, read, host]);
     assert_eq!(causes(&behind), [read, host, program]);
     assert_eq!(cache, same);
-    let timing = config(&[]).timing;
+    let timing = config(&[]).timing.clone();
     assert_eq!(hidden, 2 * timing.read.0, "the map, then the page");
     assert!(waited >= hidden + timing.program.0, "{waited} ns with the write-back in the request");
 }

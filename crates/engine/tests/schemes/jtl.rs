@@ -7,6 +7,7 @@ use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::jtl::Jtl;
+use ftlab_engine::schemes::open as open_as;
 use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::{Device, Ssd};
 use ftlab_engine::units::Lpn;
@@ -18,7 +19,7 @@ const SEVEN: [(&str, &str); 3] =
 
 fn device(pairs: &[(&str, &str)]) -> (Ssd<Jtl>, Config) {
     let config = tiny("jtl", 60, &[&SEVEN[..], pairs].concat());
-    let mut device = Ssd::<Jtl>::new(&config, 1).expect("legal settings");
+    let mut device = open_as::<Jtl>(&config, 1).expect("legal settings");
     device.verify_reads();
     (device, config)
 }
@@ -70,7 +71,7 @@ fn who_sinks_is_decided_by_chance() {
     let mut sunk = [0u32; 2];
     for seed in 0..40 {
         let config = tiny("jtl", 60, &SEVEN);
-        let mut device = Ssd::<Jtl>::new(&config, seed).expect("legal settings");
+        let mut device = open_as::<Jtl>(&config, seed).expect("legal settings");
         (0..4).for_each(|page| submit(&mut device, &config, Op::Write, page));
         sunk[usize::from(in_ram(&device, 0))] += 1;
     }

@@ -1,0 +1,207 @@
+//! THE table of schemes: a name for each, its settings, and what can be asked of it without knowing
+//! its type.
+//!
+//! A new scheme is one file in `ftlab-schemes`, its `mod` line there, and its row here. Names on the
+//! command line, in results and in tests come from the table.
+
+pub use ftlab_flash::memory::{Memory, RamUse};
+pub use ftlab_ftl::answers::{Location, Room, Unsettled};
+pub use ftlab_ftl::scheme::{Classification, Family, Pairs, Paper, Preset, Scheme, SchemeConfig};
+pub use ftlab_schemes::*;
+
+use ftlab_flash::settings::{Group, SettingError, nearest};
+use ftlab_ssd::fit;
+use ftlab_ssd::ssd::{Device, Ssd};
+
+use crate::config::Config;
+
+/// A row names the scheme's type and its group of settings; where a scheme stands on others, the
+/// third part says how it gets theirs as well.
+macro_rules! scheme_table {
+    ($( $name:ident => $scheme:path, $settings:path $(, $all:ident => $own:expr)?; )*) => {
+        /// Settings of every scheme in the table.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct SchemeSettings {
+            $(
+                #[doc = concat!("Settings of `", stringify!($name), "`.")]
+                pub $name: $settings,
+            )*
+        }
+
+        impl SchemeSettings {
+            pub(crate) fn groups(&self) -> Vec<&dyn Group> {
+                vec![ $( &self.$name as &dyn Group, )* ]
+            }
+
+            pub(crate) fn groups_mut(&mut self) -> Vec<&mut dyn Group> {
+                vec![ $( &mut self.$name as &mut dyn Group, )* ]
+            }
+        }
+
+        $(
+            impl Sees<$scheme> for Config {
+                fn own(&self) -> <$scheme as Scheme>::Settings {
+                    scheme_table!(@own self.scheme, $name $(, $all => $own)?)
+                }
+            }
+        )*
+
+        /// Every scheme, in the order of the table.
+        pub const TABLE: &[Row] = &[ $( row::<$scheme>(), )* ];
+
+        /// Runs `$body` once for every scheme of the table, as the type `S`.
+        #[macro_export]
+        macro_rules! for_each_scheme {
+            ($S:ident => $body:block) => {{
+                $( { type $S = $crate::schemes::$name::Rostered; $body } )*
+            }};
+        }
+    };
+    (@own $settings:expr, $name:ident) => { $settings.$name.clone() };
+    (@own $settings:expr, $name:ident, $all:ident => $own:expr) => {{
+        let $all = &$settings;
+        $own
+    }};
+}
+
+/// The settings that concern the scheme `S`.
+pub trait Sees<S: Scheme> {
+    /// Its own, and those of what it stands on.
+    fn own(&self) -> S::Settings;
+}
+
+/// Builds a formatted device from settings and a seed.
+pub type OpenDevice = fn(&Config, u64) -> Result<Box<dyn Device>, SettingError>;
+
+/// One scheme of the table, behind functions.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// Where it comes from.
+    pub paper: Paper,
+    /// Named sets of settings.
+    pub presets: &'static [Preset],
+    /// The scheme that it stands on as a whole.
+    pub stands_on: fn(&Config) -> Option<&'static str>,
+    /// Legality of the settings.
+    pub check: fn(&Config) -> Result<(), SettingError>,
+    /// Physical blocks that it needs.
+    pub minimum_blocks: fn(&Config) -> u64,
+    /// Bytes by structure.
+    pub ram_use: fn(&Config) -> Vec<RamUse>,
+    /// Whether it buffers the host's data itself.
+    pub buffers_data: bool,
+    /// Builds a formatted device.
+    pub open: OpenDevice,
+}
+
+impl Row {
+    /// Whether the settings of the scheme `group` have an effect here: its own, or those of what it
+    /// stands on, which may stand on another one.
+    pub fn reads(&self, config: &Config, group: &str) -> bool {
+        let below = (self.stands_on)(config).and_then(|name| find(name).ok());
+        self.paper.name == group || below.is_some_and(|(row, _)| row.reads(config, group))
+    }
+}
+
+/// What a scheme sees of the whole configuration.
+pub fn seen<S: Scheme>(config: &Config) -> SchemeConfig<S::Settings>
+where
+    Config: Sees<S>,
+{
+    fit::seen::<S>(config, Sees::<S>::own(config))
+}
+
+/// A formatted device under a scheme whose type is known.
+///
+/// # Errors
+/// Says which settings do not fit together, and what is legal.
+pub fn open<S: Scheme>(config: &Config, seed: u64) -> Result<Ssd<S>, SettingError>
+where
+    Config: Sees<S>,
+{
+    Ssd::new(config, Sees::<S>::own(config), seed)
+}
+
+const fn row<S: Scheme>() -> Row
+where
+    Config: Sees<S>,
+{
+    Row {
+        paper: S::PAPER,
+        presets: S::PRESETS,
+        stands_on: |config| S::stands_on(&seen::<S>(config)),
+        check: |config| fit::check::<S>(config, &seen::<S>(config)),
+        minimum_blocks: |config| S::minimum_blocks(&seen::<S>(config)),
+        ram_use: |config| fit::ram_use::<S>(config, &seen::<S>(config)),
+        buffers_data: S::BUFFERS_DATA,
+        open: |config, seed| Ok(Box::new(open::<S>(config, seed)?)),
+    }
+}
+
+scheme_table! {
+    ideal_page => ideal_page::IdealPage, ideal_page::IdealPageSettings;
+    block => block::Block, block::BlockSettings;
+    replacement_block =>
+        replacement_block::ReplacementBlock, replacement_block::ReplacementBlockSettings;
+    bast => bast::Bast, bast::BastSettings;
+    fast => fast::Fast, fast::FastSettings;
+    faster => faster::Faster, faster::FasterSettings;
+    superblock => superblock::Superblock, superblock::SuperblockSettings;
+    last => last::Last, last::LastSettings;
+    kast => kast::Kast, kast::KastSettings;
+    mast => mast::Mast, mast::MastSettings;
+    nk => nk::Nk, nk::NkSettings;
+    waftl => waftl::Waftl, waftl::WaftlSettings;
+    adapt => adapt::Adapt, adapt::settings::AdaptSettings;
+    dftl => dftl::Dftl, dftl::DftlSettings;
+    cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
+    dac => dac::Dac, dac::DacSettings, all => dac::DacOwn {
+        dac: all.dac.clone(),
+        bast: all.bast.clone(),
+        replacement_block: all.replacement_block.clone(),
+    };
+    lazyftl => lazyftl::LazyFtl, lazyftl::LazyFtlSettings;
+    cftl => cftl::Cftl, cftl::CftlSettings;
+    janus => janus::Janus, janus::JanusSettings;
+    hat => hat::Hat, hat::HatSettings;
+    treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings, all => treeftl::TreeOwn {
+        treeftl: all.treeftl.clone(),
+        replacement_block: all.replacement_block.clone(),
+        order: (),
+    };
+    treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings,
+        all => treeftl::TreeOwn {
+            treeftl: all.treeftl.clone(),
+            replacement_block: all.replacement_block.clone(),
+            order: all.treeftl_page_lru.clone(),
+        };
+    aps => aps::Aps, aps::ApsSettings;
+    jtl => jtl::Jtl, jtl::JtlSettings;
+    hmb => hmb::Hmb, hmb::HmbSettings;
+    tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
+    sftl => sftl::Sftl, sftl::SftlSettings;
+}
+
+/// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.
+pub fn find(name: &str) -> Result<(&'static Row, Pairs), SettingError> {
+    let (base, preset) = name.split_once(':').map_or((name, None), |(b, p)| (b, Some(p)));
+    let unknown = |legal: Vec<&str>, word: &str| SettingError::BadValue {
+        key: "scheme".to_string(),
+        value: name.to_string(),
+        legal: match nearest(word, legal.iter().copied()) {
+            Some(near) => format!("{} (nearest: {near})", legal.join(", ")),
+            None => legal.join(", "),
+        },
+    };
+    let names = || TABLE.iter().map(|row| row.paper.name).collect::<Vec<_>>();
+    let row =
+        TABLE.iter().find(|row| row.paper.name == base).ok_or_else(|| unknown(names(), base))?;
+    let Some(preset) = preset else {
+        return Ok((row, &[]));
+    };
+    let known = row.presets.iter().find(|(name, _)| *name == preset);
+    known.map(|(_, settings)| (row, *settings)).ok_or_else(|| {
+        let presets: Vec<&str> = row.presets.iter().map(|(name, _)| *name).collect();
+        unknown(presets, preset)
+    })
+}

@@ -1,0 +1,336 @@
+//! What a scheme runs on: the flash behind its gate, the other memories, the counts, and the
+//! settings that every scheme shares.
+//!
+//! A scheme asks the board for operations and names what the gate cannot see; it never counts and
+//! never computes time.
+
+pub mod energy;
+pub mod nand;
+pub mod pcm;
+pub mod ram;
+pub mod settings;
+pub mod when;
+
+use crate::board::settings::{
+    BoardSettings, PartialWrite, SearchModel, SearchSettings, UnwrittenRead,
+};
+use crate::meter::{BlockRole, Cause, Event, Level, Meter};
+use crate::request::PageIo;
+use crate::units::{BlockId, Lpn, Nanos, Ppn, Tag};
+use nand::fault::Fault;
+use nand::geometry::Geometry;
+use nand::state::{OobRead, PageKind};
+use nand::{Nand, PageWrite, Payload};
+use pcm::Pcm;
+use ram::Ram;
+use when::When;
+
+/// What a scheme runs on.
+#[derive(Clone, Debug)]
+pub struct Board {
+    nand: Nand,
+    meter: Meter,
+    rmw: bool,
+    charge_unwritten: bool,
+    search: SearchSettings,
+    ram: Ram,
+    pcm: Pcm,
+}
+
+/// What is searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// A block to collect or to merge.
+    Block,
+    /// An entry or page that leaves a cache.
+    Cached,
+}
+
+impl Search {
+    fn event(self) -> Event {
+        match self {
+            Search::Block => Event::VictimSearchSteps,
+            Search::Cached => Event::CacheSearchSteps,
+        }
+    }
+}
+
+impl Board {
+    /// An erased device that keeps the payload of up to `payload_pages` live pages.
+    pub fn new(config: &BoardSettings, seed: u64, payload_pages: u64) -> Self {
+        let nand = Nand::new(config, seed, payload_pages);
+        Board {
+            meter: Meter::new(nand.geometry().pages_per_block),
+            nand,
+            rmw: config.io.partial_write == PartialWrite::Rmw,
+            charge_unwritten: config.io.unwritten_read != UnwrittenRead::ZeroFree,
+            search: config.search.clone(),
+            ram: Ram::new(config),
+            pcm: Pcm::new(config),
+        }
+    }
+
+    /// Sizes of the device.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        self.nand.geometry()
+    }
+
+    /// The flash, for looking.
+    #[inline]
+    pub fn nand(&self) -> &Nand {
+        &self.nand
+    }
+
+    /// The flash, for marks and faults.
+    #[inline]
+    pub fn nand_mut(&mut self) -> &mut Nand {
+        &mut self.nand
+    }
+
+    /// The counts.
+    #[inline]
+    pub fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// The counts, for the device around a scheme, which tells them of requests. Operations are
+    /// counted where they are done, and nowhere else.
+    #[inline]
+    pub fn meter_mut(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
+    /// Reads a page; the tag is the version that it holds, or [`Tag::UNREADABLE`].
+    #[inline]
+    pub fn read(&mut self, ppn: Ppn, cause: Cause, after: When) -> Result<(When, Tag), Fault> {
+        let done = self.nand.read(&mut self.meter, ppn, cause, after)?;
+        let state = self.nand.state();
+        let tag = if state.is_unreadable(ppn) { Tag::UNREADABLE } else { state.tag(ppn) };
+        Ok((done, tag))
+    }
+
+    /// A read of a host page that was never written: charged as a page read, or free.
+    #[inline]
+    pub fn read_unwritten(&mut self, lpn: Lpn, after: When) -> Result<(When, Tag), Fault> {
+        self.meter.event(Event::UnwrittenReads, 1);
+        if !self.charge_unwritten {
+            return Ok((after, Tag(0)));
+        }
+        let plane = self.geometry().home_plane(lpn);
+        let done = self.nand.read_nothing(&mut self.meter, plane, Cause::Host, after)?;
+        Ok((done, Tag(0)))
+    }
+
+    /// A page that was never written is fetched all the same before it is overwritten: charged as a
+    /// page read, or free.
+    pub fn fetch_unwritten(&mut self, lpn: Lpn, after: When) -> Result<When, Fault> {
+        if !self.charge_unwritten {
+            return Ok(after);
+        }
+        let plane = self.geometry().home_plane(lpn);
+        self.nand.read_nothing(&mut self.meter, plane, Cause::ReadModifyWrite, after)
+    }
+
+    /// A read of part of the initial map, which is on flash by assumption and nowhere in memory.
+    #[inline]
+    pub fn read_implicit(&mut self, part: u32, cause: Cause, after: When) -> Result<When, Fault> {
+        let plane = self.geometry().home_plane(Lpn(part));
+        self.nand.read_nothing(&mut self.meter, plane, cause, after)
+    }
+
+    /// Reads one entry of a map page: cell time without the page's transfer.
+    pub fn read_entry(
+        &mut self,
+        page: Option<Ppn>,
+        part: u32,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = match page {
+            Some(ppn) => self.geometry().plane_of(ppn),
+            None => self.geometry().home_plane(Lpn(part)),
+        };
+        self.nand.read_cells(&mut self.meter, (plane, page), cause, after)
+    }
+
+    /// Whether a write may keep sectors of the page that it supersedes, which is read first then.
+    #[inline]
+    pub fn keeps_sectors(&self, io: &PageIo) -> bool {
+        self.rmw && io.sectors != self.geometry().all_sectors()
+    }
+
+    /// Programs a page with host data, reading the superseded page first where a partial write
+    /// needs its other sectors (`io.partial_write = rmw`). The old page stays valid. If it cannot
+    /// be read, the new page is unreadable as a whole: errors have the size of a page.
+    #[inline]
+    pub fn program_update(
+        &mut self,
+        new: Ppn,
+        old: Option<Ppn>,
+        io: &PageIo,
+        kind: PageKind,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut start = after;
+        let mut sectors = io.sectors;
+        let mut unreadable = io.data == Tag::UNREADABLE;
+        if let (true, Some(old)) = (self.rmw, old) {
+            let held = self.nand.state().mask(old);
+            if held & !io.sectors != 0 {
+                start = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
+                sectors |= held;
+                unreadable |= self.nand.state().is_unreadable(old);
+            }
+        }
+        let page = PageWrite { logical: io.lpn.0, kind, tag: io.data, sectors, unreadable };
+        self.nand.program(&mut self.meter, new, page, io.cause, start)
+    }
+
+    /// Programs a map, checkpoint or trim-record page.
+    #[inline]
+    pub fn program_payload(
+        &mut self,
+        ppn: Ppn,
+        what: (PageKind, u32),
+        payload: Payload<'_>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand.program_payload(&mut self.meter, ppn, what, payload, cause, after)
+    }
+
+    /// Reads a page and programs it elsewhere. The source of host data stays valid (the caller
+    /// invalidates it); the source of a payload page becomes invalid at once.
+    #[inline]
+    pub fn copy(
+        &mut self,
+        from: Ppn,
+        to: Ppn,
+        kind: PageKind,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand.copy(&mut self.meter, (from, to), kind, cause, after)
+    }
+
+    /// Erases a block. A failed erase, and any erase of a block whose program failed, retires it.
+    #[inline]
+    pub fn erase(
+        &mut self,
+        block: BlockId,
+        role: BlockRole,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand.erase(&mut self.meter, block, role, cause, after)
+    }
+
+    /// A block takes no more pages: what still gathers to its last flash page is programmed.
+    pub fn finish_flash_page(&mut self, block: BlockId, cause: Cause, after: When) -> When {
+        self.nand.finish_flash_page(block, cause, after)
+    }
+
+    /// Reads a page's out-of-band area.
+    pub fn read_oob(&mut self, ppn: Ppn, after: When) -> Result<(When, OobRead), Fault> {
+        self.nand.read_oob(&mut self.meter, ppn, after)
+    }
+
+    /// Reads the part of a map that lies in a page's spare area: counted as a page read under
+    /// `Cause::Translate` and as a spare area read. It takes `length`, or as long as a page read.
+    pub fn read_spare(
+        &mut self,
+        ppn: Ppn,
+        length: Option<Nanos>,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.nand.read_spare(&mut self.meter, ppn, length, after)
+    }
+
+    /// A victim was searched among `candidates` that a scan would compare: counts the steps, and
+    /// charges the controller for them where `search.model` says so. What follows from the choice
+    /// starts from the returned moment.
+    #[inline]
+    pub fn search(&mut self, what: Search, candidates: u32, after: When) -> When {
+        let steps = match self.search.model {
+            SearchModel::None | SearchModel::Scan => u64::from(candidates),
+            SearchModel::List => 1,
+        };
+        self.meter.event(what.event(), steps);
+        match self.search.model {
+            SearchModel::None => after,
+            SearchModel::Scan | SearchModel::List => {
+                self.nand.clock_mut().search(steps * self.search.step_time.0, after)
+            }
+        }
+    }
+
+    /// As [`Board::search`], where a scheme has a price of its own for comparing two candidates; at
+    /// 0 it has none.
+    #[inline]
+    pub fn search_at(
+        &mut self,
+        what: Search,
+        candidates: u32,
+        step_time: Nanos,
+        after: When,
+    ) -> When {
+        if step_time == 0 {
+            return self.search(what, candidates, after);
+        }
+        let steps = u64::from(candidates);
+        self.meter.event(what.event(), steps);
+        self.nand.clock_mut().search(steps * step_time, after)
+    }
+
+    /// Names something that the gate cannot see.
+    #[inline]
+    pub fn event(&mut self, event: Event, count: u64) {
+        self.meter.event(event, count);
+    }
+
+    /// Tells where one of the scheme's areas or thresholds stands from now on; a new device knows
+    /// none of them.
+    #[inline]
+    pub fn level(&mut self, level: Level, value: u64) {
+        self.meter.level(level, value);
+    }
+
+    /// A page-mapped victim was reclaimed after `copied` pages were moved.
+    #[inline]
+    pub fn victim(&mut self, copied: u32) {
+        let pages = self.geometry().pages_per_block;
+        self.meter.victim(copied, pages);
+    }
+
+    /// A log block was merged by turning it into a data block.
+    pub fn merge_switch(&mut self) {
+        self.meter.merge_switch();
+    }
+
+    /// A log block was completed with pages of its data block.
+    pub fn merge_partial(&mut self) {
+        self.meter.merge_partial();
+    }
+
+    /// A log block was merged with `data_blocks` data blocks, each rebuilt.
+    pub fn merge_full(&mut self, data_blocks: u32) {
+        self.meter.merge_full(data_blocks);
+    }
+
+    /// Power is back after a cut: validity marks are gone and recovery begins.
+    pub fn power_on(&mut self) {
+        self.nand.power_on();
+    }
+
+    /// Recovery is over; normal charging again.
+    pub fn end_recovery(&mut self) {
+        self.nand.end_recovery();
+    }
+
+    /// Everything counted so far is forgotten; flash and clock stay as they are.
+    pub fn start_measuring(&mut self) {
+        self.nand.start_measuring();
+        self.meter.reset();
+    }
+}

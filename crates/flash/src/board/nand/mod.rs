@@ -1,0 +1,495 @@
+//! The gate: every flash operation of every scheme passes here, in this order: law, state, time,
+//! count.
+//!
+//! What this is not: a place that knows schemes. An operation takes a [`Cause`] and the moment
+//! after which it may start ([`When`]), and returns when it is done or a [`Fault`].
+
+pub mod clock;
+mod copy;
+pub(crate) mod factory;
+pub mod fault;
+pub mod geometry;
+mod law;
+mod payload;
+mod power;
+mod program;
+mod read_fault;
+pub mod record;
+pub mod restore;
+pub mod state;
+pub mod units;
+
+use clock::timeline::Timeline;
+use clock::{Clock, Load, Place};
+use fault::{CutOutcome, Fault, FaultPlan, ReadVerdict, Verdict};
+use geometry::Geometry;
+use payload::Payloads;
+use program::ProgramLedger;
+pub use program::{PageWrite, Payload};
+use record::{Operation, OperationRecord};
+use state::{Oob, OobRead, PageKind, State};
+use units::{Source, Units};
+
+use super::when::When;
+use crate::board::settings::{BoardSettings, PartialWrite, ProgramOrder};
+use crate::meter::{BlockRole, Cause, Event, Meter};
+use crate::units::{BlockId, Nanos, PlaneId, Ppn};
+
+/// The flash of a device behind its gate.
+#[derive(Clone, Debug)]
+pub struct Nand {
+    geometry: Geometry,
+    state: State,
+    clock: Clock,
+    units: Units,
+    faults: FaultPlan,
+    payloads: Payloads,
+    order: ProgramOrder,
+    sequence: u64,
+    retired: u32,
+    /// Erases that a block is good for, where blocks die of age.
+    dies_at: Option<u64>,
+    /// Blocks that were bad from the start, in order; they count as retired.
+    factory_bad: Vec<BlockId>,
+    /// Programs that took a sequence number or a page without being counted, and the reverse, since
+    /// measuring began: what the audit needs to compare counts with the flash itself.
+    ledger: ProgramLedger,
+    /// True while a scheme recovers: out-of-band reads are charged as page reads.
+    recovering: bool,
+    /// Whether the operation under way crosses the channel; only a copyback does not.
+    load: Load,
+    /// Out-of-band areas written to mark a page as superseded, since measuring began.
+    oob_writes: u64,
+    record: OperationRecord,
+}
+
+/// Payload slots beyond what a scheme declares: both versions of pages that a power cut left.
+const SPARE_PAYLOAD_SLOTS: u64 = 256;
+
+impl Nand {
+    /// An erased device that keeps the payload of up to `payload_pages` live pages.
+    pub fn new(config: &BoardSettings, seed: u64, payload_pages: u64) -> Self {
+        let geometry = Geometry::new(&config.device);
+        let slots = (payload_pages + SPARE_PAYLOAD_SLOTS).min(u64::from(geometry.pages())) as u32;
+        let mut nand = Nand {
+            state: State::new(&geometry, config.io.partial_write == PartialWrite::Rmw),
+            clock: Clock::new(&config.timing, &geometry),
+            units: Units::new(&geometry),
+            faults: FaultPlan::new(&config.nand, seed),
+            payloads: Payloads::new(slots, geometry.entries_per_page()),
+            order: config.nand.enforce_order,
+            sequence: 0,
+            retired: 0,
+            dies_at: config.wear.blocks_die.then_some(config.device.endurance_cycles),
+            factory_bad: factory::bad_blocks(config, seed),
+            ledger: ProgramLedger::default(),
+            recovering: false,
+            load: Load::Channel,
+            oob_writes: 0,
+            record: OperationRecord::default(),
+            geometry,
+        };
+        nand.retire_factory_bad();
+        nand
+    }
+
+    /// Sizes of the device.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// What the flash holds, for looking, never for deciding about time.
+    #[inline]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The clock.
+    #[inline]
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The clock, for the device around a scheme, which admits requests.
+    #[inline]
+    pub fn clock_mut(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    /// The next page programmed on this plane's die has so many companions (see
+    /// [`Clock::announce`]).
+    pub fn announce(&mut self, plane: PlaneId, companions: u32, cause: Cause) {
+        self.clock.announce(plane, companions, cause);
+    }
+
+    /// What each die, channel and the controller does when, for Gantt charts.
+    pub fn timeline_mut(&mut self) -> &mut Timeline {
+        self.clock.timeline_mut()
+    }
+
+    /// The plan of failures, for tests and fault campaigns.
+    pub fn faults_mut(&mut self) -> &mut FaultPlan {
+        &mut self.faults
+    }
+
+    /// The record of operations, for tests.
+    pub fn record_mut(&mut self) -> &mut OperationRecord {
+        &mut self.record
+    }
+
+    /// Whether the power is on.
+    pub fn has_power(&self) -> bool {
+        self.faults.has_power()
+    }
+
+    /// Sequence number of the last program; recovery measures age by it.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Programs that must have been counted since measuring began, told from the sequence numbers
+    /// on flash alone.
+    pub fn programs_on_flash(&self) -> u64 {
+        let ledger = &self.ledger;
+        self.sequence - ledger.sequence_before - ledger.interrupted + ledger.failed
+    }
+
+    /// Pages marked as superseded since measuring began; a device that keeps the mark in the
+    /// out-of-band area writes it there (`timing.oob_write`).
+    pub fn oob_writes(&self) -> u64 {
+        self.oob_writes
+    }
+
+    /// Blocks out of use: those that were bad from the start and those retired since.
+    pub fn retired_blocks(&self) -> u32 {
+        self.retired
+    }
+
+    /// Valid pages of a block.
+    #[inline]
+    pub fn valid_pages(&self, block: BlockId) -> u32 {
+        self.state.block(block).valid
+    }
+
+    /// When a plane is free for good.
+    #[inline]
+    pub fn plane_free_from(&self, plane: PlaneId) -> Nanos {
+        self.clock.free_from(plane)
+    }
+
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let verdict = self.judge_read(ppn);
+        if verdict == ReadVerdict::NoPower {
+            return Err(Fault::PowerCut);
+        }
+        law::read(&self.geometry, &self.state, ppn);
+        let done = match self.units.are_small() {
+            true => self.read_unit(ppn, cause, after),
+            false => self.clock.read_page(self.place(ppn), cause, after),
+        };
+        meter.read(cause);
+        self.record.add(Operation::Read(ppn, cause));
+        match verdict {
+            ReadVerdict::Works => Ok(done),
+            _ => Ok(self.read_again(meter, ppn, verdict, cause, done)),
+        }
+    }
+
+    /// A page read that finds nothing: time and count without a page.
+    pub(super) fn read_nothing(
+        &mut self,
+        meter: &mut Meter,
+        plane: PlaneId,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if !self.faults.has_power() {
+            return Err(Fault::PowerCut);
+        }
+        self.units.used(plane);
+        let done = self.clock.read_page(Place::plane(plane), cause, after);
+        meter.read(cause);
+        Ok(done)
+    }
+
+    /// A read of which nothing to speak of crosses the channel.
+    pub(super) fn read_cells(
+        &mut self,
+        meter: &mut Meter,
+        (plane, page): (PlaneId, Option<Ppn>),
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if !self.faults.has_power() {
+            return Err(Fault::PowerCut);
+        }
+        if let Some(ppn) = page
+            && self.units.are_small()
+            && self.source(ppn) != Source::Cells
+        {
+            // An entry of what is in the controller or a register costs nothing to speak of.
+            meter.read(cause);
+            return Ok(self.when_gathered(ppn, after));
+        }
+        self.units.used(plane);
+        let at = page.map_or(Place::plane(plane), |ppn| self.place(ppn));
+        let mut done = self.clock.read_cells(at, cause, after);
+        meter.read(cause);
+        if page.is_some() {
+            let verdict = self.faults.on_read(|| false);
+            for _ in 0..self.retries(meter, verdict) {
+                done = self.clock.read_cells(at, cause, done);
+                meter.read(cause);
+            }
+        }
+        Ok(done)
+    }
+
+    pub(super) fn read_oob(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        after: When,
+    ) -> Result<(When, OobRead), Fault> {
+        if !self.faults.has_power() {
+            return Err(Fault::PowerCut);
+        }
+        let at = self.place(ppn);
+        self.units.used(at.plane);
+        let done = if self.recovering {
+            meter.read(Cause::Recover);
+            self.clock.read_page(at, Cause::Recover, after)
+        } else {
+            self.clock.read_oob(at, Cause::Host, after)
+        };
+        meter.oob_read();
+        Ok((done, self.state.oob(ppn)))
+    }
+
+    /// A spare area read for the part of a map that it holds: the cells are sensed as for any page,
+    /// in `length`, or as long as a page read takes, transfer and all.
+    pub(super) fn read_spare(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        length: Option<Nanos>,
+        after: When,
+    ) -> Result<When, Fault> {
+        if !self.faults.has_power() {
+            return Err(Fault::PowerCut);
+        }
+        law::read(&self.geometry, &self.state, ppn);
+        let at = self.place(ppn);
+        self.units.used(at.plane);
+        // Its code is stronger than that of data: it may need retries, and is read in the end.
+        let verdict = self.faults.on_read(|| false);
+        let mut done = after;
+        for _ in 0..=self.retries(meter, verdict) {
+            done = match length {
+                Some(length) => self.clock.read_spare(at, Cause::Translate, length, done),
+                None => self.clock.read_page(at, Cause::Translate, done),
+            };
+            meter.read(Cause::Translate);
+            meter.oob_read();
+            self.record.add(Operation::Read(ppn, Cause::Translate));
+        }
+        Ok(done)
+    }
+
+    #[inline]
+    pub(super) fn program(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        page: PageWrite,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        law::program(&self.geometry, &self.state, self.order, ppn);
+        let verdict = self.faults.on_program(self.units.completes(ppn));
+        if verdict == Verdict::Works || verdict == Verdict::Cut(CutOutcome::Done) {
+            self.sequence += 1;
+            let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
+            self.state.store(ppn, oob, page.tag.0);
+            self.state.set_mask(ppn, page.sectors);
+            if page.unreadable {
+                self.state.set_unreadable(ppn);
+            }
+        }
+        self.finish_program(meter, verdict, ppn, cause, after)
+    }
+
+    pub(super) fn program_payload(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        (kind, logical): (PageKind, u32),
+        payload: Payload<'_>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        law::program(&self.geometry, &self.state, self.order, ppn);
+        let verdict = self.faults.on_program(self.units.completes(ppn));
+        let done = verdict == Verdict::Works;
+        if done || verdict == Verdict::Cut(CutOutcome::Done) {
+            let slot = self.fill_slot(payload, done);
+            self.sequence += 1;
+            self.state.store(ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
+            self.state.note_payload(ppn);
+        }
+        let result = self.finish_program(meter, verdict, ppn, cause, after);
+        if let (true, Payload::Update { old: Some(old), .. }) = (done, payload) {
+            self.state.drop_payload(old);
+            match payload {
+                // A move: the old page's block is erased next.
+                Payload::Update { edits: [], .. } => self.discard(old),
+                _ => self.invalidate(old),
+            };
+        }
+        result
+    }
+
+    #[inline]
+    fn finish_program(
+        &mut self,
+        meter: &mut Meter,
+        verdict: Verdict,
+        ppn: Ppn,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        match verdict {
+            Verdict::Works => {
+                let done = self.book_program(ppn, cause, after);
+                meter.program(cause);
+                self.record.add(Operation::Program(ppn, cause));
+                Ok(done)
+            }
+            Verdict::Cut(CutOutcome::Done) => {
+                self.ledger.interrupted += 1;
+                Err(Fault::PowerCut)
+            }
+            Verdict::NoPower | Verdict::Cut(CutOutcome::Undone) => Err(Fault::PowerCut),
+            Verdict::Cut(CutOutcome::Torn) => {
+                self.state.store_torn(ppn);
+                Err(Fault::PowerCut)
+            }
+            Verdict::Fails => {
+                self.ledger.failed += 1;
+                let known = self.book_program(ppn, cause, after);
+                meter.program(cause);
+                self.state.store_torn(ppn);
+                let block = self.geometry.block_of(ppn);
+                self.state.block_mut(block).read_only = true;
+                Err(Fault::ProgramFailed { block, known })
+            }
+        }
+    }
+
+    pub(super) fn erase(
+        &mut self,
+        meter: &mut Meter,
+        block: BlockId,
+        role: BlockRole,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        law::erase(&self.geometry, &self.state, block);
+        let verdict = self.faults.on_erase();
+        match verdict {
+            Verdict::NoPower | Verdict::Cut(CutOutcome::Undone) => return Err(Fault::PowerCut),
+            Verdict::Cut(CutOutcome::Torn) => {
+                self.free_payloads(block);
+                self.state.tear_block(block);
+                return Err(Fault::PowerCut);
+            }
+            Verdict::Works | Verdict::Fails | Verdict::Cut(CutOutcome::Done) => {}
+        }
+        self.free_payloads(block);
+        self.state.wipe(block);
+        let worn_by_program = self.state.block(block).read_only;
+        let known = self.state.block_mut(block);
+        known.erases += 1;
+        let erases = known.erases;
+        if verdict == Verdict::Cut(CutOutcome::Done) {
+            return Err(Fault::PowerCut);
+        }
+        let plane = self.geometry.plane_of_block(block);
+        self.units.used(plane);
+        let done = self.clock.erase_block(plane, block, cause, after);
+        meter.erase(role, cause);
+        self.record.add(Operation::Erase(block, cause));
+        let died = self.dies_at.is_some_and(|cycles| u64::from(erases) >= cycles);
+        if died {
+            meter.event(Event::WornOutBlocks, 1);
+        }
+        if verdict == Verdict::Fails || worn_by_program || died {
+            self.state.block_mut(block).retired = true;
+            self.retired += 1;
+            return Err(Fault::EraseFailed { block, known: done });
+        }
+        Ok(done)
+    }
+
+    #[inline]
+    fn place(&self, ppn: Ppn) -> Place {
+        let block = self.geometry.block_of(ppn);
+        Place { plane: self.geometry.plane_of_block(block), page: Some((ppn, block)) }
+    }
+
+    #[inline]
+    fn book_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        let block = self.geometry.block_of(ppn);
+        let plane = self.geometry.plane_of_block(block);
+        let ready = match self.units.are_small() {
+            true => match self.gather(ppn, after) {
+                Some(ready) => ready,
+                None => return after,
+            },
+            false => after,
+        };
+        self.clock.program_page((plane, block, ppn), self.load, cause, ready)
+    }
+
+    /// Marks a page as superseded; returns how many valid pages its block keeps.
+    #[inline]
+    pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
+        if self.units.are_small() && self.source(ppn) == Source::Gathered {
+            // Nothing of it is on flash yet.
+            return self.discard(ppn);
+        }
+        let block = self.geometry.block_of(ppn);
+        let plane = self.geometry.plane_of_block(block);
+        self.oob_writes += 1;
+        self.units.used(plane);
+        self.clock.write_oob(plane, block);
+        self.discard(ppn)
+    }
+
+    /// Makes a page invalid without a mark on flash: its block is erased next, or it never held
+    /// anything. Returns how many valid pages its block keeps.
+    #[inline]
+    pub fn discard(&mut self, ppn: Ppn) -> u32 {
+        law::invalidate(&self.geometry, &self.state, ppn);
+        let block = self.geometry.block_of(ppn);
+        // The block tells without a look at the page, whose record is far away in memory.
+        if self.state.block(block).payloads > 0 && self.has_payload(ppn) {
+            self.give_back_payload(ppn);
+        }
+        self.state.clear_valid(ppn)
+    }
+
+    /// Marks a page as holding the newest version, after a power cut erased the marks.
+    pub fn revalidate(&mut self, ppn: Ppn) {
+        law::revalidate(&self.geometry, &self.state, ppn);
+        self.state.set_valid(ppn);
+    }
+}

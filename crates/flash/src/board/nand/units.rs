@@ -1,0 +1,204 @@
+//! Mapping units smaller than a flash page: what a map entry points to is a unit, what the cells
+//! read and program is a flash page of several.
+//!
+//! Everywhere else in the engine a page is a mapping unit. Units written one after another to a
+//! block gather in the controller, which programs the flash page when its last unit is there
+//! (write coalescing); until then they are read from there at no cost, and capacitors save them
+//! from a power cut, as in drives that acknowledge such writes. A flash page that was just sensed
+//! stays in its plane's register, so that its other units cost a transfer each and no cell time.
+//! Registers are followed in the order of calls, not of time: an operation that is booked ahead
+//! takes the register at once. What capacitors program at a cut is neither counted nor charged. The
+//! model is ours; unit and page sizes are those of drives with 4 KiB maps over 16 KiB pages.
+
+use super::Nand;
+use super::geometry::Geometry;
+use crate::board::when::When;
+use crate::meter::Cause;
+use crate::units::{BlockId, Nanos, PlaneId, Ppn, zeroed};
+
+/// Where a unit is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The controller, where it waits for the rest of its flash page.
+    Gathered,
+    /// The register of its plane.
+    Register,
+    /// The cells.
+    Cells,
+}
+
+/// Flash pages made of mapping units.
+#[derive(Clone, Debug)]
+pub struct Units {
+    per_page: u32,
+    /// Flash page in each plane's register plus one; 0: none.
+    register: Vec<u32>,
+    /// When the units of each block's unfinished flash page are all in the controller, ns.
+    gathered: Vec<Nanos>,
+}
+
+impl Units {
+    /// Empty registers.
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let per_page = geometry.units_per_flash_page;
+        let of = |count: u32| if per_page == 1 { 0 } else { count as usize };
+        Units {
+            per_page,
+            register: zeroed(of(geometry.planes())),
+            gathered: zeroed(of(geometry.blocks())),
+        }
+    }
+
+    /// Whether units are smaller than flash pages.
+    #[inline]
+    pub(super) fn are_small(&self) -> bool {
+        self.per_page > 1
+    }
+
+    /// Whether a program of this unit completes its flash page.
+    #[inline]
+    pub(super) fn completes(&self, ppn: Ppn) -> bool {
+        self.per_page == 1 || (ppn.0 + 1).is_multiple_of(self.per_page)
+    }
+
+    /// A flash page was sensed.
+    pub(super) fn sensed(&mut self, plane: PlaneId, ppn: Ppn) {
+        self.register[plane.index()] = ppn.0 / self.per_page + 1;
+    }
+
+    /// A plane's register holds something else now.
+    #[inline]
+    pub(super) fn used(&mut self, plane: PlaneId) {
+        if self.are_small() {
+            self.register[plane.index()] = 0;
+        }
+    }
+
+    /// After a power cut registers are empty, and nothing is gathering.
+    pub(super) fn power_on(&mut self) {
+        self.register.fill(0);
+    }
+}
+
+impl Nand {
+    /// Where a unit is read from. A flash page whose program failed stays in the controller until
+    /// its block is collected.
+    pub(super) fn source(&self, ppn: Ppn) -> Source {
+        let block = self.geometry.block_of(ppn);
+        let known = self.state.block(block);
+        let units = self.units.per_page;
+        let failed = if known.read_only { units } else { 0 };
+        let on_flash = (known.top - known.top % units).saturating_sub(failed);
+        if self.geometry.offset_of(ppn) >= on_flash {
+            return Source::Gathered;
+        }
+        let plane = self.geometry.plane_of_block(block);
+        match self.units.register[plane.index()] == ppn.0 / units + 1 {
+            true => Source::Register,
+            false => Source::Cells,
+        }
+    }
+
+    /// Reads a unit from wherever it is.
+    pub(super) fn read_unit(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        let at = self.place(ppn);
+        match self.source(ppn) {
+            Source::Gathered => self.when_gathered(ppn, after),
+            Source::Register => self.clock.transfer_unit(at, cause, after),
+            Source::Cells => {
+                self.units.sensed(at.plane, ppn);
+                self.clock.read_page(at, cause, after)
+            }
+        }
+    }
+
+    /// After the data of a gathering flash page is in the controller; for units that are on flash
+    /// the clock waits by itself.
+    pub(super) fn when_gathered(&self, ppn: Ppn, after: When) -> When {
+        match self.source(ppn) {
+            Source::Gathered => {
+                let block = self.geometry.block_of(ppn);
+                after.waits_for(When::at(self.units.gathered[block.index()]))
+            }
+            Source::Register | Source::Cells => after,
+        }
+    }
+
+    /// A unit comes to the controller at `after`; returns when its flash page can be programmed, if
+    /// it was the last.
+    pub(super) fn gather(&mut self, ppn: Ppn, after: When) -> Option<When> {
+        let block = self.geometry.block_of(ppn);
+        let first = self.geometry.offset_of(ppn).is_multiple_of(self.units.per_page);
+        let gathered = &mut self.units.gathered[block.index()];
+        *gathered = if first { after.time() } else { after.time().max(*gathered) };
+        let ready = after.waits_for(When::at(*gathered));
+        if !self.units.completes(ppn) {
+            return None;
+        }
+        let plane = self.geometry.plane_of_block(block);
+        self.units.used(plane);
+        Some(ready)
+    }
+
+    /// Programs a flash page that is still gathering as it is, the rest of it empty: its block
+    /// takes no more pages.
+    pub(in crate::board) fn finish_flash_page(
+        &mut self,
+        block: BlockId,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        let top = self.state.block(block).top;
+        let units = self.units.per_page;
+        if top.is_multiple_of(units) || self.state.block(block).read_only {
+            return after;
+        }
+        let ready = after.waits_for(When::at(self.units.gathered[block.index()]));
+        for offset in top..top.next_multiple_of(units) {
+            self.state.store_torn(self.geometry.page(block, offset));
+        }
+        let last = self.geometry.page(block, top.next_multiple_of(units) - 1);
+        let plane = self.geometry.plane_of_block(block);
+        self.units.used(plane);
+        self.clock.program_page((plane, block, last), self.load, cause, ready)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::Board;
+    use crate::board::nand::state::PageKind;
+    use crate::board::settings::BoardSettings;
+    use crate::request::{PageIo, RequestShape};
+    use crate::settings::Groups as _;
+    use crate::units::{Lpn, Tag};
+
+    /// The fourth unit is there at once, the third only at 3 ms: the flash page waits for all of
+    /// them, and so does a read of the third.
+    #[test]
+    fn a_flash_page_is_programmed_when_its_last_unit_has_come() {
+        let mut config = BoardSettings::default();
+        for (key, value) in [
+            ("device.mapping_unit", "512"),
+            ("timing.profile", "parallel"),
+            ("timing.program", "300us"),
+            ("timing.page_transfer", "40us"),
+        ] {
+            config.set(key, value).expect("legal");
+        }
+        let mut board = Board::new(&config, 1, 0);
+        let request = RequestShape { first_lpn: Lpn(0), pages: 1, index: 0 };
+        let write = |board: &mut Board, page: u32, after: Nanos| {
+            let (cause, data) = (Cause::Host, Tag(1));
+            let io = PageIo { lpn: Lpn(page), sectors: u64::MAX, cause, data, request };
+            let done = board.program_update(Ppn(page), None, &io, PageKind::Data, When::at(after));
+            done.map(When::time).unwrap_or(Nanos::MAX)
+        };
+        assert_eq!([0, 1].map(|page| write(&mut board, page, 0)), [0, 0]);
+        assert_eq!(write(&mut board, 2, 3_000_000), 3_000_000);
+        let read = board.read(Ppn(2), Cause::Host, When::START).map(|(done, _)| done.time());
+        assert!(matches!(read, Ok(3_000_000)), "it is not there before");
+        assert_eq!(write(&mut board, 3, 0), 3_000_000 + 40_000 + 300_000);
+    }
+}

@@ -1,0 +1,281 @@
+//! Phase-change memory with a port of its own: HAT's slow mapping table.
+//!
+//! Entries are read and written in place, one at a time. Writes are *posted*: whoever writes goes
+//! on as soon as the queue has taken the entry, and the port works beside the flash, in the serial
+//! profile too. Nothing is hidden by assumption: a write that finds the queue full waits for the
+//! oldest, and a read waits for the write under way. Reads go before writes that have not begun.
+//!
+//! What this is not: the table. Its owner keeps the entries, sees a posted value at once (the queue
+//! hands it on), and leaves them in its `Survivor`: phase-change memory keeps them without power,
+//! and what the queue has taken is as good as written (a few entries that a capacitor saves).
+//!
+//! Limit: operations are booked in call order. A write that is booked later for an earlier moment
+//! may find the queue fuller than its length by those that were accepted for later moments: their
+//! acceptance was handed out and stays. The port itself never does two things at once. Operations
+//! of the future are known up to a number beyond the queue's: of more, the oldest are fixed where
+//! they are, so that no read goes before them any more.
+
+use std::collections::VecDeque;
+
+use super::Board;
+use super::nand::clock::timeline::{Span, Timeline, Unit, Work};
+use super::when::When;
+use crate::board::settings::BoardSettings;
+use crate::meter::{Cause, Event};
+use crate::units::Nanos;
+
+/// Operations of each kind that are known at most, beside a full queue; the oldest are forgotten,
+/// and nothing is booked before the end of what was forgotten.
+const KNOWN: usize = 4096;
+
+/// A posted write.
+#[derive(Clone, Copy, Debug)]
+struct Write {
+    /// When the queue took it.
+    accepted: Nanos,
+    start: Nanos,
+    end: Nanos,
+    /// Name in the timeline.
+    span: u64,
+}
+
+/// The port, and what is booked on it.
+#[derive(Clone, Debug)]
+pub(super) struct Pcm {
+    read: Nanos,
+    write: Nanos,
+    /// Writes that are accepted and not done, at most; 0: no such memory.
+    queue: usize,
+    /// What is forgotten ended here at the latest.
+    floor: Nanos,
+    /// Start and end, in order of time, never moved.
+    reads: VecDeque<(Nanos, Nanos)>,
+    /// In order of time, which is that of acceptance.
+    writes: VecDeque<Write>,
+    /// From the first moment to the second the queue is known to be full: whatever is booked later
+    /// only fills it more.
+    full: (Nanos, Nanos),
+}
+
+impl Pcm {
+    /// A board without such a memory.
+    pub fn new(config: &BoardSettings) -> Self {
+        Pcm {
+            read: config.timing.pcm_read.0,
+            write: config.timing.pcm_write.0,
+            queue: 0,
+            floor: 0,
+            reads: VecDeque::new(),
+            writes: VecDeque::new(),
+            full: (0, 0),
+        }
+    }
+
+    fn attach(&mut self, queue: u32) {
+        assert!(queue > 0, "a queue of phase-change memory holds one write at least");
+        self.queue = queue as usize;
+        // What the queue held when the power went is written: the port begins idle.
+        self.floor = 0;
+        self.full = (0, 0);
+        self.reads.clear();
+        self.writes.clear();
+        self.reads.reserve_exact(KNOWN + 1);
+        self.writes.reserve_exact(KNOWN + self.queue + 1);
+    }
+
+    /// When everything is done.
+    pub fn idle_from(&self) -> Nanos {
+        let read = self.reads.back().map_or(0, |read| read.1);
+        let write = self.writes.back().map_or(0, |write| write.end);
+        self.floor.max(read).max(write)
+    }
+
+    /// Forgets what is over at `now`, and the oldest of too many.
+    fn forget(&mut self, now: Nanos) {
+        let over = |end: Nanos, known: usize, most: usize| end <= now || known > most;
+        while let Some(&(_, end)) =
+            self.reads.front().filter(|read| over(read.1, self.reads.len(), KNOWN))
+        {
+            self.reads.pop_front();
+            self.floor = self.floor.max(end);
+        }
+        while let Some(&Write { end, .. }) =
+            self.writes.front().filter(|w| over(w.end, self.writes.len(), KNOWN + self.queue))
+        {
+            self.writes.pop_front();
+            self.floor = self.floor.max(end);
+        }
+    }
+
+    /// The first moment from `start` on at which no read is in the way for `length`.
+    fn between_reads(&self, start: Nanos, length: Nanos) -> Nanos {
+        let mut next = self.reads.partition_point(|read| read.1 <= start);
+        self.between_reads_behind(&mut next, start, length)
+    }
+
+    /// The same for somebody who knows that reads before `next` are over by `start`; it moves on.
+    #[inline]
+    fn between_reads_behind(&self, next: &mut usize, mut start: Nanos, length: Nanos) -> Nanos {
+        while let Some(&(begins, ends)) = self.reads.get(*next) {
+            if ends > start {
+                if start + length <= begins {
+                    break;
+                }
+                start = ends;
+            }
+            *next += 1;
+        }
+        start
+    }
+
+    /// Books a read from `from` on; returns its start.
+    fn book_read(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
+        let mut start = from.max(self.floor);
+        loop {
+            let next = self.writes.partition_point(|write| write.end <= start);
+            // A write that begins at this very moment lets the read go first.
+            let under_way = self.writes.get(next).filter(|write| write.start < start);
+            let free = under_way.map_or(start, |write| write.end);
+            let free = self.between_reads(free, self.read);
+            if free == start {
+                break;
+            }
+            start = free;
+        }
+        if self.read > 0 {
+            let end = start + self.read;
+            let place = self.reads.partition_point(|read| read.0 < start);
+            self.reads.insert(place, (start, end));
+            let moved = self.writes.partition_point(|write| write.start < start);
+            self.move_from(moved, end, timeline);
+        }
+        start
+    }
+
+    /// Moves writes from `index` on, the first of them not before `from`, as far as they must.
+    fn move_from(&mut self, index: usize, mut from: Nanos, timeline: &mut Timeline) {
+        let Some(first) = self.writes.get(index) else {
+            return;
+        };
+        let first = first.start.max(from);
+        let mut next = self.reads.partition_point(|read| read.1 <= first);
+        for index in index..self.writes.len() {
+            let write = self.writes[index];
+            let start = self.between_reads_behind(&mut next, write.start.max(from), self.write);
+            if start == write.start && start >= from {
+                break;
+            }
+            from = start + self.write;
+            self.writes[index] = Write { start, end: from, ..write };
+            if let Some(span) = timeline.find(write.span) {
+                (span.start, span.end) = (start, from);
+            }
+        }
+    }
+
+    /// When a write that is ready at `from` is taken by the queue.
+    fn accepted(&mut self, from: Nanos) -> Nanos {
+        let mut at = from.max(self.floor);
+        let joins = (self.full.0..=self.full.1).contains(&at);
+        let begins = if joins { self.full.0 } else { at };
+        if joins {
+            at = self.full.1;
+        }
+        let mut first = self.writes.partition_point(|write| write.end <= at);
+        // Full where the write that many places behind the first one under way is there already.
+        let last = self.queue - 1;
+        while self.writes.get(first + last).is_some_and(|write| write.accepted <= at) {
+            at = self.writes[first].end;
+            first += 1;
+        }
+        if joins || at > begins {
+            self.full = (begins, at);
+        }
+        at
+    }
+
+    /// Books a write from `from` on; returns when it is accepted.
+    fn book_write(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
+        if self.write == 0 {
+            return from;
+        }
+        let accepted = self.accepted(from);
+        let index = self.writes.partition_point(|write| write.accepted <= accepted);
+        let before = index.checked_sub(1).map_or(0, |before| self.writes[before].end);
+        let start = self.between_reads(accepted.max(before), self.write);
+        let end = start + self.write;
+        let (unit, work, cause) = (Unit::Pcm, Work::Write, Cause::Translate);
+        let span = match timeline.is_on() {
+            true => timeline.add(Span { unit, start, end, work, cause, planes: 1 }),
+            false => 0,
+        };
+        self.writes.insert(index, Write { accepted, start, end, span });
+        self.move_from(index + 1, end, timeline);
+        accepted
+    }
+}
+
+impl Board {
+    /// Puts phase-change memory on the board whose queue holds `queue` writes that are not done,
+    /// the one under way among them; called by the scheme that has its table there, when it is
+    /// formatted or recovers.
+    pub fn attach_pcm(&mut self, queue: u32) {
+        self.pcm.attach(queue);
+    }
+
+    /// Reads one entry: waits for the port, which finishes the write under way but begins no other.
+    /// An entry that is still queued need not be read: its owner knows it.
+    pub fn pcm_read(&mut self, after: When) -> When {
+        let (from, start) = self.book_pcm_read(after);
+        let end = start + self.pcm.read;
+        self.nand.clock_mut().waits_for_port(start - from, end, after)
+    }
+
+    /// The same beside everything else: nobody waits for what is read.
+    pub fn pcm_read_beside(&mut self, after: When) {
+        let _ = self.book_pcm_read(after);
+    }
+
+    /// Books a read; when it could begin, and when it does.
+    fn book_pcm_read(&mut self, after: When) -> (Nanos, Nanos) {
+        assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
+        self.meter.event(Event::PcmReads, 1);
+        let clock = self.nand.clock_mut();
+        let from = clock.earliest(after);
+        self.pcm.forget(clock.now());
+        let start = self.pcm.book_read(from, clock.timeline_mut());
+        let (length, end) = (self.pcm.read, start + self.pcm.read);
+        if length > 0 && clock.timeline_mut().is_on() {
+            let (unit, work, cause) = (Unit::Pcm, Work::Read, Cause::Translate);
+            clock.timeline_mut().add(Span { unit, start, end, work, cause, planes: 1 });
+        }
+        clock.pcm_is_read(length);
+        (from, start)
+    }
+
+    /// Posts a write of one entry; returns when it is accepted: at once where the queue has room,
+    /// else when the oldest write is done. The port is busy with it afterwards.
+    pub fn pcm_write(&mut self, after: When) -> When {
+        let (from, accepted) = self.book_pcm_write(after);
+        self.nand.clock_mut().waits_for_port(accepted - from, accepted, after)
+    }
+
+    /// Books a write; when it could begin, and when it is accepted.
+    fn book_pcm_write(&mut self, after: When) -> (Nanos, Nanos) {
+        assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
+        self.meter.event(Event::PcmWrites, 1);
+        let clock = self.nand.clock_mut();
+        let from = clock.earliest(after);
+        self.pcm.forget(clock.now());
+        clock.pcm_is_written(self.pcm.write);
+        (from, self.pcm.book_write(from, clock.timeline_mut()))
+    }
+
+    /// When the port of the phase-change memory has done everything that is queued.
+    pub fn pcm_idle_from(&self) -> Nanos {
+        self.pcm.idle_from()
+    }
+}
+
+#[cfg(test)]
+mod tests;

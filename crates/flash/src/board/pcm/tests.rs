@@ -1,0 +1,328 @@
+use super::*;
+use crate::board::nand::clock::PathSplit;
+use crate::board::settings::BoardSettings;
+use crate::meter::Cause;
+use crate::rng::{Purpose, Rng};
+use crate::settings::Groups as _;
+use crate::units::PlaneId;
+
+const WRITE: Nanos = 90_000;
+const READ: Nanos = 115;
+
+fn board(profile: &str, queue: u32) -> Board {
+    let mut config = BoardSettings::default();
+    config.set("timing.profile", profile).expect("a legal setting");
+    let mut board = Board::new(&config, 1, 0);
+    board.attach_pcm(queue);
+    board
+}
+
+fn admit(board: &mut Board, time: Nanos) -> When {
+    board.nand_mut().clock_mut().admit(time)
+}
+
+fn flash_read(board: &mut Board, after: When) -> When {
+    let read = board.nand.read_nothing(&mut board.meter, PlaneId(0), Cause::Host, after);
+    read.expect("power is on")
+}
+
+/// HAT 2010, Figs 6 and 7: the entry that leaves the cache is written back beside the flash. A
+/// flash read of 130.9 us hides the 90 us in both profiles, and the next eviction finds an idle
+/// port.
+#[test]
+fn a_posted_write_runs_beside_the_flash() {
+    for profile in ["serial", "parallel"] {
+        let mut board = board(profile, 1);
+        let start = admit(&mut board, 1_000);
+        let posted = board.pcm_write(start);
+        assert_eq!(board.pcm_idle_from(), 91_000, "{profile}");
+        let done = flash_read(&mut board, posted);
+        let clock = board.nand().clock();
+        assert_eq!(clock.completion(done), 131_900, "{profile}: nothing but the flash");
+        assert_eq!(clock.split(1_000, done), PathSplit { flash: 130_900, ..Default::default() });
+        assert_eq!(clock.service_time().pcm_wait, 0, "{profile}");
+        let next = admit(&mut board, 131_900);
+        let posted = board.pcm_write(next);
+        assert_eq!(board.nand().clock().completion(posted), 131_900, "{profile}");
+        assert_eq!(board.meter().events(Event::PcmWrites), 2);
+    }
+}
+
+/// The miss of a read: the entry comes first, then the page.
+#[test]
+fn a_read_is_waited_for_and_counts_as_map() {
+    for profile in ["serial", "parallel"] {
+        let mut board = board(profile, 1);
+        let start = admit(&mut board, 0);
+        let mapped = board.pcm_read(start);
+        let done = flash_read(&mut board, mapped);
+        let split = board.nand().clock().split(0, done);
+        let expected = PathSplit { map: READ, flash: 130_900, ..Default::default() };
+        assert_eq!(split, expected, "{profile}");
+        let time = board.nand().clock().service_time();
+        assert_eq!((time.pcm_read, time.pcm_wait), (READ, 0), "{profile}");
+    }
+}
+
+/// A queue of one: the second write waits until the first is done, the third until the second.
+#[test]
+fn a_write_that_finds_the_queue_full_waits_for_the_oldest() {
+    for profile in ["serial", "parallel"] {
+        let mut board = board(profile, 1);
+        let start = admit(&mut board, 0);
+        let accepted: Vec<Nanos> = (0..3)
+            .map(|_| {
+                let posted = board.pcm_write(start);
+                board.nand().clock().earliest(posted)
+            })
+            .collect();
+        assert_eq!(accepted, [0, WRITE, 2 * WRITE], "{profile}");
+        let clock = board.nand().clock();
+        // Posted from one moment, the third waited for both; one server waits for one at a time.
+        let waited = if profile == "serial" { 2 * WRITE } else { 3 * WRITE };
+        assert_eq!(clock.service_time().pcm_wait, waited, "{profile}");
+        assert_eq!(board.pcm_idle_from(), 3 * WRITE, "{profile}");
+    }
+}
+
+/// A stall is part of the request's path: in the parallel profile and on the one server.
+#[test]
+fn a_stall_counts_as_map() {
+    for profile in ["serial", "parallel"] {
+        let mut board = board(profile, 1);
+        let first = admit(&mut board, 0);
+        let _ = board.pcm_write(first);
+        let second = admit(&mut board, 40_000);
+        let posted = board.pcm_write(second);
+        let split = board.nand().clock().split(40_000, posted);
+        assert_eq!(split, PathSplit { map: 50_000, ..Default::default() }, "{profile}");
+    }
+}
+
+/// The load at which the port becomes the bottleneck: writes closer than 90 us apart stall ever
+/// longer whatever the queue, writes farther apart never.
+#[test]
+fn the_port_saturates_at_one_write_per_write_time() {
+    for queue in [1, 4] {
+        let stall = |apart: Nanos| {
+            let mut board = board("parallel", queue);
+            for number in 0..1_000 {
+                let start = admit(&mut board, number * apart);
+                let _ = board.pcm_write(start);
+            }
+            board.nand().clock().service_time().pcm_wait
+        };
+        assert_eq!((stall(WRITE), stall(WRITE + 1)), (0, 0), "queue of {queue}");
+        // With 80 us between them the n-th write is 10 us * n late, less what the queue holds.
+        let held = u64::from(queue - 1) * WRITE;
+        let expected: Nanos = (0..1_000).map(|n: Nanos| (10_000 * n).saturating_sub(held)).sum();
+        assert_eq!(stall(80_000), expected, "queue of {queue}");
+    }
+}
+
+/// Three writes are queued; a read waits for the one under way only, and those behind it move.
+#[test]
+fn reads_go_before_writes_that_have_not_begun() {
+    let mut board = board("parallel", 3);
+    let start = admit(&mut board, 0);
+    for _ in 0..3 {
+        assert_eq!(board.pcm_write(start), start, "there is room for three");
+    }
+    let late = admit(&mut board, 10_000);
+    let read = board.pcm_read(late);
+    assert_eq!(read.time(), WRITE + READ);
+    assert_eq!(board.nand().clock().service_time().pcm_wait, WRITE - 10_000);
+    assert_eq!(board.pcm_idle_from(), 3 * WRITE + READ, "the other two moved by one read");
+    let again = board.pcm_read(late);
+    assert_eq!(again.time(), WRITE + 2 * READ, "reads queue among themselves");
+}
+
+/// However many writes a long queue holds, a read waits for the one under way. Of more than 4096
+/// the oldest were fixed although none of them had begun.
+#[test]
+fn a_long_queue_is_overtaken_like_a_short_one() {
+    let mut board = board("parallel", 4096);
+    let start = admit(&mut board, 0);
+    // 204 are done before the last one is taken, in the future: nothing has begun but the first.
+    let _ = (0..4300).fold(start, |when, _| board.pcm_write(when));
+    let late = admit(&mut board, 10_000);
+    assert_eq!(board.pcm_read(late).time(), WRITE + READ);
+}
+
+/// Power comes back: the queue is written, the port idle.
+#[test]
+fn an_attached_port_is_idle() {
+    let mut board = board("parallel", 2);
+    let start = admit(&mut board, 0);
+    let _ = (0..2).fold(start, |when, _| board.pcm_write(when));
+    board.attach_pcm(2);
+    assert_eq!(board.pcm_idle_from(), 0);
+    let later = admit(&mut board, 10_000);
+    assert_eq!(board.pcm_read(later).time(), 10_000 + READ);
+}
+
+/// A request evicts an entry and reads another at one moment: the read does not wait for its own
+/// eviction, in whatever order the scheme asks.
+#[test]
+fn a_read_beside_an_eviction_goes_first() {
+    for write_first in [true, false] {
+        let mut board = board("parallel", 1);
+        let start = admit(&mut board, 0);
+        let early = write_first.then(|| board.pcm_write(start));
+        let read = board.pcm_read(start);
+        let posted = early.unwrap_or_else(|| board.pcm_write(start));
+        assert_eq!((read.time(), posted), (READ, start), "written first: {write_first}");
+        assert_eq!(board.pcm_idle_from(), READ + WRITE);
+    }
+}
+
+/// A collection books writes far ahead; a request in between finds the port idle.
+#[test]
+fn writes_booked_ahead_do_not_reserve_the_port() {
+    let mut board = board("parallel", 1);
+    let start = admit(&mut board, 0);
+    let copied = flash_read(&mut board, start);
+    let _ = board.pcm_write(copied);
+    let _ = board.pcm_write(start);
+    assert_eq!(board.nand().clock().service_time().pcm_wait, 0);
+    let late = admit(&mut board, 95_000);
+    let read = board.pcm_read(late);
+    assert_eq!(read.time(), 95_000 + READ);
+    assert_eq!(board.pcm_idle_from(), 130_900 + WRITE);
+}
+
+/// Whatever the order of calls, the port does one thing at a time, and nothing begins before it
+/// may.
+#[test]
+fn the_port_never_does_two_things_at_once() {
+    let mut rng = crate::rng::Rng::new(7, crate::rng::Purpose::Workload);
+    for queue in [1, 2, 5] {
+        let mut board = board("parallel", queue);
+        board.nand_mut().timeline_mut().start(100_000);
+        let mut now = 0;
+        for _ in 0..5_000 {
+            now += u64::from(rng.below(60_000));
+            let start = admit(&mut board, now);
+            let ahead = start.until(now + u64::from(rng.below(4)) * u64::from(rng.below(100_000)));
+            let done = match rng.below(3) {
+                0 => board.pcm_write(ahead),
+                _ => board.pcm_read(ahead),
+            };
+            assert!(done.time() >= ahead.time());
+        }
+        let (mut spans, left_out) = board.nand_mut().timeline_mut().take();
+        assert_eq!((spans.len(), left_out), (5_000, 0));
+        spans.sort_unstable_by_key(|span| span.start);
+        for pair in spans.windows(2) {
+            assert!(pair[0].end <= pair[1].start, "queue of {queue}: {pair:?}");
+        }
+        assert!(spans.iter().all(|span| {
+            let length = if span.work == Work::Read { READ } else { WRITE };
+            span.end - span.start == length && span.unit == Unit::Pcm
+        }));
+    }
+}
+
+/// In the serial profile the writes of one request after another are accepted at most a queue ahead
+/// of the port: the whole run is as long as a naive queue says.
+#[test]
+fn the_serial_profile_agrees_with_a_naive_queue() {
+    let mut rng = crate::rng::Rng::new(9, crate::rng::Purpose::Workload);
+    for queue in [1usize, 3] {
+        let mut board = board("serial", queue as u32);
+        let (mut server, mut ends, mut now) = (0, VecDeque::<Nanos>::new(), 0);
+        for _ in 0..3_000 {
+            now += u64::from(rng.below(200_000));
+            let start = admit(&mut board, now);
+            server = server.max(now);
+            let mut token = start;
+            for _ in 0..rng.below(5) {
+                token = board.pcm_write(token);
+                while ends.front().is_some_and(|&end| end <= server) {
+                    ends.pop_front();
+                }
+                if ends.len() == queue {
+                    server = ends.pop_front().expect("it is full");
+                }
+                ends.push_back(ends.back().copied().unwrap_or(0).max(server) + WRITE);
+                assert_eq!(board.nand().clock().completion(token), server, "queue of {queue}");
+            }
+            let _ = flash_read(&mut board, token);
+            server += 130_900;
+        }
+        let waited = board.nand().clock().service_time().pcm_wait;
+        assert!(waited > 0, "some requests post more than a queue of {queue} holds");
+    }
+}
+
+#[test]
+#[should_panic(expected = "no phase-change memory is attached")]
+fn a_board_without_such_a_memory_has_none_to_read() {
+    let mut board = Board::new(&BoardSettings::default(), 1, 0);
+    let _ = board.pcm_read(When::START);
+}
+
+/// Counted write by write: the first moment from `from` on with fewer than the queue's length taken
+/// and not done.
+fn accepted_by_counting(pcm: &Pcm, from: Nanos) -> Nanos {
+    let mut at = from.max(pcm.floor);
+    loop {
+        let there = |write: &&Write| write.end > at && write.accepted <= at;
+        if pcm.writes.iter().filter(there).count() < pcm.queue {
+            return at;
+        }
+        let ends = pcm.writes.iter().map(|write| write.end).filter(|&end| end > at);
+        at = ends.min().expect("the queue is full of something");
+    }
+}
+
+/// What the queue held is written when the power comes back: nothing waits for it.
+#[test]
+fn an_attached_port_takes_a_write_at_once_however_full_it_was() {
+    let mut board = board("parallel", 1);
+    let start = admit(&mut board, 0);
+    let accepted = |board: &mut Board| {
+        let posted = board.pcm_write(start);
+        board.nand().clock().earliest(posted)
+    };
+    assert_eq!([0; 3].map(|_| accepted(&mut board)), [0, WRITE, 2 * WRITE]);
+    board.attach_pcm(1);
+    assert_eq!(accepted(&mut board), 0);
+}
+
+/// Bursts that the port cannot follow, pauses in which it recovers, moments out of order, reads in
+/// between: what the queue remembers of being full changes no moment of acceptance. The longest
+/// burst is of more writes than the port knows of at once.
+#[test]
+fn acceptance_is_what_counting_every_write_gives() {
+    let mut rng = Rng::new(3, Purpose::Workload);
+    for queue in [1, 2, 16] {
+        let mut board = board("parallel", queue);
+        let (mut now, mut waited, mut forgotten) = (0, 0, false);
+        for step in 0..14_000 {
+            let pause = match step {
+                0..4_000 if step / 500 % 2 == 0 => 60_000,
+                0..4_000 => 240_000,
+                _ => 1_000,
+            };
+            now += Nanos::from(rng.below(pause));
+            let clock = board.nand.clock_mut();
+            let _ = clock.admit(now);
+            board.pcm.forget(now);
+            forgotten |= board.pcm.floor > now;
+            let from = now + Nanos::from(rng.below(400_000));
+            if rng.below(3) == 0 {
+                board.pcm.book_read(from, board.nand.clock_mut().timeline_mut());
+                continue;
+            }
+            // Counting thousands of writes takes its time.
+            let counted = step < 4_000 || step % 500 == 0;
+            let expected = counted.then(|| accepted_by_counting(&board.pcm, from));
+            let found = board.pcm.book_write(from, board.nand.clock_mut().timeline_mut());
+            assert!(expected.is_none_or(|at| at == found), "{found}, queue {queue}, step {step}");
+            waited += u32::from(found > from);
+        }
+        assert!(forgotten, "queue {queue}: no write that is to come was ever forgotten");
+        assert!((6_000..9_300).contains(&waited), "queue {queue}: {waited} of some 9,300 waited");
+    }
+}

@@ -1,0 +1,103 @@
+//! The group `device`: geometry, capacity and memory.
+
+use crate::settings;
+use crate::settings::{Bytes, Optional};
+
+settings! {
+    /// Geometry, capacity and memory of the device.
+    pub struct DeviceSettings in "device" {
+        /// Name of the device profile.
+        name: String = "unnamed".to_string(), legal("", |_| true), source("ftlab");
+        /// Channels of the device.
+        channels: u32 = 1, legal("1..=256", |v| (1..=256).contains(v)), source("datasheet");
+        /// Packages per channel.
+        packages: u32 = 1, legal("1..=64", |v| (1..=64).contains(v)), source("datasheet");
+        /// Dies per package.
+        dies: u32 = 1, legal("1..=64", |v| (1..=64).contains(v)), source("datasheet");
+        /// Planes per die.
+        planes: u32 = 1, legal("1..=16", |v| (1..=16).contains(v)), source("datasheet");
+        /// Erase blocks per plane; `--capacity` changes it.
+        blocks_per_plane: u32 = 1024,
+            legal("2..=4294967295", |v| *v >= 2), source("datasheet");
+        /// Pages per erase block (P).
+        pages_per_block: u32 = 64, legal("2..=4096", |v| (2..=4096).contains(v)),
+            source("datasheet");
+        /// Bytes of a page (S).
+        page_bytes: Bytes = Bytes(2048),
+            legal("512 B to 32 KiB", |v| (512..=32768).contains(&v.0)), source("datasheet");
+        /// Bytes that one map entry points to, a page's bytes over a power of two; auto: a page.
+        /// Smaller units gather in the controller until a flash page is full.
+        mapping_unit: Optional<Bytes> = Optional(None), legal("", |_| true),
+            source("drives with 4 KiB maps over 16 KiB pages");
+        /// Bytes of a page's out-of-band area (O).
+        oob_bytes: Bytes = Bytes(64), legal("", |_| true), source("datasheet");
+        /// Physical over logical capacity, less one.
+        over_provisioning: f64 = 0.03125,
+            legal("above 0, up to 100", |v| *v > 0.0 && *v <= 100.0), source("DFTL 2014, 4");
+        /// Exported bytes; auto: physical capacity / (1 + over_provisioning), in whole blocks.
+        logical_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
+        /// SRAM of the controller, for maps and buffers; auto: the scheme's own default.
+        ram_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
+        /// Whether controller RAM survives a power cut (battery or supercapacitor, as the papers of
+        /// RAM-managing schemes assume). Schemes and buffers that hold data or changed map entries
+        /// in RAM lose nothing then; otherwise what was not flushed is lost.
+        ram_nonvolatile: bool = false, legal("", |_| true),
+            source("TreeFTL 2013, III; DRAM and SRAM lose their content");
+        /// Program/erase cycles that a block endures (SLC about 100 k, MLC about 10 k).
+        endurance_cycles: u64 = 100_000, legal("1 or more", |v| *v >= 1), source("datasheet");
+    }
+}
+
+impl DeviceSettings {
+    /// Planes of the whole device.
+    pub fn plane_count(&self) -> u64 {
+        u64::from(self.channels)
+            * u64::from(self.packages)
+            * u64::from(self.dies)
+            * u64::from(self.planes)
+    }
+
+    /// Erase blocks of the whole device.
+    pub fn physical_blocks(&self) -> u64 {
+        self.plane_count() * u64::from(self.blocks_per_plane)
+    }
+
+    /// Bytes of a mapping unit: what the engine calls a page.
+    pub fn unit_bytes(&self) -> u64 {
+        self.mapping_unit.0.unwrap_or(self.page_bytes).0
+    }
+
+    /// Mapping units of a flash page.
+    pub fn units_per_page(&self) -> u32 {
+        (self.page_bytes.0 / self.unit_bytes()) as u32
+    }
+
+    /// Mapping units of an erase block.
+    pub fn units_per_block(&self) -> u32 {
+        self.pages_per_block * self.units_per_page()
+    }
+
+    /// Mapping units that the device exports.
+    pub fn logical_pages(&self) -> u64 {
+        match self.logical_bytes.0 {
+            Some(bytes) => bytes.0 / self.unit_bytes(),
+            None => {
+                let share = 1.0 + self.over_provisioning;
+                // The epsilon keeps 8448 / 1.03125 at 8192 whatever the rounding.
+                let blocks = (self.physical_blocks() as f64 / share + 1e-6) as u64;
+                blocks * u64::from(self.units_per_block())
+            }
+        }
+    }
+
+    /// Exports at least `bytes` and sizes the flash for it: over-provisioning as set, yet never
+    /// fewer than `minimum_blocks` (the scheme's own minimum).
+    pub fn set_capacity(&mut self, bytes: u64, minimum_blocks: u64) {
+        let block_bytes = self.page_bytes.0 * u64::from(self.pages_per_block);
+        let logical_blocks = bytes.div_ceil(block_bytes).max(1);
+        self.logical_bytes = Optional(Some(Bytes(logical_blocks * block_bytes)));
+        let wanted = (logical_blocks as f64 * (1.0 + self.over_provisioning)).ceil() as u64;
+        let blocks = wanted.max(minimum_blocks);
+        self.blocks_per_plane = blocks.div_ceil(self.plane_count()).max(2) as u32;
+    }
+}

@@ -1,0 +1,148 @@
+//! The only input of the simulator, and the only output of a request.
+
+use std::fmt;
+
+use crate::names::Cause;
+use crate::units::{Lpn, Nanos, Tag};
+
+/// Most streams that a host has.
+pub const STREAMS_MAX: usize = 16;
+
+/// What the host asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Read sectors.
+    Read,
+    /// Write sectors.
+    Write,
+    /// Declare sectors unused (discard, unmap).
+    Trim,
+    /// Make everything that completed durable; carries no address.
+    Flush,
+}
+
+/// One host request. Addresses are in sectors of 512 bytes from the start of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// When the host issues it, in nanoseconds from the start of the workload.
+    pub arrival: Nanos,
+    /// What it asks for.
+    pub op: Op,
+    /// First sector (512 B).
+    pub first_sector: u64,
+    /// Number of sectors, at least 1 (0 for a flush).
+    pub sectors: u32,
+    /// Whose it is: what a trace calls ASU, volume, disk or device; 0 where it does not say. A host
+    /// of several streams tells them apart by it.
+    pub unit: u32,
+}
+
+/// One page of a request, as a scheme sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageIo {
+    /// The logical page.
+    pub lpn: Lpn,
+    /// Sectors of the page that the request touches, bit 0 = first sector.
+    pub sectors: u64,
+    /// What the page operations of this request are counted under: the host, or a buffer.
+    pub cause: Cause,
+    /// What a write puts there (unused by reads).
+    pub data: Tag,
+    /// The request it belongs to.
+    pub request: RequestShape,
+}
+
+/// Size and position of a request, because some schemes decide by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestShape {
+    /// First logical page of the request.
+    pub first_lpn: Lpn,
+    /// Pages that the request covers.
+    pub pages: u32,
+    /// This page's place in the request, `0 .. pages`.
+    pub index: u32,
+}
+
+/// What the time from a request's arrival to its completion was spent on, in nanoseconds, along the
+/// path that decided when it was done. The stages sum to [`Completion::system`] exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stages {
+    /// In the driver's queue: from arrival to admission by the device.
+    pub driver_queue: Nanos,
+    /// On the link to the host, with waiting for it.
+    pub host_link: Nanos,
+    /// In the controller, with waiting for it.
+    pub controller: Nanos,
+    /// In the write buffer.
+    pub buffer: Nanos,
+    /// In operations on the map, with all their waits.
+    pub map: Nanos,
+    /// In the flash: cells at work, and waiting for them.
+    pub flash: Nanos,
+    /// On the channels, with waiting for them.
+    pub channel: Nanos,
+}
+
+impl Stages {
+    /// How many stages there are.
+    pub const COUNT: usize = 7;
+
+    /// Every stage, in the order in which a request goes through them.
+    pub fn all(&self) -> [Nanos; Stages::COUNT] {
+        let Stages { driver_queue, host_link, controller, buffer, map, flash, channel } = *self;
+        [driver_queue, host_link, controller, buffer, map, flash, channel]
+    }
+
+    /// Sum of all, ns.
+    pub fn total(&self) -> Nanos {
+        self.all().iter().sum()
+    }
+}
+
+/// When a request went through the device, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// When the host issued it.
+    pub arrival: Nanos,
+    /// When the device admitted it (a slot of its queue was free).
+    pub admitted: Nanos,
+    /// When its last page was done.
+    pub completed: Nanos,
+    /// What the time was spent on.
+    pub stages: Stages,
+    /// Pages that could not be read: the request completed, with an error.
+    pub unreadable: Option<Unreadable>,
+}
+
+/// Pages of a request whose data is lost: no retry brought them back. Nothing is returned for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The first of them.
+    pub first: Lpn,
+    /// How many there are, at least 1.
+    pub pages: u32,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unreadable { first, pages } = self;
+        write!(f, "page {first} cannot be read ({pages} of the request)")
+    }
+}
+
+impl Completion {
+    /// Time in the host's queue, ns.
+    pub fn queue(&self) -> Nanos {
+        self.admitted - self.arrival
+    }
+
+    /// Time in the device, ns.
+    pub fn device(&self) -> Nanos {
+        self.completed - self.admitted
+    }
+
+    /// Queue plus device: what the host waits, ns.
+    pub fn system(&self) -> Nanos {
+        self.completed - self.arrival
+    }
+}

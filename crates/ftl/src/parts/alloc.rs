@@ -1,0 +1,30 @@
+//! The group `alloc`: where pages and blocks are taken from.
+
+use ftlab_flash::board::nand::geometry::PlacementOrder;
+use ftlab_flash::settings::Optional;
+use ftlab_flash::{choices, settings};
+
+choices! {
+    /// Which free block is taken next.
+    pub enum FreeOrder {
+        /// The one with the fewest erases, the lowest number among equals: what spec 1.2 calls
+        /// FlashSim's implicit wear levelling.
+        MinErase = "min_erase",
+        /// The one that was freed first.
+        Fifo = "fifo",
+        /// The one that was freed last.
+        Lifo = "lifo",
+    }
+}
+
+settings! {
+    /// Where pages and blocks are taken from.
+    pub struct AllocSettings in "alloc" {
+        /// How the planes take turns for host writes.
+        order: PlacementOrder = PlacementOrder::ChannelDiePlane, legal("", |_| true),
+            source("HAT 2010, 4; SSDsim");
+        /// Which free block is taken next; auto: as wear.policy says, min_erase unless that is
+        /// none, then fifo.
+        policy: Optional<FreeOrder> = Optional(None), legal("", |_| true), source("spec 1.2");
+    }
+}

@@ -1,0 +1,498 @@
+//! A map of which flash holds all and memory a part: a cache, directory, translation pages, and
+//! what collection must tell them.
+//!
+//! The rules of DFTL 2014, 3.2 and 3.3 that its heirs share: lazy copying, batch update, writing
+//! back single entries or whole translation pages. Which entry is loaded or leaves is the scheme's
+//! business.
+
+use crate::parts::checkpoint::Checkpoints;
+use crate::parts::map_cache::MapCache;
+use crate::parts::page_space::{Moved, Newer, PageOwner, PageSpace, Stream};
+use crate::parts::translation::{MapWrite, Translation};
+use crate::parts::trim_records::TrimRecords;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Payload;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::nand::state::{OobRead, PageKind};
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::{Cause, Event};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, pack, zeroed};
+
+/// Cache, directory and what belongs to them: the owner of every page in the space.
+pub struct CachedMap<C> {
+    /// What memory knows of the map.
+    pub cache: C,
+    /// Directory and translation pages.
+    pub translation: Translation,
+    /// Trims and their records.
+    pub trims: TrimRecords,
+    /// Checkpoints of changed entries.
+    pub checkpoints: Checkpoints,
+    /// Whether collection changes cached entries in memory alone.
+    pub lazy_copying: bool,
+    /// Pages moved out of the present victim whose entry must be written (logical, physical).
+    moved: Vec<(u32, u32)>,
+    /// Entries to write to one translation page (place, packed physical page).
+    edits: Vec<(u32, u32)>,
+    words: Vec<u32>,
+}
+
+impl<C: MapCache> PageOwner for CachedMap<C> {
+    fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32 {
+        if C::ADOPTS {
+            return self.cache.most_overdue(space, victim);
+        }
+        let plane = board.geometry().plane_of_block(victim);
+        let mut parts = self.parts_to_update(board, victim);
+        parts.retain(|&(part, _)| space.home_or_roomiest(board.nand(), part) == plane);
+        let count = parts.len() as u32;
+        parts.clear();
+        self.moved = parts;
+        count
+    }
+
+    fn most_map_writes(&self, space: &PageSpace, victim: BlockId, valid: u32) -> u32 {
+        if C::ADOPTS { self.cache.most_overdue(space, victim) } else { valid }
+    }
+
+    /// A version that a write without look-up superseded must not be copied: the copy would be
+    /// younger than the version that counts. Before that write has reached flash it counts itself.
+    fn wants(&mut self, kind: PageKind, logical: u32, old: Ppn) -> bool {
+        if !kind.is_host_data() || self.cache.unresolved() == 0 {
+            return true;
+        }
+        let lpn = Lpn(logical);
+        let newest = self.cache.entry(lpn).flatten();
+        let superseded =
+            self.cache.is_unresolved(lpn) && newest.is_some_and(|newest| newest != old);
+        if superseded {
+            self.cache.resolve(lpn);
+        }
+        !superseded
+    }
+
+    fn newer(&mut self, logical: u32) -> Option<Newer> {
+        self.cache.newer(Lpn(logical))
+    }
+
+    /// Translation pages that must be written on behalf of a data victim.
+    fn weight(&mut self, board: &Board, victim: BlockId) -> Option<u32> {
+        if !self.cache.prefers_cached() {
+            return None;
+        }
+        let mut parts = self.parts_to_update(board, victim);
+        let count = parts.len() as u32;
+        parts.clear();
+        self.moved = parts;
+        Some(count)
+    }
+
+    fn moved(&mut self, board: &mut Board, page: Moved) {
+        match page.kind {
+            PageKind::Map => self.translation.moved(page.logical, page.new),
+            PageKind::TrimRecord => self.trims.moved(page.logical, page.new),
+            PageKind::Checkpoint => self.checkpoints.moved(page.logical, page.new),
+            PageKind::Data | PageKind::Log => self.moved_data(board, page),
+            PageKind::Pad => unreachable!("page-mapped blocks hold no padding"),
+        }
+    }
+
+    /// Batch update: each translation page of moved entries is read and written once.
+    fn before_erase(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        if C::ADOPTS {
+            return self.write_overdue(space, board, after);
+        }
+        let mut when = after;
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.sort_unstable();
+        let part_of = self.translation.part_function();
+        for group in moved.chunk_by(|a, b| part_of(a.0) == part_of(b.0)) {
+            let part = part_of(group[0].0);
+            let home = space.home(board.nand(), part);
+            when = space.make_map_room(board, self, home, when)?;
+            when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
+            self.edits.clear();
+            for &(lpn, ppn) in group {
+                self.settle_moved(space, board, Lpn(lpn), Ppn(ppn));
+            }
+            let plane = space.home_or_roomiest(board.nand(), part);
+            let how = MapWrite { plane, cause: Cause::GcMapUpdate };
+            when = self.write_edits(space, board, part, how, when)?;
+        }
+        moved.clear();
+        self.moved = moved;
+        Ok(when)
+    }
+}
+
+impl<C: MapCache> CachedMap<C> {
+    /// A map of these parts; lazy copying is on.
+    pub fn new(
+        geometry: &Geometry,
+        cache: C,
+        translation: Translation,
+        trims: TrimRecords,
+        checkpoints: Checkpoints,
+    ) -> Self {
+        let places = geometry.entries_per_page() as usize;
+        CachedMap {
+            cache,
+            translation,
+            trims,
+            checkpoints,
+            lazy_copying: true,
+            moved: Vec::with_capacity(geometry.pages_per_block as usize),
+            edits: Vec::with_capacity(places),
+            words: zeroed(places),
+        }
+    }
+
+    /// An entry as memory has it, else as flash has it; costs nothing.
+    #[inline]
+    pub fn current(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        self.cache.entry(lpn).unwrap_or_else(|| self.translation.entry(board, lpn))
+    }
+
+    /// Whether a page that moves costs no map write, because its entry is cached.
+    fn is_lazy(&self, lpn: Lpn, ppn: Ppn) -> bool {
+        self.lazy_copying && self.cache.entry(lpn) == Some(Some(ppn))
+    }
+
+    /// The translation pages, each once, that moving a data block's pages would change on flash, in
+    /// the list of moved pages, which is empty outside a collection.
+    fn parts_to_update(&mut self, board: &Board, victim: BlockId) -> Vec<(u32, u32)> {
+        let mut parts = std::mem::take(&mut self.moved);
+        let mut offset = 0;
+        while let Some(ppn) = board.nand().state().next_valid(victim, offset) {
+            offset = board.geometry().offset_of(ppn) + 1;
+            if let OobRead::Written(oob) = board.nand().state().oob(ppn)
+                && !self.is_lazy(Lpn(oob.logical), ppn)
+            {
+                parts.push((self.translation.part_of(Lpn(oob.logical)).0, 0));
+            }
+        }
+        parts.sort_unstable();
+        parts.dedup();
+        parts
+    }
+
+    /// Lazy copying: a cached entry changes in memory and flash learns of it at its eviction; any
+    /// other entry waits for the batch update.
+    fn moved_data(&mut self, board: &mut Board, page: Moved) {
+        let lpn = Lpn(page.logical);
+        if page.newer {
+            self.cache.wrote_newer(lpn);
+        }
+        match self.cache.entry(lpn) {
+            Some(Some(ppn)) if ppn == page.old => {
+                self.cache.change(lpn, Some(page.new));
+                if self.lazy_copying {
+                    board.event(Event::LazyUpdates, 1);
+                    return;
+                }
+            }
+            Some(None) if self.cache.is_unresolved(lpn) => {
+                // A write without look-up is about to supersede this page: now it is known.
+                self.cache.change(lpn, Some(page.new));
+                self.cache.resolve(lpn);
+                return;
+            }
+            _ if C::ADOPTS => {
+                self.cache.change(lpn, Some(page.new));
+                board.event(Event::LazyUpdates, 1);
+                return;
+            }
+            _ => {}
+        }
+        self.moved.push((page.logical, page.new.0));
+    }
+
+    /// Memory has taken the entries of a victim's pages: translation pages that are overdue for it
+    /// are written before anything else moves.
+    fn write_overdue(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let victim = space.collecting().expect("called in the middle of a collection");
+        let plane = board.geometry().plane_of_block(victim);
+        let mut when = after;
+        loop {
+            let (part, found) = self.cache.overdue(space, board, (plane, None), when);
+            let Some(part) = part else { return Ok(found) };
+            let home = space.home(board.nand(), part);
+            when = space.make_map_room(board, self, home, found)?;
+            when = match self.cache.held(part) {
+                Some(ready) => when.waits_for_map(ready),
+                None => self.translation.read(board, part, Cause::GcMapUpdate, when)?,
+            };
+            self.collect_changed(space, board, part);
+            let plane = space.home_or_roomiest(board.nand(), part);
+            let how = MapWrite { plane, cause: Cause::GcMapUpdate };
+            when = self.write_edits(space, board, part, how, when)?;
+            board.event(Event::ConvertedMapPages, 1);
+        }
+    }
+
+    /// Decides what a moved page means for its translation page, which has been read.
+    fn settle_moved(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn, new: Ppn) {
+        if let Some(entry) = self.cache.entry(lpn) {
+            assert!(
+                entry == Some(new),
+                "page {lpn} was moved to {new}, but its cached entry points elsewhere"
+            );
+            self.edit_from_cache(space, board, lpn);
+        } else {
+            self.edits.push((self.translation.part_of(lpn).1, new.0 + 1));
+        }
+    }
+
+    /// Adds a cached entry to the edits of its translation page, which has been read. The version
+    /// that a write without look-up superseded is found there, and becomes invalid now.
+    fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) {
+        if self.cache.is_unresolved(lpn) {
+            self.cache.resolve(lpn);
+            if let Some(old) = self.translation.entry(board, lpn) {
+                space.invalidate(board, old);
+                board.event(Event::DeferredInvalidations, 1);
+            }
+        }
+        let place = self.translation.part_of(lpn).1;
+        let entry = self.cache.entry(lpn).expect("the entry is cached");
+        self.edits.push((place, pack(entry.map(|ppn| ppn.0))));
+    }
+
+    /// Writes the collected edits to a translation page that has been read; nothing when there are
+    /// none.
+    fn write_edits(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        how: MapWrite,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.edits.is_empty() {
+            return Ok(after);
+        }
+        let done = self.translation.write(space, board, part, &self.edits, how, after)?;
+        // Clean only now: a power cut before this point leaves the entries changed, and a battery
+        // keeps exactly those.
+        let first = self.translation.lpns_of(part).start;
+        for &(place, _) in &self.edits {
+            self.cache.clean(Lpn(first + place));
+        }
+        Ok(done)
+    }
+
+    /// Writes one entry to its translation page.
+    pub fn write_back(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        lpn: Lpn,
+        how: MapWrite,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (part, _) = self.translation.part_of(lpn);
+        // Collection may move the entry's page: the entry is taken afterwards.
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        let read = self.translation.read(board, part, how.cause, ready)?;
+        self.edits.clear();
+        self.edit_from_cache(space, board, lpn);
+        self.write_edits(space, board, part, how, read)
+    }
+
+    /// Writes every changed entry of one translation page; returns how many there were.
+    pub fn write_back_part(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        how: MapWrite,
+        after: When,
+    ) -> Result<(When, u32), Fault> {
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        // A collection that made the room may have written this very page.
+        let mut lpns = self.translation.lpns_of(part).map(Lpn);
+        if C::ADOPTS && !lpns.any(|lpn| self.cache.is_dirty(lpn)) {
+            return Ok((ready, 0));
+        }
+        let read = self.translation.read(board, part, how.cause, ready)?;
+        let count = self.collect_changed(space, board, part);
+        Ok((self.write_edits(space, board, part, how, read)?, count))
+    }
+
+    /// Writes the changed ones of some entries of one translation page; returns how many there
+    /// were.
+    pub fn write_back_these(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (part, lpns): (u32, &[Lpn]),
+        how: MapWrite,
+        after: When,
+    ) -> Result<(When, u32), Fault> {
+        // Collection may move the entries' pages: the entries are taken afterwards.
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        let read = self.translation.read(board, part, how.cause, ready)?;
+        self.edits.clear();
+        for &lpn in lpns {
+            if self.cache.is_dirty(lpn) {
+                self.edit_from_cache(space, board, lpn);
+            }
+        }
+        let count = self.edits.len() as u32;
+        Ok((self.write_edits(space, board, part, how, read)?, count))
+    }
+
+    /// Writes a translation page of which memory holds every entry, without reading it; nothing
+    /// when none has changed. Returns how many entries had.
+    pub fn write_whole_part(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        how: MapWrite,
+        after: When,
+    ) -> Result<(When, u32), Fault> {
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        let count = self.collect_changed(space, board, part);
+        Ok((self.write_edits(space, board, part, how, ready)?, count))
+    }
+
+    /// The same, even when none has changed: what memory holds is programmed as it is.
+    pub fn rewrite_whole_part(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        part: u32,
+        how: MapWrite,
+        after: When,
+    ) -> Result<When, Fault> {
+        let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
+        if self.collect_changed(space, board, part) > 0 {
+            return self.write_edits(space, board, part, how, ready);
+        }
+        self.translation.write(space, board, part, &[], how, ready)
+    }
+
+    /// Makes the changed entries of a translation page the edits; returns how many there are.
+    fn collect_changed(&mut self, space: &mut PageSpace, board: &mut Board, part: u32) -> u32 {
+        self.edits.clear();
+        for lpn in self.translation.lpns_of(part).map(Lpn) {
+            if self.cache.is_dirty(lpn) {
+                self.edit_from_cache(space, board, lpn);
+            }
+        }
+        self.edits.len() as u32
+    }
+
+    /// Writes every changed entry, a translation page at a time; none is changed afterwards.
+    pub fn write_back_all(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        // Without lazy copying, or collection would change entries behind the loop.
+        let lazy_copying = std::mem::replace(&mut self.lazy_copying, false);
+        let mut when = after;
+        for part in 0..self.translation.gtd().len() as u32 {
+            let mut lpns = self.translation.lpns_of(part);
+            if lpns.any(|lpn| self.cache.is_dirty(Lpn(lpn))) {
+                let how = MapWrite { plane: space.home(board.nand(), part), cause };
+                (when, _) = self.write_back_part(space, board, part, how, when)?;
+            }
+        }
+        self.lazy_copying = lazy_copying;
+        Ok(when)
+    }
+
+    /// Writes a checkpoint of the changed entries and drops the previous one.
+    #[cold]
+    pub fn save_changed_entries(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let changed = self.cache.changed();
+        let words = changed.flat_map(|(lpn, ppn)| [lpn.0, pack(ppn.map(|ppn| ppn.0))]);
+        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
+        self.write_checkpoint(space, board, parts, after)
+    }
+
+    /// Writes a copy of the directory and drops the previous one.
+    #[cold]
+    pub fn save_directory(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let words = self.translation.gtd().iter().copied();
+        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
+        self.write_checkpoint(space, board, parts, after)
+    }
+
+    fn write_checkpoint(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        parts: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        for part in 0..parts {
+            let plane = space.home(board.nand(), part);
+            let ready = space.make_room(board, self, (plane, Stream::Map), when)?;
+            self.checkpoints.fill(part, parts, &mut self.words);
+            let what = (PageKind::Checkpoint, self.checkpoints.logical(part));
+            let words = &self.words;
+            let place = (plane, Stream::Map);
+            let (new, done) = space.program(board, place, ready, |board, new, ready| {
+                board.program_payload(new, what, Payload::Words(words), Cause::Checkpoint, ready)
+            })?;
+            self.checkpoints.written(part, new);
+            when = done;
+        }
+        while let Some(old) = self.checkpoints.next_superseded() {
+            space.invalidate(board, old);
+        }
+        board.event(Event::Checkpoints, 1);
+        Ok(when)
+    }
+
+    /// Writes the record of one pending segment of trims.
+    pub fn record_trims(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = PlaneId(0);
+        let ready = space.make_room(board, self, (plane, Stream::Map), after)?;
+        let (segment, old) = self.trims.next_pending().expect("the caller looked");
+        self.trims.fill(segment, board.nand().sequence(), &mut self.words);
+        let words = &self.words;
+        let place = (plane, Stream::Map);
+        let (new, done) = space.program(board, place, ready, |board, new, ready| {
+            let what = (PageKind::TrimRecord, segment);
+            board.program_payload(new, what, Payload::Words(words), Cause::Trim, ready)
+        })?;
+        if let Some(old) = old {
+            space.invalidate(board, old);
+        }
+        self.trims.recorded(segment, new);
+        Ok(done)
+    }
+}

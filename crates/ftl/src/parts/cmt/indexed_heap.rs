@@ -1,0 +1,102 @@
+//! A binary heap over slots whose keys can change: the smallest key is on top.
+
+use super::Slot;
+use ftlab_flash::units::zeroed;
+
+/// Slots by key; equal keys in order of the second number.
+#[derive(Clone, Debug)]
+pub struct IndexedHeap {
+    heap: Vec<u32>,
+    /// Place in the heap plus one, 0 for "not in it".
+    place: Vec<u32>,
+    keys: Vec<(u64, u64)>,
+}
+
+impl IndexedHeap {
+    /// Empty, over `capacity` slots.
+    pub fn new(capacity: u32) -> Self {
+        IndexedHeap {
+            heap: Vec::with_capacity(capacity as usize),
+            place: zeroed(capacity as usize),
+            keys: vec![(0, 0); capacity as usize],
+        }
+    }
+
+    /// Slots in the heap.
+    pub fn len(&self) -> u32 {
+        self.heap.len() as u32
+    }
+
+    /// Whether a slot is in the heap.
+    pub fn contains(&self, slot: Slot) -> bool {
+        self.place[slot.0 as usize] != 0
+    }
+
+    /// The slot with the smallest key.
+    pub fn min(&self) -> Option<Slot> {
+        self.heap.first().map(|&slot| Slot(slot))
+    }
+
+    /// Key of a slot; it stays readable after the slot left.
+    pub fn key(&self, slot: Slot) -> (u64, u64) {
+        self.keys[slot.0 as usize]
+    }
+
+    /// Puts a slot in.
+    pub fn push(&mut self, slot: Slot, key: (u64, u64)) {
+        debug_assert!(!self.contains(slot));
+        self.keys[slot.0 as usize] = key;
+        self.heap.push(slot.0);
+        self.settle(self.heap.len() - 1);
+    }
+
+    /// Gives a slot another key.
+    pub fn change(&mut self, slot: Slot, key: (u64, u64)) {
+        self.keys[slot.0 as usize] = key;
+        self.settle(self.place[slot.0 as usize] as usize - 1);
+    }
+
+    /// Takes a slot out.
+    pub fn remove(&mut self, slot: Slot) {
+        let place = self.place[slot.0 as usize] as usize - 1;
+        self.place[slot.0 as usize] = 0;
+        self.heap.swap_remove(place);
+        if place < self.heap.len() {
+            self.settle(place);
+        }
+    }
+
+    fn less(&self, a: u32, b: u32) -> bool {
+        self.keys[a as usize] < self.keys[b as usize]
+    }
+
+    /// Moves the slot at `place` up or down to where it belongs.
+    fn settle(&mut self, mut place: usize) {
+        let slot = self.heap[place];
+        while place > 0 && self.less(slot, self.heap[(place - 1) / 2]) {
+            self.set(place, self.heap[(place - 1) / 2]);
+            place = (place - 1) / 2;
+        }
+        loop {
+            let left = 2 * place + 1;
+            if left >= self.heap.len() {
+                break;
+            }
+            let right = left + 1;
+            let right_wins =
+                right < self.heap.len() && self.less(self.heap[right], self.heap[left]);
+            let child = if right_wins { right } else { left };
+            if !self.less(self.heap[child], slot) {
+                break;
+            }
+            self.set(place, self.heap[child]);
+            place = child;
+        }
+        self.set(place, slot);
+    }
+
+    fn set(&mut self, place: usize, slot: u32) {
+        self.heap[place] = slot;
+        self.place[slot as usize] = place as u32 + 1;
+    }
+}

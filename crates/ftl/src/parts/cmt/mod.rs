@@ -1,0 +1,409 @@
+//! The cached mapping table: map entries in memory, and which of them leaves next.
+//!
+//! One file per replacement policy, one row in the table below. The cache knows nothing of flash:
+//! its owner loads and writes back.
+
+pub mod group_lists;
+pub mod indexed_heap;
+mod lfu;
+mod lru;
+mod psu_real_ghost;
+pub mod slot_list;
+mod slru;
+
+use std::collections::VecDeque;
+
+use crate::parts::map_cache::MapCache;
+use ftlab_flash::board::when::When;
+use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
+
+/// Place of an entry in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(pub u32);
+
+impl Slot {
+    /// The number as an array index.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One cached map entry.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    lpn: u32,
+    /// Physical page plus one; 0 for "unmapped".
+    ppn: u32,
+    dirty: bool,
+    /// Written without loading the entry that it supersedes: a page on flash may still count as
+    /// valid although it is old.
+    unresolved: bool,
+    /// It has left, and waits to be written.
+    leaving: bool,
+    /// When the entry was there.
+    ready: When,
+}
+
+/// Which entry leaves next. Told of every insertion, hit and removal.
+pub trait CachePolicy {
+    /// For `slots` slots; of `capacity` of them `protected` (a share) belong to the better segment.
+    fn new(slots: u32, capacity: u32, protected: f64) -> Self;
+    /// A slot was filled.
+    fn inserted(&mut self, slot: Slot);
+    /// A slot was used again.
+    fn hit(&mut self, slot: Slot);
+    /// A slot was emptied.
+    fn removed(&mut self, slot: Slot);
+    /// The slot that leaves next; the cache is not empty.
+    fn victim(&self) -> Slot;
+}
+
+macro_rules! policy_table {
+    ($( $(#[$doc:meta])* $variant:ident = $name:literal => $type:ty, )*) => {
+        ftlab_flash::choices! {
+            /// The replacement policies of map caches.
+            pub enum CachePolicyKind { $( $(#[$doc])* $variant = $name, )* }
+        }
+
+        #[derive(Clone, Debug)]
+        enum Policy { $( $variant($type), )* }
+
+        impl Policy {
+            fn new(kind: CachePolicyKind, slots: u32, capacity: u32, protected: f64) -> Self {
+                match kind {
+                    $( CachePolicyKind::$variant => {
+                        Policy::$variant(<$type as CachePolicy>::new(slots, capacity, protected))
+                    } )*
+                }
+            }
+            #[inline]
+            fn inserted(&mut self, slot: Slot) {
+                match self { $( Policy::$variant(policy) => policy.inserted(slot), )* }
+            }
+            #[inline]
+            fn hit(&mut self, slot: Slot) {
+                match self { $( Policy::$variant(policy) => policy.hit(slot), )* }
+            }
+            #[inline]
+            fn removed(&mut self, slot: Slot) {
+                match self { $( Policy::$variant(policy) => policy.removed(slot), )* }
+            }
+            #[inline]
+            fn victim(&self) -> Slot {
+                match self { $( Policy::$variant(policy) => policy.victim(), )* }
+            }
+        }
+    };
+}
+
+policy_table! {
+    /// What the DFTL authors' public code does: two segments ordered by an age that a hit raises by
+    /// one, and new entries enter the protected one.
+    PsuRealGhost = "psu_real_ghost" => psu_real_ghost::PsuRealGhost,
+    /// Textbook segmented LRU: enter on probation, promoted by a hit.
+    Slru = "slru" => slru::Slru,
+    /// Least recently used.
+    Lru = "lru" => lru::Lru,
+    /// Least frequently used, the older use first among equals.
+    Lfu = "lfu" => lfu::Lfu,
+}
+
+/// The cached mapping table.
+#[derive(Clone, Debug)]
+pub struct Cmt {
+    /// Slot of each logical page plus one, 0 for "not cached".
+    slot_of: Vec<u32>,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    /// Entries that the policy keeps, at most.
+    capacity: u32,
+    /// Entries that have left and wait to be written, in the order in which they left; their number
+    /// is bounded by the places that there are for them.
+    leaving: VecDeque<u32>,
+    guests: u32,
+    unresolved: u32,
+    policy: Policy,
+}
+
+impl Cmt {
+    /// An empty cache of `capacity` entries for a map of `logical_pages`.
+    pub fn new(kind: CachePolicyKind, logical_pages: u32, capacity: u32, protected: f64) -> Self {
+        Self::with_guests(kind, logical_pages, (capacity, 0), protected)
+    }
+
+    /// An empty cache with places for so many entries more that have left ([`Cmt::leave`]), beyond
+    /// the policy's `capacity`.
+    pub fn with_guests(
+        kind: CachePolicyKind,
+        logical_pages: u32,
+        (capacity, guests): (u32, u32),
+        protected: f64,
+    ) -> Self {
+        let places = capacity + guests;
+        Cmt {
+            slot_of: zeroed(logical_pages as usize),
+            entries: Vec::with_capacity(places as usize),
+            free: Vec::with_capacity(places as usize),
+            capacity,
+            leaving: VecDeque::with_capacity(guests as usize),
+            guests,
+            unresolved: 0,
+            policy: Policy::new(kind, places, capacity, protected),
+        }
+    }
+
+    /// Entries in the cache, without those that have left and wait to be written.
+    pub fn len(&self) -> u32 {
+        (self.entries.len() - self.free.len() - self.leaving.len()) as u32
+    }
+
+    /// Whether nothing is cached.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the next insertion needs an eviction first.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len() == self.capacity
+    }
+
+    /// Where a page's entry is, without counting as a use.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<Slot> {
+        unpack(self.slot_of[lpn.index()]).map(Slot)
+    }
+
+    /// An entry is used again.
+    #[inline]
+    pub fn touch(&mut self, slot: Slot) {
+        self.policy.hit(slot);
+    }
+
+    /// Caches an entry; there must be room.
+    pub fn insert(&mut self, lpn: Lpn, ppn: Option<Ppn>, ready: When) -> Slot {
+        assert!(!self.is_full(), "the cached map holds all of its {} entries", self.capacity);
+        debug_assert!(self.find(lpn).is_none());
+        let entry = Entry { lpn: lpn.0, ppn: pack(ppn.map(|p| p.0)), ready, ..Entry::default() };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.entries[slot as usize] = entry;
+                Slot(slot)
+            }
+            None => {
+                self.entries.push(entry);
+                Slot(self.entries.len() as u32 - 1)
+            }
+        };
+        self.slot_of[lpn.index()] = pack(Some(slot.0));
+        self.policy.inserted(slot);
+        slot
+    }
+
+    /// The entry that leaves next.
+    #[inline]
+    pub fn victim(&self) -> Slot {
+        self.policy.victim()
+    }
+
+    /// The entries in the order in which they would leave; under `lru` alone, which has one.
+    pub fn oldest_first(&self) -> impl Iterator<Item = Slot> + '_ {
+        let Policy::Lru(lru) = &self.policy else {
+            panic!("only `lru` keeps entries in one order")
+        };
+        lru.oldest_first()
+    }
+
+    /// Drops an entry.
+    pub fn remove(&mut self, slot: Slot) {
+        let entry = &mut self.entries[slot.0 as usize];
+        self.unresolved -= u32::from(entry.unresolved);
+        entry.unresolved = false;
+        entry.dirty = false;
+        self.slot_of[entry.lpn as usize] = 0;
+        if std::mem::take(&mut entry.leaving) {
+            self.waits_no_more(slot);
+        } else {
+            self.policy.removed(slot);
+        }
+        self.free.push(slot.0);
+    }
+
+    /// An entry leaves the cache and waits to be written; there must be a place for it
+    /// ([`Cmt::is_crowded`]). Until it is removed it is the map's newest word on its page.
+    pub fn leave(&mut self, slot: Slot) {
+        assert!(!self.is_crowded(), "all {} places of leaving entries are taken", self.guests);
+        let entry = &mut self.entries[slot.index()];
+        assert!(!entry.leaving, "the entry of page {} left twice", entry.lpn);
+        entry.leaving = true;
+        self.policy.removed(slot);
+        self.leaving.push_back(slot.0);
+    }
+
+    /// An entry that waits to be written is wanted before it is: it enters the cache as a new one
+    /// does, and a `victim` waits in its place; there must be room.
+    pub fn take_back(&mut self, slot: Slot, victim: Option<Slot>) {
+        let entry = &mut self.entries[slot.index()];
+        assert!(entry.leaving, "the entry of page {} has not left", entry.lpn);
+        entry.leaving = false;
+        self.waits_no_more(slot);
+        if let Some(victim) = victim {
+            self.leave(victim);
+        }
+        assert!(self.len() <= self.capacity, "the cached map holds {} entries", self.capacity);
+        self.policy.inserted(slot);
+    }
+
+    /// Nearly always the one that has waited for longest.
+    fn waits_no_more(&mut self, slot: Slot) {
+        if self.leaving.front() == Some(&slot.0) {
+            self.leaving.pop_front();
+        } else {
+            self.leaving.retain(|&waits| waits != slot.0);
+        }
+    }
+
+    /// Whether an entry has left and waits to be written.
+    #[inline]
+    pub fn is_leaving(&self, slot: Slot) -> bool {
+        self.entries[slot.index()].leaving
+    }
+
+    /// The entry that has waited to be written for longest.
+    #[inline]
+    pub fn first_leaving(&self) -> Option<Slot> {
+        self.leaving.front().copied().map(Slot)
+    }
+
+    /// Whether no more entries can wait to be written.
+    #[inline]
+    pub fn is_crowded(&self) -> bool {
+        self.leaving.len() as u32 == self.guests
+    }
+
+    /// Logical page of an entry.
+    #[inline]
+    pub fn lpn(&self, slot: Slot) -> Lpn {
+        Lpn(self.entries[slot.0 as usize].lpn)
+    }
+
+    /// Physical page of an entry.
+    #[inline]
+    pub fn ppn(&self, slot: Slot) -> Option<Ppn> {
+        unpack(self.entries[slot.0 as usize].ppn).map(Ppn)
+    }
+
+    /// When an entry was loaded.
+    #[inline]
+    pub fn ready(&self, slot: Slot) -> When {
+        self.entries[slot.0 as usize].ready
+    }
+
+    /// Whether an entry differs from the map on flash.
+    #[inline]
+    pub fn is_dirty(&self, slot: Slot) -> bool {
+        self.entries[slot.0 as usize].dirty
+    }
+
+    /// Changes an entry; it differs from flash from now on.
+    #[inline]
+    pub fn change(&mut self, slot: Slot, ppn: Option<Ppn>) {
+        let entry = &mut self.entries[slot.0 as usize];
+        entry.ppn = pack(ppn.map(|p| p.0));
+        entry.dirty = true;
+    }
+
+    /// The map on flash says what the entry says.
+    #[inline]
+    pub fn clean(&mut self, slot: Slot) {
+        self.entries[slot.0 as usize].dirty = false;
+    }
+
+    /// Whether the page that an entry supersedes was never looked up.
+    #[inline]
+    pub fn is_unresolved(&self, slot: Slot) -> bool {
+        self.entries[slot.0 as usize].unresolved
+    }
+
+    /// Removes the entry of a write that did not happen, if that made it and nobody knows it yet.
+    pub fn drop_unresolved(&mut self, lpn: Lpn) {
+        if let Some(slot) = self.find(lpn)
+            && !self.is_dirty(slot)
+            && MapCache::is_unresolved(self, lpn)
+        {
+            self.remove(slot);
+        }
+    }
+
+    /// Notes whether the page that an entry supersedes is unknown.
+    pub fn set_unresolved(&mut self, slot: Slot, unresolved: bool) {
+        let entry = &mut self.entries[slot.0 as usize];
+        self.unresolved += u32::from(unresolved);
+        self.unresolved -= u32::from(entry.unresolved);
+        entry.unresolved = unresolved;
+    }
+
+    /// Caches entries that differ from flash, after a power cut; there must be room.
+    pub fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        for &(lpn, ppn) in changed {
+            let slot = self.insert(lpn, ppn, When::START);
+            self.change(slot, ppn);
+        }
+    }
+
+    /// Every cached entry.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        (0..self.entries.len() as u32)
+            .map(Slot)
+            .filter(|&slot| self.find(self.lpn(slot)) == Some(slot))
+    }
+}
+
+impl MapCache for Cmt {
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        self.find(lpn).map(|slot| self.ppn(slot))
+    }
+
+    #[inline]
+    fn is_dirty(&self, lpn: Lpn) -> bool {
+        self.find(lpn).is_some_and(|slot| Cmt::is_dirty(self, slot))
+    }
+
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        let slot = self.find(lpn).expect("the entry is cached");
+        Cmt::change(self, slot, ppn);
+    }
+
+    #[inline]
+    fn clean(&mut self, lpn: Lpn) {
+        if let Some(slot) = self.find(lpn) {
+            Cmt::clean(self, slot);
+        }
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
+        let dirty = self.slots().filter(|&slot| Cmt::is_dirty(self, slot));
+        dirty.map(|slot| (self.lpn(slot), self.ppn(slot)))
+    }
+
+    #[inline]
+    fn unresolved(&self) -> u32 {
+        self.unresolved
+    }
+
+    #[inline]
+    fn is_unresolved(&self, lpn: Lpn) -> bool {
+        self.find(lpn).is_some_and(|slot| Cmt::is_unresolved(self, slot))
+    }
+
+    fn resolve(&mut self, lpn: Lpn) {
+        let slot = self.find(lpn).expect("the entry is cached");
+        self.set_unresolved(slot, false);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Single entries that enter and leave the cache of a scheme that caches entries one by one.
+
+use super::DemandMapped;
+use crate::parts::cmt::{Cmt, Slot};
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::{Cause, Event};
+use ftlab_flash::units::Lpn;
+
+/// What is written with a changed entry that leaves, in one read and one program.
+#[derive(Clone, Copy, Debug)]
+pub enum Along<'a> {
+    /// Every changed entry of its translation page.
+    Part,
+    /// The changed ones of these, entries of its translation page; itself in any case.
+    These(&'a [Lpn]),
+}
+
+impl DemandMapped<Cmt> {
+    /// Reads the translation page of an entry and caches the entry; there must be room.
+    pub fn fetch(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<Slot, Fault> {
+        let (part, _) = self.map.translation.part_of(lpn);
+        let loaded = self.load(board, part, after)?;
+        let ppn = self.map.translation.entry(board, lpn);
+        Ok(self.map.cache.insert(lpn, ppn, loaded))
+    }
+
+    /// An entry leaves the cache. If it has changed, it is written to its translation page first;
+    /// with `batch` the other changed entries of that page are written with it.
+    pub fn evict(
+        &mut self,
+        board: &mut Board,
+        victim: Slot,
+        batch: bool,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.evict_along(board, victim, if batch { Along::Part } else { Along::These(&[]) }, after)
+    }
+
+    /// An entry leaves the cache. If it has changed, it is written to its translation page first,
+    /// with others of that page.
+    pub fn evict_along(
+        &mut self,
+        board: &mut Board,
+        victim: Slot,
+        along: Along<'_>,
+        after: When,
+    ) -> Result<When, Fault> {
+        if !self.map.cache.is_dirty(victim) {
+            board.event(Event::EvictClean, 1);
+            self.map.cache.remove(victim);
+            return Ok(after);
+        }
+        let lpn = self.map.cache.lpn(victim);
+        let (part, _) = self.map.translation.part_of(lpn);
+        let (done, written) = match along {
+            Along::Part => self.write_back_part(board, part, Cause::Translate, after)?,
+            Along::These(lpns) if lpns.len() > 1 => {
+                debug_assert!(lpns.contains(&lpn), "page {lpn} leaves with the others");
+                self.write_back_these(board, (part, lpns), Cause::Translate, after)?
+            }
+            Along::These(_) => (self.write_back(board, lpn, Cause::Translate, after)?, 1),
+        };
+        board.event(Event::EvictDirty, 1);
+        board.event(Event::BatchedEvictions, u64::from(written.saturating_sub(1)));
+        self.map.cache.remove(victim);
+        Ok(done)
+    }
+}

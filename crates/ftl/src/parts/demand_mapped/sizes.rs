@@ -1,0 +1,105 @@
+//! What a scheme with its map on flash needs, known before any run: blocks, payloads, memory,
+//! thresholds.
+
+use crate::parts::checkpoint::Checkpoints;
+use crate::parts::page_space::{PageSpace, Threshold};
+use crate::parts::translation::Translation;
+use crate::parts::trim_records::TrimRecords;
+use crate::settings::SharedSettings;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::memory::{Memory, RamUse};
+use ftlab_flash::settings::SettingError;
+
+/// What one scheme needs beyond its logical pages and their map.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// Free blocks per plane below which collection starts, as resolved by [`threshold`].
+    pub threshold: u32,
+    /// Words that a checkpoint saves at most; 0 for none.
+    pub checkpoint_words: u64,
+    /// Superseded pages that may count as valid at once (writes without look-up).
+    pub stale_pages: u64,
+}
+
+/// Least threshold of a device with one plane.
+const FLOOR: u32 = 3;
+
+/// Least threshold: a data target, a map target for the updates of that victim, a map copy target;
+/// where there are several planes, two blocks more for the map pages that other planes' collections
+/// send home.
+pub fn floor(config: &SharedSettings) -> u32 {
+    if config.device.plane_count() > 1 { FLOOR + 2 } else { FLOOR }
+}
+
+/// Free blocks per plane below which collection starts: `gc.threshold`, else the scheme's `own`.
+pub fn threshold(config: &SharedSettings, own: u32) -> u32 {
+    Threshold::resolve(config, own, floor(config))
+}
+
+/// Whether `gc.threshold` leaves enough.
+pub fn check(config: &SharedSettings) -> Result<(), SettingError> {
+    Threshold::check(config, floor(config))
+}
+
+/// Bytes of the directory of translation pages.
+pub fn gtd_bytes(config: &SharedSettings) -> u64 {
+    4 * u64::from(Translation::pages(&Geometry::new(&config.device)))
+}
+
+impl Needs {
+    /// A scheme that looks up before it writes, and recovers from the flash without checkpoints.
+    /// Collection starts where FlashSim's DFTL starts it (spec 3.1), or by `gc.threshold`.
+    pub fn plain(config: &SharedSettings) -> Self {
+        Needs { threshold: threshold(config, FLOOR), checkpoint_words: 0, stale_pages: 0 }
+    }
+
+    /// Pages that two checkpoints take at most.
+    fn checkpoint_pages(&self, config: &SharedSettings) -> u64 {
+        let open = 3 * config.device.plane_count();
+        let entries = Geometry::new(&config.device).entries_per_page();
+        Checkpoints::most_pages(entries, self.checkpoint_words, open)
+    }
+
+    /// Physical blocks: data, map, checkpoints, records, and a reserve per plane.
+    pub fn minimum_blocks(&self, config: &SharedSettings) -> u64 {
+        let device = &config.device;
+        let geometry = Geometry::new(device);
+        let planes = device.plane_count();
+        let pages = u64::from(device.units_per_block());
+        let data = (device.logical_pages() + self.stale_pages).div_ceil(planes).div_ceil(pages);
+        let map = u64::from(Translation::pages(&geometry))
+            + u64::from(TrimRecords::segments(&geometry))
+            + self.checkpoint_pages(config);
+        let reserve = u64::from(PageSpace::reserve(self.threshold.min(64), 3));
+        planes * (data + map.div_ceil(planes).div_ceil(pages) + 1 + reserve)
+    }
+
+    /// Map, checkpoint and record pages that are alive at once.
+    pub fn payload_pages(&self, config: &SharedSettings) -> u64 {
+        let geometry = Geometry::new(&config.device);
+        // Map pages and records, and those that replace them while both are alive.
+        let map = Translation::pages(&geometry) + TrimRecords::segments(&geometry);
+        u64::from(map)
+            + u64::from(map / 8)
+            + u64::from(geometry.pages_per_block)
+            + self.checkpoint_pages(config)
+    }
+
+    /// Bytes by structure: the scheme's `own`, then the directory and what every page-mapped scheme
+    /// has.
+    pub fn ram_use(&self, config: &SharedSettings, own: &[RamUse]) -> Vec<RamUse> {
+        let geometry = Geometry::new(&config.device);
+        let entry = |structure, bytes, memory| RamUse { structure, bytes, memory };
+        let mut structures = own.to_vec();
+        structures.push(entry("gtd", gtd_bytes(config), Memory::Sram));
+        if self.checkpoint_words > 0 {
+            structures.push(entry("checkpoint_buffer", 4 * self.checkpoint_words, Memory::Dram));
+        }
+        let bitmap = u64::from(geometry.pages()).div_ceil(8);
+        structures.push(entry("valid_counts", u64::from(geometry.blocks()) * 2, Memory::Dram));
+        structures.push(entry("valid_bitmap", bitmap, Memory::Dram));
+        let trims = TrimRecords::ram_bytes(&geometry);
+        structures.push(entry("trim_records", trims, Memory::Dram));
+        structures
+    }
+}

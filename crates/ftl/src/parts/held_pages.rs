@@ -1,0 +1,182 @@
+//! The host's pages in memory: which frame holds which page, in which version, with which sectors.
+//! Which page leaves next is the business of the buffer or the scheme that owns them.
+
+use crate::parts::cmt::Slot;
+use crate::settings::SharedSettings;
+use ftlab_flash::board::when::When;
+use ftlab_flash::units::{Lpn, Tag, pack, unpack, zeroed};
+
+/// RAM that map and data share in a scheme that holds both, where `device.ram_bytes` says nothing:
+/// the 64 MiB of TreeFTL 2013, and of a device smaller than its 32 GiB the same share, 1/512; at
+/// least DFTL's 32 KiB. All of 64 MiB would take a small device's data in, and nothing would reach
+/// flash.
+pub fn default_ram(config: &SharedSettings) -> u64 {
+    let capacity = config.device.logical_pages() * config.device.unit_bytes();
+    (capacity / 512).clamp(32 << 10, 64 << 20)
+}
+
+/// A page in a frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    /// The page.
+    pub lpn: Lpn,
+    /// Its version.
+    pub tag: Tag,
+    /// Sectors of it that are here, bit 0 = first; the others are on flash, if anywhere.
+    pub sectors: u64,
+    /// Whether flash holds an older version or none.
+    pub dirty: bool,
+    /// When it is here; of an empty frame, when it is free.
+    pub ready: When,
+}
+
+/// Frames and what they hold.
+#[derive(Clone, Debug)]
+pub struct HeldPages {
+    /// Frame of each logical page, plus one.
+    slot_of: Vec<u32>,
+    frames: Vec<Held>,
+    /// Frames that held a page and are free again.
+    free: Vec<u32>,
+    /// Frames that were ever used.
+    used: u32,
+    /// Pages that are here.
+    held: u32,
+    dirty: u32,
+}
+
+impl HeldPages {
+    /// Empty frames.
+    pub fn new(frames: u32, logical_pages: u32) -> Self {
+        HeldPages {
+            slot_of: zeroed(logical_pages as usize),
+            frames: vec![Held::default(); frames as usize],
+            free: Vec::with_capacity(frames as usize),
+            used: 0,
+            held: 0,
+            dirty: 0,
+        }
+    }
+
+    /// Frames.
+    pub fn frames(&self) -> u32 {
+        self.frames.len() as u32
+    }
+
+    /// Pages that are here.
+    pub fn len(&self) -> u32 {
+        self.held
+    }
+
+    /// Pages that are newer here than on flash.
+    pub fn dirty(&self) -> u32 {
+        self.dirty
+    }
+
+    /// Whether no page is here.
+    pub fn is_empty(&self) -> bool {
+        self.held == 0
+    }
+
+    /// Whether no frame is free.
+    pub fn is_full(&self) -> bool {
+        self.held == self.frames()
+    }
+
+    /// The frame that holds a page.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<Slot> {
+        unpack(self.slot_of[lpn.index()]).map(Slot)
+    }
+
+    /// What a frame holds.
+    #[inline]
+    pub fn get(&self, slot: Slot) -> &Held {
+        &self.frames[slot.index()]
+    }
+
+    /// A free frame takes a page; returns the frame and when it was free.
+    pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
+        assert!(!self.is_full(), "all {} frames are taken", self.frames());
+        let slot = Slot(self.free.pop().unwrap_or(self.used));
+        self.used = self.used.max(slot.0 + 1);
+        self.held += 1;
+        self.slot_of[lpn.index()] = pack(Some(slot.0));
+        let free_from = self.frames[slot.index()].ready;
+        self.frames[slot.index()] =
+            Held { lpn, tag: Tag(0), sectors: 0, dirty: false, ready: free_from };
+        (slot, free_from)
+    }
+
+    /// The host wrote sectors of the page in a frame; they are there at `ready`.
+    #[inline]
+    pub fn write(&mut self, slot: Slot, tag: Tag, sectors: u64, ready: When) {
+        let held = &mut self.frames[slot.index()];
+        self.dirty += u32::from(!held.dirty);
+        held.dirty = true;
+        held.tag = tag;
+        held.sectors |= sectors;
+        held.ready = ready;
+    }
+
+    /// The page in a frame was read from flash as a whole; it is there at `ready`. What the host
+    /// wrote stays.
+    pub fn fill(&mut self, slot: Slot, tag: Tag, ready: When) {
+        let held = &mut self.frames[slot.index()];
+        if !held.dirty {
+            held.tag = tag;
+        }
+        held.sectors = u64::MAX;
+        held.ready = ready;
+    }
+
+    /// Flash now holds what the frame holds.
+    pub fn clean(&mut self, slot: Slot) {
+        let held = &mut self.frames[slot.index()];
+        self.dirty -= u32::from(held.dirty);
+        held.dirty = false;
+        // What was not here was read to be written with it.
+        held.sectors = u64::MAX;
+    }
+
+    /// A page leaves; its frame is free from `ready`.
+    pub fn leave(&mut self, slot: Slot, ready: When) {
+        let held = &mut self.frames[slot.index()];
+        self.slot_of[held.lpn.index()] = 0;
+        self.dirty -= u32::from(held.dirty);
+        *held = Held { ready, ..Held::default() };
+        self.held -= 1;
+        self.free.push(slot.0);
+    }
+
+    /// Whether a frame holds a page.
+    pub fn holds(&self, slot: Slot) -> bool {
+        self.find(self.get(slot).lpn) == Some(slot)
+    }
+
+    /// The frames that hold a page.
+    pub fn all(&self) -> impl Iterator<Item = Slot> + '_ {
+        (0..self.used).map(Slot).filter(|&slot| self.holds(slot))
+    }
+
+    /// Whether the counts agree with the frames.
+    pub fn self_check(&self) -> Result<(), String> {
+        let held = self.all().count() as u32;
+        let dirty = self.all().filter(|&slot| self.get(slot).dirty).count() as u32;
+        if (held, dirty) != (self.held, self.dirty) {
+            return Err(format!(
+                "the buffer counts {} pages, {} of them dirty, but holds {held} and {dirty}",
+                self.held, self.dirty
+            ));
+        }
+        if self.held + self.free.len() as u32 != self.used {
+            return Err(format!(
+                "{} frames of the buffer were used, {} hold a page and {} are free",
+                self.used,
+                self.held,
+                self.free.len()
+            ));
+        }
+        Ok(())
+    }
+}

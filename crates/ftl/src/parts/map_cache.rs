@@ -1,0 +1,78 @@
+//! What memory knows of a map that lies on flash as a whole: the face that every map cache shows to
+//! collection, write-back and recovery.
+//!
+//! Whether a cache holds single entries ([`crate::parts::cmt`]), whole translation pages
+//! ([`crate::parts::map_pages`]) or something else, and what leaves it when, is its scheme's
+//! business.
+
+use crate::parts::page_space::{Newer, PageSpace};
+use ftlab_flash::board::Board;
+use ftlab_flash::board::when::When;
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
+
+/// Map entries in memory.
+pub trait MapCache {
+    /// The entry of a page as memory has it, physical page or nowhere; none if only flash knows.
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>>;
+    /// Whether memory holds an entry that its translation page on flash does not say yet.
+    fn is_dirty(&self, lpn: Lpn) -> bool;
+    /// Changes an entry that memory holds; it differs from flash from now on.
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
+    /// The translation page on flash says what memory says, if memory holds the entry.
+    fn clean(&mut self, lpn: Lpn);
+    /// Every entry that differs from flash.
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_;
+
+    /// The version of a host page that memory holds, newer than the one on flash and whole: what
+    /// collection writes instead of copying the older one, where the owner wants that.
+    fn newer(&self, _: Lpn) -> Option<Newer> {
+        None
+    }
+    /// Whether collection should prefer pages whose entries are in memory.
+    fn prefers_cached(&self) -> bool {
+        false
+    }
+    /// Collection wrote the newer version of a page.
+    fn wrote_newer(&mut self, lpn: Lpn) {
+        unreachable!("memory holds no newer version of page {lpn}");
+    }
+
+    /// Entries written without a look-up of what they supersede; older pages of theirs may still
+    /// count as valid on flash. Caches that always look up have none.
+    fn unresolved(&self) -> u32 {
+        0
+    }
+    /// Whether an entry is one of them.
+    fn is_unresolved(&self, _: Lpn) -> bool {
+        false
+    }
+    /// What the entry superseded has been found.
+    fn resolve(&mut self, lpn: Lpn) {
+        unreachable!("page {lpn} was looked up before it was written");
+    }
+
+    /// Whether memory takes the entries of all pages that collection moves, so that no translation
+    /// page is written for their sake. What that is too much for is [`MapCache::overdue`].
+    const ADOPTS: bool = false;
+
+    /// A translation page whose changed entries have to be written before the host opens so many
+    /// data blocks in a plane; in the middle of a collection there (`None`) one of those that
+    /// [`MapCache::most_overdue`] counted, no more. And when that was known.
+    fn overdue(
+        &mut self,
+        _space: &mut PageSpace,
+        _board: &mut Board,
+        (_plane, _opening): (PlaneId, Option<u32>),
+        after: When,
+    ) -> (Option<u32>, When) {
+        (None, after)
+    }
+    /// Translation pages that are overdue at most once `victim` has been emptied.
+    fn most_overdue(&self, _space: &PageSpace, _victim: BlockId) -> u32 {
+        0
+    }
+    /// When a whole translation page that memory holds was loaded; writing it needs no read.
+    fn held(&self, _part: u32) -> Option<When> {
+        None
+    }
+}

@@ -1,0 +1,256 @@
+//! Cached translation pages: whole pages of the map in memory, each a copy of its page on flash
+//! with the entries that were changed since.
+//!
+//! Which page leaves next is the owner's business; it keeps the order by [`Slot`].
+
+use crate::parts::cmt::Slot;
+use crate::parts::map_cache::MapCache;
+use crate::parts::translation::Translation;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::when::When;
+use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
+
+/// Translation pages in memory.
+#[derive(Clone, Debug)]
+pub struct MapPages {
+    /// Slot of each translation page plus one, 0 for "not cached".
+    slot_of: Vec<u32>,
+    /// Translation page of each slot.
+    part_of: Vec<u32>,
+    /// The entries, a page of them per slot: physical page plus one.
+    words: Vec<u32>,
+    /// One bit per entry that differs from flash.
+    dirty: Vec<u64>,
+    dirty_entries: Vec<u32>,
+    /// Pages with an entry that differs from flash.
+    dirty_pages: u32,
+    ready: Vec<When>,
+    free: Vec<u32>,
+    entries_per_page: u32,
+    entries: u32,
+}
+
+impl MapPages {
+    /// Room for `capacity` pages of the map of pages.
+    pub fn new(geometry: &Geometry, capacity: u32) -> Self {
+        Self::of(geometry, geometry.logical_pages, capacity)
+    }
+
+    /// Room for `capacity` pages of a map of so many entries, whatever these name; the methods call
+    /// the number of an entry a page, and its word a place.
+    pub fn of(geometry: &Geometry, entries: u32, capacity: u32) -> Self {
+        let per_page = geometry.entries_per_page();
+        let frames = capacity as usize;
+        MapPages {
+            slot_of: zeroed(entries.div_ceil(per_page) as usize),
+            part_of: zeroed(frames),
+            words: zeroed(frames * per_page as usize),
+            dirty: zeroed(frames * (per_page as usize).div_ceil(64)),
+            dirty_entries: zeroed(frames),
+            dirty_pages: 0,
+            ready: vec![When::START; frames],
+            free: (0..capacity).rev().collect(),
+            entries_per_page: per_page,
+            entries,
+        }
+    }
+
+    /// Pages that it has room for.
+    pub fn capacity(&self) -> u32 {
+        self.part_of.len() as u32
+    }
+
+    /// Pages in memory.
+    pub fn len(&self) -> u32 {
+        self.capacity() - self.free.len() as u32
+    }
+
+    /// Whether no page is in memory.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the next page needs another one's place.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// Where a translation page is.
+    #[inline]
+    pub fn find(&self, part: u32) -> Option<Slot> {
+        unpack(self.slot_of[part as usize]).map(Slot)
+    }
+
+    /// The translation page in a slot.
+    #[inline]
+    pub fn part(&self, slot: Slot) -> u32 {
+        self.part_of[slot.index()]
+    }
+
+    /// When a page was loaded.
+    #[inline]
+    pub fn ready(&self, slot: Slot) -> When {
+        self.ready[slot.index()]
+    }
+
+    /// Entries of a page that differ from flash.
+    #[inline]
+    pub fn dirty_entries(&self, slot: Slot) -> u32 {
+        self.dirty_entries[slot.index()]
+    }
+
+    /// Pages with an entry that differs from flash.
+    pub fn dirty_pages(&self) -> u32 {
+        self.dirty_pages
+    }
+
+    /// Whether a slot holds a page.
+    pub fn holds(&self, slot: Slot) -> bool {
+        self.find(self.part(slot)) == Some(slot)
+    }
+
+    /// Entries of a page, physical page plus one, 0 for "nowhere".
+    #[inline]
+    pub fn words(&self, slot: Slot) -> &[u32] {
+        let from = slot.index() * self.entries_per_page as usize;
+        &self.words[from..from + self.entries_per_page as usize]
+    }
+
+    /// Takes over a page that was just read from flash; there must be room.
+    pub fn insert(
+        &mut self,
+        board: &Board,
+        translation: &Translation,
+        part: u32,
+        ready: When,
+    ) -> Slot {
+        let page = translation.location(part);
+        self.insert_words(part, page.map(|page| board.nand().payload(page)), ready)
+    }
+
+    /// Takes over a page with what flash says, nothing if it was never written; there must be room.
+    pub fn insert_words(&mut self, part: u32, words: Option<&[u32]>, ready: When) -> Slot {
+        debug_assert!(self.find(part).is_none());
+        let slot = self.free.pop().expect("the owner made room");
+        self.slot_of[part as usize] = pack(Some(slot));
+        self.part_of[slot as usize] = part;
+        self.ready[slot as usize] = ready;
+        let from = slot as usize * self.entries_per_page as usize;
+        let known = &mut self.words[from..from + self.entries_per_page as usize];
+        match words {
+            Some(words) => known.copy_from_slice(words),
+            None => known.fill(0),
+        }
+        Slot(slot)
+    }
+
+    /// The translation page on flash says this of a page now; memory follows if it holds it.
+    pub fn follow(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        if let Some((_, word, _)) = self.place(lpn) {
+            self.words[word] = pack(ppn.map(|ppn| ppn.0));
+        }
+    }
+
+    /// Drops a page; what it alone knew must be on flash by now.
+    pub fn remove(&mut self, slot: Slot) {
+        assert_eq!(self.dirty_entries(slot), 0, "the page holds what flash does not");
+        let part = self.part(slot);
+        self.slot_of[part as usize] = 0;
+        self.free.push(slot.0);
+    }
+
+    /// Slot, word and bit of an entry, if its page is in memory.
+    #[inline]
+    fn place(&self, lpn: Lpn) -> Option<(Slot, usize, (usize, u64))> {
+        let slot = self.find(lpn.0 / self.entries_per_page)?;
+        let place = (lpn.0 % self.entries_per_page) as usize;
+        let bits = (self.entries_per_page as usize).div_ceil(64);
+        let word = slot.index() * self.entries_per_page as usize + place;
+        Some((slot, word, (slot.index() * bits + place / 64, 1 << (place % 64))))
+    }
+
+    /// Every page in memory.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        (0..self.capacity()).map(Slot).filter(|&slot| self.holds(slot))
+    }
+}
+
+impl MapCache for MapPages {
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        let (_, word, _) = self.place(lpn)?;
+        Some(unpack(self.words[word]).map(Ppn))
+    }
+
+    #[inline]
+    fn is_dirty(&self, lpn: Lpn) -> bool {
+        self.place(lpn).is_some_and(|(_, _, (index, bit))| self.dirty[index] & bit != 0)
+    }
+
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        let (slot, word, (index, bit)) = self.place(lpn).expect("the page is in memory");
+        self.words[word] = pack(ppn.map(|ppn| ppn.0));
+        if self.dirty[index] & bit == 0 {
+            self.dirty[index] |= bit;
+            self.dirty_pages += u32::from(self.dirty_entries[slot.index()] == 0);
+            self.dirty_entries[slot.index()] += 1;
+        }
+    }
+
+    #[inline]
+    fn clean(&mut self, lpn: Lpn) {
+        if let Some((slot, _, (index, bit))) = self.place(lpn)
+            && self.dirty[index] & bit != 0
+        {
+            self.dirty[index] &= !bit;
+            self.dirty_entries[slot.index()] -= 1;
+            self.dirty_pages -= u32::from(self.dirty_entries[slot.index()] == 0);
+        }
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
+        let pages = self.slots().filter(|&slot| self.dirty_entries(slot) > 0);
+        let lpns = pages.flat_map(|slot| {
+            let first = self.part(slot) * self.entries_per_page;
+            first..(first + self.entries_per_page).min(self.entries)
+        });
+        let dirty = lpns.map(Lpn).filter(|&lpn| self.is_dirty(lpn));
+        dirty.map(|lpn| (lpn, self.entry(lpn).flatten()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+
+    #[test]
+    fn a_page_in_memory_knows_its_entries_and_which_of_them_flash_does_not() {
+        let mut config = SharedSettings::default();
+        config.device.blocks_per_plane = 64;
+        let board = Board::new(&config, 1, 8);
+        let geometry = board.geometry();
+        let translation = Translation::new(geometry);
+        let mut pages = MapPages::new(geometry, 2);
+        let entries = geometry.entries_per_page();
+        let lpn = Lpn(entries + 65);
+        assert_eq!(pages.entry(lpn), None, "only flash knows");
+        let slot = pages.insert(&board, &translation, 1, When::START);
+        assert_eq!(pages.entry(lpn), Some(None), "known, and nowhere");
+        assert_eq!(pages.entry(Lpn(65)), None, "another page");
+        pages.change(lpn, Some(Ppn(7)));
+        pages.change(lpn, Some(Ppn(8)));
+        assert_eq!(pages.changed().collect::<Vec<_>>(), [(lpn, Some(Ppn(8)))]);
+        assert_eq!((pages.dirty_entries(slot), pages.words(slot)[65]), (1, 9));
+        assert_eq!(pages.dirty_pages(), 1);
+        pages.clean(lpn);
+        assert_eq!((pages.dirty_entries(slot), pages.is_dirty(lpn)), (0, false));
+        assert_eq!(pages.dirty_pages(), 0);
+        assert_eq!(pages.entry(lpn), Some(Some(Ppn(8))), "clean, yet known");
+        pages.remove(slot);
+        assert_eq!((pages.entry(lpn), pages.len()), (None, 0));
+    }
+}

@@ -1,0 +1,496 @@
+//! Blocks of a page-mapped scheme: per plane a free pool, write frontiers, victims and their
+//! collection.
+//!
+//! The owner of the map is told (logical, old, new) of every page that collection moves and
+//! updates its map in its own words. Collection never calls itself: what the owner writes before
+//! the victim is erased comes out of the reserve that the threshold keeps.
+//!
+//! A frontier's full block becomes a candidate when the next block is opened. Where collection is
+//! due it runs at that moment, before the next block is taken: the rule of FlashSim (spec 2.1).
+
+mod collect;
+mod companions;
+mod idle;
+mod level;
+mod recovery;
+pub mod settings;
+mod threshold;
+mod withheld;
+
+pub use threshold::Threshold;
+
+use crate::parts::free_pool::FreePool;
+use crate::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
+use crate::parts::victim::{VictimContext, Victims};
+use crate::parts::wear::{FreeRule, Levelling};
+use crate::settings::SharedSettings;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::geometry::PlacementOrder;
+use ftlab_flash::board::nand::state::PageKind;
+use ftlab_flash::board::settings::WearPolicy;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::{BlockRole, Event};
+use ftlab_flash::rng::{Purpose, Rng};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, Tag, zeroed};
+
+/// What is written to a frontier of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Host data, and moved data too unless `gc.separate_frontiers`.
+    Data = 0,
+    /// Moved data under `gc.separate_frontiers`.
+    MovedData = 1,
+    /// Map pages, checkpoints, trim records.
+    Map = 2,
+    /// What levelling moves out of one block into a worn one, data or map.
+    Worn = 3,
+}
+
+const STREAMS: usize = 4;
+
+impl Stream {
+    fn role(self) -> BlockRole {
+        match self {
+            Stream::Data | Stream::MovedData | Stream::Worn => BlockRole::Data,
+            Stream::Map => BlockRole::Map,
+        }
+    }
+}
+
+/// A page that collection moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Logical number of the page, of the map part, of the record.
+    pub logical: u32,
+    /// What the page is.
+    pub kind: PageKind,
+    /// Where it was.
+    pub old: Ppn,
+    /// Where it is.
+    pub new: Ppn,
+    /// When the copy is complete.
+    pub done: When,
+    /// Whether what is there now came from memory.
+    pub newer: bool,
+}
+
+/// A version of a host page that memory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Newer {
+    /// The version.
+    pub tag: Tag,
+    /// Its sectors.
+    pub sectors: u64,
+    /// When memory has it.
+    pub ready: When,
+}
+
+/// Who keeps the map of the pages in the space.
+pub trait PageOwner {
+    /// Map pages that [`PageOwner::before_erase`] writes to the victim's own plane after moving
+    /// `victim`, a data block.
+    fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32;
+
+    /// The same for any victim with so many valid pages, at most and quickly told.
+    fn most_map_writes(&self, _: &PageSpace, _victim: BlockId, valid: u32) -> u32 {
+        valid
+    }
+
+    /// Whether a valid page must be kept; false when the owner knows that it is superseded.
+    fn wants(&mut self, _kind: PageKind, _logical: u32, _old: Ppn) -> bool {
+        true
+    }
+
+    /// What is written in place of a copy of a host page, because memory holds a newer version.
+    fn newer(&mut self, _logical: u32) -> Option<Newer> {
+        None
+    }
+
+    /// Among blocks that are as good by the policy, the one with the smallest weight is collected.
+    /// `None`: the owner has no preference.
+    fn weight(&mut self, _board: &Board, _victim: BlockId) -> Option<u32> {
+        None
+    }
+
+    /// When the next page of a victim may be moved that could be at `after`: an owner who has no
+    /// place for more of what it must note of moved pages holds collection up.
+    fn may_move(&self, after: When) -> When {
+        after
+    }
+
+    /// A page was moved; the old copy is about to be erased.
+    fn moved(&mut self, board: &mut Board, page: Moved);
+
+    /// Every valid page of a data victim was moved; what must reach flash before the erase goes
+    /// out now.
+    fn before_erase(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault>;
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Frontier {
+    block: Option<BlockId>,
+    next: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Plane {
+    free: FreePool,
+    victims: Victims,
+    frontiers: [Frontier; STREAMS],
+    threshold: u32,
+    valid: u32,
+    /// Blocks out of use.
+    retired: u32,
+    /// Pages of a frontier that are written before free blocks are looked at: all, or none where a
+    /// power cut left so few free blocks that collection needs the rest of the frontier itself.
+    usable: u32,
+}
+
+/// The blocks of a page-mapped scheme.
+#[derive(Clone, Debug)]
+pub struct PageSpace {
+    planes: Vec<Plane>,
+    /// Stream of each block plus one; 0 for a block that is not in use.
+    stream_of: Vec<u8>,
+    order: PlacementOrder,
+    mode: GcMode,
+    moved_data: Stream,
+    threshold: (u32, u32),
+    adaptive: bool,
+    emergency: u32,
+    idle_factor: u32,
+    /// Pages that an idle step moves.
+    idle_pages: u32,
+    /// The victim that idle steps have begun.
+    paused: Option<idle::Paused>,
+    /// Where levelling is asked for after a victim that was collected in pieces.
+    level_due: Option<PlaneId>,
+    /// Planes of a die collect together.
+    by_die: bool,
+    idle_turn: u32,
+    pages_per_block: u32,
+    blocks_per_plane: u32,
+    rng: Rng,
+    /// The data block that is being collected: no candidate, not free yet.
+    collecting: Option<BlockId>,
+    /// Closed blocks that levelling may move.
+    levelling: Option<Levelling>,
+    /// What the block that takes levelled pages will hold.
+    levelled: Stream,
+    /// Moved data takes worn blocks.
+    dynamic: bool,
+    /// Pages are being moved out of a victim just now.
+    moving: bool,
+    /// Closed data blocks that are no candidates yet; none for most schemes.
+    withheld: Option<withheld::Withheld>,
+    /// Victims reclaimed since the device was started.
+    reclaimed: u64,
+}
+
+/// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
+const EMERGENCY_BLOCKS: u32 = 3;
+
+impl PageSpace {
+    /// An erased device; `threshold` as resolved for the scheme.
+    pub fn new(board: &Board, config: &SharedSettings, threshold: u32, seed: u64) -> Self {
+        let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        for (index, plane) in space.planes.iter_mut().enumerate() {
+            let id = PlaneId(index as u32);
+            plane.free = FreePool::untouched(board.nand(), id, FreeRule::of(config));
+        }
+        space
+    }
+
+    fn without_blocks(board: &Board, config: &SharedSettings, threshold: u32, seed: u64) -> Self {
+        let nand = board.nand();
+        let geometry = nand.geometry();
+        let plane = |index: u32| {
+            let plane = PlaneId(index);
+            let context = VictimContext { nand, plane, settings: &config.gc };
+            Plane {
+                free: FreePool::empty(nand, plane, FreeRule::of(config)),
+                victims: Victims::new(&context),
+                frontiers: [Frontier::default(); STREAMS],
+                threshold,
+                valid: 0,
+                retired: nand.factory_bad_in(plane).len() as u32,
+                usable: geometry.pages_per_block,
+            }
+        };
+        PageSpace {
+            planes: (0..geometry.planes()).map(plane).collect(),
+            stream_of: zeroed(geometry.blocks() as usize),
+            order: config.alloc.order,
+            mode: config.gc.mode,
+            moved_data: if config.gc.separate_frontiers { Stream::MovedData } else { Stream::Data },
+            threshold: (threshold, config.gc.threshold_max.max(threshold)),
+            adaptive: config.gc.threshold_mode == ThresholdMode::Adaptive,
+            emergency: EMERGENCY_BLOCKS + Threshold::failure_reserve(config),
+            idle_factor: config.gc.idle_factor,
+            idle_pages: match config.gc.idle_pages {
+                0 => u32::MAX,
+                pages => pages,
+            },
+            paused: None,
+            level_due: None,
+            by_die: config.gc.unit == GcUnit::Die && geometry.planes_per_die > 1,
+            idle_turn: 0,
+            pages_per_block: geometry.pages_per_block,
+            blocks_per_plane: geometry.blocks_per_plane,
+            rng: Rng::new(seed, Purpose::Victim),
+            collecting: None,
+            levelling: Levelling::new(config, nand, geometry.blocks_per_plane),
+            levelled: Stream::Data,
+            dynamic: config.wear.policy == WearPolicy::Dynamic,
+            moving: false,
+            withheld: None,
+            reclaimed: 0,
+        }
+    }
+
+    /// Blocks per plane that a scheme needs beside its data: reserve, open blocks, one spare.
+    pub fn reserve(threshold: u32, streams: u32) -> u32 {
+        threshold + streams + 1
+    }
+
+    /// The plane that takes a host page.
+    #[inline]
+    pub fn place(&self, nand: &Nand, lpn: Lpn) -> PlaneId {
+        if self.planes.len() == 1 {
+            return PlaneId(0);
+        }
+        if self.order != PlacementOrder::Dynamic {
+            return nand.geometry().static_plane(self.order, lpn.0);
+        }
+        // Among planes that are free at the same time the emptiest takes the page, so that no
+        // plane fills up with valid pages while others have room.
+        let most = self.blocks_per_plane - Self::reserve(self.threshold.0, 2);
+        let key = |index: usize| {
+            let plane = &self.planes[index];
+            let full = most.saturating_sub(plane.retired) * self.pages_per_block;
+            let free_from = nand.plane_free_from(PlaneId(index as u32));
+            (plane.valid >= full, free_from, plane.valid)
+        };
+        let best = (0..self.planes.len()).min_by_key(|&index| key(index));
+        PlaneId(best.expect("a device has a plane") as u32)
+    }
+
+    /// The plane that takes a map page, a checkpoint page or a record: by its number, whatever the
+    /// order of host pages, so that no plane holds more of them than its share.
+    #[inline]
+    pub fn home(&self, nand: &Nand, part: u32) -> PlaneId {
+        nand.geometry().home_plane(Lpn(part))
+    }
+
+    /// The plane that takes a map page in the middle of a collection, when room cannot be made: its
+    /// home, where the old page dies, so that no plane gathers the map pages of others; while the
+    /// home is down to its last block, the plane with most free blocks.
+    pub fn home_or_roomiest(&self, nand: &Nand, part: u32) -> PlaneId {
+        let room = |plane: &Plane| {
+            let frontier = plane.frontiers[Stream::Map as usize];
+            let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
+            if has_page { u32::MAX } else { plane.free.len() }
+        };
+        let home = self.home(nand, part);
+        if room(&self.planes[home.index()]) > 1 {
+            return home;
+        }
+        let roomiest = (0..self.planes.len()).max_by_key(|&index| room(&self.planes[index]));
+        PlaneId(roomiest.expect("a device has a plane") as u32)
+    }
+
+    /// Marks a page as superseded.
+    #[inline]
+    pub fn invalidate(&mut self, board: &mut Board, ppn: Ppn) {
+        board.nand_mut().invalidate(ppn);
+        self.note_invalid(board.nand(), ppn);
+    }
+
+    /// A page became invalid inside the gate (a payload page that was replaced or copied).
+    #[inline]
+    pub fn note_invalid(&mut self, nand: &Nand, ppn: Ppn) {
+        let block = nand.geometry().block_of(ppn);
+        let valid = nand.valid_pages(block);
+        let plane = nand.geometry().plane_of_block(block);
+        self.note_unused(block, plane);
+        let plane = &mut self.planes[plane.index()];
+        plane.valid -= 1;
+        plane.victims.invalidated(block, valid);
+    }
+
+    /// Makes sure that `stream` has a page to write in `plane`, collecting garbage first where it
+    /// is due. Writes start from the returned moment.
+    #[inline]
+    pub fn make_room<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (plane, stream): (PlaneId, Stream),
+        after: When,
+    ) -> Result<When, Fault> {
+        let known = &mut self.planes[plane.index()];
+        let frontier = &known.frontiers[stream as usize];
+        if frontier.block.is_some() && frontier.next < known.usable {
+            return Ok(after);
+        }
+        known.usable = self.pages_per_block;
+        if frontier.block.is_some() && frontier.next == self.pages_per_block {
+            self.close(board.nand(), plane, stream);
+        }
+        let limit = self.collection_limit(plane);
+        if self.planes[plane.index()].free.len() >= limit {
+            return Ok(after);
+        }
+        self.collect_until(board, owner, plane, limit, after)
+    }
+
+    /// Programs the next page of a stream; a failed program closes its block (its other pages
+    /// stay readable until it is collected and retired) and the next block is tried when the
+    /// failure is known. `program` is told the page and from when on it may start.
+    #[inline]
+    pub fn program(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): (PlaneId, Stream),
+        after: When,
+        mut program: impl FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
+    ) -> Result<(Ppn, When), Fault> {
+        let mut ready = after;
+        loop {
+            let ppn = self.next_page(board, plane, stream)?;
+            match program(board, ppn, ready) {
+                Ok(done) => {
+                    self.planes[plane.index()].valid += 1;
+                    return Ok((ppn, done));
+                }
+                Err(Fault::ProgramFailed { known, .. }) => {
+                    ready = known;
+                    board.event(Event::ProgramFailures, 1);
+                    self.close(board.nand(), plane, stream);
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    #[inline]
+    fn next_page(&mut self, board: &Board, plane: PlaneId, stream: Stream) -> Result<Ppn, Fault> {
+        let frontier = self.planes[plane.index()].frontiers[stream as usize];
+        if frontier.block.is_none() || frontier.next == self.pages_per_block {
+            self.close(board.nand(), plane, stream);
+            self.open(board, plane, stream)?;
+        }
+        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        let block = frontier.block.expect("opened above");
+        let ppn = board.geometry().page(block, frontier.next);
+        frontier.next += 1;
+        Ok(ppn)
+    }
+
+    fn open(&mut self, board: &Board, plane: PlaneId, stream: Stream) -> Result<(), Fault> {
+        let pool = &mut self.planes[plane.index()].free;
+        // Under `dynamic` who opens a block decides: a write of the host or a moved page. Where
+        // they share a frontier (`gc.separate_frontiers = false`), what the other puts in goes
+        // along.
+        let worn = stream == Stream::Worn || (self.dynamic && self.moving);
+        let Some(block) = (if worn { pool.take_worn() } else { pool.take() }) else {
+            return Err(self.out_of_blocks(board, plane));
+        };
+        let holds = if stream == Stream::Worn { self.levelled } else { stream };
+        self.stream_of[block.index()] = holds as u8 + 1;
+        if !self.holds_back(block) {
+            self.is_in_use(board.nand(), block);
+        }
+        self.planes[plane.index()].frontiers[stream as usize] =
+            Frontier { block: Some(block), next: 0 };
+        Ok(())
+    }
+
+    /// Every block of a plane is free, open, full or retired, and valid pages are counted right.
+    pub fn self_check(&self, board: &Board) -> Result<(), String> {
+        for (index, plane) in self.planes.iter().enumerate() {
+            let (mut used, mut retired, mut valid) = (0, 0, 0);
+            for block in board.geometry().blocks_of(PlaneId(index as u32)).map(BlockId) {
+                let known = board.nand().state().block(block);
+                retired += u32::from(known.retired);
+                used += u32::from(self.stream_of[block.index()] != 0);
+                valid += known.valid;
+            }
+            let free = plane.free.len();
+            let all = free + used + retired;
+            if all != self.blocks_per_plane || retired != plane.retired || valid != plane.valid {
+                return Err(format!(
+                    "plane {index} has {free} free, {used} used and {retired} retired of {} blocks, \
+                     and counts {} valid pages where {valid} are",
+                    self.blocks_per_plane, plane.valid
+                ));
+            }
+        }
+        self.check_withheld(board.nand())
+    }
+
+    /// The frontier's block becomes a candidate, unless it is withheld.
+    fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
+        if let Some(block) = self.planes[plane.index()].frontiers[stream as usize].block.take() {
+            if self.holds_back(block) {
+                self.hold(nand, block);
+            } else {
+                self.planes[plane.index()].victims.closed(nand, block);
+            }
+        }
+    }
+
+    /// From now on levelling knows of a block, open or full: one that is left half written for long
+    /// is as cold as what lies in it.
+    fn is_in_use(&mut self, nand: &Nand, block: BlockId) {
+        let plane = nand.geometry().plane_of_block(block);
+        if let Some(levelling) = &mut self.levelling {
+            let node = block.0 - nand.geometry().blocks_of(plane).start;
+            levelling.placed(plane, node, nand.state().block(block).erases);
+        }
+    }
+
+    fn is_candidate_no_more(&mut self, nand: &Nand, block: BlockId) {
+        let plane = nand.geometry().plane_of_block(block);
+        self.planes[plane.index()].victims.removed(block);
+        if let Some(levelling) = &mut self.levelling {
+            levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);
+        }
+    }
+
+    #[cold]
+    fn out_of_blocks(&self, board: &Board, plane: PlaneId) -> Fault {
+        if board.nand().retired_since() > 0 {
+            return Fault::WornOut { retired_blocks: board.nand().retired_blocks() };
+        }
+        let known = &self.planes[plane.index()];
+        let open = known.frontiers.iter().filter(|f| f.block.is_some()).count() as u32;
+        Fault::DeviceFull {
+            free_blocks: known.free.len(),
+            candidates: self.blocks_per_plane - known.retired - known.free.len() - open,
+        }
+    }
+
+    /// Victims reclaimed since the device was started.
+    #[inline]
+    pub fn reclaimed_blocks(&self) -> u64 {
+        self.reclaimed
+    }
+
+    /// The data block that is being emptied, while its owner finishes.
+    pub fn collecting(&self) -> Option<BlockId> {
+        self.collecting
+    }
+
+    /// Blocks that a stream has open, for checkpoints.
+    pub fn open_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.planes.iter().flat_map(|plane| plane.frontiers.iter().filter_map(|f| f.block))
+    }
+}

@@ -1,0 +1,404 @@
+//! Collecting garbage: which victim fits, what moves where, and when it is enough.
+
+use super::{Moved, Newer, PageOwner, PageSpace, Stream};
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::state::OobRead;
+use ftlab_flash::board::when::When;
+use ftlab_flash::board::{Board, Search};
+use ftlab_flash::meter::{BlockRole, Cause, Event};
+use ftlab_flash::request::{PageIo, RequestShape};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId};
+
+/// The write of a page that memory holds.
+fn held(lpn: Lpn, newer: Newer, cause: Cause) -> PageIo {
+    let request = RequestShape { first_lpn: lpn, pages: 1, index: 0 };
+    PageIo { lpn, sectors: newer.sectors, cause, data: newer.tag, request }
+}
+
+impl PageSpace {
+    #[cold]
+    pub(super) fn collect_until<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        limit: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = self.finish_paused(board, owner, plane, after)?;
+        self.close_full(board.nand(), plane);
+        if self.by_die && self.planes[plane.index()].free.len() < limit {
+            // After this plane's own victim in call order, from the same moment in time.
+            let own = self.collect_one(board, owner, plane, when)?;
+            self.collect_siblings(board, owner, plane, limit, when)?;
+            when = own.unwrap_or(when);
+        }
+        // Every collection gains at least one page; this many gain a whole plane.
+        let most = self.blocks_per_plane.saturating_mul(self.pages_per_block);
+        for _ in 0..most {
+            if self.planes[plane.index()].free.len() >= limit {
+                break;
+            }
+            match self.collect_one(board, owner, plane, when)? {
+                Some(collected) => when = collected,
+                None if self.planes[plane.index()].free.is_empty() => {
+                    return Err(self.out_of_blocks(board, plane));
+                }
+                None => break,
+            }
+        }
+        Ok(when)
+    }
+
+    /// Collects the best victim of a plane, and levels its wear; `None` when no victim fits.
+    fn collect_one<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let (victim, found) = self.choose_that_fits(board, owner, plane, after);
+        let Some(victim) = victim else { return Ok(None) };
+        let collected = self.collect(board, owner, victim, found)?;
+        self.level(board, owner, plane, collected).map(Some)
+    }
+
+    /// Collects a victim in every other plane of the die that is within a block of its own
+    /// collection, so that multi-plane commands can serve them together. Nobody waits for these.
+    fn collect_siblings<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        limit: u32,
+        after: When,
+    ) -> Result<(), Fault> {
+        for sibling in board.geometry().siblings(plane) {
+            if self.planes[sibling.index()].free.len() <= limit {
+                self.close_full(board.nand(), sibling);
+                let _ = self.collect_one(board, owner, sibling, after)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn choose(
+        &mut self,
+        board: &mut Board,
+        plane: PlaneId,
+        after: When,
+    ) -> (Option<BlockId>, When) {
+        let choice = self.planes[plane.index()].victims.choose(board.nand(), &mut self.rng);
+        (choice.victim, board.search(Search::Block, choice.steps, after))
+    }
+
+    /// The policy's victim, unless moving it would use up the last free blocks: then the candidate
+    /// with the fewest valid pages that fits.
+    fn choose_that_fits<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> (Option<BlockId>, When) {
+        let (choice, found) = self.choose(board, plane, after);
+        let Some(victim) = choice else { return (None, found) };
+        if self.fits(board, owner, victim) {
+            let (lightest, found) = self.choose_lightest(board, owner, victim, found);
+            return (Some(lightest), found);
+        }
+        let fitting = self
+            .closed_blocks(board, plane)
+            .filter(|&block| self.fits(board, owner, block))
+            .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)));
+        (fitting, found)
+    }
+
+    /// Among the data blocks that the policy finds as good as its victim, the first few of them,
+    /// the one that its owner finds lightest. The policy's choice is never overruled otherwise.
+    pub(super) fn choose_lightest<O: PageOwner>(
+        &self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        found: When,
+    ) -> (BlockId, When) {
+        let Some(weight) = owner.weight(board, victim) else { return (victim, found) };
+        if self.is_map(victim) || weight == 0 {
+            return (victim, found);
+        }
+        let plane = board.geometry().plane_of_block(victim);
+        let equals = self.planes[plane.index()].victims.equals(board.nand(), victim);
+        let (mut best, mut looked_at) = ((weight, victim), 0);
+        for &block in equals.blocks().iter().filter(|&&block| !self.is_map(block)) {
+            looked_at += 1;
+            let weight = owner.weight(board, block).unwrap_or(u32::MAX);
+            if weight < best.0 && self.fits(board, owner, block) {
+                best = (weight, block);
+            }
+        }
+        (best.1, board.search(Search::Block, looked_at, found))
+    }
+
+    pub(super) fn is_map(&self, block: BlockId) -> bool {
+        self.stream_of[block.index()] == Stream::Map as u8 + 1
+    }
+
+    /// Whether the free blocks hold all that collecting `victim` writes.
+    pub(super) fn fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
+        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
+        let valid = board.nand().valid_pages(victim);
+        let blocks = |stream: Stream, pages: u32| {
+            let frontier = plane.frontiers[stream as usize];
+            let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
+            pages.saturating_sub(left).div_ceil(self.pages_per_block)
+        };
+        let free = plane.free.len();
+        if self.is_map(victim) {
+            return blocks(Stream::Map, valid) <= free;
+        }
+        let moved = blocks(self.moved_data, valid);
+        // Most owners write at most a map page per page moved; only when that is too much are they
+        // counted.
+        moved + blocks(Stream::Map, owner.most_map_writes(self, victim, valid)) <= free
+            || moved + blocks(Stream::Map, owner.map_writes(self, board, victim)) <= free
+    }
+
+    /// Where the pages of a victim go, and why.
+    pub(super) fn destination(&self, victim: BlockId) -> (Stream, Cause) {
+        match self.is_map(victim) {
+            true => (Stream::Map, Cause::GcMapBlock),
+            false => (self.moved_data, Cause::Gc),
+        }
+    }
+
+    /// Moves every valid page of a victim, lets the owner finish, and erases it.
+    fn collect<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let role = self.role(victim);
+        let (stream, cause) = self.destination(victim);
+        let (copied, done) = self.empty(board, owner, (victim, stream), cause, after)?;
+        self.reclaimed(board, (victim, role), copied, done)
+    }
+
+    /// A block was emptied: counts the victim and erases it.
+    pub(super) fn reclaimed(
+        &mut self,
+        board: &mut Board,
+        (victim, role): (BlockId, BlockRole),
+        copied: u32,
+        after: When,
+    ) -> Result<When, Fault> {
+        board.victim(copied);
+        self.reclaimed += 1;
+        self.adapt(board.geometry().plane_of_block(victim), copied);
+        let cause = if role == BlockRole::Map { Cause::GcMapBlock } else { Cause::Gc };
+        self.release(board, victim, role, cause, after)
+    }
+
+    pub(super) fn role(&self, block: BlockId) -> BlockRole {
+        if self.is_map(block) { BlockRole::Map } else { BlockRole::Data }
+    }
+
+    /// Moves every valid page of a block to a stream and lets the owner finish; returns how many
+    /// pages that were. The block is no candidate any more and can be erased.
+    pub(super) fn empty<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream): (BlockId, Stream),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        self.is_candidate_no_more(board.nand(), victim);
+        let moved = self.move_some(board, owner, (victim, stream, u32::MAX), cause, after)?;
+        self.stream_of[victim.index()] = 0;
+        Ok(moved)
+    }
+
+    /// Moves up to `most` valid pages of a block and lets the owner update the map; returns how
+    /// many pages that were.
+    pub(super) fn move_some<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, most): (BlockId, Stream, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        self.moving = true;
+        let moved = self.move_pages(board, owner, (victim, stream, most), cause, after);
+        self.moving = false;
+        let (copied, mut done) = moved?;
+        if !self.is_map(victim) && copied > 0 {
+            self.collecting = Some(victim);
+            let finished = owner.before_erase(self, board, done);
+            self.collecting = None;
+            done = finished?;
+        }
+        Ok((copied, done))
+    }
+
+    fn move_pages<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, most): (BlockId, Stream, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let mut copied = 0;
+        let mut done = after;
+        let mut offset = 0;
+        while copied < most
+            && let Some(old) = board.nand().state().next_valid(victim, offset)
+        {
+            offset = board.geometry().offset_of(old) + 1;
+            let OobRead::Written(oob) = board.nand().state().oob(old) else {
+                unreachable!("a valid page is readable");
+            };
+            if !owner.wants(oob.kind, oob.logical, old) {
+                board.nand_mut().discard(old);
+                self.planes[plane.index()].valid -= 1;
+                continue;
+            }
+            let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
+            let ready = owner.may_move(after);
+            let (new, moved) = match newer {
+                Some(newer) => {
+                    let io = held(Lpn(oob.logical), newer, cause);
+                    let from = ready.waits_for_buffer(newer.ready);
+                    self.program(board, (plane, stream), from, |board, new, ready| {
+                        board.program_update(new, None, &io, oob.kind, ready)
+                    })?
+                }
+                None => self.program(board, (plane, stream), ready, |board, new, ready| {
+                    board.copy(old, new, oob.kind, cause, ready)
+                })?,
+            };
+            done = done.join(moved);
+            if oob.kind.is_host_data() {
+                board.nand_mut().discard(old);
+            }
+            self.planes[plane.index()].valid -= 1;
+            let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
+            owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
+            copied += 1;
+        }
+        Ok((copied, done))
+    }
+
+    /// Erases a block that holds nothing valid and puts it back into the free pool, or retires it.
+    pub(super) fn release(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        role: BlockRole,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(block);
+        match board.erase(block, role, cause, after) {
+            Ok(done) => {
+                self.planes[plane.index()].free.put(board.nand(), block);
+                if let Some(levelling) = &mut self.levelling {
+                    levelling.erased(plane, board.nand().state().block(block).erases);
+                }
+                Ok(done)
+            }
+            Err(Fault::EraseFailed { known, .. }) => {
+                board.event(Event::EraseFailures, 1);
+                self.planes[plane.index()].retired += 1;
+                Ok(known)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The threshold follows what victims cost: a block lower after one that was mostly valid (wait
+    /// for more pages to die), a block higher after one that was mostly garbage (keep a reserve for
+    /// bursts). DFTL 2014, 3.3 says that it can be adjusted, not how; the rule is ours.
+    fn adapt(&mut self, plane: PlaneId, copied: u32) {
+        if !self.adaptive {
+            return;
+        }
+        let (lowest, highest) = self.threshold;
+        let threshold = &mut self.planes[plane.index()].threshold;
+        if copied * 2 >= self.pages_per_block {
+            *threshold = (*threshold - 1).max(lowest);
+        } else if copied * 4 <= self.pages_per_block {
+            *threshold = (*threshold + 1).min(highest);
+        }
+    }
+
+    /// Sees to it, in the middle of a collection, that a plane can take a map page without its last
+    /// free block, by collecting map blocks there: their pages need no map update, so this never
+    /// calls itself. A plane whose map blocks hold no garbage is left as it is.
+    pub fn make_map_room<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        // The only plane has room: the victim was chosen so that it fits.
+        if self.planes.len() == 1 {
+            return Ok(after);
+        }
+        let mut when = after;
+        self.close_full(board.nand(), plane);
+        for _ in 0..self.blocks_per_plane {
+            let known = &self.planes[plane.index()];
+            let frontier = known.frontiers[Stream::Map as usize];
+            let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
+            if has_page || known.free.len() > 2 {
+                break;
+            }
+            let garbage = self
+                .closed_blocks(board, plane)
+                .filter(|&block| self.is_map(block))
+                .min_by_key(|&block| board.nand().valid_pages(block));
+            let Some(victim) = garbage.filter(|&block| self.fits(board, owner, block)) else {
+                break;
+            };
+            when = self.collect(board, owner, victim, when)?;
+        }
+        Ok(when)
+    }
+
+    /// Closed blocks of a plane that hold an invalid page.
+    fn closed_blocks<'a>(
+        &'a self,
+        board: &'a Board,
+        plane: PlaneId,
+    ) -> impl Iterator<Item = BlockId> + 'a {
+        let known = &self.planes[plane.index()];
+        let open = |block| known.frontiers.iter().any(|frontier| frontier.block == Some(block));
+        board
+            .geometry()
+            .blocks_of(plane)
+            .map(BlockId)
+            .filter(|&block| self.stream_of[block.index()] != 0 && Some(block) != self.collecting)
+            .filter(|&block| !self.is_paused(block) && !self.is_withheld(block))
+            .filter(move |&block| !open(block))
+            .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
+    }
+
+    /// Full blocks of every stream become candidates.
+    fn close_full(&mut self, nand: &Nand, plane: PlaneId) {
+        for stream in [Stream::Data, Stream::MovedData, Stream::Map] {
+            let frontier = self.planes[plane.index()].frontiers[stream as usize];
+            if frontier.block.is_some() && frontier.next == self.pages_per_block {
+                self.close(nand, plane, stream);
+            }
+        }
+    }
+}

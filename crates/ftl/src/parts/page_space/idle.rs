@@ -1,0 +1,153 @@
+//! Collection in the gaps between requests: a victim at a time, or in pieces that a request can
+//! come between (`gc.idle_pages`; 1 is preemption between page copies).
+//!
+//! After each piece the map knows where the moved pages are, so that requests in between find them:
+//! pieces trade the batching of map updates for shorter waits. A victim that is left half moved is
+//! nobody's candidate; the next gap, or a collection in its plane, goes on with it. Levelling of
+//! wear, which moves a block at a time, is a step of its own then. Pieces are of one plane,
+//! whatever `gc.unit` says.
+
+use super::{PageOwner, PageSpace};
+use crate::parts::page_space::settings::GcMode;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Event;
+use ftlab_flash::units::{BlockId, PlaneId};
+
+/// A victim that was left half moved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Paused {
+    victim: BlockId,
+    copied: u32,
+}
+
+impl PageSpace {
+    /// Does one step of collection while the device is idle; `None` when there is nothing worth
+    /// doing.
+    pub fn collect_idle<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        if self.mode == GcMode::Foreground {
+            return Ok(None);
+        }
+        if let Some(paused) = self.paused {
+            return self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
+        }
+        if let Some(plane) = self.level_due.take() {
+            let levelled = self.level(board, owner, plane, after)?;
+            return Ok(Some(levelled));
+        }
+        for _ in 0..self.planes.len() {
+            let plane = PlaneId(self.idle_turn % self.planes.len() as u32);
+            self.idle_turn = (self.idle_turn + 1) % self.planes.len() as u32;
+            let Some((victim, found)) = self.idle_victim(board, owner, plane, after) else {
+                continue;
+            };
+            let begun = Paused { victim, copied: 0 };
+            let done = self.go_on(board, owner, (begun, self.idle_pages), found)?;
+            if self.by_die && self.idle_pages == u32::MAX {
+                return self.idle_siblings(board, owner, (plane, after), done).map(Some);
+            }
+            return Ok(Some(done));
+        }
+        Ok(None)
+    }
+
+    /// A victim of a plane that is short enough of blocks to work for nobody: at least half
+    /// garbage, because idle time is free, erase cycles are not. It is no candidate any more.
+    fn idle_victim<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Option<(BlockId, When)> {
+        let known = &self.planes[plane.index()];
+        let wanted = known.threshold.saturating_mul(self.idle_factor);
+        if known.free.len() >= wanted || known.free.len() < 2 {
+            return None;
+        }
+        let (victim, found) = self.choose(board, plane, after);
+        let victim = victim
+            .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block)
+            .filter(|&block| self.fits(board, owner, block))?;
+        let (victim, found) = self.choose_lightest(board, owner, victim, found);
+        board.event(Event::IdleVictims, 1);
+        self.is_candidate_no_more(board.nand(), victim);
+        Some((victim, found))
+    }
+
+    /// Whole victims of the other planes of a die, from the same moment.
+    fn idle_siblings<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (plane, after): (PlaneId, When),
+        done: When,
+    ) -> Result<When, Fault> {
+        let mut all = done;
+        for sibling in board.geometry().siblings(plane) {
+            if let Some((victim, found)) = self.idle_victim(board, owner, sibling, after) {
+                let begun = Paused { victim, copied: 0 };
+                all = all.join(self.go_on(board, owner, (begun, u32::MAX), found)?);
+            }
+        }
+        Ok(all)
+    }
+
+    pub(super) fn is_paused(&self, block: BlockId) -> bool {
+        self.paused.is_some_and(|paused| paused.victim == block)
+    }
+
+    /// Moves up to `most` pages of a victim, and erases it when none is left.
+    fn go_on<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (paused, most): (Paused, u32),
+        after: When,
+    ) -> Result<When, Fault> {
+        let Paused { victim, copied } = paused;
+        self.paused = Some(paused);
+        let (stream, cause) = self.destination(victim);
+        let (moved, done) = self.move_some(board, owner, (victim, stream, most), cause, after)?;
+        let copied = copied + moved;
+        if board.nand().valid_pages(victim) > 0 {
+            self.paused = Some(Paused { victim, copied });
+            return Ok(done);
+        }
+        self.paused = None;
+        let role = self.role(victim);
+        self.stream_of[victim.index()] = 0;
+        let erased = self.reclaimed(board, (victim, role), copied, done)?;
+        let plane = board.geometry().plane_of_block(victim);
+        if self.idle_pages < u32::MAX {
+            // A step of its own: a request may come before it.
+            self.level_due = Some(plane);
+            return Ok(erased);
+        }
+        self.level(board, owner, plane, erased)
+    }
+
+    /// Before a plane collects in the foreground: the rest of a victim that idle time began there,
+    /// if the free blocks hold it.
+    pub(super) fn finish_paused<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let Some(paused) = self.paused else { return Ok(after) };
+        if board.geometry().plane_of_block(paused.victim) != plane
+            || !self.fits(board, owner, paused.victim)
+        {
+            return Ok(after);
+        }
+        self.go_on(board, owner, (paused, u32::MAX), after)
+    }
+}

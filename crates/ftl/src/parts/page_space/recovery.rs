@@ -1,0 +1,130 @@
+//! Sorting blocks after a power cut.
+
+use std::cmp::Reverse;
+
+use super::{Frontier, PageSpace, Stream};
+use crate::settings::SharedSettings;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::state::{OobRead, PageKind};
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Cause;
+use ftlab_flash::units::{BlockId, PlaneId};
+
+fn retired_in(nand: &Nand, plane: PlaneId) -> u32 {
+    let blocks = nand.geometry().blocks_of(plane).map(BlockId);
+    blocks.filter(|&block| nand.state().block(block).retired).count() as u32
+}
+
+impl PageSpace {
+    /// After a power cut, once the owner has marked valid pages: sorts blocks into free ones,
+    /// candidates and frontiers, erasing what an interrupted erase left undefined. Of the
+    /// half-written blocks of a stream the emptiest goes on being written; the others wait for
+    /// their collection. Candidates are known in the order of their last program.
+    pub fn recover(
+        board: &mut Board,
+        config: &SharedSettings,
+        threshold: u32,
+        seed: u64,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        if let Some(levelling) = &mut space.levelling {
+            levelling.recover(board.nand());
+        }
+        let mut when = after;
+        for plane in 0..board.geometry().planes() {
+            let mut full = Vec::new();
+            let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
+            space.planes[plane as usize].retired = retired_in(board.nand(), PlaneId(plane));
+            for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
+                let block = BlockId(number);
+                let known = *board.nand().state().block(block);
+                // Blocks that were bad from the start are among the untouched; the pool knows them.
+                if !known.touched && untouched == number + 1 {
+                    untouched = number;
+                    continue;
+                }
+                if known.retired {
+                    continue;
+                }
+                when = space.sort_block(board, block, &mut full, when)?;
+            }
+            space.planes[plane as usize].free.untouched_from(
+                board.nand(),
+                PlaneId(plane),
+                untouched,
+            );
+            // Policies go by the order in which blocks were filled.
+            let now = board.nand().sequence();
+            full.sort_unstable_by_key(|&block| Reverse(board.nand().state().block(block).age(now)));
+            for &block in &full {
+                space.planes[plane as usize].victims.closed(board.nand(), block);
+            }
+            space.keep_for_collection(PlaneId(plane));
+        }
+        Ok((space, when))
+    }
+
+    /// A cut collection may have used free blocks that its victim's erase would have given back,
+    /// and needs what is left of its targets: where fewer blocks are free than between two writes
+    /// (two were opened since a collection ended), the next write collects before it takes a page.
+    fn keep_for_collection(&mut self, plane: PlaneId) {
+        let limit = self.collection_limit(plane);
+        let known = &mut self.planes[plane.index()];
+        if known.free.len() + 2 < limit {
+            known.usable = 0;
+        }
+    }
+
+    fn sort_block(
+        &mut self,
+        board: &mut Board,
+        block: BlockId,
+        full: &mut Vec<BlockId>,
+        after: When,
+    ) -> Result<When, Fault> {
+        let known = *board.nand().state().block(block);
+        let plane = board.geometry().plane_of_block(block);
+        if known.programmed == 0 && !known.read_only {
+            self.planes[plane.index()].free.put(board.nand(), block);
+            return Ok(after);
+        }
+        // A failed block whose erase was cut short after the fact is erased again, and retires.
+        let mut stream = Self::stream_on_flash(board.nand(), block);
+        if known.valid == 0 {
+            return self.release(board, block, stream.role(), Cause::Recover, after);
+        }
+        let known_plane = &mut self.planes[plane.index()];
+        known_plane.valid += known.valid;
+        let open = known.top < self.pages_per_block && !known.read_only;
+        let taken = |stream: Stream| known_plane.frontiers[stream as usize].block.is_some();
+        if open && stream == Stream::Data && taken(Stream::Data) {
+            stream = self.moved_data;
+        }
+        self.stream_of[block.index()] = stream as u8 + 1;
+        self.is_in_use(board.nand(), block);
+        let frontier = self.planes[plane.index()].frontiers[stream as usize];
+        if open && (frontier.block.is_none() || known.top < frontier.next) {
+            full.extend(frontier.block);
+            self.planes[plane.index()].frontiers[stream as usize] =
+                Frontier { block: Some(block), next: known.top };
+        } else {
+            full.push(block);
+        }
+        Ok(after)
+    }
+
+    /// What a block was written with, from the first readable page.
+    fn stream_on_flash(nand: &Nand, block: BlockId) -> Stream {
+        let geometry = nand.geometry();
+        let kind = (0..geometry.pages_per_block).find_map(|offset| {
+            match nand.state().oob(geometry.page(block, offset)) {
+                OobRead::Written(oob) => Some(oob.kind).filter(|&kind| kind != PageKind::Pad),
+                OobRead::Free | OobRead::Torn => None,
+            }
+        });
+        if kind.is_none_or(PageKind::is_host_data) { Stream::Data } else { Stream::Map }
+    }
+}

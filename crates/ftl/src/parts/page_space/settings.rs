@@ -1,0 +1,89 @@
+//! The group `gc`: garbage collection of page-mapped blocks.
+
+use ftlab_flash::{choices, settings};
+
+use super::threshold::Threshold;
+use crate::parts::victim::VictimKind;
+
+choices! {
+    /// When garbage is collected.
+    pub enum GcMode {
+        /// Only when a write finds too few free blocks.
+        Foreground = "foreground",
+        /// In gaps between requests; in the foreground only when the last free block is near.
+        Idle = "idle",
+        /// In gaps, and in the foreground at the threshold.
+        Both = "both",
+    }
+}
+
+choices! {
+    /// What a threshold in percent is a share of.
+    pub enum ThresholdBase {
+        /// The blocks of the plane.
+        Plane = "plane",
+        /// The blocks beyond the logical capacity.
+        Spare = "spare",
+    }
+}
+
+choices! {
+    /// Whether the threshold moves.
+    pub enum ThresholdMode {
+        /// As set.
+        Fixed = "fixed",
+        /// Up while victims are cheap, down while they are dear.
+        Adaptive = "adaptive",
+    }
+}
+
+choices! {
+    /// What collects at a time.
+    pub enum GcUnit {
+        /// The plane that is short of blocks.
+        Plane = "plane",
+        /// With it the planes of its die that are within a block of collecting, from the same
+        /// moment: multi-plane commands can serve them together.
+        Die = "die",
+    }
+}
+
+settings! {
+    /// Garbage collection of page-mapped blocks.
+    pub struct GcSettings in "gc" {
+        /// How a victim block is chosen.
+        victim: VictimKind = VictimKind::Greedy, legal("", |_| true), source("spec 1.9");
+        /// Free blocks per plane below which collection starts, a number of blocks or a share
+        /// such as 20%; auto: the scheme's own (ideal_page.gc_low, dftl.gc_threshold_blocks).
+        threshold: String = "auto".to_string(),
+            legal("auto, a number of blocks, or a percentage above 0% and below 100%",
+                |v| Threshold::parse(v).is_some()),
+            source("DFTL 2014, 3.3");
+        /// What a percentage is a share of.
+        threshold_base: ThresholdBase = ThresholdBase::Plane, legal("", |_| true),
+            source("HAT 2010, 4");
+        /// Fixed, or adaptive between the threshold and gc.threshold_max.
+        threshold_mode: ThresholdMode = ThresholdMode::Fixed, legal("", |_| true),
+            source("DFTL 2014, 3.3: adjustable, rule ours");
+        /// Highest threshold in blocks per plane that the adaptive rule may reach.
+        threshold_max: u32 = 16, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
+            source("ftlab");
+        /// In the foreground, in idle gaps, or both.
+        mode: GcMode = GcMode::Foreground, legal("", |_| true), source("spec 1.7");
+        /// In idle gaps, collect while fewer than this many times the threshold are free.
+        idle_factor: u32 = 2, legal("1..=1000", |v| (1..=1000).contains(v)), source("ftlab");
+        /// Pages that an idle step of collection moves before a request may come between; 0: a
+        /// whole victim, 1: preemption between page copies.
+        idle_pages: u32 = 0, legal("0..=65536", |v| *v <= 65536), source("ftlab");
+        /// Whether a plane collects alone, or all planes of its die that are about to.
+        unit: GcUnit = GcUnit::Plane, legal("", |_| true), source("HAT 2010, 4: per plane");
+        /// Whether collected pages go to a write frontier of their own.
+        separate_frontiers: bool = false, legal("", |_| true), source("spec 2.1: FlashSim shares");
+        /// Candidates that d_choices draws.
+        choices: u32 = 10, legal("1..=10000", |v| (1..=10_000).contains(v)),
+            source("Van Houdt 2013");
+        /// Oldest blocks that windowed_greedy looks at.
+        window: u32 = 64, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
+            source("Hu et al. 2009");
+    }
+}

@@ -1,0 +1,98 @@
+//! Free blocks below which collection starts, from the setting to a number.
+
+use super::PageSpace;
+use crate::answers::Room;
+use crate::parts::page_space::settings::{GcMode, ThresholdBase};
+use crate::settings::SharedSettings;
+use ftlab_flash::settings::SettingError;
+use ftlab_flash::units::PlaneId;
+
+/// The threshold of free blocks as written in the settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// The scheme's own.
+    Auto,
+    /// Blocks per plane.
+    Blocks(u32),
+    /// A share of `gc.threshold_base`.
+    Share(f64),
+}
+
+impl Threshold {
+    /// Reads `auto`, `4` or `20%`.
+    pub fn parse(text: &str) -> Option<Threshold> {
+        if text == "auto" {
+            return Some(Threshold::Auto);
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            let share = percent.trim().parse::<f64>().ok()? / 100.0;
+            return (share > 0.0 && share < 1.0).then_some(Threshold::Share(share));
+        }
+        text.parse().ok().filter(|&blocks| blocks > 0).map(Threshold::Blocks)
+    }
+
+    /// Free blocks per plane below which collection starts, never below `floor`, the least that
+    /// keeps the scheme from running dry.
+    pub fn resolve(config: &SharedSettings, own: u32, floor: u32) -> u32 {
+        let device = &config.device;
+        let parsed = Threshold::parse(&config.gc.threshold).expect("checked when it was set");
+        let blocks = match parsed {
+            Threshold::Auto => own,
+            Threshold::Blocks(blocks) => blocks,
+            Threshold::Share(share) => {
+                let per_plane = u64::from(device.blocks_per_plane);
+                let base = match config.gc.threshold_base {
+                    ThresholdBase::Plane => per_plane,
+                    ThresholdBase::Spare => {
+                        let logical = device
+                            .logical_pages()
+                            .div_ceil(u64::from(device.units_per_block()) * device.plane_count());
+                        per_plane.saturating_sub(logical)
+                    }
+                };
+                (share * base as f64).ceil() as u32
+            }
+        };
+        blocks.max(floor) + Self::failure_reserve(config)
+    }
+
+    /// A failed program costs the rest of its block, in the middle of a collection too.
+    pub(super) fn failure_reserve(config: &SharedSettings) -> u32 {
+        u32::from(config.nand.program_failure_rate > 0.0) * FAILURE_RESERVE
+    }
+
+    /// Refuses a number of blocks that would let the scheme run dry.
+    pub fn check(config: &SharedSettings, floor: u32) -> Result<(), SettingError> {
+        match Threshold::parse(&config.gc.threshold) {
+            Some(Threshold::Blocks(blocks)) if blocks < floor => Err(SettingError::BadValue {
+                key: "gc.threshold".to_string(),
+                value: config.gc.threshold.clone(),
+                legal: format!("{floor} blocks or more for this scheme on this device"),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Further blocks held free where programs can fail.
+const FAILURE_RESERVE: u32 = 2;
+
+impl PageSpace {
+    /// Free blocks of the plane that has fewest, and the count below which a write collects there.
+    pub fn room(&self) -> Room {
+        let of =
+            |plane: PlaneId| (self.planes[plane.index()].free.len(), self.collection_limit(plane));
+        let planes = (0..self.planes.len() as u32).map(PlaneId);
+        let (free_blocks, threshold) = planes.map(of).min().expect("a device has a plane");
+        Room { free_blocks, threshold }
+    }
+
+    /// Free blocks of a plane below which a host write collects.
+    pub(super) fn collection_limit(&self, plane: PlaneId) -> u32 {
+        let threshold = self.planes[plane.index()].threshold;
+        match self.mode {
+            GcMode::Idle => threshold.min(self.emergency),
+            GcMode::Foreground | GcMode::Both => threshold,
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! A map of three levels that lives in the spare areas of the pages it maps.
+//!
+//! Every group of pages (a superblock) has a directory, below it middle directories, below them
+//! page tables. Whoever programs a page writes the directory, the page's middle directory and its
+//! page table into the same spare area. So the newest copy of a piece lies with the page of its
+//! range that was programmed last; a look-up reads at most three spare areas, and fewer where
+//! pieces lie together. Memory holds what was read or written of the groups used last.
+//!
+//! What this is not: where a page is. That the scheme knows (`log_index`); this part says what it
+//! costs to know it.
+//!
+//! A piece is lost with its page if that was trimmed and its block erased before another page of
+//! the range was programmed. No paper has trims; here the piece stays in memory until then.
+
+use crate::parts::cmt::Slot;
+use crate::parts::cmt::slot_list::SlotLists;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::state::OobRead;
+use ftlab_flash::board::settings::DeviceSettings;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Event;
+use ftlab_flash::units::{BlockId, Divisor, Lpn, Nanos, Ppn, pack, unpack, zeroed};
+
+/// Bytes of a spare area that every page needs: logical page and sequence number.
+const FIXED_BYTES: u64 = 8;
+/// Bytes of the error correcting code, per 512 bytes of a page (one bit corrected).
+const CODE_BYTES: u64 = 3;
+
+/// How the map of a group is cut into pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Pages of a group.
+    pub pages: u32,
+    /// Entries of a page table.
+    pub table: u32,
+    /// Page tables of a middle directory.
+    pub middle: u32,
+    /// Middle directories of a group.
+    pub directory: u32,
+    /// Bits of an entry: a page of the group's blocks, or none.
+    pub entry_bits: u32,
+}
+
+impl Layout {
+    /// For groups of `pages` pages that lie in up to `places` physical ones. Three levels of about
+    /// equal fan-out need the fewest entries in one spare area.
+    pub fn new(pages: u32, places: u32) -> Self {
+        let root = |power: u32, of: u32| {
+            (1u64..).find(|n| n.pow(power) >= u64::from(of)).expect("powers grow") as u32
+        };
+        let table = root(3, pages);
+        let middle = root(2, pages.div_ceil(table));
+        let directory = pages.div_ceil(table * middle);
+        Layout { pages, table, middle, directory, entry_bits: u32::BITS - places.leading_zeros() }
+    }
+
+    /// Bytes of a spare area with one piece of each level.
+    pub fn spare_bytes(&self, device: &DeviceSettings) -> u64 {
+        let bits = u64::from((self.table + self.middle + self.directory) * self.entry_bits);
+        FIXED_BYTES + device.page_bytes.0.div_ceil(512) * CODE_BYTES + bits.div_ceil(8)
+    }
+
+    /// Bytes of the page tables of one group in memory.
+    pub fn group_bytes(&self) -> u64 {
+        (u64::from(self.pages) * u64::from(self.entry_bits)).div_ceil(8)
+    }
+
+    fn pieces(&self) -> u32 {
+        1 + self.directory + self.pages.div_ceil(self.table)
+    }
+
+    /// The pieces that a page of the group belongs to: directory, middle directory, page table.
+    #[inline]
+    fn pieces_of(&self, page: u32) -> [u32; 3] {
+        let table = page / self.table;
+        [0, 1 + table / self.middle, 1 + self.directory + table]
+    }
+}
+
+/// Where the pieces are, and which of them memory holds.
+#[derive(Clone, Debug)]
+pub struct SpareMap {
+    layout: Layout,
+    by_group: Divisor,
+    /// Page whose spare area holds the newest copy of each piece, plus one.
+    homes: Vec<u32>,
+    /// How long reading a spare area takes; none: as a page read.
+    length: Option<Nanos>,
+    /// Place of each group in memory, plus one.
+    slots: Vec<u32>,
+    /// Group of each place.
+    groups: Vec<u32>,
+    /// When what was read last for a place was there.
+    ready: Vec<When>,
+    /// One bit per place and piece.
+    loaded: Vec<u64>,
+    words: usize,
+    order: SlotLists<1>,
+}
+
+impl SpareMap {
+    /// Nothing mapped; memory holds the pieces of `most` groups.
+    pub fn new(layout: Layout, groups: u32, most: u32, length: Option<Nanos>) -> Self {
+        let most = most.min(groups);
+        let words = layout.pieces().div_ceil(64) as usize;
+        SpareMap {
+            layout,
+            by_group: Divisor::new(layout.pages),
+            homes: zeroed(groups as usize * layout.pieces() as usize),
+            length,
+            slots: zeroed(groups as usize),
+            groups: Vec::with_capacity(most as usize),
+            ready: vec![When::START; most as usize],
+            loaded: zeroed(most as usize * words),
+            words,
+            order: SlotLists::new(most),
+        }
+    }
+
+    /// Finds out where a page is, or that it is nowhere: reads the spare areas of what memory does
+    /// not hold, one after the other.
+    #[inline]
+    pub fn lookup(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
+        board.event(Event::SpareMapLookups, 1);
+        let (group, page) = self.by_group.both(lpn.0);
+        let slot = self.use_slot(group);
+        let mut when = after.waits_for_map(self.ready[slot]);
+        let mut hit = true;
+        for piece in self.layout.pieces_of(page) {
+            let Some(home) = self.home(group, piece) else { continue };
+            if !self.is_loaded(slot, piece) {
+                hit = false;
+                when = board.read_spare(home, self.length, when)?;
+                self.load(board, slot, home);
+                self.ready[slot] = when;
+            }
+        }
+        board.event(Event::SpareMapHits, u64::from(hit));
+        Ok(when)
+    }
+
+    /// A page was programmed at `ppn`, with its pieces.
+    #[inline]
+    pub fn programmed(&mut self, lpn: Lpn, ppn: Ppn) {
+        let (group, page) = self.by_group.both(lpn.0);
+        let slot = self.use_slot(group);
+        for piece in self.layout.pieces_of(page) {
+            self.set_home(group, piece, Some(ppn));
+            self.set_loaded(slot, piece);
+        }
+    }
+
+    /// A block with nothing valid is about to be erased: pieces that still lie there stay in
+    /// memory.
+    pub fn forget_block(&mut self, board: &Board, block: BlockId) {
+        for offset in 0..board.nand().state().block(block).top {
+            let ppn = board.geometry().page(block, offset);
+            let OobRead::Written(oob) = board.nand().state().oob(ppn) else { continue };
+            let (group, page) = self.by_group.both(oob.logical);
+            for piece in self.layout.pieces_of(page) {
+                if self.home(group, piece) == Some(ppn) {
+                    self.set_home(group, piece, None);
+                }
+            }
+        }
+    }
+
+    /// After a power cut: a page was found. Its pieces are the newest unless a younger page of
+    /// their range is found as well.
+    pub fn found(&mut self, board: &Board, lpn: Lpn, ppn: Ppn) {
+        let age = |ppn: Ppn| match board.nand().state().oob(ppn) {
+            OobRead::Written(oob) => oob.sequence,
+            OobRead::Free | OobRead::Torn => 0,
+        };
+        let (group, page) = self.by_group.both(lpn.0);
+        for piece in self.layout.pieces_of(page) {
+            if self.home(group, piece).is_none_or(|home| age(home) < age(ppn)) {
+                self.set_home(group, piece, Some(ppn));
+            }
+        }
+    }
+
+    /// Every piece lies with a page of its range.
+    pub fn self_check(&self, board: &Board) -> Result<(), String> {
+        let pieces = self.layout.pieces() as usize;
+        for (number, &home) in self.homes.iter().enumerate() {
+            let Some(home) = unpack(home).map(Ppn) else { continue };
+            let (group, piece) = ((number / pieces) as u32, (number % pieces) as u32);
+            let right = match board.nand().state().oob(home) {
+                OobRead::Written(oob) => {
+                    let (found, page) = self.by_group.both(oob.logical);
+                    found == group && self.layout.pieces_of(page).contains(&piece)
+                }
+                OobRead::Free | OobRead::Torn => false,
+            };
+            if !right {
+                return Err(format!(
+                    "piece {piece} of the map of superblock {group} is said to lie with page {home}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a group, which is now the one used last; another leaves if there is none.
+    #[inline]
+    fn use_slot(&mut self, group: u32) -> usize {
+        let slot = match unpack(self.slots[group as usize]) {
+            Some(slot) => {
+                self.order.remove(Slot(slot));
+                slot
+            }
+            None => self.enter(group),
+        };
+        self.order.push(0, Slot(slot));
+        slot as usize
+    }
+
+    fn enter(&mut self, group: u32) -> u32 {
+        let slot = if self.groups.len() < self.ready.len() {
+            self.groups.push(group);
+            self.groups.len() as u32 - 1
+        } else {
+            let oldest = self.order.oldest(0).expect("memory holds a group");
+            self.order.remove(oldest);
+            self.slots[self.groups[oldest.index()] as usize] = 0;
+            self.groups[oldest.index()] = group;
+            oldest.0
+        };
+        self.slots[group as usize] = pack(Some(slot));
+        self.ready[slot as usize] = When::START;
+        self.loaded[slot as usize * self.words..][..self.words].fill(0);
+        slot
+    }
+
+    /// A spare area was read: memory has every piece whose newest copy lies there.
+    fn load(&mut self, board: &Board, slot: usize, home: Ppn) {
+        let OobRead::Written(oob) = board.nand().state().oob(home) else {
+            unreachable!("pieces lie with programmed pages");
+        };
+        let (group, page) = self.by_group.both(oob.logical);
+        for piece in self.layout.pieces_of(page) {
+            if self.home(group, piece) == Some(home) {
+                self.set_loaded(slot, piece);
+            }
+        }
+    }
+
+    #[inline]
+    fn is_loaded(&self, slot: usize, piece: u32) -> bool {
+        self.loaded[slot * self.words + piece as usize / 64] >> (piece % 64) & 1 == 1
+    }
+
+    #[inline]
+    fn set_loaded(&mut self, slot: usize, piece: u32) {
+        self.loaded[slot * self.words + piece as usize / 64] |= 1 << (piece % 64);
+    }
+
+    #[inline]
+    fn home(&self, group: u32, piece: u32) -> Option<Ppn> {
+        unpack(self.homes[self.number(group, piece)]).map(Ppn)
+    }
+
+    #[inline]
+    fn set_home(&mut self, group: u32, piece: u32, home: Option<Ppn>) {
+        let number = self.number(group, piece);
+        self.homes[number] = pack(home.map(|ppn| ppn.0));
+    }
+
+    #[inline]
+    fn number(&self, group: u32, piece: u32) -> usize {
+        group as usize * self.layout.pieces() as usize + piece as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 8 blocks of 64 pages: three levels of eight. 16 + 2 blocks have 1152 pages, so 11 bits.
+    #[test]
+    fn a_superblock_of_eight_blocks_fits_64_bytes_and_one_of_sixteen_does_not() {
+        let device = DeviceSettings::default();
+        let layout = |blocks: u32| Layout::new(blocks * 64, (2 * blocks + 2) * 64);
+        let eight = layout(8);
+        assert_eq!((eight.table, eight.middle, eight.directory), (8, 8, 8));
+        assert_eq!((eight.entry_bits, eight.spare_bytes(&device)), (11, 8 + 12 + 33));
+        assert_eq!((eight.group_bytes(), eight.pieces()), (704, 1 + 8 + 64));
+        let sixteen = layout(16);
+        assert_eq!((sixteen.table, sixteen.middle, sixteen.directory), (11, 10, 10));
+        assert_eq!(sixteen.spare_bytes(&device), 8 + 12 + 47, "31 entries of 12 bits");
+    }
+
+    #[test]
+    fn every_page_belongs_to_one_piece_of_each_level() {
+        for pages in [1, 2, 4, 7, 32, 60, 64, 512, 1000] {
+            let layout = Layout::new(pages, 3 * pages);
+            for page in 0..pages {
+                let [top, middle, table] = layout.pieces_of(page);
+                assert_eq!(top, 0);
+                assert!((1..=layout.directory).contains(&middle), "{pages} {page}: {middle}");
+                assert!((1 + layout.directory..layout.pieces()).contains(&table));
+            }
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! What the frames of the tree hold: translation pages, and data pages below them.
+
+use crate::parts::cmt::Slot;
+use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::held_pages::{Held, HeldPages};
+use crate::parts::map_cache::MapCache;
+use crate::parts::map_pages::MapPages;
+use crate::parts::page_space::Newer;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::when::When;
+use ftlab_flash::units::{Lpn, Ppn, Tag, zeroed};
+
+/// Cached translation pages (CTP) and cached data pages (CDP).
+///
+/// A data page only lies here while the translation page with its entry does. The entry goes on
+/// saying where the page is on flash; that the page is cached is one bit per page beside it.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    /// The translation pages.
+    pub maps: MapPages,
+    data: HeldPages,
+    /// Data pages that are newer than flash, by their last write.
+    dirty: SlotLists<1>,
+    /// One bit per page that a cached translation page tells the place of: that data page is
+    /// cached.
+    bits: Vec<u64>,
+    /// The same for data pages that are newer than flash.
+    changed: Vec<u64>,
+    /// Cached data pages per cached translation page.
+    children: Vec<u32>,
+    words_per_map: usize,
+    /// Pages that one translation page tells the place of: a group.
+    pages_per_map: u32,
+    logical_pages: u32,
+    all_sectors: u64,
+    /// Collection writes what is here instead of copying what is older.
+    pub for_collection: bool,
+}
+
+impl Frames {
+    /// Room for so many translation pages and data pages; the owner sees to it that both together
+    /// are no more than there are frames.
+    pub fn new(geometry: &Geometry, maps: u32, data: u32, for_collection: bool) -> Self {
+        let maps = MapPages::new(geometry, maps);
+        Self::with(geometry, maps, (geometry.entries_per_page(), data), for_collection)
+    }
+
+    /// The same where an entry names a logical block, with all of its pages.
+    pub fn of_blocks(geometry: &Geometry, maps: u32, data: u32) -> Self {
+        let maps = MapPages::of(geometry, geometry.logical_blocks(), maps);
+        let group = geometry.entries_per_page() * geometry.pages_per_block;
+        Self::with(geometry, maps, (group, data), false)
+    }
+
+    fn with(
+        geometry: &Geometry,
+        maps: MapPages,
+        (pages_per_map, data): (u32, u32),
+        for_collection: bool,
+    ) -> Self {
+        let (slots, words_per_map) = (maps.capacity(), (pages_per_map as usize).div_ceil(64));
+        Frames {
+            maps,
+            data: HeldPages::new(data, geometry.logical_pages),
+            dirty: SlotLists::new(data),
+            bits: zeroed(slots as usize * words_per_map),
+            changed: zeroed(slots as usize * words_per_map),
+            children: zeroed(slots as usize),
+            words_per_map,
+            pages_per_map,
+            logical_pages: geometry.logical_pages,
+            all_sectors: geometry.all_sectors(),
+            for_collection,
+        }
+    }
+
+    /// Pages of both kinds.
+    pub fn pages(&self) -> u32 {
+        self.maps.len() + self.data.len()
+    }
+
+    /// Data pages.
+    pub fn data_pages(&self) -> u32 {
+        self.data.len()
+    }
+
+    /// Data pages that are newer than flash.
+    pub fn dirty_data(&self) -> u32 {
+        self.data.dirty()
+    }
+
+    /// The frame of a cached data page.
+    #[inline]
+    pub fn find(&self, lpn: Lpn) -> Option<Slot> {
+        self.data.find(lpn)
+    }
+
+    /// A cached data page.
+    #[inline]
+    pub fn get(&self, data: Slot) -> &Held {
+        self.data.get(data)
+    }
+
+    /// The translation page above a cached data page, and the place of its entry there.
+    #[inline]
+    pub fn parent(&self, lpn: Lpn) -> (Slot, u32) {
+        let map = self.maps.find(self.part_of(lpn));
+        (map.expect("a cached data page hangs on its translation page"), self.offset(lpn))
+    }
+
+    /// The translation page that tells the place of a page.
+    #[inline]
+    pub fn part_of(&self, lpn: Lpn) -> u32 {
+        lpn.0 / self.pages_per_map
+    }
+
+    /// The page behind the last one of a group.
+    pub fn end_of(&self, part: u32) -> u32 {
+        (part * self.pages_per_map).saturating_add(self.pages_per_map).min(self.logical_pages)
+    }
+
+    /// Place of a page in its group.
+    #[inline]
+    pub fn offset(&self, lpn: Lpn) -> u32 {
+        lpn.0 % self.pages_per_map
+    }
+
+    /// The page at a place of a group.
+    pub fn lpn(&self, map: Slot, offset: u32) -> Lpn {
+        Lpn(self.maps.part(map) * self.pages_per_map + offset)
+    }
+
+    /// Cached data pages below a translation page.
+    #[inline]
+    pub fn children(&self, map: Slot) -> u32 {
+        self.children[map.index()]
+    }
+
+    /// The first cached data page below a translation page, by offset; `other_than` one of them.
+    pub fn first_child(&self, map: Slot, other_than: Option<u32>) -> Option<u32> {
+        if self.children(map) == 0 {
+            return None;
+        }
+        let from = map.index() * self.words_per_map;
+        let words = &self.bits[from..from + self.words_per_map];
+        words.iter().enumerate().find_map(|(index, &word)| {
+            let skipped = other_than.filter(|&offset| offset as usize / 64 == index);
+            let left = word & !skipped.map_or(0, |offset| 1 << (offset % 64));
+            (left != 0).then(|| index as u32 * 64 + left.trailing_zeros())
+        })
+    }
+
+    /// The first cached data page of a group at a place or behind it that is newer than flash.
+    pub fn next_dirty(&self, map: Slot, from: u32) -> Option<u32> {
+        let first = map.index() * self.words_per_map;
+        let words = &self.changed[first..first + self.words_per_map];
+        let begin = from as usize / 64;
+        (begin..self.words_per_map).find_map(|index| {
+            let below = if index == begin { (1 << (from % 64)) - 1 } else { 0 };
+            let left = words[index] & !below;
+            (left != 0).then(|| index as u32 * 64 + left.trailing_zeros())
+        })
+    }
+
+    fn bit(&self, map: Slot, offset: u32) -> (usize, u64) {
+        (map.index() * self.words_per_map + offset as usize / 64, 1 << (offset % 64))
+    }
+
+    /// A data page takes a frame, empty, that is free from the returned moment on; there must be
+    /// room.
+    pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
+        let (map, offset) = self.parent(lpn);
+        let (word, bit) = self.bit(map, offset);
+        self.bits[word] |= bit;
+        self.children[map.index()] += 1;
+        self.data.enter(lpn)
+    }
+
+    /// An empty frame takes what flash holds of its page.
+    pub fn fill(&mut self, data: Slot, tag: Tag, ready: When) {
+        self.data.fill(data, tag, ready);
+    }
+
+    /// The host writes a cached data page: where what must stay of it cannot be read, the page
+    /// remains lost as a whole.
+    pub fn write(&mut self, data: Slot, tag: Tag, sectors: u64, ready: When) {
+        let stays = self.data.get(data).sectors & !sectors & self.all_sectors;
+        let lost = self.data.get(data).tag == Tag::UNREADABLE && stays != 0;
+        let tag = if lost { Tag::UNREADABLE } else { tag };
+        self.data.write(data, tag, sectors, ready);
+        self.forget_change(data);
+        self.dirty.push(0, data);
+        let (word, bit) = self.bit_of(data);
+        self.changed[word] |= bit;
+    }
+
+    /// A cached data page is not newer than flash any more, or leaves.
+    fn forget_change(&mut self, data: Slot) {
+        if self.dirty.list_of(data).is_some() {
+            self.dirty.remove(data);
+            let (word, bit) = self.bit_of(data);
+            self.changed[word] &= !bit;
+        }
+    }
+
+    /// The bit of a cached data page.
+    fn bit_of(&self, data: Slot) -> (usize, u64) {
+        let (map, offset) = self.parent(self.data.get(data).lpn);
+        self.bit(map, offset)
+    }
+
+    /// Flash holds a cached data page now.
+    pub fn written_out(&mut self, data: Slot) {
+        self.forget_change(data);
+        self.data.clean(data);
+    }
+
+    /// A data page leaves.
+    pub fn leave(&mut self, data: Slot, ready: When) {
+        let (map, offset) = self.parent(self.data.get(data).lpn);
+        let (word, bit) = self.bit(map, offset);
+        self.bits[word] &= !bit;
+        self.children[map.index()] -= 1;
+        self.forget_change(data);
+        self.data.leave(data, ready);
+    }
+
+    /// The data page newer than flash that was written longest ago.
+    pub fn oldest_dirty(&self) -> Option<Slot> {
+        self.dirty.oldest(0)
+    }
+
+    /// Every data page newer than flash, that written longest ago first.
+    pub fn dirty(&self) -> impl Iterator<Item = &Held> + '_ {
+        self.dirty.from_oldest(0).map(|data| self.data.get(data))
+    }
+
+    /// Whether counts, bits and pages agree.
+    pub fn self_check(&self) -> Result<(), String> {
+        self.data.self_check()?;
+        let bits: u32 = self.bits.iter().map(|word| word.count_ones()).sum();
+        if bits != self.data.len() || self.children.iter().sum::<u32>() != bits {
+            return Err(format!(
+                "{bits} entries say that their page is cached, {}",
+                self.data.len()
+            ));
+        }
+        for held in self.data.all().map(|data| self.data.get(data)) {
+            let Some(map) = self.maps.find(self.part_of(held.lpn)) else {
+                return Err(format!("page {} is cached without its translation page", held.lpn));
+            };
+            let (word, bit) = self.bit(map, self.offset(held.lpn));
+            if self.bits[word] & bit == 0 {
+                return Err(format!("page {} is cached, its entry does not say so", held.lpn));
+            }
+            if (self.changed[word] & bit != 0) != held.dirty {
+                return Err(format!("page {} has the wrong mark of a change", held.lpn));
+            }
+        }
+        let marks: u32 = self.changed.iter().map(|word| word.count_ones()).sum();
+        if self.dirty.len(0) != self.data.dirty() || marks != self.data.dirty() {
+            return Err(format!("{} changed pages are listed", self.dirty.len(0)));
+        }
+        Ok(())
+    }
+
+    /// The data pages.
+    pub fn data(&self) -> impl Iterator<Item = &Held> + '_ {
+        self.data.all().map(|data| self.data.get(data))
+    }
+}
+
+impl MapCache for Frames {
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        self.maps.entry(lpn)
+    }
+
+    #[inline]
+    fn is_dirty(&self, lpn: Lpn) -> bool {
+        self.maps.is_dirty(lpn)
+    }
+
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        self.maps.change(lpn, ppn);
+    }
+
+    #[inline]
+    fn clean(&mut self, lpn: Lpn) {
+        self.maps.clean(lpn);
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
+        self.maps.changed()
+    }
+
+    fn newer(&self, lpn: Lpn) -> Option<Newer> {
+        let held = self.data.get(self.find(lpn).filter(|_| self.for_collection)?);
+        let sectors = held.sectors & self.all_sectors;
+        held.dirty.then_some(Newer { tag: held.tag, sectors, ready: held.ready })
+    }
+
+    fn wrote_newer(&mut self, lpn: Lpn) {
+        let data = self.find(lpn).expect("collection found it here");
+        self.written_out(data);
+    }
+
+    fn prefers_cached(&self) -> bool {
+        self.for_collection
+    }
+}

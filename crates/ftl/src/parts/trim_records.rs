@@ -1,0 +1,190 @@
+//! Trims that survive a power cut.
+//!
+//! The logical space is cut into segments; a segment's record page holds one bit per logical page
+//! ("trimmed") and the sequence number up to which that holds: any version programmed at or before
+//! it is dead. A flush writes the records of the segments that changed, so at most one record per
+//! segment is alive, whatever the workload. None of the papers has trims; this part is ftlab's.
+//!
+//! What this is not: a place on flash. The scheme says where record pages go.
+
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Cause;
+use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
+
+/// Words of a record page before the bits: the sequence number, low word first.
+const HEADER_WORDS: u32 = 2;
+
+/// What is trimmed, and where that is recorded.
+#[derive(Clone, Debug)]
+pub struct TrimRecords {
+    /// One bit per logical page, segment by segment.
+    trimmed: Vec<u32>,
+    /// Segments that changed since the last flush.
+    pending: Vec<u8>,
+    pending_count: u32,
+    /// Record page of each segment, plus one.
+    location: Vec<u32>,
+    words_per_segment: u32,
+    /// False until the first trim, so that devices without trims pay one branch.
+    any: bool,
+}
+
+impl TrimRecords {
+    /// Nothing trimmed.
+    pub fn new(geometry: &Geometry) -> Self {
+        let words_per_segment = geometry.entries_per_page() - HEADER_WORDS;
+        let segments = Self::segments(geometry);
+        TrimRecords {
+            trimmed: zeroed((segments * words_per_segment) as usize),
+            pending: zeroed(segments as usize),
+            pending_count: 0,
+            location: zeroed(segments as usize),
+            words_per_segment,
+            any: false,
+        }
+    }
+
+    /// Most record pages that can be alive.
+    pub fn segments(geometry: &Geometry) -> u32 {
+        let pages_per_segment = (geometry.entries_per_page() - HEADER_WORDS) * 32;
+        geometry.logical_pages.div_ceil(pages_per_segment)
+    }
+
+    /// RAM that it takes: bits, pending marks and locations.
+    pub fn ram_bytes(geometry: &Geometry) -> u64 {
+        u64::from(geometry.logical_pages.div_ceil(8)) + u64::from(Self::segments(geometry)) * 5
+    }
+
+    #[inline]
+    fn word(lpn: Lpn) -> (usize, u32) {
+        (lpn.index() / 32, 1 << (lpn.0 % 32))
+    }
+
+    #[inline]
+    fn segment(&self, lpn: Lpn) -> usize {
+        (lpn.0 / (self.words_per_segment * 32)) as usize
+    }
+
+    /// A page that held something was trimmed.
+    pub fn trim(&mut self, lpn: Lpn) {
+        let (word, bit) = Self::word(lpn);
+        self.trimmed[word] |= bit;
+        self.any = true;
+        let segment = self.segment(lpn);
+        self.pending_count += u32::from(self.pending[segment] == 0);
+        self.pending[segment] = 1;
+    }
+
+    /// A page was written: a later record must not call it trimmed.
+    #[inline]
+    pub fn written(&mut self, lpn: Lpn) {
+        if self.any {
+            let (word, bit) = Self::word(lpn);
+            self.trimmed[word] &= !bit;
+        }
+    }
+
+    /// Trimmed pages of segments that a flush must record.
+    pub fn unrecorded(&self) -> impl Iterator<Item = Lpn> + '_ {
+        let per_segment = self.words_per_segment as usize;
+        let words = self.trimmed.iter().enumerate();
+        words.filter(move |(index, _)| self.pending[index / per_segment] == 1).flat_map(
+            |(index, &word)| {
+                let is_set = move |bit: &u32| word >> bit & 1 == 1;
+                (0..32).filter(is_set).map(move |bit| Lpn(index as u32 * 32 + bit))
+            },
+        )
+    }
+
+    /// The next segment that a flush must record, with the record that it replaces.
+    pub fn next_pending(&self) -> Option<(u32, Option<Ppn>)> {
+        if self.pending_count == 0 {
+            return None;
+        }
+        let segment = self.pending.iter().position(|&p| p == 1)?;
+        Some((segment as u32, unpack(self.location[segment]).map(Ppn)))
+    }
+
+    /// Writes a segment's record into `words` (one page), true as of `sequence`.
+    pub fn fill(&self, segment: u32, sequence: u64, words: &mut [u32]) {
+        words[0] = sequence as u32;
+        words[1] = (sequence >> 32) as u32;
+        let first = (segment * self.words_per_segment) as usize;
+        let bits = &self.trimmed[first..first + self.words_per_segment as usize];
+        words[HEADER_WORDS as usize..].copy_from_slice(bits);
+    }
+
+    /// A segment's record is on flash.
+    pub fn recorded(&mut self, segment: u32, ppn: Ppn) {
+        self.location[segment as usize] = pack(Some(ppn.0));
+        self.pending_count -= u32::from(self.pending[segment as usize] == 1);
+        self.pending[segment as usize] = 0;
+    }
+
+    /// A record page was moved.
+    pub fn moved(&mut self, segment: u32, ppn: Ppn) {
+        self.location[segment as usize] = pack(Some(ppn.0));
+    }
+
+    /// Where a segment's record is.
+    pub fn location(&self, segment: u32) -> Option<Ppn> {
+        unpack(self.location[segment as usize]).map(Ppn)
+    }
+
+    /// After a power cut: takes the newest record of each segment, reads it (charged), and marks
+    /// it valid.
+    pub fn recover(
+        board: &mut Board,
+        newest: &[(u32, Ppn)],
+        after: When,
+    ) -> Result<(Self, RecordedTrims, When), Fault> {
+        let mut records = TrimRecords::new(board.geometry());
+        let mut recorded = RecordedTrims { sequence: vec![0; records.pending.len()] };
+        let mut when = after;
+        for &(segment, ppn) in newest {
+            let (done, _) = board.read(ppn, Cause::Recover, when)?;
+            when = done;
+            board.nand_mut().revalidate(ppn);
+            let words = board.nand().payload(ppn);
+            recorded.sequence[segment as usize] = u64::from(words[0]) | u64::from(words[1]) << 32;
+            let first = (segment * records.words_per_segment) as usize;
+            let count = records.words_per_segment as usize;
+            records.trimmed[first..first + count].copy_from_slice(&words[HEADER_WORDS as usize..]);
+            records.location[segment as usize] = pack(Some(ppn.0));
+            records.any = true;
+        }
+        Ok((records, recorded, when))
+    }
+
+    /// At the end of a recovery: pages that are there were written after their record, and the
+    /// next record must not call them trimmed.
+    pub fn forget_living(&mut self, is_there: impl Fn(Lpn) -> bool) {
+        for word in 0..self.trimmed.len() {
+            let mut bits = self.trimmed[word];
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                if is_there(Lpn(word as u32 * 32 + bit)) {
+                    self.trimmed[word] &= !(1 << bit);
+                }
+            }
+        }
+    }
+
+    /// Whether a version programmed as number `sequence` was trimmed after that.
+    pub fn is_dead(&self, recorded: &RecordedTrims, lpn: Lpn, sequence: u64) -> bool {
+        let (word, bit) = Self::word(lpn);
+        self.any
+            && self.trimmed[word] & bit != 0
+            && sequence <= recorded.sequence[self.segment(lpn)]
+    }
+}
+
+/// Up to which program each segment's record speaks, as read back after a power cut.
+#[derive(Clone, Debug)]
+pub struct RecordedTrims {
+    sequence: Vec<u64>,
+}

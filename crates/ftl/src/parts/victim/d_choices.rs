@@ -1,0 +1,55 @@
+//! Most invalid pages among `gc.choices` candidates drawn at random with replacement.
+//!
+//! Source: Van Houdt 2013, where a few choices come close to greedy at constant cost.
+
+use super::candidates::{BlockSet, first_with_invalid};
+use super::{Choice, VictimContext, VictimPolicy};
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::rng::Rng;
+use ftlab_flash::units::BlockId;
+
+/// Candidates to draw from.
+#[derive(Clone, Debug)]
+pub struct DChoices {
+    candidates: BlockSet,
+    choices: u32,
+}
+
+impl VictimPolicy for DChoices {
+    fn new(context: &VictimContext<'_>) -> Self {
+        DChoices {
+            candidates: BlockSet::new(context.nand, context.plane),
+            choices: context.settings.choices,
+        }
+    }
+
+    fn closed(&mut self, _: &Nand, block: BlockId) {
+        self.candidates.insert(block);
+    }
+
+    fn invalidated(&mut self, _: BlockId, _: u32) {}
+
+    fn removed(&mut self, block: BlockId) {
+        self.candidates.remove(block);
+    }
+
+    fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
+        let members = self.candidates.members();
+        if members.is_empty() {
+            return Choice { victim: None, steps: 0 };
+        }
+        let drawn = (0..self.choices)
+            .map(|_| members[rng.below(members.len() as u32) as usize])
+            .min_by_key(|&block| nand.valid_pages(block));
+        let pages = nand.geometry().pages_per_block;
+        match drawn {
+            Some(block) if nand.valid_pages(block) < pages => {
+                Choice { victim: Some(block), steps: self.choices }
+            }
+            _ => {
+                let choice = first_with_invalid(nand, members.iter().copied());
+                Choice { steps: choice.steps + self.choices, ..choice }
+            }
+        }
+    }
+}

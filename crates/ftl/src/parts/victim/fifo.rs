@@ -1,0 +1,33 @@
+//! The block that was filled first, passing over blocks without an invalid page.
+
+use super::candidates::{BlockList, first_with_invalid};
+use super::{Choice, VictimContext, VictimPolicy};
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::rng::Rng;
+use ftlab_flash::units::BlockId;
+
+/// Candidates in the order in which they were filled.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    candidates: BlockList,
+}
+
+impl VictimPolicy for Fifo {
+    fn new(context: &VictimContext<'_>) -> Self {
+        Fifo { candidates: BlockList::new(context.nand, context.plane) }
+    }
+
+    fn closed(&mut self, _: &Nand, block: BlockId) {
+        self.candidates.push(block);
+    }
+
+    fn invalidated(&mut self, _: BlockId, _: u32) {}
+
+    fn removed(&mut self, block: BlockId) {
+        self.candidates.remove(block);
+    }
+
+    fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
+        first_with_invalid(nand, self.candidates.iter())
+    }
+}

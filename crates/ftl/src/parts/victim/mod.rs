@@ -1,0 +1,408 @@
+//! Which full block is collected next. One file per policy, one row in the table below.
+//!
+//! A policy knows the candidates of one plane: full blocks that are not being written. It never
+//! names a block without an invalid page, because moving it would gain nothing.
+
+mod candidates;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod lru;
+mod random;
+mod windowed_greedy;
+
+use crate::parts::page_space::settings::GcSettings;
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::rng::Rng;
+use ftlab_flash::units::{BlockId, PlaneId};
+
+/// What a policy is built from.
+pub struct VictimContext<'a> {
+    /// The device.
+    pub nand: &'a Nand,
+    /// The plane whose blocks are candidates.
+    pub plane: PlaneId,
+    /// Settings of the policies.
+    pub settings: &'a GcSettings,
+}
+
+/// A chosen block, and how many candidates a plain implementation compares to find it: by the
+/// policy's definition, not by how fast ours finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The victim; none when no candidate holds an invalid page.
+    pub victim: Option<BlockId>,
+    /// Candidates compared.
+    pub steps: u32,
+}
+
+/// Most candidates that [`VictimPolicy::equals`] names.
+pub const EQUALS: usize = 32;
+
+/// Candidates that a policy finds as good as its victim.
+#[derive(Clone, Copy, Debug)]
+pub struct Equals {
+    blocks: [BlockId; EQUALS],
+    length: usize,
+}
+
+impl Equals {
+    /// The first ones of these, but for the victim itself.
+    fn of(victim: BlockId, blocks: impl Iterator<Item = BlockId>) -> Self {
+        let mut equals = Equals { blocks: [victim; EQUALS], length: 0 };
+        for block in blocks.filter(|&block| block != victim).take(EQUALS) {
+            equals.blocks[equals.length] = block;
+            equals.length += 1;
+        }
+        equals
+    }
+
+    /// The blocks.
+    pub fn blocks(&self) -> &[BlockId] {
+        &self.blocks[..self.length]
+    }
+}
+
+/// How a victim is chosen among the full blocks of one plane.
+pub trait VictimPolicy {
+    /// A policy without candidates.
+    fn new(context: &VictimContext<'_>) -> Self;
+    /// A block is full and becomes a candidate.
+    fn closed(&mut self, nand: &Nand, block: BlockId);
+    /// A page of a block became invalid; the block may be no candidate.
+    fn invalidated(&mut self, block: BlockId, valid: u32);
+    /// A candidate leaves.
+    fn removed(&mut self, block: BlockId);
+    /// Chooses without removing.
+    fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice;
+    /// Candidates that are as good as the victim that was just chosen; at most [`EQUALS`]. None
+    /// where the policy ranks every candidate, or draws.
+    fn equals(&self, _nand: &Nand, victim: BlockId) -> Equals {
+        Equals::of(victim, std::iter::empty())
+    }
+}
+
+macro_rules! victim_table {
+    ($( $(#[$doc:meta])* $variant:ident = $name:literal => $type:ty, )*) => {
+        ftlab_flash::choices! {
+            /// The victim policies.
+            pub enum VictimKind { $( $(#[$doc])* $variant = $name, )* }
+        }
+
+        /// One policy at work on one plane.
+        #[derive(Clone, Debug)]
+        pub enum Victims { $( $(#[$doc])* $variant($type), )* }
+
+        impl Victims {
+            /// The policy that the settings name.
+            pub fn new(context: &VictimContext<'_>) -> Self {
+                match context.settings.victim {
+                    $( VictimKind::$variant =>
+                        Victims::$variant(<$type as VictimPolicy>::new(context)), )*
+                }
+            }
+
+            /// A block is full and becomes a candidate.
+            pub fn closed(&mut self, nand: &Nand, block: BlockId) {
+                match self { $( Victims::$variant(policy) => policy.closed(nand, block), )* }
+            }
+
+            /// A page of a block became invalid.
+            #[inline]
+            pub fn invalidated(&mut self, block: BlockId, valid: u32) {
+                match self {
+                    $( Victims::$variant(policy) => policy.invalidated(block, valid), )*
+                }
+            }
+
+            /// A candidate leaves.
+            pub fn removed(&mut self, block: BlockId) {
+                match self { $( Victims::$variant(policy) => policy.removed(block), )* }
+            }
+
+            /// Chooses a victim without removing it.
+            pub fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
+                match self { $( Victims::$variant(policy) => policy.choose(nand, rng), )* }
+            }
+
+            /// Candidates that the policy finds as good as the victim that it just chose; at most
+            /// [`EQUALS`].
+            pub fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
+                match self { $( Victims::$variant(policy) => policy.equals(nand, victim), )* }
+            }
+        }
+    };
+}
+
+victim_table! {
+    /// Most invalid pages; the oldest among equals.
+    Greedy = "greedy" => greedy::Greedy,
+    /// Space freed over pages copied, without age.
+    CostBenefit = "cost_benefit" => cost_benefit::CostBenefit<false>,
+    /// age * (1 - u) / 2u, after Kawaguchi et al. 1995.
+    CostBenefitAge = "cost_benefit_age" => cost_benefit::CostBenefit<true>,
+    /// Filled first.
+    Fifo = "fifo" => fifo::Fifo,
+    /// Any.
+    Random = "random" => random::Random,
+    /// Not invalidated for longest.
+    Lru = "lru" => lru::Lru,
+    /// Most invalid pages among a few drawn at random.
+    DChoices = "d_choices" => d_choices::DChoices,
+    /// Most invalid pages among the oldest few.
+    WindowedGreedy = "windowed_greedy" => windowed_greedy::WindowedGreedy,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::Board;
+    use ftlab_flash::board::nand::state::PageKind;
+    use ftlab_flash::board::when::When;
+    use ftlab_flash::meter::Cause;
+    use ftlab_flash::request::{PageIo, RequestShape};
+    use ftlab_flash::rng::Purpose;
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::{Lpn, Ppn, Tag};
+
+    /// Pages of a block here.
+    const PAGES: u32 = 4;
+
+    /// A plane of ten blocks and a policy that is told of all that happens to it.
+    struct Bench {
+        board: Board,
+        victims: Victims,
+        rng: Rng,
+    }
+
+    impl Bench {
+        fn new(policy: &str, pairs: &[(&str, &str)]) -> Self {
+            let mut config = SharedSettings::default();
+            let device = [("device.blocks_per_plane", "10"), ("device.pages_per_block", "4")];
+            for (key, value) in device.iter().chain(pairs).chain(&[("gc.victim", policy)]) {
+                config.set(key, value).expect("legal settings");
+            }
+            let board = Board::new(&config, 1, 0);
+            let nand = board.nand();
+            let context = VictimContext { nand, plane: PlaneId(0), settings: &config.gc };
+            let victims = Victims::new(&context);
+            Bench { board, victims, rng: Rng::new(1, Purpose::Victim) }
+        }
+
+        /// Programs every page of these blocks, one block after the other.
+        fn fill(&mut self, blocks: &[u32]) {
+            let request = RequestShape { first_lpn: Lpn(0), pages: 1, index: 0 };
+            let (cause, data) = (Cause::Host, Tag(1));
+            for &block in blocks {
+                for page in block * PAGES..(block + 1) * PAGES {
+                    let io = PageIo { lpn: Lpn(0), sectors: 1, cause, data, request };
+                    let programmed = self.board.program_update(
+                        Ppn(page),
+                        None,
+                        &io,
+                        PageKind::Data,
+                        When::START,
+                    );
+                    assert!(programmed.is_ok());
+                }
+                self.victims.closed(self.board.nand(), BlockId(block));
+            }
+        }
+
+        /// Marks the next `count` valid pages of a block as superseded.
+        fn supersede(&mut self, block: u32, count: u32) {
+            let block = BlockId(block);
+            for _ in 0..count {
+                let page = self.board.nand().state().next_valid(block, 0).expect("a valid page");
+                let valid = self.board.nand_mut().invalidate(page);
+                self.victims.invalidated(block, valid);
+            }
+        }
+
+        fn choose(&mut self) -> Option<u32> {
+            self.victims.choose(self.board.nand(), &mut self.rng).victim.map(|block| block.0)
+        }
+
+        /// Victims in order, each leaving when it is chosen, until there is none.
+        fn order(mut self) -> Vec<u32> {
+            std::iter::from_fn(|| {
+                let victim = self.choose()?;
+                self.victims.removed(BlockId(victim));
+                Some(victim)
+            })
+            .collect()
+        }
+
+        /// How often each of the first four blocks is chosen in 3000 choices.
+        fn shares(&mut self) -> [u32; 4] {
+            let mut shares = [0; 4];
+            for _ in 0..3000 {
+                shares[self.choose().expect("a victim") as usize] += 1;
+            }
+            shares
+        }
+    }
+
+    /// Blocks 0 to 4 filled in the order 4, 2, 0, 1, 3; block 4 keeps every page, the others lose
+    /// one (2, then 0), two (3) and three (1), in the order 1, 3, 2, 0.
+    fn bench(policy: &str, pairs: &[(&str, &str)]) -> Bench {
+        let mut bench = Bench::new(policy, pairs);
+        bench.fill(&[4, 2, 0, 1, 3]);
+        for (block, count) in [(1, 3), (3, 2), (2, 1), (0, 1)] {
+            bench.supersede(block, count);
+        }
+        bench
+    }
+
+    #[test]
+    fn each_policy_takes_its_own_order() {
+        // Fewest valid pages; blocks 2 and 0 have three each, and 2 has had them for longer.
+        assert_eq!(bench("greedy", &[]).order(), [1, 3, 2, 0]);
+        // Space freed over pages copied: the same, but the lower number first among equals.
+        assert_eq!(bench("cost_benefit", &[]).order(), [1, 3, 0, 2]);
+        // The order of filling, without the block that lost nothing.
+        assert_eq!(bench("fifo", &[]).order(), [2, 0, 1, 3]);
+        // The order of the last loss.
+        assert_eq!(bench("lru", &[]).order(), [1, 3, 2, 0]);
+        let window = |blocks| bench("windowed_greedy", &[("gc.window", blocks)]).order();
+        // Only the head, and past it while it has lost nothing: fifo.
+        assert_eq!(window("1"), [2, 0, 1, 3]);
+        // Block 4 fills a place of the window: 2; 0; 1; 3.
+        assert_eq!(window("2"), [2, 0, 1, 3]);
+        // {4, 2, 0}: 2, the older of equals; {4, 0, 1}: 1; {4, 0, 3}: 3; 0.
+        assert_eq!(window("3"), [2, 1, 3, 0]);
+        assert_eq!(window("4"), [1, 3, 2, 0]);
+    }
+
+    #[test]
+    fn lru_waits_for_the_last_loss_and_fifo_does_not() {
+        for (policy, expected) in [("lru", [1, 0]), ("fifo", [0, 1])] {
+            let mut bench = Bench::new(policy, &[]);
+            bench.fill(&[0, 1]);
+            bench.supersede(0, 1);
+            bench.supersede(1, 1);
+            bench.supersede(0, 1);
+            assert_eq!(bench.order(), expected, "{policy}");
+        }
+    }
+
+    /// Block 0 is 20 programs old and has three valid pages: 20 * 1 / 6. Block 4 is 4 programs old.
+    #[test]
+    fn an_old_block_beats_a_young_one_that_is_emptier() {
+        // (lost by block 4, without age, with age)
+        // Two valid: 4 * 2 / 4 = 2 is less than 3.3. One valid: 4 * 3 / 2 = 6 is more.
+        for (lost, without_age, with_age) in [(2, 4, 0), (3, 4, 4)] {
+            for (policy, expected) in
+                [("cost_benefit", without_age), ("cost_benefit_age", with_age)]
+            {
+                let mut bench = Bench::new(policy, &[]);
+                bench.fill(&[0, 1, 2, 3, 4, 5]);
+                bench.supersede(0, 1);
+                bench.supersede(4, lost);
+                assert_eq!(bench.choose(), Some(expected), "{policy}, {lost} pages lost");
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_without_valid_pages_costs_nothing_and_goes_first() {
+        for policy in ["greedy", "cost_benefit", "cost_benefit_age"] {
+            let mut bench = Bench::new(policy, &[]);
+            bench.fill(&[0, 1, 2, 3]);
+            bench.supersede(0, 3);
+            bench.supersede(3, 4);
+            assert_eq!(bench.choose(), Some(3), "{policy}");
+        }
+    }
+
+    /// Greedy kinds have equals where blocks have as many valid pages; others rank every candidate.
+    #[test]
+    fn policies_name_what_they_find_as_good_as_their_victim() {
+        for (policy, expected) in [
+            ("greedy", &[3, 2, 0][..]),
+            ("cost_benefit", &[0, 2, 3]),
+            ("windowed_greedy", &[3, 2]),
+            ("cost_benefit_age", &[]),
+            ("fifo", &[]),
+            ("lru", &[]),
+            ("random", &[]),
+            ("d_choices", &[]),
+        ] {
+            // The window: blocks 4, 3, 2 and 1; 0 was filled last. All but 4 lost one page.
+            let mut bench = Bench::new(policy, &[("gc.window", "4")]);
+            bench.fill(&[4, 3, 2, 1, 0]);
+            [1, 3, 2, 0].into_iter().for_each(|block| bench.supersede(block, 1));
+            let chosen = bench.choose().expect("a victim");
+            let equals = bench.victims.equals(bench.board.nand(), BlockId(1));
+            let mut blocks: Vec<u32> = equals.blocks().iter().map(|block| block.0).collect();
+            if policy == "cost_benefit" {
+                blocks.sort_unstable();
+            }
+            if policy == "windowed_greedy" {
+                assert_eq!(chosen, 3, "the oldest among equals");
+            }
+            assert_eq!(blocks, expected, "{policy}");
+        }
+    }
+
+    /// Three candidates with an invalid page and one without: each of the three is drawn about a
+    /// thousand times of 3000 (standard deviation 26), the fourth never.
+    #[test]
+    fn random_draws_every_block_that_lost_something_and_no_other() {
+        let mut bench = Bench::new("random", &[]);
+        bench.fill(&[0, 1, 2, 3]);
+        for block in [0, 1, 3] {
+            bench.supersede(block, block + 1);
+        }
+        let shares = bench.shares();
+        assert_eq!(shares[2], 0);
+        assert!([0, 1, 3].iter().all(|&b| (870..1130).contains(&shares[b])), "{shares:?}");
+    }
+
+    /// One draw of four is uniform; two draws find the best unless both miss it (7/16 of the time);
+    /// sixty-four always do.
+    #[test]
+    fn d_choices_takes_the_best_of_as_many_draws_as_set() {
+        let shares = |choices| {
+            let mut bench = Bench::new("d_choices", &[("gc.choices", choices)]);
+            bench.fill(&[0, 1, 2, 3]);
+            for block in 0..4 {
+                bench.supersede(block, 4 - block);
+            }
+            let steps = bench.victims.choose(bench.board.nand(), &mut bench.rng).steps;
+            assert_eq!(steps.to_string(), choices);
+            bench.shares()
+        };
+        let one = shares("1");
+        assert!(one.iter().all(|share| (630..870).contains(share)), "{one:?}");
+        // 7/16, 5/16, 3/16 and 1/16 of 3000.
+        let two = shares("2");
+        for (share, expected) in two.iter().zip([1312u32, 937, 562, 187]) {
+            assert!(share.abs_diff(expected) < 120, "{two:?}");
+        }
+        assert_eq!(shares("64"), [3000, 0, 0, 0]);
+    }
+
+    #[test]
+    fn no_policy_names_a_block_that_lost_nothing() {
+        for (_, policy) in VictimKind::ALL {
+            for pairs in [
+                [("gc.window", "1"), ("gc.choices", "1")],
+                [("gc.window", "64"), ("gc.choices", "10")],
+            ] {
+                let mut bench = Bench::new(policy, &pairs);
+                assert_eq!(bench.choose(), None, "{policy}: no candidate");
+                bench.fill(&[0, 1, 2, 3, 4, 5, 6, 7]);
+                assert_eq!(bench.choose(), None, "{policy}: nothing to gain");
+                bench.supersede(5, 1);
+                for _ in 0..100 {
+                    assert_eq!(bench.choose(), Some(5), "{policy}: one candidate to gain from");
+                }
+                bench.victims.removed(BlockId(5));
+                assert_eq!(bench.choose(), None, "{policy}: it left");
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Any candidate with an invalid page, drawn uniformly.
+
+use super::candidates::{BlockSet, first_with_invalid, is_worth};
+use super::{Choice, VictimContext, VictimPolicy};
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::rng::Rng;
+use ftlab_flash::units::BlockId;
+
+/// Draws before the candidates are walked in turn instead.
+const DRAWS: u32 = 32;
+
+/// Candidates to draw from.
+#[derive(Clone, Debug)]
+pub struct Random {
+    candidates: BlockSet,
+}
+
+impl VictimPolicy for Random {
+    fn new(context: &VictimContext<'_>) -> Self {
+        Random { candidates: BlockSet::new(context.nand, context.plane) }
+    }
+
+    fn closed(&mut self, _: &Nand, block: BlockId) {
+        self.candidates.insert(block);
+    }
+
+    fn invalidated(&mut self, _: BlockId, _: u32) {}
+
+    fn removed(&mut self, block: BlockId) {
+        self.candidates.remove(block);
+    }
+
+    fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
+        let members = self.candidates.members();
+        if members.is_empty() {
+            return Choice { victim: None, steps: 0 };
+        }
+        let pages = nand.geometry().pages_per_block;
+        for draw in 1..=DRAWS {
+            let block = members[rng.below(members.len() as u32) as usize];
+            if is_worth(nand, block, pages) {
+                return Choice { victim: Some(block), steps: draw };
+            }
+        }
+        let start = rng.below(members.len() as u32) as usize;
+        let turn = members[start..].iter().chain(&members[..start]).copied();
+        let choice = first_with_invalid(nand, turn);
+        Choice { steps: choice.steps + DRAWS, ..choice }
+    }
+}

@@ -1,0 +1,225 @@
+//! What a scheme is: where it comes from, what it sees of the settings, and what it must do.
+
+use std::ops::{Deref, DerefMut};
+
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::choices;
+use ftlab_flash::memory::RamUse;
+use ftlab_flash::request::PageIo;
+use ftlab_flash::settings::{Group, Groups, SettingError};
+use ftlab_flash::units::{Lpn, Tag};
+
+use crate::answers::{Location, Room, Unsettled};
+use crate::settings::SharedSettings;
+
+/// Settings as key and value.
+pub type Pairs = &'static [(&'static str, &'static str)];
+
+/// A named set of settings.
+pub type Preset = (&'static str, Pairs);
+
+/// Where a scheme comes from and what it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    /// Name in the table.
+    pub name: &'static str,
+    /// Title of the paper.
+    pub title: &'static str,
+    /// Its authors.
+    pub authors: &'static str,
+    /// Where it was published.
+    pub venue: &'static str,
+    /// When.
+    pub year: u32,
+    /// Sections that are implemented.
+    pub sections: &'static str,
+    /// Where the implementation departs from it, and why.
+    pub deviations: &'static [&'static str],
+    /// Its family.
+    pub family: Family,
+    /// How it appears in a classification such as DFTL 2014, Table 1.
+    pub class: Classification,
+}
+
+choices! {
+    /// Families of schemes.
+    pub enum Family {
+        /// The whole page table in memory.
+        Page = "page",
+        /// Blocks are mapped as a whole.
+        Block = "block",
+        /// Blocks are mapped as a whole, updates go to page-mapped log blocks.
+        LogBlock = "log_block",
+        /// The page table is on flash, a part of it cached.
+        CachedMap = "cached_map",
+        /// Map and data share the memory.
+        RamManaging = "ram_managing",
+    }
+}
+
+impl Family {
+    /// Whether the family's data blocks hold a page at the offset that its number gives, so that
+    /// pages of one flash page need not be written one after another.
+    pub fn programs_at_fixed_offsets(self) -> bool {
+        matches!(self, Family::Block | Family::LogBlock)
+    }
+}
+
+/// A row of DFTL 2014, Table 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Classification {
+    /// Block, hybrid or page.
+    pub kind: &'static str,
+    /// What one map entry covers.
+    pub granularity: &'static str,
+    /// How the update blocks are divided.
+    pub update_blocks: &'static str,
+    /// Data blocks to update blocks.
+    pub associativity: &'static str,
+    /// Whether full merges happen.
+    pub full_merge: bool,
+}
+
+/// What a scheme sees of the settings: the groups that all share, read as if they were its own
+/// (`config.device`, `config.gc`), and its own ([`Scheme::Settings`]). Those of other schemes, of
+/// the host and of a buffer in front of it are out of its sight.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SchemeConfig<Own> {
+    /// What every scheme sees.
+    pub shared: SharedSettings,
+    /// What only this one sees.
+    pub own: Own,
+}
+
+impl<Own> SchemeConfig<Own> {
+    /// The same device under a scheme that this one stands on, with settings that are a part of its
+    /// own.
+    pub fn part<Below: Clone>(&self, of: impl Fn(&Own) -> &Below) -> SchemeConfig<Below> {
+        SchemeConfig { shared: self.shared.clone(), own: of(&self.own).clone() }
+    }
+}
+
+impl<Own> Deref for SchemeConfig<Own> {
+    type Target = SharedSettings;
+
+    fn deref(&self) -> &SharedSettings {
+        &self.shared
+    }
+}
+
+impl<Own> DerefMut for SchemeConfig<Own> {
+    fn deref_mut(&mut self) -> &mut SharedSettings {
+        &mut self.shared
+    }
+}
+
+impl<Own: Group> Groups for SchemeConfig<Own> {
+    fn groups(&self) -> Vec<&dyn Group> {
+        let mut groups = self.shared.groups();
+        groups.push(&self.own);
+        groups
+    }
+
+    fn groups_mut(&mut self) -> Vec<&mut dyn Group> {
+        let mut groups = self.shared.groups_mut();
+        groups.push(&mut self.own);
+        groups
+    }
+}
+
+/// A flash translation layer.
+///
+/// It decides where pages go and when blocks are reclaimed. It never counts, computes time,
+/// allocates memory after [`Scheme::format`], or asks which clock or buffer is in use.
+pub trait Scheme: Sized + 'static {
+    /// Where it comes from.
+    const PAPER: Paper;
+    /// Named sets of settings, so that `--scheme dftl:gtd` works: name, then key and value.
+    const PRESETS: &'static [Preset] = &[];
+    /// Whether it buffers the host's data itself: then no buffer has a place in front of it.
+    const BUFFERS_DATA: bool = false;
+    /// Whether idle gaps are used whatever `gc.mode` says.
+    fn works_in_gaps(_config: &SchemeConfig<Self::Settings>) -> bool {
+        false
+    }
+
+    /// Its settings: its own group; where it stands on other schemes, theirs as well.
+    type Settings: Clone + 'static;
+    /// What outlives a power cut besides the flash; `()` for most.
+    type Survivor: Clone;
+
+    /// The scheme that it stands on as a whole, whose settings are its own as well.
+    fn stands_on(_config: &SchemeConfig<Self::Settings>) -> Option<&'static str> {
+        None
+    }
+    /// Legality of the settings for this scheme beyond what each key checks.
+    fn check(_config: &SchemeConfig<Self::Settings>) -> Result<(), SettingError> {
+        Ok(())
+    }
+    /// Physical blocks that it needs for the logical capacity of `config`.
+    fn minimum_blocks(config: &SchemeConfig<Self::Settings>) -> u64;
+    /// Most map, checkpoint and trim-record pages that are alive at once.
+    fn payload_pages(config: &SchemeConfig<Self::Settings>) -> u64;
+    /// Bytes by structure, known before any run.
+    fn ram_use(config: &SchemeConfig<Self::Settings>) -> Vec<RamUse>;
+
+    /// Starts on an erased device.
+    fn format(
+        board: &mut Board,
+        config: &SchemeConfig<Self::Settings>,
+        seed: u64,
+    ) -> Result<Self, Fault>;
+    /// Reads one page: when it is there, and the version found.
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault>;
+    /// Writes one page.
+    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
+    /// Forgets one page.
+    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault>;
+    /// What is left to do behind a request (of the host, or of a buffer in a gap) that is done at
+    /// `done`: nobody waits for it but who needs the same flash afterwards.
+    fn behind_request(&mut self, _board: &mut Board, _done: When) -> Result<(), Fault> {
+        Ok(())
+    }
+    /// Makes everything that completed durable.
+    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault>;
+    /// One bounded step of work in an idle gap; `None` when there is nothing to do.
+    fn idle(&mut self, _board: &mut Board, _after: When) -> Result<Option<When>, Fault> {
+        Ok(None)
+    }
+
+    /// Whether the scheme's own structures agree with the flash; the audit asks.
+    fn self_check(&self, _board: &Board) -> Result<(), String> {
+        Ok(())
+    }
+    /// Where a page is; changes nothing and costs nothing.
+    fn locate(&self, board: &Board, lpn: Lpn) -> Location;
+    /// What the audit must allow for.
+    fn unsettled(&self, _board: &Board) -> Unsettled {
+        Unsettled::default()
+    }
+    /// Free blocks and threshold, for the warning that nothing was reclaimed.
+    fn room(&self) -> Room;
+
+    /// What it keeps in phase-change memory, word by word: part of what outlives a power cut, and
+    /// of a snapshot. Empty for most.
+    fn pcm(&self) -> &[u32] {
+        &[]
+    }
+    /// The same, to be put back before the scheme recovers.
+    fn pcm_mut(&mut self) -> &mut [u32] {
+        &mut []
+    }
+
+    /// The power goes: what is left of the scheme's memory.
+    fn power_off(self) -> Self::Survivor;
+    /// Starts from what flash holds, and from what survived.
+    fn recover(
+        board: &mut Board,
+        config: &SchemeConfig<Self::Settings>,
+        seed: u64,
+        survivor: Self::Survivor,
+        after: When,
+    ) -> Result<(Self, When), Fault>;
+}

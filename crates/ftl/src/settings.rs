@@ -1,0 +1,97 @@
+//! The settings that every scheme sees: those of the board, and of the parts that schemes share.
+
+use std::ops::{Deref, DerefMut};
+
+use ftlab_flash::board::settings::{BoardSettings, WearPolicy};
+use ftlab_flash::settings::{Group, Groups, SettingError};
+
+use crate::parts::alloc::{AllocSettings, FreeOrder};
+use crate::parts::page_space::settings::{GcMode, GcSettings};
+
+/// What every scheme sees. The board's groups are read as if they were here: `settings.device`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SharedSettings {
+    /// What decides the board.
+    pub board: BoardSettings,
+    /// Garbage collection of page-mapped blocks.
+    pub gc: GcSettings,
+    /// Where pages and blocks are taken from.
+    pub alloc: AllocSettings,
+    /// Bytes of `device.ram_bytes` that something in front of the scheme takes. No key: whoever
+    /// puts the device together says so.
+    taken_ram: u64,
+}
+
+impl Deref for SharedSettings {
+    type Target = BoardSettings;
+
+    fn deref(&self) -> &BoardSettings {
+        &self.board
+    }
+}
+
+impl DerefMut for SharedSettings {
+    fn deref_mut(&mut self) -> &mut BoardSettings {
+        &mut self.board
+    }
+}
+
+impl Groups for SharedSettings {
+    fn groups(&self) -> Vec<&dyn Group> {
+        let mut groups = self.board.groups();
+        groups.extend([&self.gc as &dyn Group, &self.alloc]);
+        groups
+    }
+
+    fn groups_mut(&mut self) -> Vec<&mut dyn Group> {
+        let mut groups = self.board.groups_mut();
+        groups.extend([&mut self.gc as &mut dyn Group, &mut self.alloc]);
+        groups
+    }
+}
+
+impl SharedSettings {
+    /// The same, with `bytes` of the memory budget taken by something in front of the scheme.
+    #[must_use]
+    pub fn with_ram_taken(&self, bytes: u64) -> Self {
+        SharedSettings { taken_ram: bytes, ..self.clone() }
+    }
+
+    /// What the memory budget leaves for maps; none where there is no budget.
+    pub fn map_budget(&self) -> Option<u64> {
+        let budget = self.device.ram_bytes.0?;
+        Some(budget.0.saturating_sub(self.taken_ram))
+    }
+
+    /// Legality of the settings together, the board's among them.
+    ///
+    /// # Errors
+    /// Says which settings exclude each other, and what is legal.
+    pub fn check(&self) -> Result<(), SettingError> {
+        self.board.check()?;
+        self.check_free_order()?;
+        if self.gc.idle_pages > 0 && self.gc.mode == GcMode::Foreground {
+            return Err(SettingError::Conflict(format!(
+                "gc.idle_pages = {} needs gc.mode = idle or both; in the foreground nothing is \
+                 collected in gaps",
+                self.gc.idle_pages
+            )));
+        }
+        Ok(())
+    }
+
+    /// Free blocks by erases is what every policy of wear is about, and what `none` is not.
+    fn check_free_order(&self) -> Result<(), SettingError> {
+        let Some(order) = self.alloc.policy.0 else { return Ok(()) };
+        let policy = self.wear.policy;
+        if (order == FreeOrder::MinErase) != (policy == WearPolicy::None) {
+            return Ok(());
+        }
+        Err(SettingError::Conflict(format!(
+            "alloc.policy = {} and wear.policy = {} exclude each other; legal: alloc.policy = fifo \
+             or lifo with wear.policy = none, min_erase with any other, auto with all",
+            order.name(),
+            policy.name()
+        )))
+    }
+}

@@ -1,0 +1,162 @@
+//! Which logical blocks are block-mapped, and the cached block table: where they are, and which of
+//! their pages are there. Entries never differ from what the page map on flash says.
+
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::when::When;
+use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
+use ftlab_ftl::parts::cmt::Slot;
+use ftlab_ftl::parts::cmt::slot_list::SlotLists;
+use ftlab_ftl::parts::data_blocks::Lbn;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    lbn: u32,
+    block: BlockId,
+    ready: When,
+}
+
+/// Block-mapped logical blocks.
+#[derive(Clone, Debug)]
+pub struct MappedBlocks {
+    /// A bit per logical block that is block-mapped.
+    mapped: Vec<u64>,
+    count: u32,
+    /// Slot of each logical block in the cache, plus one.
+    slot_of: Vec<u32>,
+    entries: Vec<Entry>,
+    /// A bit per page of each slot's block that is there.
+    there: Vec<u64>,
+    free: Vec<u32>,
+    order: SlotLists<1>,
+    capacity: u32,
+    pages_per_block: u32,
+    logical_pages: u32,
+}
+
+impl MappedBlocks {
+    /// None block-mapped; the cache takes `capacity` entries.
+    pub fn new(geometry: &Geometry, capacity: u32) -> Self {
+        let blocks = geometry.logical_blocks() as usize;
+        let words = (geometry.pages_per_block as usize).div_ceil(64);
+        MappedBlocks {
+            mapped: zeroed(blocks.div_ceil(64)),
+            count: 0,
+            slot_of: zeroed(blocks),
+            entries: Vec::with_capacity(capacity as usize),
+            there: zeroed(words * capacity as usize),
+            free: Vec::with_capacity(capacity as usize),
+            order: SlotLists::new(capacity),
+            capacity,
+            pages_per_block: geometry.pages_per_block,
+            logical_pages: geometry.logical_pages,
+        }
+    }
+
+    /// Logical pages that are block-mapped. The last logical block may be cut short.
+    pub fn pages(&self) -> u64 {
+        let all = u64::from(self.count) * u64::from(self.pages_per_block);
+        let (last, rest) =
+            (self.logical_pages / self.pages_per_block, self.logical_pages % self.pages_per_block);
+        let is_short = rest > 0 && self.is_mapped(Lbn(last));
+        all - u64::from(is_short) * u64::from(self.pages_per_block - rest)
+    }
+
+    /// Whether one is.
+    #[inline]
+    pub fn is_mapped(&self, lbn: Lbn) -> bool {
+        self.mapped[lbn.index() / 64] & (1 << (lbn.0 % 64)) != 0
+    }
+
+    /// It is from now on.
+    pub fn map(&mut self, lbn: Lbn) {
+        assert!(!self.is_mapped(lbn));
+        self.mapped[lbn.index() / 64] |= 1 << (lbn.0 % 64);
+        self.count += 1;
+    }
+
+    /// It is no more; the cache must not hold it.
+    pub fn unmap(&mut self, lbn: Lbn) {
+        assert!(self.is_mapped(lbn) && self.find(lbn).is_none());
+        self.mapped[lbn.index() / 64] &= !(1 << (lbn.0 % 64));
+        self.count -= 1;
+    }
+
+    fn find(&self, lbn: Lbn) -> Option<Slot> {
+        unpack(self.slot_of[lbn.index()]).map(Slot)
+    }
+
+    /// Whether the cache holds a logical block.
+    #[inline]
+    pub fn holds(&self, lbn: Lbn) -> bool {
+        self.slot_of[lbn.index()] != 0
+    }
+
+    /// A cached entry is used: when it was there.
+    pub fn use_block(&mut self, lbn: Lbn) -> Option<When> {
+        let slot = self.find(lbn)?;
+        self.order.remove(slot);
+        self.order.push(0, slot);
+        Some(self.entries[slot.index()].ready)
+    }
+
+    fn place(&self, slot: Slot, offset: u32) -> (usize, u64) {
+        let words = (self.pages_per_block as usize).div_ceil(64);
+        (slot.index() * words + offset as usize / 64, 1 << (offset % 64))
+    }
+
+    /// Caches where a block-mapped logical block is; `pages` tells which of its pages are there.
+    /// The entry used longest ago leaves for it.
+    pub fn insert(
+        &mut self,
+        (lbn, block): (Lbn, BlockId),
+        pages: impl Iterator<Item = bool>,
+        ready: When,
+    ) {
+        assert!(self.is_mapped(lbn) && !self.holds(lbn));
+        if self.order.len(0) == self.capacity {
+            let oldest = self.order.oldest(0).expect("there is room for one");
+            self.drop_entry(oldest);
+        }
+        let entry = Entry { lbn: lbn.0, block, ready };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.entries[slot as usize] = entry;
+                Slot(slot)
+            }
+            None => {
+                self.entries.push(entry);
+                Slot(self.entries.len() as u32 - 1)
+            }
+        };
+        for (offset, is_there) in pages.enumerate() {
+            let (word, bit) = self.place(slot, offset as u32);
+            self.there[word] =
+                if is_there { self.there[word] | bit } else { self.there[word] & !bit };
+        }
+        self.slot_of[lbn.index()] = pack(Some(slot.0));
+        self.order.push(0, slot);
+    }
+
+    fn drop_entry(&mut self, slot: Slot) {
+        self.slot_of[self.entries[slot.index()].lbn as usize] = 0;
+        self.order.remove(slot);
+        self.free.push(slot.0);
+    }
+
+    /// Takes an entry out of the cache: when it was there.
+    pub fn take(&mut self, lbn: Lbn) -> Option<When> {
+        let slot = self.find(lbn)?;
+        self.drop_entry(slot);
+        Some(self.entries[slot.index()].ready)
+    }
+
+    /// Where a page is, if the cache holds its logical block.
+    #[inline]
+    pub fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        let (lbn, offset) = (Lbn(lpn.0 / self.pages_per_block), lpn.0 % self.pages_per_block);
+        let slot = self.find(lbn)?;
+        let (word, bit) = self.place(slot, offset);
+        let first = self.entries[slot.index()].block.0 * self.pages_per_block;
+        Some((self.there[word] & bit != 0).then_some(Ppn(first + offset)))
+    }
+}

@@ -1,0 +1,449 @@
+//! # Idea
+//! Ideal page mapping whose whole table lies in phase-change memory, on a path of its own, with the
+//! entries in use in a small memory: translation hides behind the flash.
+//!
+//! # Paper
+//! Hu et al., HAT (2010), sections III.A and III.B, Algorithm 1, Figs 5 to 7; spec 3.9.
+//!
+//! # Structures
+//! SMT, the slow mapping table: the physical page of every logical page, 4 bytes each, in
+//! phase-change memory. QMT, the quick mapping table: `hat.qmt_entries` entries of {LPN, PPN, U} in
+//! the controller cache, in order of use; U says that the entry differs from the SMT's. Per plane a
+//! write frontier.
+//!
+//! # Read
+//! Fig. 6: (1) search the QMT; on a miss (2) search the SMT, which (3) gives the PPN; (4) read the
+//! flash page. Beside (4): (a) the tail of a full QMT is written back if its U is set, (b) the new
+//! entry becomes the head.
+//!
+//! # Write
+//! Fig. 7: (1) write a clean flash page. Beside it: (a) search the QMT; on a miss in a full QMT (b)
+//! its tail is written back if U is set; (c) the entry becomes the head, with U set.
+//!
+//! # Reclaim
+//! As `ideal_page`. The entry of a moved page changes in the QMT if it is there (U is set), else in
+//! the SMT: beside the copies, or before the erase (`hat.gc_smt_update`). Beside the copies an
+//! entry is posted when its copy is complete; while the queue (`hat.pcm_queue`) is full no further
+//! page is copied and the victim is not erased.
+//!
+//! # Recovery
+//! The SMT keeps its content. The changed entries of the QMT are lost with the power, and nothing
+//! in the SMT says which those were: the out-of-band areas are read as in `ideal_page`, then the
+//! whole SMT, which is corrected where it is wrong. What the queue has taken is as good as written
+//! (a few entries that a capacitor saves): after a power cut the port is idle. Under
+//! `device.ram_nonvolatile` the QMT survives, nothing is read, and trims need no records.
+//!
+//! # Deviations
+//! The paper leaves open: how the page that a write supersedes is found
+//! (`hat.write_miss_smt_read`), who tells the SMT about collected pages, recovery, trims. Algorithm
+//! 1 as printed deletes the tail on every write into a full QMT; the text says on a miss
+//! (`hat.alg1_literal`). A partial write (`io.partial_write = rmw`) that misses waits for the SMT,
+//! since it reads the old page first.
+//!
+//! # Settings
+//! The table below, and the groups `gc` and `alloc`.
+
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::board::{Board, Search};
+use ftlab_flash::memory::{Memory, RamUse};
+use ftlab_flash::meter::Event;
+use ftlab_flash::request::PageIo;
+use ftlab_flash::settings::{Optional, SettingError};
+use ftlab_flash::units::{Lpn, Ppn, Tag, pack, unpack, zeroed};
+use ftlab_flash::{choices, settings};
+use ftlab_ftl::forward;
+use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt, Slot};
+use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped, PageTable};
+use ftlab_ftl::parts::trim_records::TrimRecords;
+use ftlab_ftl::scheme::SchemeConfig;
+use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
+
+choices! {
+    /// When the SMT learns where collection moved a page whose entry the QMT does not hold.
+    pub enum SmtUpdate {
+        /// As soon as the copy is complete; collection goes on unless the queue is full.
+        Parallel = "parallel",
+        /// When the victim is moved; its erase waits until the port has taken every entry.
+        Foreground = "foreground",
+    }
+}
+
+/// What this scheme sees of the settings.
+pub(crate) type Config = SchemeConfig<HatSettings>;
+
+settings! {
+    /// Settings of `hat`.
+    pub struct HatSettings in "hat" {
+        /// Entries of the QMT; auto: what device.ram_bytes holds beside the queue, else 128 KiB.
+        qmt_entries: Optional<u32> = Optional(None),
+            legal("auto, or 1..=536870912", |v| v.0.is_none_or(|n| (1..=1 << 29).contains(&n))),
+            source("HAT 2010, Table 4: controller cache of 128 KB");
+        /// Bytes that an entry is counted with: LPN, PPN and the update bit.
+        qmt_entry_bytes: u32 = 8, legal("1..=64", |v| (1..=64).contains(v)),
+            source("spec 3.9; the paper names the fields alone");
+        /// Whether a write into a full QMT deletes the tail even when it hits.
+        alg1_literal: bool = false, legal("", |_| true),
+            source("HAT 2010, Algorithm 1, line 19; III.B says on a miss");
+        /// Whether a write that misses reads the SMT, beside everything else, to find the page that
+        /// it supersedes; false charges nothing for that.
+        write_miss_smt_read: bool = true, legal("", |_| true), source("spec 3.9");
+        /// When the SMT learns what collection moved.
+        gc_smt_update: SmtUpdate = SmtUpdate::Parallel, legal("", |_| true), source("spec 3.9");
+        /// Writes that the phase-change memory has taken and not done, at most; the next one waits.
+        pcm_queue: u32 = 1, legal("1..=4096", |v| (1..=4096).contains(v)), source("spec 3.9");
+    }
+}
+
+/// The controller cache of Table 4, which is the QMT's by default.
+const CONTROLLER_CACHE: u64 = 128 << 10;
+
+/// The name under which the scheme table finds this file's scheme.
+pub type Rostered = Hat;
+
+/// The page-mapped FTL with its table in phase-change memory.
+pub struct Hat {
+    base: PageMapped<Tables>,
+    settings: HatSettings,
+    nonvolatile: bool,
+}
+
+/// Quick and slow mapping table.
+struct Tables {
+    qmt: Cmt,
+    /// Physical page of each logical page, plus one.
+    smt: Vec<u32>,
+    update: SmtUpdate,
+    /// Entries of the SMT that collection changed and that its port has yet to take (foreground).
+    moved: u32,
+    /// When the queue took the last entry that had to wait for it (parallel).
+    taken: When,
+}
+
+/// What outlives a power cut: the SMT, and with non-volatile memory the QMT and the trims.
+#[derive(Clone)]
+pub struct Survivor {
+    smt: Vec<u32>,
+    memory: Option<(Cmt, TrimRecords)>,
+}
+
+impl PageTable for Tables {
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        self.qmt.entry(lpn).unwrap_or_else(|| self.slow(lpn))
+    }
+
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        MapCache::change(&mut self.qmt, lpn, ppn);
+    }
+
+    fn moved(&mut self, board: &mut Board, lpn: Lpn, new: Ppn, done: When) {
+        if self.qmt.find(lpn).is_some() {
+            self.change(lpn, Some(new));
+            board.event(Event::LazyUpdates, 1);
+            return;
+        }
+        self.smt[lpn.index()] = pack(Some(new.0));
+        match self.update {
+            SmtUpdate::Parallel => {
+                let taken = board.pcm_write(done);
+                if taken != done {
+                    self.taken = taken;
+                }
+            }
+            SmtUpdate::Foreground => self.moved += 1,
+        }
+    }
+
+    /// A full queue holds collection up: nobody else has a place for its entries.
+    #[inline]
+    fn may_move(&self, after: When) -> When {
+        after.waits_for_map(self.taken)
+    }
+
+    fn settle(&mut self, board: &mut Board, after: When) -> When {
+        let moved = std::mem::take(&mut self.moved);
+        let after = self.may_move(after);
+        // What other collections wait for, they find out: they may begin earlier than this one
+        // ends.
+        self.taken = When::START;
+        (0..moved).fold(after, |when, _| board.pcm_write(when))
+    }
+}
+
+impl Tables {
+    fn new(config: &Config, qmt: Cmt, smt: Vec<u32>) -> Self {
+        Tables { qmt, smt, update: config.own.gc_smt_update, moved: 0, taken: When::START }
+    }
+
+    #[inline]
+    fn slow(&self, lpn: Lpn) -> Option<Ppn> {
+        unpack(self.smt[lpn.index()]).map(Ppn)
+    }
+
+    /// The entry is wanted; its slot if the QMT holds it.
+    #[inline]
+    fn search_qmt(&mut self, board: &mut Board, lpn: Lpn) -> Option<Slot> {
+        board.event(Event::MapLookups, 1);
+        let found = self.qmt.find(lpn);
+        board.event(Event::MapHits, u64::from(found.is_some()));
+        found
+    }
+
+    /// Makes room for one entry: a tail whose U is set goes to the SMT. What follows waits no
+    /// longer than the queue of the phase-change memory makes it.
+    #[inline]
+    fn delete_tail_if_full(&mut self, board: &mut Board, after: When) -> When {
+        if !self.qmt.is_full() {
+            return after;
+        }
+        let tail = self.qmt.victim();
+        let found = board.search(Search::Cached, self.qmt.len(), after);
+        let (lpn, ppn, update) = (self.qmt.lpn(tail), self.qmt.ppn(tail), self.qmt.is_dirty(tail));
+        self.qmt.remove(tail);
+        if !update {
+            board.event(Event::EvictClean, 1);
+            return found;
+        }
+        board.event(Event::EvictDirty, 1);
+        self.smt[lpn.index()] = pack(ppn.map(|ppn| ppn.0));
+        board.pcm_write(found)
+    }
+}
+
+/// Entries of the QMT: as set, else what the queue leaves of the budget holds, else the paper's 128
+/// KB; never more than there are logical pages.
+fn entries(config: &Config) -> u32 {
+    let hat = &config.own;
+    let left = config.map_budget().map(|budget| budget.saturating_sub(queue_bytes(config)));
+    let budget = left.unwrap_or(CONTROLLER_CACHE);
+    let wanted = hat.qmt_entries.0.map_or(budget / u64::from(hat.qmt_entry_bytes), u64::from);
+    wanted.clamp(1, config.device.logical_pages()) as u32
+}
+
+fn qmt_bytes(config: &Config) -> u64 {
+    u64::from(entries(config)) * u64::from(config.own.qmt_entry_bytes)
+}
+
+/// Bytes of the entries that the queue holds.
+fn queue_bytes(config: &Config) -> u64 {
+    let hat = &config.own;
+    u64::from(hat.pcm_queue) * u64::from(hat.qmt_entry_bytes)
+}
+
+fn empty_qmt(config: &Config, board: &Board) -> Cmt {
+    let pages = board.geometry().logical_pages;
+    Cmt::new(CachePolicyKind::Lru, pages, entries(config), 0.0)
+}
+
+fn threshold(config: &Config) -> u32 {
+    page_mapped::threshold(config, GC_LOW)
+}
+
+impl Scheme for Hat {
+    const PAPER: Paper = Paper {
+        name: "hat",
+        title: "Achieving page-mapping FTL performance at block-mapping FTL cost by hiding address \
+                translation",
+        authors: "Hu, Jiang, Feng, Tian, Zhang, Liu, Tong, Qin, Wang",
+        venue: "MSST",
+        year: 2010,
+        sections: "III.A, III.B",
+        deviations: &[
+            "a write that misses reads the slow table beside everything else to find the page that \
+             it supersedes (hat.write_miss_smt_read); the paper does not say how it is found",
+            "pages that collection moves change in the QMT, or in the SMT beside the copies \
+             (hat.gc_smt_update); the paper is silent",
+            "recovery reads all out-of-band areas and the SMT, which does not say what is old in it",
+            "the tail leaves on a miss alone; Algorithm 1 as printed: hat.alg1_literal = true",
+            "trims and their record pages are added",
+        ],
+        family: Family::CachedMap,
+        class: Classification {
+            kind: "page",
+            granularity: "page",
+            update_blocks: "all",
+            associativity: "N:N",
+            full_merge: false,
+        },
+    };
+    type Settings = HatSettings;
+    type Survivor = Survivor;
+
+    fn check(config: &Config) -> Result<(), SettingError> {
+        page_mapped::check(config)?;
+        let wanted = qmt_bytes(config) + queue_bytes(config);
+        match config.map_budget() {
+            Some(budget) if config.own.qmt_entries.0.is_some() && wanted > budget => {
+                Err(SettingError::Conflict(format!(
+                    "hat.qmt_entries = {} with the queue takes {wanted} bytes, device.ram_bytes leaves \
+                     {budget}",
+                    entries(config),
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn minimum_blocks(config: &Config) -> u64 {
+        page_mapped::minimum_blocks(config, threshold(config))
+    }
+
+    fn payload_pages(config: &Config) -> u64 {
+        page_mapped::payload_pages(config)
+    }
+
+    fn ram_use(config: &Config) -> Vec<RamUse> {
+        let smt = page_mapped::table_bytes(config);
+        let own = [
+            RamUse { structure: "qmt", bytes: qmt_bytes(config), memory: Memory::Sram },
+            RamUse { structure: "pcm_queue", bytes: queue_bytes(config), memory: Memory::Sram },
+            RamUse { structure: "smt", bytes: smt, memory: Memory::Pcm },
+        ];
+        page_mapped::ram_use(config, &own)
+    }
+
+    fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
+        let smt = zeroed(board.geometry().logical_pages as usize);
+        let tables = Tables::new(config, empty_qmt(config, board), smt);
+        let base = PageMapped::new(board, config, threshold(config), tables, seed);
+        board.attach_pcm(config.own.pcm_queue);
+        Ok(Self::over(config, base))
+    }
+
+    #[inline]
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        let known = self.translate(board, io.lpn, after);
+        self.base.read(board, io, known)
+    }
+
+    #[inline]
+    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let ready = self.take_entry(board, io, after);
+        let (plane, ready) = self.base.make_room(board, io, ready)?;
+        self.base.put(board, io, plane, ready)
+    }
+
+    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let known = self.translate(board, io.lpn, after);
+        self.base.trim(board, io.lpn);
+        Ok(known)
+    }
+
+    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        if self.nonvolatile {
+            return Ok(after);
+        }
+        self.base.flush(board, after)
+    }
+
+    fn self_check(&self, board: &Board) -> Result<(), String> {
+        let Tables { qmt, smt, .. } = &self.base.map.table;
+        for slot in qmt.slots().filter(|&slot| !qmt.is_dirty(slot)) {
+            let (lpn, quick) = (qmt.lpn(slot), qmt.ppn(slot));
+            let slow = unpack(smt[lpn.index()]).map(Ppn);
+            if quick != slow {
+                return Err(format!("page {lpn}: U is clear, QMT {quick:?}, SMT {slow:?}"));
+            }
+        }
+        self.base.space.self_check(board)
+    }
+
+    forward!(base: idle, locate, room);
+
+    fn pcm(&self) -> &[u32] {
+        &self.base.map.table.smt
+    }
+
+    fn pcm_mut(&mut self) -> &mut [u32] {
+        &mut self.base.map.table.smt
+    }
+
+    fn power_off(self) -> Survivor {
+        let (Tables { qmt, smt, .. }, trims) = self.base.into_parts();
+        Survivor { smt, memory: self.nonvolatile.then_some((qmt, trims)) }
+    }
+
+    fn recover(
+        board: &mut Board,
+        config: &Config,
+        seed: u64,
+        Survivor { smt, memory }: Survivor,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        board.attach_pcm(config.own.pcm_queue);
+        let how = (threshold(config), seed);
+        let (base, when) = match memory {
+            Some((qmt, trims)) => {
+                let with = (Tables::new(config, qmt, smt), trims);
+                PageMapped::resume(board, config, how, with, after)?
+            }
+            None => {
+                let tables = |board: &mut Board, found: Vec<u32>, when| {
+                    // The SMT is read, and corrected where entries that had changed are lost.
+                    let when = (0..smt.len()).fold(when, |when, _| board.pcm_read(when));
+                    let wrong = found.iter().zip(&smt).filter(|(found, old)| found != old).count();
+                    let when = (0..wrong).fold(when, |when, _| board.pcm_write(when));
+                    (Tables::new(config, empty_qmt(config, board), found), when)
+                };
+                PageMapped::recover(board, config, how, tables, after)?
+            }
+        };
+        Ok((Self::over(config, base), when))
+    }
+}
+
+impl Hat {
+    fn over(config: &Config, base: PageMapped<Tables>) -> Self {
+        let settings = config.own.clone();
+        Hat { base, settings, nonvolatile: config.device.ram_nonvolatile }
+    }
+
+    /// Algorithm 1, Fig. 6: the entry of a page that is read; when it is known.
+    #[inline]
+    fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> When {
+        let tables = &mut self.base.map.table;
+        // (1) QMT hit: the entry becomes the head.
+        if let Some(slot) = tables.search_qmt(board, lpn) {
+            tables.qmt.touch(slot);
+            return after.waits_for_map(tables.qmt.ready(slot));
+        }
+        // (2), (3) The SMT, with the LPN as offset.
+        let known = board.pcm_read(after);
+        // (a) beside (4), which starts from the same moment.
+        let ready = tables.delete_tail_if_full(board, known);
+        // (b) The new head.
+        tables.qmt.insert(lpn, tables.slow(lpn), ready);
+        ready
+    }
+
+    /// Algorithm 1, Fig. 7: makes the entry of a page that is written the head of the QMT; when the
+    /// flash can be written.
+    #[inline]
+    fn take_entry(&mut self, board: &mut Board, io: &PageIo, after: When) -> When {
+        let tables = &mut self.base.map.table;
+        // (a) Search the QMT.
+        let found = tables.search_qmt(board, io.lpn);
+        let mut ready = after;
+        match found {
+            Some(slot) => ready = after.waits_for_map(tables.qmt.ready(slot)),
+            None if board.keeps_sectors(io) => ready = board.pcm_read(after),
+            None if self.settings.write_miss_smt_read => board.pcm_read_beside(after),
+            None => {}
+        }
+        // (b) beside (1), which starts from the same moment.
+        if found.is_none() || self.settings.alg1_literal {
+            ready = tables.delete_tail_if_full(board, ready);
+        }
+        // (c) The head; the PPN follows with the page. The tail that left may have been the entry.
+        match tables.qmt.find(io.lpn) {
+            Some(slot) => tables.qmt.touch(slot),
+            None => {
+                tables.qmt.insert(io.lpn, tables.slow(io.lpn), ready);
+            }
+        }
+        ready
+    }
+}

@@ -1,0 +1,182 @@
+//! # Idea
+//! Any logical page may lie anywhere; the whole page table is in memory. The lower bound that the
+//! papers normalise their schemes to ("Baseline", "page FTL").
+//!
+//! # Paper
+//! Gupta, Kim, Urgaonkar et al., DFTL (J. Comput. Sci. Technol. 2014), section 2; spec 2.1.
+//!
+//! # Structures
+//! The page table, one entry of 4 bytes per logical page, 0 for "nowhere"; the count of valid
+//! pages of every block; per plane a write frontier.
+//!
+//! # Read
+//! Look up (an access to DRAM), read one page.
+//!
+//! # Write
+//! Look up, program the next page of the frontier, invalidate the old page, update the table.
+//!
+//! # Reclaim
+//! When the frontier's block is full and fewer than `ideal_page.gc_low` blocks are free: choose a
+//! victim, copy its valid pages through the frontier, erase it, until that many are free.
+//!
+//! # Recovery
+//! Read the out-of-band area of every page; of each logical page the highest sequence number wins,
+//! unless a flushed trim came later.
+//!
+//! # Deviations
+//! Trims and their records are ours. FlashSim's collection stop (4 free blocks) equals its start.
+//!
+//! # Settings
+//! `ideal_page.gc_low`, and the groups `gc` and `alloc`.
+
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::memory::{Memory, RamUse};
+use ftlab_flash::request::PageIo;
+use ftlab_flash::settings;
+use ftlab_flash::settings::SettingError;
+use ftlab_flash::units::{Lpn, Ppn, Tag, pack, unpack, zeroed};
+use ftlab_ftl::forward;
+use ftlab_ftl::parts::page_mapped::{self, PageMapped, PageTable};
+use ftlab_ftl::scheme::SchemeConfig;
+use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
+
+/// What this scheme sees of the settings.
+pub(crate) type Config = SchemeConfig<IdealPageSettings>;
+
+settings! {
+    /// Settings of `ideal_page`.
+    pub struct IdealPageSettings in "ideal_page" {
+        /// Free blocks per plane below which collection starts, and at which it stops.
+        gc_low: u32 = page_mapped::GC_LOW, legal("2..=1000000", |v| (2..=1_000_000).contains(v)),
+            source("spec 2.1: FlashSim");
+    }
+}
+
+/// The name under which the scheme table finds this file's scheme.
+pub type Rostered = IdealPage;
+
+/// The page-mapped FTL with its whole table in memory.
+pub struct IdealPage {
+    base: PageMapped<Table>,
+}
+
+struct Table {
+    /// Physical page of each logical page, plus one.
+    entries: Vec<u32>,
+    /// Entries that collection changed, their accesses to DRAM not yet made.
+    changed: u32,
+}
+
+impl PageTable for Table {
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Ppn> {
+        unpack(self.entries[lpn.index()]).map(Ppn)
+    }
+
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        self.entries[lpn.index()] = pack(ppn.map(|ppn| ppn.0));
+    }
+
+    #[inline]
+    fn moved(&mut self, _: &mut Board, lpn: Lpn, new: Ppn, _: When) {
+        self.change(lpn, Some(new));
+        self.changed += 1;
+    }
+
+    fn settle(&mut self, board: &mut Board, after: When) -> When {
+        board.dram(std::mem::take(&mut self.changed), after)
+    }
+}
+
+fn threshold(config: &Config) -> u32 {
+    page_mapped::threshold(config, config.own.gc_low)
+}
+
+impl Scheme for IdealPage {
+    const PAPER: Paper = Paper {
+        name: "ideal_page",
+        title: "Ideal page-mapped FTL (the Baseline of DFTL)",
+        authors: "Gupta, Kim, Urgaonkar",
+        venue: "J. Comput. Sci. Technol. 29(2)",
+        year: 2014,
+        sections: "2, 3.4",
+        deviations: &["trims and their record pages are added"],
+        family: Family::Page,
+        class: Classification {
+            kind: "page",
+            granularity: "page",
+            update_blocks: "all",
+            associativity: "N:N",
+            full_merge: false,
+        },
+    };
+    type Settings = IdealPageSettings;
+    type Survivor = ();
+
+    fn check(config: &Config) -> Result<(), SettingError> {
+        page_mapped::check(config)
+    }
+
+    fn minimum_blocks(config: &Config) -> u64 {
+        page_mapped::minimum_blocks(config, threshold(config))
+    }
+
+    fn payload_pages(config: &Config) -> u64 {
+        page_mapped::payload_pages(config)
+    }
+
+    fn ram_use(config: &Config) -> Vec<RamUse> {
+        let bytes = page_mapped::table_bytes(config);
+        let table = RamUse { structure: "page_table", bytes, memory: Memory::Dram };
+        page_mapped::ram_use(config, &[table])
+    }
+
+    fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
+        let entries = zeroed(board.geometry().logical_pages as usize);
+        let table = Table { entries, changed: 0 };
+        Ok(IdealPage { base: PageMapped::new(board, config, threshold(config), table, seed) })
+    }
+
+    #[inline]
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        let known = board.dram(1, after);
+        self.base.read(board, io, known)
+    }
+
+    #[inline]
+    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let (plane, ready) = self.base.make_room(board, io, after)?;
+        // Looked up after collection, which may have moved the old version; then updated.
+        let known = board.dram(2, ready);
+        self.base.put(board, io, plane, known)
+    }
+
+    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let known = board.dram(1, after);
+        Ok(if self.base.trim(board, io.lpn) { board.dram(1, known) } else { known })
+    }
+
+    forward!(base: flush, idle, locate, room);
+
+    fn self_check(&self, board: &Board) -> Result<(), String> {
+        self.base.space.self_check(board)
+    }
+
+    fn power_off(self) -> Self::Survivor {}
+
+    fn recover(
+        board: &mut Board,
+        config: &Config,
+        seed: u64,
+        (): (),
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let table = |_: &mut Board, entries, when| (Table { entries, changed: 0 }, when);
+        let how = (threshold(config), seed);
+        let (base, when) = PageMapped::recover(board, config, how, table, after)?;
+        Ok((IdealPage { base }, when))
+    }
+}

@@ -1,0 +1,118 @@
+//! A set of logical blocks that is walked in turn: the next member behind any place is found
+//! through words that tell which words are not empty, so that a walk takes as many steps as the set
+//! has levels, not as many as there are logical blocks.
+
+use ftlab_flash::units::zeroed;
+
+/// Members by number.
+#[derive(Clone, Debug)]
+pub(super) struct Marks {
+    /// A bit per number; in each further level a bit per word of the level below that is not 0. The
+    /// last level is one word.
+    levels: Vec<Vec<u64>>,
+}
+
+impl Marks {
+    /// None of so many.
+    pub(super) fn new(count: u32) -> Self {
+        let mut levels = Vec::new();
+        let mut words = (count as usize).div_ceil(64).max(1);
+        loop {
+            levels.push(zeroed(words));
+            if words == 1 {
+                return Marks { levels };
+            }
+            words = words.div_ceil(64);
+        }
+    }
+
+    #[inline]
+    pub(super) fn holds(&self, number: u32) -> bool {
+        self.levels[0][number as usize / 64] & (1 << (number % 64)) != 0
+    }
+
+    pub(super) fn insert(&mut self, number: u32) {
+        let mut at = number as usize;
+        for words in &mut self.levels {
+            words[at / 64] |= 1 << (at % 64);
+            at /= 64;
+        }
+    }
+
+    pub(super) fn remove(&mut self, number: u32) {
+        let mut at = number as usize;
+        for words in &mut self.levels {
+            words[at / 64] &= !(1 << (at % 64));
+            if words[at / 64] != 0 {
+                break;
+            }
+            at /= 64;
+        }
+    }
+
+    /// The same members as a set of the same size.
+    pub(super) fn copy(&mut self, other: &Marks) {
+        for (words, others) in self.levels.iter_mut().zip(&other.levels) {
+            words.copy_from_slice(others);
+        }
+    }
+
+    /// The first member that is not below a number.
+    pub(super) fn next(&self, from: u32) -> Option<u32> {
+        let mut at = from as usize;
+        for (level, words) in self.levels.iter().enumerate() {
+            let bits = words.get(at / 64).map_or(0, |word| word & (u64::MAX << (at % 64)));
+            if bits != 0 {
+                let mut found = at / 64 * 64 + bits.trailing_zeros() as usize;
+                for lower in self.levels[..level].iter().rev() {
+                    found = found * 64 + lower[found].trailing_zeros() as usize;
+                }
+                return Some(found as u32);
+            }
+            at = at / 64 + 1;
+        }
+        None
+    }
+
+    /// The first member in turn from a number on, `but` left out.
+    pub(super) fn in_turn(&self, from: u32, but: u32) -> Option<u32> {
+        let other = |found: u32| if found == but { self.next(found + 1) } else { Some(found) };
+        self.next(from).and_then(other).or_else(|| self.next(0).and_then(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::rng::{Purpose, Rng};
+    use std::collections::BTreeSet;
+
+    /// Against a plain set, with one level and with three.
+    #[test]
+    fn marks_are_a_set_in_order() {
+        for count in [40, 64, 65, 5000, 300_000] {
+            let (mut marks, mut model) = (Marks::new(count), BTreeSet::new());
+            let mut rng = Rng::new(3, Purpose::Workload);
+            for turn in 0..4000 {
+                let number = rng.below(count);
+                if rng.below(2) == 0 || turn < 20 {
+                    marks.insert(number);
+                    model.insert(number);
+                } else if let Some(&near) = model.range(number..).next() {
+                    marks.remove(near);
+                    model.remove(&near);
+                }
+                let (from, but) = (rng.below(count), rng.below(count));
+                assert_eq!(marks.holds(from), model.contains(&from));
+                assert_eq!(marks.next(from), model.range(from..).next().copied());
+                let turn = model.range(from..).chain(model.range(..from));
+                assert_eq!(marks.in_turn(from, but), turn.copied().find(|&found| found != but));
+            }
+            let mut copy = Marks::new(count);
+            copy.insert(count - 1);
+            copy.copy(&marks);
+            assert_eq!(copy.next(0), marks.next(0));
+            assert_eq!(copy.holds(count - 1), marks.holds(count - 1));
+        }
+    }
+}

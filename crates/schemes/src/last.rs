@@ -1,0 +1,455 @@
+//! # Idea
+//! FAST for several programs at once: long writes are streams, and each stream gets a sequential
+//! log block of its own, to be switched without copies. Short writes are random; pages rewritten
+//! soon are kept apart from the others, so that whole log blocks of them die and cost one erase.
+//!
+//! # Paper
+//! Lee, Shin, Kim, Kim, "LAST: locality-aware sector translation for NAND flash memory-based
+//! storage systems", SIGOPS OSR 42(6), 2008, by what DFTL 2014 (2, 4, 6), ADAPT 2012 (II, III) and
+//! spec 2.8 tell of it; the paper itself was not at hand.
+//!
+//! # Structures
+//! P: pages per block. M: log blocks, m of them sequential at most, the others random: hot and
+//! cold. Block table; owner and offsets of each sequential log block (no page map); page map of the
+//! M - m random ones; the last random page writes (`hot_window`).
+//!
+//! # Read
+//! The newest copy, as in FAST: in a log block, else in the data block.
+//!
+//! # Write
+//! First writes go to the data block. Else the locality detector decides by the size of the
+//! request: see [`Last::place`].
+//!
+//! # Reclaim
+//! Sequential area full: the block written longest ago is switched, completed, or merged in full if
+//! newer copies lie elsewhere. Hot partition full: a dead block is erased; if none is dead, what is
+//! still valid in the oldest was taken for hot by mistake and moves to the cold partition. Cold
+//! partition full: a dead block is erased, or else the block with fewest logical blocks is merged
+//! in full. Demotion ends: it moves at most P pages, and each cold merge makes room for P.
+//! With `adapt`, each dead hot block counts for the hot partition and each demoted one against it;
+//! when the sum reaches as many as the partition may have blocks, it gets one of the cold
+//! partition's, or gives it one, and the sum begins anew. Neither goes below one block.
+//!
+//! # Recovery
+//! As in FAST: roles by where pages lie. Log blocks with a run of one logical block's pages at
+//! their own places go on as sequential ones, the youngest if there are too many; of the others
+//! the older are cold, the younger hot, for the list of recent writes is gone. What an interrupted
+//! merge or demotion left moves to free places of the data block, or to the cold partition.
+//!
+//! # Deviations
+//! Trims, program orders, pads and dead sequential blocks as in `fast`. The partitions have limits
+//! of their own; neither borrows from the other. Where every page of a block must be programmed in
+//! order (`nand.enforce_order = strict`) no sequential log block begins in the middle:
+//! `sw_unaligned = to_random` whatever is set. The rule of `adapt` is ours.
+//!
+//! # Settings
+//! Group `last`, in [`settings`].
+
+pub mod settings;
+
+use crate::last::settings::Config;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::settings::ProgramOrder;
+use ftlab_flash::board::when::When;
+use ftlab_flash::memory::RamUse;
+use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::request::PageIo;
+use ftlab_flash::units::Lpn;
+use ftlab_ftl::answers::Room;
+use ftlab_ftl::forward;
+use ftlab_ftl::parts::block_mapped::{BlockMapped, FirstWrite};
+use ftlab_ftl::parts::block_survey::Survivor;
+use ftlab_ftl::parts::cmt::Slot;
+use ftlab_ftl::parts::data_blocks::Lbn;
+use ftlab_ftl::parts::log_index::LogIndex;
+use ftlab_ftl::parts::log_recovery;
+use ftlab_ftl::parts::merge_engine::lpn_of_page;
+use ftlab_ftl::parts::random_log::{LogVictim, RandomLog};
+use ftlab_ftl::parts::recent_pages::RecentPages;
+use ftlab_ftl::parts::request_size::RequestSize;
+use ftlab_ftl::parts::sequential_area::SequentialArea;
+use ftlab_ftl::parts::sequential_log::{SequentialLog, SequentialRule};
+use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
+pub use settings::{LastSettings, MissRule, Shares, UnalignedRule};
+
+/// The name under which the scheme table finds this file's scheme.
+pub type Rostered = Last;
+
+/// Where a page goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// To its place in the data block.
+    Home,
+    /// To the next page of a sequential log block.
+    Append(Slot),
+    /// To a new sequential log block.
+    Open,
+    /// Nowhere before this sequential log block is merged.
+    AfterMerge(Slot),
+    /// To the hot partition.
+    Hot,
+    /// To the cold partition.
+    Cold,
+}
+
+/// LAST.
+pub struct Last {
+    base: BlockMapped,
+    detector: RequestSize,
+    sequential: SequentialArea,
+    hot: RandomLog,
+    cold: RandomLog,
+    recent: RecentPages,
+    /// Dead less demoted hot blocks since the partitions were last shifted (`last.adapt`).
+    balance: i64,
+    /// Blocks of the three areas as told last.
+    told: [u32; 3],
+    order: ProgramOrder,
+    settings: LastSettings,
+}
+
+impl Scheme for Last {
+    const PAPER: Paper = Paper {
+        name: "last",
+        title: "LAST: locality-aware sector translation for NAND flash memory-based storage systems",
+        authors: "Lee, Shin, Kim, Kim",
+        venue: "ACM SIGOPS Operating Systems Review 42(6)",
+        year: 2008,
+        sections: "locality detector by request size, several sequential log blocks, hot and cold \
+                   random log blocks",
+        deviations: &[
+            "written from other papers' accounts of it; what they leave open is a setting",
+            "trims and their record pages are added",
+            "hot and cold partitions have limits of their own; the rule of last.adapt is ours",
+            "under nand.enforce_order, data-block writes that go backwards go to the log, and \
+             holes of rebuilt blocks are padded if strict",
+            "under nand.enforce_order = strict no sequential log block begins in the middle",
+            "a sequential log block without a valid page is erased, not merged",
+        ],
+        family: Family::LogBlock,
+        class: Classification {
+            kind: "hybrid",
+            granularity: "data and sequential log blocks by block, random log blocks by page",
+            update_blocks: "m sequential + (M-m) random, hot and cold",
+            associativity: "random N:(M-m), sequential 1:1",
+            full_merge: true,
+        },
+    };
+    type Settings = LastSettings;
+    type Survivor = ();
+
+    fn minimum_blocks(config: &Config) -> u64 {
+        BlockMapped::minimum_blocks(config, Shares::of(config).all())
+    }
+
+    fn ram_use(config: &Config) -> Vec<RamUse> {
+        let geometry = Geometry::new(&config.device);
+        let Shares { sequential, hot, cold } = Shares::of(config);
+        let random = u64::from(hot + cold);
+        let own = [
+            ("log_page_table", LogIndex::ram_bytes(&geometry, random)),
+            ("random_log_lists", random * 4),
+            ("sequential_blocks", SequentialArea::ram_bytes(u64::from(sequential))),
+            ("recent_writes", RecentPages::ram_bytes(config.own.hot_window)),
+            ("detector", RequestSize::RAM_BYTES),
+        ];
+        BlockMapped::ram_use(config, &own)
+    }
+
+    fn format(board: &mut Board, config: &Config, _: u64) -> Result<Self, Fault> {
+        Ok(Last::on(BlockMapped::new(board, config), board, config))
+    }
+
+    #[inline]
+    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let stream = self.detector.judge(board, io);
+        let mut when = self.base.merge_strays(board, &mut self.sequential, after)?;
+        when = self.keep_limits(board, when)?;
+        let done = loop {
+            // A merge may give the page a free place: the question is asked again after each.
+            let place = self.place(board, io.lpn, stream);
+            let engine = &mut self.base.engine;
+            match place {
+                Place::Home => break self.base.write_in_place(board, io, when)?,
+                Place::Append(log) => {
+                    break self.sequential.append(log, board, engine, io, when)?;
+                }
+                Place::Open => break self.sequential.open(board, engine, io, when)?,
+                Place::AfterMerge(log) => {
+                    when = self.sequential.merge(log, board, engine, None, when)?;
+                }
+                Place::Hot if self.hot.is_exhausted() => when = self.reclaim_hot(board, when)?,
+                Place::Cold if self.cold.is_exhausted() => when = self.reclaim_cold(board, when)?,
+                Place::Hot | Place::Cold => match self.log(board, io, place, when) {
+                    // The log block is closed; another may need a reclaim first.
+                    Err(Fault::ProgramFailed { known, .. }) => when = known,
+                    other => break other?,
+                },
+            }
+        };
+        self.base.written(io.lpn);
+        self.tell(board);
+        Ok(done)
+    }
+
+    fn self_check(&self, board: &Board) -> Result<(), String> {
+        self.base.self_check(board, self.areas().iter().sum())
+    }
+
+    forward!(base: payload_pages, read, trim, flush, locate);
+
+    fn room(&self) -> Room {
+        let cold = self.cold.free_blocks();
+        let free = if self.hot.limit() > 0 { cold.min(self.hot.free_blocks()) } else { cold };
+        Room { free_blocks: free, threshold: 1 }
+    }
+
+    fn power_off(self) -> Self::Survivor {}
+
+    fn recover(
+        board: &mut Board,
+        config: &Config,
+        _: u64,
+        (): (),
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let (base, found, erased) = BlockMapped::recover(board, config, after)?;
+        let mut last = Last::on(base, board, config);
+        last.resume(board, &found.logs);
+        let (engine, log) = (&mut last.base.engine, &mut last.cold);
+        let done = log_recovery::evacuate(board, engine, log, &found.leftovers, erased)?;
+        last.tell(board);
+        Ok((last, done))
+    }
+}
+
+impl Last {
+    /// Without a log block yet.
+    fn on(base: BlockMapped, board: &mut Board, config: &Config) -> Self {
+        let settings = config.own.clone();
+        let shares = Shares::of(config);
+        let geometry = board.geometry();
+        // Adapting moves blocks from one partition to the other: either has room for both.
+        let random = shares.hot + shares.cold;
+        let mut hot = RandomLog::new(board.nand(), random, LogVictim::Fifo);
+        let mut cold = RandomLog::new(board.nand(), random, settings.cold_victim);
+        hot.set_limit(shares.hot);
+        cold.set_limit(shares.cold);
+        let mut last = Last {
+            detector: RequestSize::new(
+                settings.seq_pages,
+                settings.seq_cmp,
+                settings.seq_continuation,
+            ),
+            sequential: SequentialArea::new(geometry, shares.sequential, shares.sequential),
+            hot,
+            cold,
+            recent: RecentPages::new(geometry, settings.hot_window),
+            balance: 0,
+            told: [u32::MAX; 3],
+            order: base.engine.data.order(),
+            base,
+            settings,
+        };
+        last.tell(board);
+        last
+    }
+
+    /// Where a page goes; `stream`: the detector takes its request for sequential.
+    #[inline]
+    fn place(&self, board: &Board, lpn: Lpn, stream: bool) -> Place {
+        // A free place in the data block comes first, as in FAST.
+        if self.settings.first_write == FirstWrite::DataBlock
+            && self.base.takes_in_place(board, lpn)
+        {
+            return Place::Home;
+        }
+        // A short request: hot if the page is among the last random writes.
+        let random = match self.hot.limit() > 0 && self.recent.contains(lpn) {
+            true => Place::Hot,
+            false => Place::Cold,
+        };
+        if !stream {
+            return random;
+        }
+        // A long request: a log block of its logical block alone.
+        let (lbn, offset) = Lbn::of(board.geometry(), lpn);
+        let aligned = offset == 0
+            || (self.settings.sw_unaligned == UnalignedRule::FillPrefix
+                && self.order != ProgramOrder::Strict);
+        match self.sequential.of(lbn) {
+            Some(log) => match self.sequential.log(log).judge((lbn, offset), false) {
+                Some(SequentialRule::Append) => Place::Append(log),
+                _ if aligned && self.settings.sw_miss == MissRule::MergeThenNew => {
+                    Place::AfterMerge(log)
+                }
+                _ => random,
+            },
+            None if !aligned => random,
+            None if self.sequential.is_exhausted() => {
+                // The stream that stands still for longest has ended.
+                Place::AfterMerge(self.sequential.oldest().expect("a full area holds a block"))
+            }
+            None => Place::Open,
+        }
+    }
+
+    /// Appends a page to its partition, which has room, and remembers the write.
+    fn log(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        place: Place,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (log, event) = match place {
+            Place::Hot => (&mut self.hot, Event::HotLogWrites),
+            _ => (&mut self.cold, Event::ColdLogWrites),
+        };
+        let done = log.append(board, &mut self.base.engine, io, after)?;
+        board.event(event, 1);
+        self.recent.insert(io.lpn);
+        Ok(done)
+    }
+
+    /// Reclaims what recovery, failed programs or a shift of the partitions left beyond the limits.
+    #[inline]
+    fn keep_limits(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let mut when = after;
+        while self.cold.is_over_limit() {
+            when = self.reclaim_cold(board, when)?;
+        }
+        while self.hot.is_over_limit() {
+            when = self.reclaim_hot(board, when)?;
+        }
+        Ok(when)
+    }
+
+    /// Frees a hot block: a dead one, or the oldest, whose valid pages are not hot after all.
+    #[cold]
+    fn reclaim_hot(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let (place, after) = self.hot.choose_dead_first(board, after);
+        let victim = self.hot.block(place);
+        let dead = board.nand().valid_pages(victim) == 0;
+        let done = match dead {
+            true => {
+                board.event(Event::DeadLogBlocks, 1);
+                board.event(Event::DeadHotBlocks, 1);
+                after
+            }
+            false => {
+                board.event(Event::DemotedBlocks, 1);
+                self.demote(board, place, after)?
+            }
+        };
+        let done = self.base.engine.release_log(board, victim, done)?;
+        self.hot.remove(place);
+        if self.settings.adapt {
+            self.shift(board, dead);
+        }
+        Ok(done)
+    }
+
+    /// Moves the valid pages of a hot block to the cold partition, making room there as needed.
+    fn demote(&mut self, board: &mut Board, place: usize, after: When) -> Result<When, Fault> {
+        let victim = self.hot.block(place);
+        let mut start = after;
+        let mut done = after;
+        let mut offset = 0;
+        while let Some(page) = board.nand().state().next_valid(victim, offset) {
+            // Beyond the limit: a copy failed and opened another block.
+            if self.cold.is_exhausted() || self.cold.is_over_limit() {
+                // This may merge pages of the hot block away: the next valid one is sought anew.
+                start = self.reclaim_cold(board, done)?;
+                done = start;
+                continue;
+            }
+            let moved = (lpn_of_page(board, page), page);
+            let engine = &mut self.base.engine;
+            done = done.join(self.cold.append_copy(board, engine, moved, Cause::Migrate, start)?);
+            board.event(Event::DemotedPages, 1);
+            offset = board.geometry().offset_of(page) + 1;
+        }
+        Ok(done)
+    }
+
+    /// Frees a cold block: a dead one, or the one that the policy merges in full.
+    #[cold]
+    fn reclaim_cold(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let (place, after) = self.cold.choose_dead_first(board, after);
+        let victim = self.cold.block(place);
+        let done = self.base.engine.reclaim(board, victim, &mut self.sequential, after)?;
+        self.cold.remove(place);
+        Ok(done)
+    }
+
+    /// `last.adapt`: blocks that die say that the hot partition should have more, demoted ones that
+    /// it should have fewer.
+    fn shift(&mut self, board: &mut Board, dead: bool) {
+        self.balance += if dead { 1 } else { -1 };
+        let (hot, cold) = (self.hot.limit(), self.cold.limit());
+        if self.balance.unsigned_abs() < u64::from(hot) {
+            return;
+        }
+        let limits = match self.balance > 0 {
+            true if cold > 1 => (hot + 1, cold - 1),
+            false if hot > 1 => (hot - 1, cold + 1),
+            _ => (hot, cold),
+        };
+        self.balance = 0;
+        if limits != (hot, cold) {
+            board.event(Event::AreaTransfers, 1);
+            self.hot.set_limit(limits.0);
+            self.cold.set_limit(limits.1);
+        }
+    }
+
+    /// Blocks of the three areas.
+    fn areas(&self) -> [u32; 3] {
+        [self.sequential.len(), self.hot.len(), self.cold.len()]
+    }
+
+    /// Tells how large the areas are, where that changed.
+    #[inline]
+    fn tell(&mut self, board: &mut Board) {
+        let areas = self.areas();
+        if areas == self.told {
+            return;
+        }
+        self.told = areas;
+        board.level(Level::SequentialLogBlocks, u64::from(areas[0]));
+        board.level(Level::HotLogBlocks, u64::from(areas[1]));
+        board.level(Level::ColdLogBlocks, u64::from(areas[2]));
+    }
+
+    /// Takes over the log blocks found after a power cut, the oldest first.
+    fn resume(&mut self, board: &Board, logs: &[Survivor]) {
+        let stream = |log: &Survivor| {
+            let begins =
+                |first| first == 0 || self.settings.sw_unaligned != UnalignedRule::ToRandom;
+            SequentialLog::found(log).filter(|open| begins(open.first))
+        };
+        let streams: Vec<_> = logs.iter().filter_map(stream).collect();
+        let ended = streams.len().saturating_sub(self.sequential.limit() as usize);
+        let going_on: Vec<_> =
+            streams.into_iter().skip(ended).filter(|&open| self.sequential.resume(open)).collect();
+        let others = || {
+            let is_stream = |log: &&Survivor| going_on.iter().any(|open| open.block == log.block);
+            logs.iter().filter(move |log| !is_stream(log))
+        };
+        let free = self.hot.free_blocks() + self.cold.free_blocks();
+        let surplus = others().count().saturating_sub(free as usize);
+        for (number, log) in others().enumerate() {
+            if number < surplus {
+                // Too many, after a merge that was cut: the oldest are merged first.
+                self.base.stray(board, log);
+            } else if self.cold.free_blocks() > 0 {
+                self.cold.resume(board.nand(), log.block);
+            } else {
+                self.hot.resume(board.nand(), log.block);
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The settings of `lazyftl`, and the sizes that follow from them and from the memory.
+
+use ftlab_flash::settings::{Optional, SettingError};
+use ftlab_flash::{choices, settings};
+use ftlab_ftl::parts::demand_mapped::Needs;
+use ftlab_ftl::scheme::SchemeConfig;
+
+choices! {
+    /// When a block of the update and cold area is converted.
+    pub enum Convert {
+        /// When the next block finds the area full; the write waits.
+        Foreground = "foreground",
+        /// In idle gaps too, a translation page at a time, while more than half of the area is
+        /// used.
+        Background = "background",
+    }
+}
+
+/// What this scheme sees of the settings.
+pub(crate) type Config = SchemeConfig<LazyFtlSettings>;
+
+settings! {
+    /// Settings of `lazyftl`.
+    pub struct LazyFtlSettings in "lazyftl" {
+        /// Blocks of UBA and CBA together, shared out evenly over the planes, 2 in each where that
+        /// is more; auto: 3 % of the logical blocks, but no more than half of the spare ones, nor
+        /// than half of device.ram_bytes holds and the reserve leaves.
+        uba_cba_blocks: Optional<u32> = Optional(None),
+            legal("auto, or 2..=16777216", |v| v.0.is_none_or(|n| (2..=1 << 24).contains(&n))),
+            source("spec 3.4, open: as many as log blocks");
+        /// Percent of them for the CBA; auto: the two share them as they come.
+        cba_percent: Optional<u32> = Optional(None),
+            legal("auto, or 1..=99", |v| v.0.is_none_or(|n| (1..=99).contains(&n))),
+            source("spec 3.4, open: dynamic");
+        /// GMT pages in memory; auto: what the UMT leaves of device.ram_bytes, else 16.
+        gmt_cache_pages: Optional<u32> = Optional(None),
+            legal("auto, or 1..=16777216", |v| v.0.is_none_or(|n| (1..=1 << 24).contains(&n))),
+            source("spec 3.4, open: 32 KiB, DFTL's");
+        /// When blocks are converted.
+        convert: Convert = Convert::Foreground, legal("", |_| true), source("spec 3.4, open");
+    }
+}
+
+/// Bytes of an UMT entry: logical and physical page, the flags in spare bits.
+const ENTRY_BYTES: u64 = 8;
+/// The area is this part of the logical blocks, if nobody says else: 3 %.
+const AREA_PERCENT: u64 = 3;
+/// Cached GMT pages without a budget: 32 KiB of 2 KiB pages.
+const GMT_PAGES: u64 = 16;
+/// Blocks that a plane needs: one that is being written, and one that can be converted.
+const LEAST_PER_PLANE: u64 = 2;
+/// Blocks that may be written while a conversion is due: by a collection, by levelling, by a failed
+/// program.
+const SLACK_PER_PLANE: u64 = 3;
+
+/// Sizes of the areas and of what memory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Blocks of UBA and CBA in each plane.
+    pub area: u32,
+    /// Of these the CBA's, where the ratio is fixed.
+    pub cold: Option<u32>,
+    /// Entries of the UMT.
+    pub entries: u32,
+    /// Trimmed pages among them, which lie in no block.
+    pub trimmed: u32,
+    /// GMT pages in memory.
+    pub gmt_pages: u32,
+}
+
+fn umt_bytes(config: &Config, blocks: u64) -> u64 {
+    blocks * u64::from(config.device.units_per_block()) * ENTRY_BYTES
+}
+
+impl Sizes {
+    /// As set, else by the budget, else by default.
+    pub fn of(config: &Config) -> Self {
+        let lazy = &config.own;
+        let (device, planes) = (&config.device, config.device.plane_count());
+        let pages = u64::from(device.units_per_block());
+        let least = LEAST_PER_PLANE * planes;
+        let logical = device.logical_pages().div_ceil(pages);
+        let share = (logical * AREA_PERCENT).div_ceil(100);
+        let budget = config.map_budget();
+        // What lies in no block of the area comes first, and one GMT page.
+        let beside = umt_bytes(config, SLACK_PER_PLANE * planes) + (pages + 1) * ENTRY_BYTES;
+        let rest = |bytes: u64| bytes.saturating_sub(beside + device.unit_bytes());
+        let affordable =
+            budget.map_or(u64::MAX, |bytes| rest(bytes).min(bytes / 2) / umt_bytes(config, 1));
+        let auto = share.min(affordable).min(planes * Self::spared(config));
+        let wanted = lazy.uba_cba_blocks.0.map_or(auto, u64::from);
+        let area = (wanted.max(least) / planes) as u32;
+        let all = device.logical_pages().div_ceil(device.unit_bytes() / 4).max(1);
+        let cold = |percent: u32| (area * percent).div_ceil(100).clamp(1, area - 1);
+        let entries = (u64::from(area) + SLACK_PER_PLANE) * planes * pages;
+        let most = device.logical_pages() + planes * pages;
+        let mut sizes = Sizes {
+            area,
+            cold: lazy.cba_percent.0.map(cold),
+            entries: (entries.min(most) + pages + 1) as u32,
+            trimmed: pages as u32,
+            gmt_pages: 0,
+        };
+        let umt = sizes.umt_bytes(config) + sizes.reserve_bytes(config);
+        let left = budget.map(|bytes| bytes.saturating_sub(umt) / device.unit_bytes());
+        let gmt_pages = lazy.gmt_cache_pages.0.map_or(left.unwrap_or(GMT_PAGES), u64::from);
+        sizes.gmt_pages = gmt_pages.clamp(1, all) as u32;
+        sizes
+    }
+
+    /// Blocks of each plane that the area may take where nobody says how many: half of those that
+    /// the rest leaves, as collection needs spare blocks too, and not the last.
+    fn spared(config: &Config) -> u64 {
+        let others = Needs::plain(config).minimum_blocks(config);
+        let spare = config.usable_blocks().saturating_sub(others) / config.device.plane_count();
+        (spare / 2).min(spare.saturating_sub(2 * SLACK_PER_PLANE))
+    }
+
+    /// Bytes of the UMT: an entry per page of the area.
+    pub fn umt_bytes(&self, config: &Config) -> u64 {
+        umt_bytes(config, u64::from(self.area) * config.device.plane_count())
+    }
+
+    /// Bytes of the places beside: for trimmed pages, which lie in no block, for the page that is
+    /// being written, and for blocks that are written while a conversion is due.
+    pub fn reserve_bytes(&self, config: &Config) -> u64 {
+        let pages = config.device.plane_count() * u64::from(config.device.units_per_block());
+        u64::from(self.entries).saturating_sub(u64::from(self.area) * pages) * ENTRY_BYTES
+    }
+
+    /// Blocks, thresholds and records; every page of the area may leave a superseded one behind.
+    pub fn needs(&self, config: &Config) -> Needs {
+        Needs { stale_pages: u64::from(self.entries), ..Needs::plain(config) }
+    }
+
+    /// Entries that are taken over after a power cut. There can be more, if trims were never
+    /// flushed: then all are written to the GMT at once.
+    pub fn recovered(&self, config: &Config) -> u32 {
+        // What the next collection of each plane may add has place besides.
+        let pages = u64::from(config.device.units_per_block()) * config.device.plane_count();
+        self.entries - pages as u32
+    }
+
+    /// Refuses sizes above the budget, the least ones too.
+    pub fn check(config: &Config) -> Result<(), SettingError> {
+        let sizes = Sizes::of(config);
+        let Some(budget) = config.map_budget() else { return Ok(()) };
+        let gmt = u64::from(sizes.gmt_pages) * config.device.unit_bytes();
+        let wanted = sizes.umt_bytes(config) + sizes.reserve_bytes(config) + gmt;
+        if wanted > budget {
+            return Err(SettingError::Conflict(format!(
+                "the UMT of {} blocks in each plane with its reserve and {} GMT pages take {wanted} \
+                 bytes, device.ram_bytes leaves {budget}",
+                sizes.area, sizes.gmt_pages
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,436 @@
+//! What LazyFTL keeps of the map in memory: the update mapping table (UMT), and whole GMT pages in
+//! an LRU list behind it.
+//!
+//! The UMT has an entry for every page that the GMT does not know yet, under its logical page; and
+//! per block of UBA and CBA the distinct GMT pages that its entries belong to, which is what a
+//! conversion of the block costs.
+
+use super::settings::Sizes;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::nand::state::OobRead;
+use ftlab_flash::board::when::When;
+use ftlab_flash::board::{Board, Search};
+use ftlab_flash::meter::{Event, Level};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, unpack, zeroed};
+use ftlab_ftl::parts::cmt::slot_list::SlotLists;
+use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
+use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::map_pages::MapPages;
+use ftlab_ftl::parts::page_space::{PageSpace, Stream};
+use ftlab_ftl::parts::translation::Translation;
+
+/// The streams of UBA and CBA.
+const UBA: Stream = Stream::Data;
+const CBA: Stream = Stream::MovedData;
+
+/// UMT and cached GMT pages.
+pub struct LazyMap {
+    /// The UMT. Of an entry `dirty` is the paper's update flag, `unresolved` its invalidate flag.
+    /// The order of use is not looked at.
+    umt: Cmt,
+    /// Per physical page: the GMT page, plus one, that must be told of it; 0 for none.
+    part_at: Vec<u32>,
+    /// Per block: how many different ones.
+    distinct: Vec<u32>,
+    gmt: MapPages,
+    order: SlotLists<1>,
+    /// Trimmed pages that the GMT has not been told of; some have been written since.
+    trimmed: Vec<Lpn>,
+    /// The page that is being written: its entry stays, whatever is converted meanwhile.
+    pinned: Option<Lpn>,
+    /// Per plane: the block that is being converted.
+    converting: Vec<Option<BlockId>>,
+    sizes: Sizes,
+    entries_per_page: u32,
+    pages_per_block: u32,
+    blocks_per_plane: u32,
+}
+
+impl LazyMap {
+    /// With entries that differ from the GMT.
+    pub fn new(geometry: &Geometry, sizes: Sizes, changed: &[(Lpn, Option<Ppn>)]) -> Self {
+        let umt = Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, sizes.entries, 0.0);
+        let mut map = LazyMap {
+            umt,
+            part_at: zeroed(geometry.pages() as usize),
+            distinct: zeroed(geometry.blocks() as usize),
+            gmt: MapPages::new(geometry, sizes.gmt_pages),
+            order: SlotLists::new(sizes.gmt_pages),
+            trimmed: Vec::with_capacity(sizes.trimmed.max(changed.len() as u32) as usize),
+            pinned: None,
+            converting: vec![None; geometry.planes() as usize],
+            sizes,
+            entries_per_page: geometry.entries_per_page(),
+            pages_per_block: geometry.pages_per_block,
+            blocks_per_plane: geometry.blocks_per_plane,
+        };
+        for &(lpn, ppn) in changed {
+            map.change(lpn, ppn);
+        }
+        map
+    }
+
+    /// Whether the UMT has a page.
+    #[inline]
+    pub fn has(&self, lpn: Lpn) -> bool {
+        self.umt.find(lpn).is_some()
+    }
+
+    /// The page is about to be written; until [`LazyMap::unpin`] its entry stays.
+    #[inline]
+    pub fn pin(&mut self, lpn: Lpn) {
+        self.pinned = Some(lpn);
+    }
+
+    /// It is written.
+    #[inline]
+    pub fn unpin(&mut self) {
+        self.pinned = None;
+    }
+
+    /// Nothing was written after all: a page that got an entry for that is again where the GMT
+    /// says.
+    pub fn drop_unwritten(&mut self, lpn: Lpn) {
+        if let Some(slot) = self.umt.find(lpn)
+            && !self.umt.is_dirty(slot)
+        {
+            self.umt.remove(slot);
+        }
+    }
+
+    /// A page gets an entry without anybody having looked where its old version is.
+    #[inline]
+    pub fn enter_blindly(&mut self, lpn: Lpn) {
+        let slot = self.umt.insert(lpn, None, When::START);
+        self.umt.set_unresolved(slot, true);
+    }
+
+    /// The cached GMT page with a page's entry, used once more.
+    #[inline]
+    pub fn use_gmt(&mut self, part: u32) -> Option<When> {
+        let slot = self.gmt.find(part)?;
+        self.order.remove(slot);
+        self.order.push(0, slot);
+        Some(self.gmt.ready(slot))
+    }
+
+    /// Makes room for a GMT page: the one used longest ago leaves.
+    pub fn make_gmt_room(&mut self, board: &mut Board, after: When) -> When {
+        if !self.gmt.is_full() {
+            return after;
+        }
+        let oldest = self.order.oldest(0).expect("the cache is full");
+        board.event(Event::EvictClean, 1);
+        self.order.remove(oldest);
+        self.gmt.remove(oldest);
+        board.search(Search::Cached, self.sizes.gmt_pages, after)
+    }
+
+    /// A GMT page was read from flash.
+    pub fn load_gmt(&mut self, board: &Board, gmt: &Translation, part: u32, ready: When) {
+        let slot = self.gmt.insert(board, gmt, part, ready);
+        self.order.push(0, slot);
+    }
+
+    /// Whether no more pages can be trimmed before the GMT is told of some.
+    pub fn trims_are_full(&self) -> bool {
+        self.trimmed.len() as u32 >= self.sizes.trimmed
+    }
+
+    /// A trimmed page that the GMT has not been told of; none when it knows all.
+    pub fn next_trimmed(&mut self) -> Option<Lpn> {
+        while let Some(lpn) = self.trimmed.pop() {
+            if self.is_dirty(lpn) && self.entry(lpn) == Some(None) {
+                return Some(lpn);
+            }
+        }
+        None
+    }
+
+    fn block_pages(&self, block: BlockId) -> std::ops::Range<usize> {
+        let first = block.index() * self.pages_per_block as usize;
+        first..first + self.pages_per_block as usize
+    }
+
+    #[inline]
+    fn block_of(&self, ppn: Ppn) -> BlockId {
+        BlockId(ppn.0 / self.pages_per_block)
+    }
+
+    /// The GMT must be told of a page.
+    #[inline]
+    fn note(&mut self, lpn: Lpn, ppn: Ppn) {
+        let part = lpn.0 / self.entries_per_page + 1;
+        let block = self.block_of(ppn);
+        let pages = self.block_pages(block);
+        self.distinct[block.index()] += u32::from(!self.part_at[pages].contains(&part));
+        self.part_at[ppn.index()] = part;
+    }
+
+    /// It knows, or nobody needs to know any more.
+    #[inline]
+    fn forget(&mut self, ppn: Ppn) {
+        let part = std::mem::take(&mut self.part_at[ppn.index()]);
+        let block = self.block_of(ppn);
+        let pages = self.block_pages(block);
+        if part > 0 && !self.part_at[pages].contains(&part) {
+            self.distinct[block.index()] -= 1;
+        }
+    }
+
+    /// A GMT page that must be told of a page in a block.
+    fn part_in(&self, block: BlockId) -> Option<u32> {
+        self.part_at[self.block_pages(block)].iter().find_map(|&part| unpack(part))
+    }
+
+    /// Blocks that hold pages of the UMT, in order.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let blocks = (0..self.distinct.len() as u32).map(BlockId);
+        blocks.filter(|block| self.distinct[block.index()] > 0)
+    }
+
+    /// Which blocks are to be converted: those of an area that is too full with so many blocks of
+    /// UBA and CBA more; none while there is room.
+    fn full(
+        &self,
+        space: &PageSpace,
+        plane: PlaneId,
+        (opening, moved): (u32, u32),
+    ) -> Option<&'static [Stream]> {
+        let updates = space.update_blocks(plane, UBA) + opening;
+        let cold = space.update_blocks(plane, CBA) + moved;
+        match self.sizes.cold {
+            None => (updates + cold > self.sizes.area).then_some(&[UBA, CBA]),
+            Some(limit) if cold > limit => Some(&[CBA]),
+            Some(limit) => (updates > self.sizes.area - limit).then_some(&[UBA]),
+        }
+    }
+
+    fn is_half_full(&self, space: &PageSpace, plane: PlaneId) -> bool {
+        let used = space.update_blocks(plane, UBA) + space.update_blocks(plane, CBA);
+        used * 2 > self.sizes.area
+    }
+
+    /// The block that is being converted; else the closed one whose entries touch the fewest GMT
+    /// pages, of those the one closed first.
+    fn cheapest(&self, space: &PageSpace, plane: PlaneId, streams: &[Stream]) -> Option<BlockId> {
+        self.converting[plane.index()].or_else(|| {
+            let blocks = streams.iter().flat_map(|&stream| space.withheld(plane, stream));
+            blocks.copied().min_by_key(|block| self.distinct[block.index()])
+        })
+    }
+
+    /// Convert, up to the next GMT page that must be written, of a block in these streams. A block
+    /// that has none left becomes a DBA block. Whether there was a block.
+    fn convert(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (plane, streams): (PlaneId, &[Stream]),
+        after: When,
+    ) -> (bool, Option<u32>, When) {
+        let mut when = after;
+        if self.converting[plane.index()].is_none() {
+            let closed = streams.iter().map(|&stream| space.withheld(plane, stream).len());
+            when = board.search(Search::Block, closed.sum::<usize>() as u32, when);
+        }
+        let block = self.cheapest(space, plane, streams);
+        self.converting[plane.index()] = block;
+        let Some(block) = block else { return (false, None, when) };
+        let part = self.part_in(block);
+        if part.is_none() {
+            self.converting[plane.index()] = None;
+            self.become_dba(space, board, block);
+        }
+        (true, part, when)
+    }
+
+    /// In an idle gap: the next GMT page of a conversion, while more than half of the area is used.
+    pub fn convert_idle(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        plane: PlaneId,
+        after: When,
+    ) -> (Option<u32>, When) {
+        let mut when = after;
+        while self.is_half_full(space, plane) {
+            let (found, part, searched) = self.convert(space, board, (plane, &[UBA, CBA]), when);
+            if !found || part.is_some() {
+                return (part, searched);
+            }
+            when = searched;
+        }
+        (None, when)
+    }
+
+    /// The map knows every page of a block: it becomes a DBA block without a copy, and its entries
+    /// leave the UMT.
+    fn become_dba(&mut self, space: &mut PageSpace, board: &mut Board, block: BlockId) {
+        let mut offset = 0;
+        while let Some(ppn) = board.nand().state().next_valid(block, offset) {
+            offset = board.geometry().offset_of(ppn) + 1;
+            let OobRead::Written(oob) = board.nand().state().oob(ppn) else { continue };
+            let lpn = Lpn(oob.logical);
+            if let Some(slot) = self.umt.find(lpn)
+                && self.umt.ppn(slot) == Some(ppn)
+                && self.pinned != Some(lpn)
+            {
+                self.umt.remove(slot);
+            }
+        }
+        space.release_candidate(board.nand(), block);
+        board.event(Event::Conversions, 1);
+        self.tell_level(space, board);
+    }
+
+    /// Tells the meter how large the update area is.
+    pub fn tell_level(&self, space: &PageSpace, board: &mut Board) {
+        let planes = (0..board.geometry().planes()).map(PlaneId);
+        let blocks = planes.map(|plane| {
+            u64::from(space.update_blocks(plane, UBA)) + u64::from(space.update_blocks(plane, CBA))
+        });
+        board.level(Level::UpdateAreaBlocks, blocks.sum());
+    }
+
+    /// Every entry lies in a block of UBA or CBA, and every block counts its GMT pages right.
+    pub fn self_check(&self, space: &PageSpace, board: &Board) -> Result<(), String> {
+        let mut noted = 0;
+        for block in self.blocks() {
+            let parts = &self.part_at[self.block_pages(block)];
+            let mut different: Vec<u32> = parts.iter().copied().filter(|&p| p > 0).collect();
+            noted += different.len();
+            different.sort_unstable();
+            different.dedup();
+            let open = space.open_blocks().any(|other| other == block);
+            if different.len() as u32 != self.distinct[block.index()]
+                || !(open || space.is_withheld(block))
+            {
+                return Err(format!(
+                    "block {block} counts {} GMT pages and has {}; open: {open}, withheld: {}",
+                    self.distinct[block.index()],
+                    different.len(),
+                    space.is_withheld(block)
+                ));
+            }
+        }
+        let entries = self.changed().filter(|(lpn, ppn)| {
+            ppn.is_some_and(|ppn| {
+                self.part_at[ppn.index()] == lpn.0 / self.entries_per_page + 1
+                    && board.nand().state().is_valid(ppn)
+            })
+        });
+        let entries = entries.count();
+        let changed = self.changed().filter(|(_, ppn)| ppn.is_some()).count();
+        if entries != noted || changed != noted {
+            return Err(format!(
+                "the UMT has {changed} pages to tell the GMT of, {entries} of them noted with their \
+                 blocks, which note {noted}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl MapCache for LazyMap {
+    const ADOPTS: bool = true;
+
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        match self.umt.find(lpn) {
+            Some(slot) => Some(self.umt.ppn(slot)),
+            None => self.gmt.entry(lpn),
+        }
+    }
+
+    #[inline]
+    fn is_dirty(&self, lpn: Lpn) -> bool {
+        MapCache::is_dirty(&self.umt, lpn)
+    }
+
+    /// Update flag = 1. The invalidate flag is inherited; an entry that is new has 0, because
+    /// whoever changes it knows the old page.
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        let slot = match self.umt.find(lpn) {
+            Some(slot) => slot,
+            None => self.umt.insert(lpn, None, When::START),
+        };
+        if let (true, Some(old)) = (self.umt.is_dirty(slot), self.umt.ppn(slot)) {
+            self.forget(old);
+        }
+        self.umt.change(slot, ppn);
+        match ppn {
+            Some(new) => self.note(lpn, new),
+            None => self.trimmed.push(lpn),
+        }
+    }
+
+    /// Update flag = 0. What is nowhere needs no entry any more, unless it is just being written.
+    fn clean(&mut self, lpn: Lpn) {
+        let Some(slot) = self.umt.find(lpn) else { return };
+        let ppn = self.umt.ppn(slot);
+        self.gmt.follow(lpn, ppn);
+        match ppn {
+            Some(ppn) => {
+                self.forget(ppn);
+                self.umt.clean(slot);
+            }
+            None if self.pinned == Some(lpn) => self.umt.clean(slot),
+            None => self.umt.remove(slot),
+        }
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
+        self.umt.changed()
+    }
+
+    #[inline]
+    fn unresolved(&self) -> u32 {
+        MapCache::unresolved(&self.umt)
+    }
+
+    #[inline]
+    fn is_unresolved(&self, lpn: Lpn) -> bool {
+        MapCache::is_unresolved(&self.umt, lpn)
+    }
+
+    fn resolve(&mut self, lpn: Lpn) {
+        self.umt.resolve(lpn);
+    }
+
+    fn overdue(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (plane, opening): (PlaneId, Option<u32>),
+        after: When,
+    ) -> (Option<u32>, When) {
+        let mut when = after;
+        while let Some(streams) = self.full(space, plane, (opening.unwrap_or(0), 0)) {
+            let (found, part, searched) = self.convert(space, board, (plane, streams), when);
+            // A collection has room for one block's map pages; what is left waits for the next
+            // write.
+            if !found || part.is_some() || opening.is_none() {
+                return (part, searched);
+            }
+            when = searched;
+        }
+        (None, when)
+    }
+
+    /// One conversion, if the victim's pages open another block of the CBA.
+    fn most_overdue(&self, space: &PageSpace, victim: BlockId) -> u32 {
+        let plane = PlaneId(victim.0 / self.blocks_per_plane);
+        match self.full(space, plane, (0, 1)) {
+            None => 0,
+            Some(streams) => self
+                .cheapest(space, plane, streams)
+                .map_or(self.pages_per_block, |block| self.distinct[block.index()]),
+        }
+    }
+
+    fn held(&self, part: u32) -> Option<When> {
+        self.gmt.find(part).map(|slot| self.gmt.ready(slot))
+    }
+}

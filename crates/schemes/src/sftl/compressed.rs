@@ -1,0 +1,259 @@
+//! Translation pages in memory, counted as what they take when runs of consecutive physical pages
+//! are stored as their heads; in order of use.
+//!
+//! A bit per entry says where runs begin, so that an entry is found by the rank of its bit. The
+//! entries themselves are kept as they are here, and what they would take is counted along: a
+//! change looks at two places of the page, whatever its size.
+
+use super::sizes::PageSize;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::when::When;
+use ftlab_flash::units::{Lpn, Ppn, zeroed};
+use ftlab_ftl::parts::cmt::Slot;
+use ftlab_ftl::parts::cmt::slot_list::SlotLists;
+use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::map_pages::MapPages;
+use ftlab_ftl::parts::translation::{Translation, goes_on};
+
+/// Compressed translation pages.
+#[derive(Clone, Debug)]
+pub struct CompressedPages {
+    pages: MapPages,
+    /// Runs of the page in each slot.
+    runs: Vec<u32>,
+    /// By last use.
+    order: SlotLists<1>,
+    /// What all of them take.
+    bytes: u64,
+    size: PageSize,
+    /// Pages compressed since it was last asked for.
+    compressed: u64,
+    logical_pages: u32,
+}
+
+/// Whether a run begins at an entry.
+#[inline]
+fn is_head(words: &[u32], place: usize) -> bool {
+    place == 0 || !goes_on(words[place - 1], words[place])
+}
+
+/// Runs of a page.
+fn runs(words: &[u32]) -> u32 {
+    (0..words.len()).filter(|&place| is_head(words, place)).count() as u32
+}
+
+impl CompressedPages {
+    /// Room for `frames` pages.
+    pub(super) fn new(geometry: &Geometry, size: PageSize, frames: u32) -> Self {
+        CompressedPages {
+            pages: MapPages::new(geometry, frames),
+            runs: zeroed(frames as usize),
+            order: SlotLists::new(frames),
+            bytes: 0,
+            size,
+            compressed: 0,
+            logical_pages: geometry.logical_pages,
+        }
+    }
+
+    /// The pages, for looking.
+    pub fn pages(&self) -> &MapPages {
+        &self.pages
+    }
+
+    /// What they take together.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What they would take uncompressed.
+    pub fn raw_bytes(&self) -> u64 {
+        u64::from(self.pages.len()) * self.size.raw()
+    }
+
+    /// How often a page was compressed since this was last asked.
+    #[inline]
+    pub fn take_compressed(&mut self) -> u64 {
+        std::mem::take(&mut self.compressed)
+    }
+
+    /// A translation page is used: when it was there; none if it is not.
+    #[inline]
+    pub fn use_page(&mut self, part: u32) -> Option<When> {
+        let slot = self.pages.find(part)?;
+        self.order.remove(slot);
+        self.order.push(0, slot);
+        Some(self.pages.ready(slot))
+    }
+
+    /// The page used longest ago.
+    pub fn oldest(&self) -> Slot {
+        self.order.oldest(0).expect("a page is in memory")
+    }
+
+    /// Compresses a page that was just read; there must be a frame.
+    pub fn insert(
+        &mut self,
+        board: &Board,
+        translation: &Translation,
+        part: u32,
+        ready: When,
+    ) -> Slot {
+        let slot = self.pages.insert(board, translation, part, ready);
+        self.order.push(0, slot);
+        self.runs[slot.index()] = runs(self.entries(slot));
+        self.bytes += self.size.bytes(self.runs[slot.index()]);
+        self.compressed += 1;
+        slot
+    }
+
+    /// Drops a page; flash must know its changes by now.
+    pub fn remove(&mut self, slot: Slot) {
+        self.bytes -= self.size.bytes(self.runs[slot.index()]);
+        self.order.remove(slot);
+        self.pages.remove(slot);
+    }
+
+    /// The entries of a page that stand for logical pages.
+    fn entries(&self, slot: Slot) -> &[u32] {
+        let first = self.pages.part(slot) * self.size.entries;
+        let count = self.size.entries.min(self.logical_pages - first);
+        &self.pages.words(slot)[..count as usize]
+    }
+
+    /// Heads among an entry and the one behind it: all that a change of the entry can make or
+    /// unmake.
+    #[inline]
+    fn heads_at(&self, slot: Slot, place: usize) -> u32 {
+        let words = self.entries(slot);
+        let behind = place + 1 < words.len() && is_head(words, place + 1);
+        u32::from(is_head(words, place)) + u32::from(behind)
+    }
+
+    pub(super) fn self_check(&self) -> Result<(), String> {
+        let mut bytes = 0;
+        for slot in self.pages.slots() {
+            let (known, counted) = (self.runs[slot.index()], runs(self.entries(slot)));
+            if known != counted {
+                let part = self.pages.part(slot);
+                return Err(format!(
+                    "translation page {part}: {known} runs known, {counted} there"
+                ));
+            }
+            bytes += self.size.bytes(counted);
+        }
+        if bytes != self.bytes {
+            return Err(format!("{} bytes of cached pages known, {bytes} there", self.bytes));
+        }
+        Ok(())
+    }
+}
+
+impl MapCache for CompressedPages {
+    #[inline]
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        self.pages.entry(lpn)
+    }
+
+    #[inline]
+    fn is_dirty(&self, lpn: Lpn) -> bool {
+        self.pages.is_dirty(lpn)
+    }
+
+    #[inline]
+    fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        let slot = self.pages.find(lpn.0 / self.size.entries).expect("the page is in memory");
+        let place = (lpn.0 % self.size.entries) as usize;
+        let before = self.heads_at(slot, place);
+        self.pages.change(lpn, ppn);
+        let after = self.heads_at(slot, place);
+        if after != before {
+            let runs = &mut self.runs[slot.index()];
+            self.bytes -= self.size.bytes(*runs);
+            *runs = *runs + after - before;
+            self.bytes += self.size.bytes(*runs);
+            self.compressed += 1;
+        }
+    }
+
+    #[inline]
+    fn clean(&mut self, lpn: Lpn) {
+        self.pages.clean(lpn);
+    }
+
+    fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
+        self.pages.changed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings::SizeFormula;
+    use super::*;
+    use crate::sftl::settings::Config;
+    use ftlab_flash::rng::{Purpose, Rng};
+    use ftlab_flash::settings::Groups as _;
+
+    #[test]
+    fn runs_end_where_the_next_physical_page_is_not_the_next_one() {
+        assert_eq!(runs(&[0, 0, 0]), 1, "nothing, three times");
+        assert_eq!(runs(&[5, 6, 7]), 1);
+        assert_eq!(runs(&[5, 6, 8]), 2);
+        assert_eq!(runs(&[0, 1, 2]), 2, "physical page 0 does not follow nothing");
+        assert_eq!(runs(&[5, 0, 0, 6]), 3);
+        assert_eq!(runs(&[7, 6, 5]), 3, "not backwards");
+    }
+
+    /// Entries change, first to what mostly goes on with a neighbour's run, then at random; pages
+    /// come and go.
+    #[test]
+    fn runs_and_bytes_counted_along_are_those_counted_anew() {
+        for (formula, name) in SizeFormula::ALL {
+            let mut config = Config::default();
+            config.set("device.page_bytes", "512").expect("legal");
+            config.device.pages_per_block = 8;
+            config.device.blocks_per_plane = 80;
+            let board = Board::new(&config, 1, 8);
+            let geometry = board.geometry();
+            let entries = geometry.entries_per_page();
+            let translation = Translation::new(geometry);
+            let size = PageSize { formula: *formula, entries };
+            let parts = Translation::pages(geometry);
+            let mut pages = CompressedPages::new(geometry, size, 3);
+            let mut rng = Rng::new(3, Purpose::Workload);
+            let (mut least, mut most) = (u64::MAX, 0);
+            for step in 0..20_000 {
+                let part = match rng.below(4) {
+                    _ if step > 10_000 => rng.below(3),
+                    0 => parts - 1,
+                    _ => rng.below(4),
+                };
+                if pages.use_page(part).is_none() {
+                    if pages.pages().is_full() {
+                        let slot = pages.oldest();
+                        let first = pages.pages().part(slot) * entries;
+                        (first..first + entries).for_each(|lpn| pages.clean(Lpn(lpn)));
+                        pages.remove(slot);
+                    }
+                    let _ = pages.insert(&board, &translation, part, When::START);
+                }
+                let first = part * entries;
+                let lpn = first + rng.below(entries.min(geometry.logical_pages - first));
+                let ppn = match rng.below(8) {
+                    _ if step > 10_000 => Some(Ppn(rng.below(100_000))),
+                    0 => None,
+                    1 => Some(Ppn(rng.below(100))),
+                    _ => Some(Ppn(1000 + lpn)),
+                };
+                pages.change(Lpn(lpn), ppn);
+                pages.self_check().unwrap_or_else(|error| panic!("{name}: {error}"));
+                least = least.min(pages.bytes());
+                most = most.max(pages.bytes());
+            }
+            assert!(most > 2 * size.raw(), "{name}: some pages are not worth compressing");
+            assert_eq!(least < size.raw(), *formula != SizeFormula::Raw, "{name}: some are");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The settings of `sftl`.
+
+use ftlab_flash::settings::{Bytes, Optional};
+use ftlab_flash::{choices, settings};
+use ftlab_ftl::scheme::SchemeConfig;
+
+choices! {
+    /// What a compressed translation page takes, never more than uncompressed.
+    pub enum SizeFormula {
+        /// A bit per entry, and 4 bytes per run.
+        Abstract = "abstract",
+        /// Two bits per entry, and 4 bytes per run.
+        Wiscsee = "wiscsee",
+        /// Its size on flash: no compression.
+        Raw = "raw",
+    }
+}
+
+/// What this scheme sees of the settings.
+pub(crate) type Config = SchemeConfig<SftlSettings>;
+
+settings! {
+    /// Settings of `sftl`.
+    pub struct SftlSettings in "sftl" {
+        /// Bytes of the cache, translation pages and dirty-entry buffer; auto: what
+        /// device.ram_bytes leaves, else 32 KiB, no more than the whole map. The pages get one
+        /// uncompressed page at least.
+        cache_bytes: Optional<Bytes> = Optional(None), legal("auto, or 1 and more",
+            |v| v.0.is_none_or(|bytes| bytes.0 > 0)), source("DFTL 2014, 5.3: 32 KB");
+        /// What a compressed translation page takes.
+        size_formula: SizeFormula = SizeFormula::Abstract, legal("", |_| true),
+            source("spec 4.11, open: the abstract, or the public simulator wiscsee");
+        /// Share of the cache that the dirty-entry buffer takes; 0: no buffer, and a write whose
+        /// page is not cached loads it.
+        dirty_buf_share: f64 = 0.1, legal("0 to 0.9", |v| (0.0..=0.9).contains(v)),
+            source("spec 4.11, open");
+        /// Bytes that an entry of the dirty-entry buffer is counted with: logical and physical
+        /// page.
+        entry_bytes: u32 = 8, legal("1..=64", |v| (1..=64).contains(v)), source("ftlab");
+        /// Whether the directory takes room from the cache under device.ram_bytes.
+        gtd_in_budget: bool = false, legal("", |_| true), source("ftlab: as dftl.gtd_in_budget");
+    }
+}

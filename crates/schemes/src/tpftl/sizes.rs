@@ -1,0 +1,74 @@
+//! How large TPFTL's cache is, known before any run.
+
+use super::settings::{Levels, TpftlSettings};
+use crate::tpftl::settings::Config;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::settings::SettingError;
+use ftlab_ftl::parts::demand_mapped::gtd_bytes;
+use ftlab_ftl::parts::translation::Translation;
+
+/// Bytes of the cache where no budget is given: DFTL's 32 KiB.
+const BYTES: u64 = 32 << 10;
+
+/// Bytes of so many entries of one node.
+fn node_of(settings: &TpftlSettings, entries: u64) -> u64 {
+    let header = if settings.levels == Levels::Two { settings.node_bytes } else { 0 };
+    u64::from(header) + entries * u64::from(settings.entry_bytes)
+}
+
+/// Bytes that the budget leaves for the cache.
+fn budget(config: &Config) -> Option<u64> {
+    let gtd = if config.own.gtd_in_budget { gtd_bytes(config) } else { 0 };
+    config.map_budget().map(|budget| budget.saturating_sub(gtd))
+}
+
+/// Bytes of entries and nodes: as set, else what the budget leaves, else DFTL's; enough for two
+/// entries of a node, and never more than the whole map takes.
+pub(super) fn cache_bytes(config: &Config) -> u64 {
+    let settings = &config.own;
+    let wanted = match (settings.cache_bytes.0, budget(config)) {
+        (Some(bytes), _) => bytes.0,
+        (None, Some(budget)) => budget,
+        (None, None) => BYTES,
+    };
+    let geometry = Geometry::new(&config.device);
+    let headers = u64::from(Translation::pages(&geometry)) * node_of(settings, 0);
+    let all = headers + config.device.logical_pages() * u64::from(settings.entry_bytes);
+    let least = node_of(settings, 2);
+    wanted.clamp(least, all.max(least))
+}
+
+/// Entries that fit whatever nodes they are in.
+pub(super) fn entries_that_fit(config: &Config) -> u32 {
+    let entries = cache_bytes(config) / node_of(&config.own, 1);
+    entries.min(config.device.logical_pages()) as u32
+}
+
+/// Whether the settings go together.
+pub(super) fn check(config: &Config) -> Result<(), SettingError> {
+    let settings = &config.own;
+    let needs_nodes = [
+        ("request_prefetch", settings.request_prefetch),
+        ("selective_prefetch", settings.selective_prefetch),
+        ("clean_first", settings.clean_first),
+    ];
+    if let (Levels::One, Some((name, _))) =
+        (settings.levels, needs_nodes.iter().find(|(_, on)| *on))
+    {
+        return Err(SettingError::Conflict(format!(
+            "tpftl.{name} works on nodes, tpftl.levels = one has none; legal: false"
+        )));
+    }
+    let least = node_of(settings, 2);
+    match (settings.cache_bytes.0, budget(config)) {
+        (Some(bytes), _) if bytes.0 < least => Err(SettingError::Conflict(format!(
+            "tpftl.cache_bytes = {} does not hold two entries of a node; legal: {least} and more",
+            bytes.0
+        ))),
+        (Some(bytes), Some(budget)) if bytes.0 > budget => Err(SettingError::Conflict(format!(
+            "tpftl.cache_bytes = {} is more than device.ram_bytes leaves: {budget}",
+            bytes.0
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,492 @@
+//! One memory for map and data, as a tree: the directory (GTD) at its root, cached translation
+//! pages (CTP) below it, cached data pages (CDP) below these. TreeFTL 2013, section III, without
+//! the order in which pages leave, which is the scheme's ([`Pruning`]).
+//!
+//! The map lies on flash, of pages (`demand_mapped`) or of blocks (`over_blocks`); a frame takes a
+//! page of either kind. The settings are `treeftl.*`, whichever scheme prunes.
+//!
+//! A data page that is changed here keeps its entry for the older version on flash, which stays
+//! valid until the newer one is programmed: a power cut of a volatile memory falls back to it.
+
+mod base;
+mod bypass;
+mod over_blocks;
+mod over_pages;
+mod recovery;
+mod scheme;
+mod sizes;
+
+pub use ftlab_ftl::parts::tree_frames::Frames;
+pub use recovery::TreeSurvivor;
+pub use scheme::Tree;
+pub use sizes::{frames, latte_bytes};
+
+use base::TreeBase;
+
+use crate::treeftl::settings::Config;
+use crate::treeftl::{BypassMap, HitScope, TreeftlSettings};
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::ram::RamWork;
+use ftlab_flash::board::when::When;
+use ftlab_flash::board::{Board, Search};
+use ftlab_flash::memory::RamUse;
+use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::request::{PageIo, RequestShape};
+use ftlab_flash::units::{Lpn, Nanos, Tag};
+use ftlab_ftl::answers::{Location, Room, Unsettled};
+use ftlab_ftl::parts::cmt::Slot;
+use ftlab_ftl::parts::held_pages::Held;
+use ftlab_ftl::parts::request_size::{RequestSize, SizeRule};
+use ftlab_ftl::scheme::{Classification, Paper, Preset};
+
+/// What every tree is in a classification of schemes.
+pub const CLASS: Classification = Classification {
+    kind: "page",
+    granularity: "page",
+    update_blocks: "all data blocks",
+    associativity: "N:N",
+    full_merge: false,
+};
+
+/// A page that leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaf {
+    /// A data page.
+    Data(Lpn),
+    /// A translation page.
+    Map(Slot),
+}
+
+/// The order in which pages leave the tree.
+pub trait Pruning: 'static {
+    /// Its settings beside those of the tree.
+    type Settings: Clone + 'static;
+
+    /// Where it comes from.
+    const PAPER: Paper;
+    /// Named sets of settings.
+    const PRESETS: &'static [Preset] = &[];
+
+    /// The scheme whose tree it prunes, if that is another one; the settings are those of both.
+    const STANDS_ON: Option<&'static str> = None;
+
+    /// Bytes that it keeps for each frame.
+    const BYTES_PER_FRAME: u64 = 0;
+
+    /// What it keeps to find the page that leaves.
+    fn ram_use(config: &Config<Self::Settings>) -> RamUse;
+    /// An empty tree with room for so many pages of each kind.
+    fn new(settings: &Self::Settings, maps: u32, data: u32) -> Self;
+    /// A translation page came in.
+    fn loaded(&mut self, board: &mut Board, map: Slot);
+    /// A translation page was used, and no cached data page below it.
+    fn used_map(&mut self, board: &mut Board, map: Slot);
+    /// A cached data page was used; it may have just come in. `place`: its translation page, and
+    /// the offset of its entry there.
+    fn used_data(&mut self, board: &mut Board, place: (Slot, u32), data: Slot);
+    /// A data page left.
+    fn data_left(&mut self, map: Slot, data: Slot);
+    /// A translation page left.
+    fn map_left(&mut self, board: &mut Board, map: Slot);
+    /// The page that leaves next, and how many time stamps the search for it compares. The
+    /// translation page in use (`pinned`) stays; data pages below it may leave.
+    fn next(&mut self, frames: &Frames, pinned: Option<Slot>) -> (Leaf, u32);
+}
+
+/// The tree.
+pub struct PageTree<P, B> {
+    base: B,
+    order: P,
+    settings: TreeftlSettings,
+    /// Pages of both kinds that the memory holds.
+    frames: u32,
+    step_time: Nanos,
+    all_sectors: u64,
+    /// Memory outlives a power cut.
+    nonvolatile: bool,
+    sequential: RequestSize,
+    /// The translation page that a sequential request works with and that has no frame.
+    working: Option<u32>,
+    /// Where the search for a changed translation page in idle gaps goes on.
+    idle_turn: u32,
+}
+
+impl<P: Pruning, B: TreeBase> PageTree<P, B> {
+    fn above(board: &Board, config: &Config<P::Settings>, base: B) -> Self {
+        let settings = config.own.treeftl.clone();
+        let (maps, data) = sizes::slots::<P>(config);
+        PageTree {
+            base,
+            order: P::new(&config.own.order, maps, data),
+            frames: frames::<P>(config),
+            step_time: (settings.lru_cost_us * 1000.0).round() as Nanos,
+            all_sectors: board.geometry().all_sectors(),
+            nonvolatile: config.device.ram_nonvolatile,
+            sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
+            working: None,
+            idle_turn: 0,
+            settings,
+        }
+    }
+
+    fn held(&self) -> &Frames {
+        self.base.frames()
+    }
+
+    fn held_mut(&mut self) -> &mut Frames {
+        self.base.frames_mut()
+    }
+
+    /// Frames in use.
+    fn used(&self) -> u32 {
+        self.held().pages() - u32::from(self.working.is_some())
+    }
+
+    fn tell_levels(&self, board: &mut Board) {
+        board.level(Level::MapFrames, u64::from(self.held().maps.len()));
+        board.level(Level::DataFrames, u64::from(self.held().data_pages()));
+    }
+
+    /// Writes a page: random ones into the tree.
+    #[inline]
+    fn write_page(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        if self.sequential.judge(board, io) {
+            return self.write_through(board, io, after);
+        }
+        // Steps; in case C (neither page is cached) the translation page is loaded.
+        let (map, known) = self.translate(board, io.lpn, true, after)?;
+        board.event(Event::BufferLookups, 1);
+        let (data, ready) = match self.held().find(io.lpn) {
+            // Case A: the data page is cached too.
+            Some(data) => {
+                board.event(Event::BufferHits, 1);
+                (data, known.waits_for_buffer(self.held().get(data).ready))
+            }
+            // Cases B and C: it takes a frame, and is loaded first.
+            None => self.load(board, io, map, known)?,
+        };
+        let offset = self.held().offset(io.lpn);
+        self.order.used_data(board, (map, offset), data);
+        // Step A-3: the data goes to the data page.
+        let done = board.ram_pages(RamWork::Data, 1, ready);
+        self.held_mut().write(data, io.data, io.sectors, done);
+        Ok(done)
+    }
+
+    /// Reads a page; what is not cached is not cached for it.
+    #[inline]
+    fn read_page(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        if self.sequential.is_long(io.request.pages) {
+            return self.read_through(board, io, after);
+        }
+        let counted = self.settings.hit_scope != HitScope::RandomWrites;
+        board.event(Event::BufferLookups, u64::from(counted));
+        let (map, known) = match self.translate(board, io.lpn, true, after) {
+            Ok(translated) => translated,
+            Err(fault) => return self.read_without_frame(board, io, (fault, after)),
+        };
+        if let Some(data) = self.held().find(io.lpn) {
+            board.event(Event::BufferHits, u64::from(counted));
+            return Ok(self.read_held(board, io.lpn, data, known));
+        }
+        self.use_map(board, map);
+        self.base.read(board, io, known)
+    }
+
+    /// Reads a page whose translation page finds no frame, because what would have to leave cannot
+    /// be written any more: the translation page is read for this page alone.
+    #[cold]
+    fn read_without_frame(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        (fault, after): (Fault, When),
+    ) -> Result<(When, Tag), Fault> {
+        fault.unless_worn_out::<()>()?;
+        let known = self.base.load(board, self.held().part_of(io.lpn), after)?;
+        self.base.read(board, io, known)
+    }
+
+    /// Reads a cached data page.
+    fn read_held(&mut self, board: &mut Board, lpn: Lpn, data: Slot, known: When) -> (When, Tag) {
+        let parent = self.held().parent(lpn);
+        self.order.used_data(board, parent, data);
+        let Held { tag, ready, .. } = *self.held().get(data);
+        (board.ram_pages(RamWork::Data, 1, known.waits_for_buffer(ready)), tag)
+    }
+
+    /// Forgets a page; a cached version of it is forgotten unwritten.
+    fn trim_page(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let (map, known) = self.translate(board, io.lpn, true, after)?;
+        match self.held().find(io.lpn) {
+            Some(data) => self.drop_data(board, data, known),
+            None => self.use_map(board, map),
+        }
+        self.base.trim(board, io, known)
+    }
+
+    fn use_map(&mut self, board: &mut Board, map: Slot) {
+        if self.settings.touch_on_ctp_only {
+            self.order.used_map(board, map);
+        }
+    }
+
+    /// Makes sure that the translation page of an entry is cached: where, and when it is there.
+    fn translate(
+        &mut self,
+        board: &mut Board,
+        lpn: Lpn,
+        counted: bool,
+        after: When,
+    ) -> Result<(Slot, When), Fault> {
+        let part = self.held().part_of(lpn);
+        board.event(Event::MapLookups, u64::from(counted));
+        if let Some(map) = self.held().maps.find(part) {
+            board.event(Event::MapHits, u64::from(counted));
+            return Ok((map, after.waits_for_map(self.held().maps.ready(map))));
+        }
+        // Step C-2: the directory tells where the translation page is on flash.
+        let free = self.take_frame(board, None, after)?;
+        let (map, loaded) = self.load_map(board, part, free)?;
+        self.order.loaded(board, map);
+        self.tell_levels(board);
+        Ok((map, loaded))
+    }
+
+    fn load_map(
+        &mut self,
+        board: &mut Board,
+        part: u32,
+        after: When,
+    ) -> Result<(Slot, When), Fault> {
+        let read = self.base.load(board, part, after)?;
+        let loaded = board.ram_pages(RamWork::Map, 1, read);
+        Ok((self.base.admit(board, part, loaded), loaded))
+    }
+
+    /// Steps B-3 and C-4: a data page that is written takes a frame, with the version on flash.
+    #[inline]
+    fn load(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        map: Slot,
+        known: When,
+    ) -> Result<(Slot, When), Fault> {
+        let free = self.take_frame(board, Some(map), known)?;
+        let wanted = self.settings.load_on_full_write || self.base.needs_old(io);
+        let unwritten = self.settings.load_unwritten;
+        // Looked up after the eviction: a collection may have moved the page.
+        let (free, old) = match wanted || unwritten {
+            true => self.base.search(board, io.lpn, free)?,
+            false => (free, None),
+        };
+        let loaded = match old {
+            Some(ppn) if wanted => Some(board.read(ppn, Cause::ReadModifyWrite, free)?),
+            None if unwritten => Some((board.fetch_unwritten(io.lpn, free)?, Tag(0))),
+            _ => None,
+        };
+        let (data, free_from) = self.held_mut().enter(io.lpn);
+        let ready = match loaded {
+            Some((read, tag)) => {
+                let here = board.ram_pages(RamWork::Data, 1, read.waits_for_buffer(free_from));
+                self.held_mut().fill(data, tag, here);
+                here
+            }
+            None => free.waits_for_buffer(free_from),
+        };
+        self.tell_levels(board);
+        Ok((data, ready))
+    }
+
+    /// Sees to it that a frame is free; from when on.
+    fn take_frame(
+        &mut self,
+        board: &mut Board,
+        pinned: Option<Slot>,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        while self.used() >= self.frames {
+            when = self.evict(board, pinned, when)?;
+        }
+        Ok(when)
+    }
+
+    /// One page leaves, by the scheme's order.
+    fn evict(
+        &mut self,
+        board: &mut Board,
+        pinned: Option<Slot>,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (leaf, compared) = self.order.next(self.base.frames(), pinned);
+        let mut when = board.search_at(Search::Cached, compared, self.step_time, after);
+        match leaf {
+            Leaf::Data(lpn) => self.evict_data(board, lpn, when),
+            Leaf::Map(map) => {
+                // A branch is only pruned without leaves.
+                while let Some(offset) = self.held().first_child(map, None) {
+                    let lpn = self.held().lpn(map, offset);
+                    when = self.evict_data(board, lpn, when)?;
+                }
+                self.evict_map(board, map, when)
+            }
+        }
+    }
+
+    fn evict_data(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
+        let data = self.held().find(lpn).expect("the victim is cached");
+        let done = if self.held().get(data).dirty {
+            self.write_out(board, data, after)?
+        } else {
+            board.event(Event::BufferCleanDrops, 1);
+            after
+        };
+        self.drop_data(board, data, done);
+        Ok(done)
+    }
+
+    /// Programs a cached data page; its entry, which is cached, follows. The page stays.
+    fn write_out(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
+        let Held { lpn, tag, sectors, ready, .. } = *self.held().get(data);
+        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0 };
+        let sectors = sectors & self.all_sectors;
+        let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
+        let done = self.base.write(board, &io, after.waits_for_buffer(ready))?;
+        board.event(Event::BufferFlushes, 1);
+        self.held_mut().written_out(data);
+        Ok(done)
+    }
+
+    fn drop_data(&mut self, board: &mut Board, data: Slot, free: When) {
+        let (map, _) = self.held().parent(self.held().get(data).lpn);
+        self.held_mut().leave(data, free);
+        self.order.data_left(map, data);
+        self.tell_levels(board);
+    }
+
+    fn evict_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
+        let changed = self.held().maps.dirty_entries(map) > 0;
+        let done = if changed || self.settings.flush_clean_ctp {
+            self.write_map(board, map, after)?
+        } else {
+            after
+        };
+        board.event(if changed { Event::EvictDirty } else { Event::EvictClean }, 1);
+        self.held_mut().maps.remove(map);
+        self.order.map_left(board, map);
+        self.tell_levels(board);
+        Ok(done)
+    }
+
+    /// Programs a cached translation page, whose entries are all here.
+    fn write_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
+        let part = self.held().maps.part(map);
+        let after = after.waits_for_map(self.held().maps.ready(map));
+        let done = self.base.write_map(board, part, after)?;
+        board.event(Event::MapPageFlushes, 1);
+        Ok(done)
+    }
+
+    /// The data page that is written next while it stays: the one that changed longest ago, or the
+    /// first changed one of its group.
+    fn next_to_write(&self) -> Option<Slot> {
+        let oldest = self.held().oldest_dirty()?;
+        if !B::IN_ORDER {
+            return Some(oldest);
+        }
+        let (map, _) = self.held().parent(self.held().get(oldest).lpn);
+        let offset = self.held().next_dirty(map, 0).expect("a page of the group has changed");
+        self.held().find(self.held().lpn(map, offset))
+    }
+
+    /// Writes what is newer here than on flash, and records trims. The map on flash may stay
+    /// behind: a scan finds what it does not say.
+    fn write_all(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let mut done = after;
+        while let Some(data) = self.next_to_write() {
+            done = done.join(self.write_out(board, data, after)?);
+        }
+        Ok(done.join(self.base.flush(board, after)?))
+    }
+
+    /// Collects; then, under `treeftl.idle_flush`, writes one changed page, which stays here.
+    /// What finds no room for that is left undone.
+    fn work_in_gap(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
+        if let Some(done) = self.base.idle(board, after)? {
+            return Ok(Some(done));
+        }
+        if !self.settings.idle_flush {
+            return Ok(None);
+        }
+        if let Some(data) = self.next_to_write() {
+            let written = self.write_out(board, data, after).map(Some);
+            return written.or_else(Fault::unless_worn_out);
+        }
+        if self.held().maps.dirty_pages() == 0 {
+            return Ok(None);
+        }
+        let slots = self.held().maps.capacity();
+        let turn = self.idle_turn;
+        let map = (0..slots)
+            .map(|step| Slot((turn + step) % slots))
+            .find(|&map| self.held().maps.holds(map) && self.held().maps.dirty_entries(map) > 0);
+        let map = map.expect("a translation page has changed");
+        self.idle_turn = map.0 + 1;
+        self.write_map(board, map, after).map(Some).or_else(Fault::unless_worn_out)
+    }
+
+    /// Where the newest version of a page is.
+    fn find(&self, board: &Board, lpn: Lpn) -> Location {
+        let held = self.held().find(lpn).map(|data| self.held().get(data));
+        match held.filter(|held| held.dirty) {
+            Some(held) => Location::Ram(held.tag),
+            None => self.base.locate(board, lpn),
+        }
+    }
+
+    /// Free blocks and what they are compared with.
+    fn room(&self) -> Room {
+        self.base.room()
+    }
+
+    /// Pages whose newest version is here, and their older versions on flash.
+    fn count_unsettled(&self, board: &Board) -> Unsettled {
+        let on_flash = |held: &&Held| self.base.current(board, held.lpn).is_some();
+        Unsettled {
+            stale_pages: self.held().dirty().filter(on_flash).count() as u64,
+            ram_pages: u64::from(self.held().dirty_data()),
+        }
+    }
+
+    /// Whether blocks, frames and flash agree.
+    fn examine(&self, board: &Board) -> Result<(), String> {
+        self.base.self_check(board)?;
+        self.held().self_check()?;
+        if self.working.is_some() {
+            return Err("a sequential request left its working page behind".to_string());
+        }
+        // The working page of a request that was cut takes a frame after recovery, until one is
+        // needed.
+        let most = self.frames + u32::from(self.settings.bypass_map == BypassMap::Flash);
+        if self.used() > most {
+            return Err(format!("{} pages are in {} frames", self.used(), self.frames));
+        }
+        for held in self.held().data().filter(|held| !held.dirty) {
+            let Location::Flash(ppn) = self.base.locate(board, held.lpn) else {
+                return Err(format!("page {} is unchanged in memory, not on flash", held.lpn));
+            };
+            let state = board.nand().state();
+            if state.tag(ppn) != held.tag && !state.is_unreadable(ppn) {
+                return Err(format!("page {} differs from flash, unnoticed", held.lpn));
+            }
+        }
+        Ok(())
+    }
+}

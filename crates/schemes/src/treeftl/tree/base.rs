@@ -1,0 +1,74 @@
+//! What the tree stands on: the map on flash, of pages or of blocks, with the data that it maps.
+
+use super::Frames;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::request::PageIo;
+use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_ftl::answers::{Location, Room};
+use ftlab_ftl::parts::cmt::Slot;
+use ftlab_ftl::parts::map_recovery::Survivor;
+
+/// Pages on flash and their map there. The tree sees to it that the map page of a page is in a
+/// frame before it is read, written or trimmed here.
+pub trait TreeBase: 'static {
+    /// Whether changed pages that are written while they stay go out by group, in ascending order;
+    /// otherwise those written longest ago first.
+    const IN_ORDER: bool;
+
+    /// The frames.
+    fn frames(&self) -> &Frames;
+    /// The frames.
+    fn frames_mut(&mut self) -> &mut Frames;
+
+    /// Reads a map page on flash.
+    fn load(&self, board: &mut Board, part: u32, after: When) -> Result<When, Fault>;
+    /// A map page that was just read takes a frame.
+    fn admit(&mut self, board: &Board, part: u32, ready: When) -> Slot;
+    /// Writes a map page in a frame, of which memory holds every entry.
+    fn write_map(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault>;
+
+    /// Whether a write must know the page that it supersedes.
+    fn needs_old(&self, io: &PageIo) -> bool;
+    /// Where the newest copy of a page is on flash, whatever memory holds.
+    fn current(&self, board: &Board, lpn: Lpn) -> Option<Ppn>;
+    /// Finds the newest copy of a page on flash, its entry being known.
+    fn search(
+        &self,
+        board: &mut Board,
+        lpn: Lpn,
+        known: When,
+    ) -> Result<(When, Option<Ppn>), Fault>;
+    /// Writes a page.
+    fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault>;
+    /// Forgets a page.
+    fn trim(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault>;
+    /// Records trims.
+    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault>;
+    /// Works in an idle gap.
+    fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault>;
+
+    /// Whether blocks, map and flash agree.
+    fn self_check(&self, board: &Board) -> Result<(), String>;
+    /// Free blocks and what they are compared with.
+    fn room(&self) -> Room;
+    /// What is left of the map when the power goes, if more than flash tells.
+    fn power_off(&self, nonvolatile: bool) -> Option<Survivor>;
+    /// Trimmed pages that only memory knows of, beside what [`TreeBase::power_off`] tells.
+    fn unrecorded_trims(&self) -> Vec<Lpn>;
+
+    /// Reads a page.
+    #[inline]
+    fn read(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<(When, Tag), Fault> {
+        match self.search(board, io.lpn, known)? {
+            (found, Some(ppn)) => board.read(ppn, io.cause, found),
+            (found, None) => board.read_unwritten(io.lpn, found),
+        }
+    }
+
+    /// Where the newest version of a page is on flash.
+    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
+        self.current(board, lpn).map_or(Location::Nowhere, Location::Flash)
+    }
+}

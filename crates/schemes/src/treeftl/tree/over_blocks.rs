@@ -1,0 +1,216 @@
+//! The tree over a map of blocks (`treeftl.map = block`): a map page names logical blocks, so its
+//! group is every page of these. Blocks and their updates are those of the replacement-block
+//! scheme, whose block map lies on flash; its map pages share the frames (`parts::framed_map`).
+//!
+//! Within its group a page leaves by its number, so that a logical block takes the pages that leave
+//! in order; what is written while it stays (a flush, idle gaps) goes by group in the same order.
+
+use super::base::TreeBase;
+use super::{Frames, PageTree, Pruning, sizes};
+use crate::replacement_block::{ReplacementBlock, spare_blocks};
+use crate::treeftl::settings::{Config, chains};
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::settings::PartialWrite;
+use ftlab_flash::board::when::When;
+use ftlab_flash::memory::{Memory, RamUse};
+use ftlab_flash::meter::Cause;
+use ftlab_flash::request::PageIo;
+use ftlab_flash::settings::SettingError;
+use ftlab_flash::units::{Lpn, Ppn};
+use ftlab_ftl::answers::Room;
+use ftlab_ftl::parts::block_map::BlockMapKind;
+use ftlab_ftl::parts::block_mapped::BlockMapped;
+use ftlab_ftl::parts::cmt::Slot;
+use ftlab_ftl::parts::framed_map::FrameSizes;
+use ftlab_ftl::parts::map_area::MapArea;
+use ftlab_ftl::parts::map_recovery::Survivor;
+use ftlab_ftl::scheme::Scheme;
+
+/// Data and replacement blocks, and their map in frames.
+pub struct OverBlocks {
+    blocks: ReplacementBlock,
+    rmw: bool,
+    all_sectors: u64,
+}
+
+/// Where the block map is.
+fn kind<P: Pruning>(config: &Config<P::Settings>) -> BlockMapKind {
+    let (maps, data) = sizes::slots::<P>(config);
+    BlockMapKind::Framed(FrameSizes { maps, data })
+}
+
+/// Map pages, and the directory of them.
+pub(super) fn map_pages(geometry: &Geometry) -> u64 {
+    u64::from(MapArea::pages(geometry, geometry.logical_blocks()))
+}
+
+pub(super) fn directory_bytes<O>(config: &Config<O>) -> u64 {
+    let geometry = Geometry::new(&config.device);
+    MapArea::directory_bytes(&geometry, geometry.logical_blocks())
+}
+
+/// Physical blocks: the base's, and those with map pages.
+pub(super) fn minimum_blocks<O>(config: &Config<O>) -> u64 {
+    let geometry = Geometry::new(&config.device);
+    let map = MapArea::blocks(&geometry, geometry.logical_blocks());
+    BlockMapped::minimum_blocks(config, spare_blocks(&chains(config)) + u64::from(map))
+}
+
+/// Records and map pages that are alive at once.
+pub(super) fn payload_pages<O>(config: &Config<O>) -> u64 {
+    let geometry = Geometry::new(&config.device);
+    BlockMapped::payload_pages(config)
+        + MapArea::payload_pages(&geometry, geometry.logical_blocks())
+}
+
+/// Bytes by structure: the tree's `own`, the directory, and what the base has beside its block
+/// table.
+pub(super) fn ram_use<O>(config: &Config<O>, own: &[RamUse]) -> Vec<RamUse> {
+    let mut structures = own.to_vec();
+    let bytes = directory_bytes(config);
+    structures.push(RamUse { structure: "map_directory", bytes, memory: Memory::Sram });
+    let base = ReplacementBlock::ram_use(&chains(config));
+    structures.extend(base.into_iter().filter(|known| known.structure != "block_table"));
+    structures
+}
+
+/// What does not go together with a map of blocks.
+pub(super) fn check<O>(config: &Config<O>) -> Result<(), SettingError> {
+    if config.own.treeftl.gc_cached {
+        return Err(SettingError::Conflict(
+            "treeftl.gc_cached (treeftl:gc) chooses and moves what DFTL's collection collects: under \
+             treeftl.map = block there is none, chains of blocks are folded instead; leave one of \
+             them at its default"
+                .to_string(),
+        ));
+    }
+    if config.device.units_per_page() > 1 {
+        return Err(SettingError::Conflict(
+            "treeftl.map = block puts pages at fixed offsets of data blocks, so mapping units cannot \
+             gather to flash pages: leave device.mapping_unit at auto"
+                .to_string(),
+        ));
+    }
+    ReplacementBlock::check(&chains(config))
+}
+
+impl OverBlocks {
+    fn of<O>(blocks: ReplacementBlock, board: &Board, config: &Config<O>) -> Self {
+        OverBlocks {
+            blocks,
+            rmw: config.io.partial_write == PartialWrite::Rmw,
+            all_sectors: board.geometry().all_sectors(),
+        }
+    }
+
+    /// With what was found after a power cut; no frame is in use.
+    pub(super) fn recover<P: Pruning>(
+        board: &mut Board,
+        config: &Config<P::Settings>,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let (base, found, erased) = BlockMapped::recover(board, config, after)?;
+        let below = chains(config);
+        let how = (&below, Some(kind::<P>(config)));
+        let (blocks, done) = ReplacementBlock::resume(base, found, board, how, erased)?;
+        Ok((Self::of(blocks, board, config), done))
+    }
+
+    /// Trims that memory kept over a power cut hold again.
+    pub(super) fn trim_again(&mut self, board: &mut Board, trimmed: &[Lpn]) {
+        trimmed.iter().for_each(|&lpn| self.blocks.base.forget(board, lpn));
+    }
+}
+
+impl<P: Pruning> PageTree<P, OverBlocks> {
+    /// An empty tree above an erased device.
+    pub(super) fn over_blocks(board: &Board, config: &Config<P::Settings>) -> Self {
+        let mut base = BlockMapped::new(board, config);
+        base.map_on_flash(board, kind::<P>(config));
+        let blocks = ReplacementBlock::on(base, board, &chains(config));
+        Self::above(board, config, OverBlocks::of(blocks, board, config))
+    }
+}
+
+impl TreeBase for OverBlocks {
+    const IN_ORDER: bool = true;
+
+    #[inline]
+    fn frames(&self) -> &Frames {
+        &self.blocks.base.engine.framed().frames
+    }
+
+    #[inline]
+    fn frames_mut(&mut self) -> &mut Frames {
+        &mut self.blocks.base.engine.framed_mut().0.frames
+    }
+
+    fn load(&self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
+        self.blocks.base.engine.framed().read(board, part, Cause::Translate, after)
+    }
+
+    fn admit(&mut self, board: &Board, part: u32, ready: When) -> Slot {
+        let (map, backing) = self.blocks.base.engine.framed_mut();
+        map.admit(board, &backing, part, ready)
+    }
+
+    fn write_map(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
+        let (map, mut backing) = self.blocks.base.engine.framed_mut();
+        map.write(board, &mut backing, part, after)
+    }
+
+    fn needs_old(&self, io: &PageIo) -> bool {
+        self.rmw && io.sectors != self.all_sectors
+    }
+
+    fn current(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        self.blocks.base.engine.newest(board.nand(), lpn)
+    }
+
+    /// The entry leads to the chain of the logical block, out-of-band areas to the page.
+    fn search(
+        &self,
+        board: &mut Board,
+        lpn: Lpn,
+        known: When,
+    ) -> Result<(When, Option<Ppn>), Fault> {
+        let found = self.blocks.search(board, lpn, known)?;
+        Ok((found, self.current(board, lpn)))
+    }
+
+    fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
+        self.blocks.write(board, io, known)
+    }
+
+    fn trim(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
+        self.blocks.trim(board, io, known)
+    }
+
+    fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        self.blocks.flush(board, after)
+    }
+
+    /// Folds wait until blocks are needed.
+    fn idle(&mut self, _: &mut Board, _: When) -> Result<Option<When>, Fault> {
+        Ok(None)
+    }
+
+    fn self_check(&self, board: &Board) -> Result<(), String> {
+        self.blocks.self_check(board)
+    }
+
+    fn room(&self) -> Room {
+        self.blocks.room()
+    }
+
+    /// Out-of-band areas tell more than the map did.
+    fn power_off(&self, _: bool) -> Option<Survivor> {
+        None
+    }
+
+    fn unrecorded_trims(&self) -> Vec<Lpn> {
+        self.blocks.base.unrecorded_trims().collect()
+    }
+}

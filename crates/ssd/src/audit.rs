@@ -1,0 +1,133 @@
+//! Whole-device truths, O(touched blocks): at checkpoints of tests and at the end of every run.
+//!
+//! Counts must add up: what the host wrote and did not trim is found on flash or in memory, every
+//! valid page is what the map says, requests in equal requests out.
+
+use crate::buffer::Buffered;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::state::OobRead;
+use ftlab_flash::units::{BlockId, Lpn, Ppn};
+use ftlab_ftl::answers::Location;
+use ftlab_ftl::scheme::Scheme;
+
+/// What an audit counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Audit {
+    /// Valid pages that hold host data.
+    pub valid_data_pages: u64,
+    /// Valid pages that hold anything else.
+    pub valid_other_pages: u64,
+    /// Superseded pages that are valid still: what a scheme has not invalidated yet, and what a
+    /// buffer has not written yet.
+    pub stale_pages: u64,
+    /// Host pages whose newest version is in memory.
+    pub ram_pages: u64,
+    /// Blocks that were ever used.
+    pub touched_blocks: u64,
+}
+
+/// Checks flash, map and counts against each other; the error says which truth is broken. Of each
+/// `buffered` page that flash holds too, the older version is where the scheme locates the page.
+pub(crate) fn audit<S: Scheme>(
+    board: &Board,
+    scheme: &S,
+    buffered: Buffered,
+    live_pages: u64,
+) -> Result<Audit, String> {
+    let mut audit = blocks(board, scheme)?;
+    let unsettled = scheme.unsettled(board);
+    audit.stale_pages = unsettled.stale_pages + buffered.superseded;
+    audit.ram_pages = unsettled.ram_pages + buffered.dirty;
+    let located = audit.valid_data_pages + audit.ram_pages - audit.stale_pages;
+    if located != live_pages {
+        return Err(format!(
+            "the host wrote and did not trim {live_pages} pages, but {located} are located \
+             ({} valid on flash, {} of them stale, {} in memory)",
+            audit.valid_data_pages, audit.stale_pages, audit.ram_pages
+        ));
+    }
+    scheme.self_check(board)?;
+    counts(board)?;
+    Ok(audit)
+}
+
+fn blocks<S: Scheme>(board: &Board, scheme: &S) -> Result<Audit, String> {
+    let geometry = board.geometry();
+    let state = board.nand().state();
+    let mut audit = Audit::default();
+    let mut unlocated = 0u64;
+    for number in 0..geometry.blocks() {
+        let block = BlockId(number);
+        let known = state.block(block);
+        if !known.touched {
+            continue;
+        }
+        audit.touched_blocks += 1;
+        let mut valid = 0;
+        let mut programmed = 0;
+        for offset in 0..geometry.pages_per_block {
+            let ppn = geometry.page(block, offset);
+            programmed += u32::from(!state.is_free(ppn));
+            if !state.is_valid(ppn) {
+                continue;
+            }
+            valid += 1;
+            if page(board, scheme, ppn, &mut audit)? {
+                unlocated += 1;
+            }
+        }
+        if (valid, programmed) != (known.valid, known.programmed) {
+            return Err(format!(
+                "block {block} counts {} valid and {} programmed pages, but has {valid} and \
+                 {programmed}",
+                known.valid, known.programmed
+            ));
+        }
+    }
+    let stale = scheme.unsettled(board).stale_pages;
+    if unlocated != stale {
+        return Err(format!(
+            "{unlocated} valid data pages are not where the map looks for them, but the scheme \
+             reports {stale} stale ones"
+        ));
+    }
+    Ok(audit)
+}
+
+/// Judges one valid page; true when it holds host data that the map does not point to.
+fn page<S: Scheme>(board: &Board, scheme: &S, ppn: Ppn, audit: &mut Audit) -> Result<bool, String> {
+    let OobRead::Written(oob) = board.nand().state().oob(ppn) else {
+        return Err(format!("page {ppn} is valid but holds nothing readable"));
+    };
+    if !oob.kind.is_host_data() {
+        audit.valid_other_pages += 1;
+        if !board.nand().has_payload(ppn) {
+            return Err(format!("page {ppn} is valid, of kind {:?}, without payload", oob.kind));
+        }
+        return Ok(false);
+    }
+    audit.valid_data_pages += 1;
+    Ok(scheme.locate(board, Lpn(oob.logical)) != Location::Flash(ppn))
+}
+
+/// Requests in = requests out; programs and reads of the host's own pages are there.
+fn counts(board: &Board) -> Result<(), String> {
+    let meter = board.meter();
+    let host = meter.host();
+    if host.total_requests() != host.completed + host.interrupted {
+        return Err(format!(
+            "{} requests came in, {} completed and {} were interrupted",
+            host.total_requests(),
+            host.completed,
+            host.interrupted
+        ));
+    }
+    let on_flash = board.nand().programs_on_flash();
+    if on_flash != meter.total_programs() {
+        return Err(format!(
+            "{on_flash} pages were programmed by their sequence numbers, but the causes add up to {}",
+            meter.total_programs()
+        ));
+    }
+    Ok(())
+}

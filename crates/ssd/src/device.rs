@@ -1,0 +1,111 @@
+//! A device as the outside drives it: the one object-safe boundary, one virtual call per host
+//! request.
+
+use std::fmt;
+
+use crate::audit::Audit;
+use crate::settings::SsdSettings;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::request::{Completion, Request};
+use ftlab_flash::units::{Lpn, Nanos, Tag};
+use ftlab_ftl::answers::{Location, Room};
+
+/// Why a request could not be served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceError {
+    /// The flash or the scheme gave up.
+    Fault(Fault),
+    /// The request reaches beyond the device.
+    OutOfRange {
+        /// First sector of the request.
+        first_sector: u64,
+        /// Its sectors.
+        sectors: u32,
+        /// Sectors that the device exports.
+        capacity: u64,
+    },
+    /// A read returned something else than was written last.
+    WrongData {
+        /// The page.
+        lpn: Lpn,
+        /// The version written last.
+        expected: Tag,
+        /// The version found.
+        found: Tag,
+    },
+}
+
+impl From<Fault> for DeviceError {
+    fn from(fault: Fault) -> Self {
+        DeviceError::Fault(fault)
+    }
+}
+
+impl fmt::Display for DeviceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceError::Fault(fault) => fault.fmt(f),
+            DeviceError::OutOfRange { first_sector, sectors, capacity } => write!(
+                f,
+                "sectors {first_sector} to {} lie beyond the device, which has {capacity}",
+                first_sector + u64::from(*sectors)
+            ),
+            DeviceError::WrongData { lpn, expected, found } => write!(
+                f,
+                "page {lpn} reads back version {found}, but version {expected} was written last"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for DeviceError {}
+
+/// A device as the outside drives it.
+pub trait Device {
+    /// Serves one request as soon as a slot of the queue is free; arrivals must not go backwards.
+    fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError>;
+    /// Serves a request that a driver held until `at`, on the clock of arrivals; neither `at` nor
+    /// the later of `at` and the arrival may go backwards.
+    fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError>;
+    /// The earliest moment, on the clock of arrivals, at which another request could be admitted
+    /// (closed loops ask).
+    fn next_slot(&self) -> Nanos;
+    /// When the flash that a request needs is idle, as far as can be told before it is served, on
+    /// the clock of arrivals: for a read the die of its first page, for others any die.
+    fn ready_from(&self, request: &Request) -> Nanos;
+    /// Everything counted so far is forgotten and the clock starts at 0; flash, maps and caches
+    /// stay as they are.
+    fn start_measuring(&mut self);
+    /// Checks the whole device.
+    fn audit(&self) -> Result<Audit, String>;
+    /// Flash and counts.
+    fn board(&self) -> &Board;
+    /// Flash and counts, to plan faults.
+    fn board_mut(&mut self) -> &mut Board;
+    /// The settings in force.
+    fn config(&self) -> &SsdSettings;
+    /// Free blocks and threshold.
+    fn room(&self) -> Room;
+    /// Reads that were compared with what was written.
+    fn verified_reads(&self) -> u64;
+    /// The version that the last page of a host write got.
+    fn last_version(&self) -> Tag;
+    /// Whether a page was written and not trimmed since.
+    fn is_written(&self, lpn: Lpn) -> bool;
+    /// Where a page is.
+    fn locate(&self, lpn: Lpn) -> Location;
+    /// When everything submitted so far is done, on the clock of arrivals.
+    fn idle_from(&self) -> Nanos;
+    /// The device's own clock at time 0 of arrivals.
+    fn measured_from(&self) -> Nanos;
+    /// What the scheme keeps in phase-change memory, word by word; empty for most.
+    fn pcm(&self) -> &[u32];
+    /// The same, to be put back before the scheme recovers from it.
+    fn pcm_mut(&mut self) -> &mut [u32];
+    /// Cuts the power if it is not off already, turns it on again and lets the scheme recover;
+    /// returns how long that took.
+    fn power_cycle(&mut self) -> Result<Nanos, DeviceError>;
+    /// Compares every read with what was written last, from now on (before the first write).
+    fn verify_reads(&mut self);
+}

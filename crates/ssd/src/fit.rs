@@ -1,0 +1,41 @@
+//! A scheme and what is in front of it: what it sees of the settings, whether they go together, and
+//! the memory that both take.
+
+use ftlab_flash::memory::RamUse;
+use ftlab_flash::settings::SettingError;
+use ftlab_ftl::scheme::{Scheme, SchemeConfig};
+
+use crate::buffer::{self, BufferKind};
+use crate::settings::SsdSettings;
+
+/// What a scheme sees of a device's settings, beside its own.
+pub fn seen<S: Scheme>(config: &SsdSettings, own: S::Settings) -> SchemeConfig<S::Settings> {
+    SchemeConfig { shared: config.seen_by_schemes(), own }
+}
+
+/// Legality of the settings for a scheme, with whatever is in front of it.
+///
+/// # Errors
+/// Says which settings exclude each other, and what is legal.
+pub fn check<S: Scheme>(
+    config: &SsdSettings,
+    seen: &SchemeConfig<S::Settings>,
+) -> Result<(), SettingError> {
+    let buffer = config.buffer.name;
+    if S::BUFFERS_DATA && buffer != BufferKind::None {
+        let name = S::PAPER.name;
+        return Err(SettingError::Conflict(format!(
+            "{name} keeps the host's data in its own memory, so a buffer in front of it would hold \
+             the same pages twice: buffer.name = {} (--buffer) must be none",
+            buffer.name()
+        )));
+    }
+    S::check(seen)
+}
+
+/// Bytes by structure of a scheme and of the buffer in front of it.
+pub fn ram_use<S: Scheme>(config: &SsdSettings, seen: &SchemeConfig<S::Settings>) -> Vec<RamUse> {
+    let mut structures = S::ram_use(seen);
+    structures.extend(buffer::ram_use(config));
+    structures
+}

@@ -1,0 +1,211 @@
+//! The driver: takes requests as they arrive and hands them to the device one by one, in the order
+//! that arbitration and scheduling say.
+//!
+//! Time moves from decision to decision. A decision falls when a slot of the device is free and
+//! something waits; it knows what has arrived by then and nothing else. A request is therefore kept
+//! until the next one arrives later, or until [`Driver::finish`].
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use super::arbitration::Arbiter;
+use super::longest::LongestQueue;
+use super::queue::Queue;
+use super::{SchedulerKind, Schedulers, View};
+use crate::device::{Device, DeviceError};
+use crate::settings::SsdSettings;
+use ftlab_flash::request::{Completion, Request};
+use ftlab_flash::units::Nanos;
+
+/// The driver of one device.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    /// Requests go straight to the device: nothing can change their order.
+    direct: bool,
+    streams: u32,
+    queue: Queue,
+    arbiter: Arbiter,
+    /// One per stream.
+    schedulers: Vec<Schedulers>,
+    /// When the last decision fell.
+    now: Nanos,
+    /// When the last request joined the queue.
+    entered: Nanos,
+    /// Of the requests that the device has not taken, in order, whoever goes first.
+    arrivals: VecDeque<Nanos>,
+    longest: LongestQueue,
+    closed: Option<ClosedLoop>,
+}
+
+/// A host that keeps the same number of requests in flight.
+#[derive(Clone, Debug)]
+struct ClosedLoop {
+    depth: usize,
+    /// Completions of requests that the device has taken.
+    completions: BinaryHeap<Reverse<Nanos>>,
+    /// When the last request arrived.
+    now: Nanos,
+}
+
+impl Driver {
+    /// A driver at time 0 with nothing waiting. `in_flight` is how many requests a closed loop
+    /// keeps in driver and device together; none when requests arrive by themselves.
+    ///
+    /// # Panics
+    /// When a closed loop keeps no request in flight.
+    pub fn new(config: &SsdSettings, in_flight: Option<u32>) -> Self {
+        assert!(in_flight != Some(0), "a closed loop keeps at least one request in flight");
+        let host = &config.host;
+        let in_order = host.scheduler == SchedulerKind::Fcfs && host.streams == 1;
+        let direct = in_order && in_flight.is_none_or(|depth| depth == config.queue_depth());
+        let closed_loop = |depth: u32| ClosedLoop {
+            depth: depth as usize,
+            completions: BinaryHeap::with_capacity(if direct { 0 } else { depth as usize }),
+            now: 0,
+        };
+        let queue = Queue::new(host.streams, if direct { 0 } else { host.driver_queue_depth });
+        let arrivals = VecDeque::with_capacity(if direct { 0 } else { queue.room() + 1 });
+        Driver {
+            direct,
+            streams: host.streams,
+            queue,
+            arbiter: Arbiter::new(host),
+            schedulers: (0..host.streams).map(|_| Schedulers::new(host)).collect(),
+            now: 0,
+            entered: 0,
+            arrivals,
+            longest: LongestQueue::new(),
+            closed: in_flight.map(closed_loop),
+        }
+    }
+
+    /// Takes a request; arrivals must not go backwards. `served` is told of every request that the
+    /// device has taken, in the order in which it took them, and may stop the run.
+    #[inline]
+    pub fn submit<E: From<DeviceError>>(
+        &mut self,
+        device: &mut dyn Device,
+        request: &Request,
+        served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.direct {
+            let completion = device.submit(request)?;
+            self.longest.passes(completion.arrival, completion.admitted);
+            return served(device, request, &completion);
+        }
+        self.enqueue(device, request, served)
+    }
+
+    /// Serves everything that still waits.
+    pub fn finish<E: From<DeviceError>>(
+        &mut self,
+        device: &mut dyn Device,
+        served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(at) = self.next_decision(device) {
+            self.dispatch(device, at, served)?;
+        }
+        Ok(())
+    }
+
+    /// When the next request of a closed loop arrives: as soon as fewer than its number are in
+    /// flight.
+    ///
+    /// # Panics
+    /// When the driver is none of a closed loop.
+    pub fn next_arrival<E: From<DeviceError>>(
+        &mut self,
+        device: &mut dyn Device,
+        served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
+    ) -> Result<Nanos, E> {
+        let closed = self.closed.as_mut().expect("the driver of a closed loop");
+        if self.direct {
+            closed.now = closed.now.max(device.next_slot());
+            return Ok(closed.now);
+        }
+        let (depth, now) = (closed.depth, closed.now);
+        if self.in_flight() < depth {
+            return Ok(now);
+        }
+        // Nobody arrives any more until something completes. Where the device is still at work for
+        // somebody else, decisions can fall before that.
+        while let Some(at) = self.next_decision(device) {
+            if at > now && self.first_completion().is_some_and(|first| first <= at) {
+                break;
+            }
+            self.dispatch(device, at, served)?;
+        }
+        let first = self.first_completion().expect("all that was in flight went to the device");
+        let closed = self.closed.as_mut().expect("the driver of a closed loop");
+        closed.now = now.max(first);
+        while closed.completions.peek().is_some_and(|&Reverse(done)| done <= closed.now) {
+            closed.completions.pop();
+        }
+        Ok(closed.now)
+    }
+
+    /// The most requests that had arrived and were not admitted at once: exact below 4,096, from
+    /// there on too high by one in two thousand at most.
+    pub fn longest_queue(&self) -> u64 {
+        self.longest.longest()
+    }
+
+    /// Of the requests of a closed loop that the device has taken.
+    fn first_completion(&self) -> Option<Nanos> {
+        let closed = self.closed.as_ref()?;
+        closed.completions.peek().map(|&Reverse(done)| done)
+    }
+
+    fn in_flight(&self) -> usize {
+        self.queue.len() + self.closed.as_ref().map_or(0, |closed| closed.completions.len())
+    }
+
+    fn enqueue<E: From<DeviceError>>(
+        &mut self,
+        device: &mut dyn Device,
+        request: &Request,
+        served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
+    ) -> Result<(), E> {
+        while let Some(at) = self.next_decision(device).filter(|&at| at < request.arrival) {
+            self.dispatch(device, at, served)?;
+        }
+        self.entered = self.entered.max(request.arrival);
+        self.arrivals.push_back(request.arrival);
+        let stream = request.unit % self.streams;
+        // The host waits for a full queue, with all that would arrive behind.
+        while self.queue.is_full(stream) {
+            let at = self.next_decision(device).expect("a full queue has something to send");
+            self.dispatch(device, at, served)?;
+            self.entered = self.entered.max(at);
+        }
+        self.queue.push(*request, stream, self.entered);
+        Ok(())
+    }
+
+    /// When the next request goes to the device; none when nothing waits.
+    fn next_decision(&self, device: &dyn Device) -> Option<Nanos> {
+        self.queue.oldest().map(|entered| entered.max(device.next_slot()).max(self.now))
+    }
+
+    fn dispatch<E: From<DeviceError>>(
+        &mut self,
+        device: &mut dyn Device,
+        at: Nanos,
+        served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.now = at;
+        let arrived = self.queue.arrived(at);
+        let stream = self.arbiter.choose(arrived);
+        let ready_from = |request: &Request| device.ready_from(request);
+        let view = View { arrived, stream, now: at, ready_from: &ready_from };
+        let index = self.schedulers[stream as usize].choose(&view);
+        let request = self.queue.take(index);
+        let completion = device.submit_at(&request, at)?;
+        let arrival = self.arrivals.pop_front().expect("what is admitted has arrived");
+        self.longest.passes(arrival, completion.admitted);
+        if let Some(closed) = &mut self.closed {
+            closed.completions.push(Reverse(completion.completed));
+        }
+        served(device, &request, &completion)
+    }
+}

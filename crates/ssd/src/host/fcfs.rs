@@ -1,0 +1,19 @@
+//! First come, first served: requests go in order of arrival.
+
+use super::{Scheduler, View};
+use crate::host::settings::HostSettings;
+
+/// It remembers nothing.
+#[derive(Clone, Debug)]
+pub struct Fcfs;
+
+impl Scheduler for Fcfs {
+    fn new(_: &HostSettings) -> Self {
+        Fcfs
+    }
+
+    fn choose(&mut self, view: &View<'_>) -> usize {
+        let (index, _) = view.candidates().next().expect("there is a candidate");
+        index
+    }
+}

@@ -1,0 +1,78 @@
+//! The group `host`.
+
+use ftlab_flash::request::STREAMS_MAX;
+use ftlab_flash::settings;
+use ftlab_flash::settings::{Bytes, Duration, Optional, SettingError};
+
+use super::SchedulerKind;
+use super::arbitration::{Arbitration, parse_weights};
+use super::link::Duplex;
+
+settings! {
+    /// The host's side of the device.
+    pub struct HostSettings in "host" {
+        /// Requests that the device holds at once; auto: 1 serial, 32 parallel.
+        queue_depth: Optional<u32> = Optional(None),
+            legal("auto, or 1..=65536", |v| v.0.is_none_or(|d| (1..=65536).contains(&d))),
+            source("ARCHITECTURE 4");
+        /// Which waiting request goes to the device next.
+        scheduler: SchedulerKind = SchedulerKind::Fcfs, legal("", |_| true), source("ftlab");
+        /// Requests of a stream that the driver's queue holds; when it is full, the host waits.
+        driver_queue_depth: u32 = 128,
+            legal("1..=65536", |v| (1..=65536).contains(v)), source("Linux, nr_requests");
+        /// Reads in a row that read_first sends while something else waits.
+        reads_before_write: u32 = 32, legal("1..=65536", |v| (1..=65536).contains(v)),
+            source("Linux mq-deadline, writes_starved 2 of fifo_batch 16");
+        /// Requests in a row that out_of_order sends before the oldest one.
+        passes_before_oldest: u32 = 64, legal("1..=65536", |v| (1..=65536).contains(v)),
+            source("ftlab");
+        /// Streams of the host, each with a queue of its own; a request belongs to stream
+        /// (ASU, volume or disk of its trace record) modulo streams.
+        streams: u32 = 1, legal("1..=16", |v| (1..=STREAMS_MAX as u32).contains(v)),
+            source("NVMe Base Specification, submission queues");
+        /// How streams take turns.
+        arbitration: Arbitration = Arbitration::Fifo, legal("", |_| true),
+            source("NVMe Base Specification, command arbitration");
+        /// Requests of each stream per turn under weighted, such as 4,1; auto: one each.
+        weights: String = "auto".to_string(),
+            legal("auto, or numbers from 1 to 1000 with commas, one for every stream",
+                |v| parse_weights(v).is_some()),
+            source("NVMe Base Specification, command arbitration");
+        /// Whether both directions of the link to the host work at once.
+        link_duplex: Duplex = Duplex::Half, legal("", |_| true), source("SATA; PCIe is full");
+        /// Bytes per second over the link to the host, in each direction; 0: no limit.
+        link_bandwidth: Bytes = Bytes(0),
+            legal("0 (no limit), or 1KB to 1TB (a second)",
+                |v| v.0 == 0 || (1000..=1_000_000_000_000).contains(&v.0)),
+            source("datasheet");
+        /// Time of a command on the link, before the device begins.
+        command_overhead: Duration = Duration(0), legal("", |_| true), source("datasheet");
+    }
+}
+
+impl HostSettings {
+    /// Legality of the settings together.
+    pub(crate) fn check(&self) -> Result<(), SettingError> {
+        let weights = parse_weights(&self.weights).unwrap_or_default().len();
+        if weights > 0 && self.arbitration != Arbitration::Weighted {
+            return Err(SettingError::Conflict(format!(
+                "host.weights = {} has no meaning under host.arbitration = {}; set it to weighted",
+                self.weights,
+                self.arbitration.name()
+            )));
+        }
+        if self.arbitration != Arbitration::Fifo && self.streams == 1 {
+            return Err(SettingError::Conflict(format!(
+                "host.arbitration = {} has no meaning with one stream; set host.streams",
+                self.arbitration.name()
+            )));
+        }
+        if weights > 0 && weights != self.streams as usize {
+            return Err(SettingError::Conflict(format!(
+                "host.weights = {} names {weights} streams, host.streams is {}",
+                self.weights, self.streams
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+//! What the host wrote, and what it must read back: the device's own memory of it, apart from any
+//! scheme and any buffer.
+
+use ftlab_flash::units::{Lpn, Tag, zeroed};
+
+/// The pages that were written and not trimmed since, and their versions where reads are verified.
+pub(crate) struct Ledger {
+    /// One bit per logical page.
+    written: Vec<u64>,
+    live_pages: u64,
+    /// Version written last, per logical page; empty unless reads are verified.
+    expected: Vec<u32>,
+    verified_reads: u64,
+}
+
+impl Ledger {
+    /// Nothing is written.
+    pub fn new(logical_pages: u32) -> Self {
+        Ledger {
+            written: zeroed((logical_pages as usize).div_ceil(64)),
+            live_pages: 0,
+            expected: Vec::new(),
+            verified_reads: 0,
+        }
+    }
+
+    /// Versions are kept from now on.
+    pub fn verify(&mut self, logical_pages: u32) {
+        assert!(self.live_pages == 0, "verification must begin before the first write");
+        self.expected = zeroed(logical_pages as usize);
+    }
+
+    /// Pages that were written and not trimmed since.
+    pub fn live_pages(&self) -> u64 {
+        self.live_pages
+    }
+
+    /// Whether a page was written and not trimmed since.
+    pub fn is_written(&self, lpn: Lpn) -> bool {
+        self.written[lpn.index() / 64] >> (lpn.0 % 64) & 1 == 1
+    }
+
+    /// The version that a page must have, where versions are kept.
+    #[inline]
+    pub fn expected(&self, lpn: Lpn) -> Option<Tag> {
+        self.expected.get(lpn.index()).copied().map(Tag)
+    }
+
+    /// Every page with the version that it must have; none where versions are not kept.
+    pub fn all_expected(&self) -> impl Iterator<Item = (Lpn, Tag)> + '_ {
+        self.expected.iter().enumerate().map(|(lpn, &tag)| (Lpn(lpn as u32), Tag(tag)))
+    }
+
+    /// A page was written in this version.
+    #[inline]
+    pub fn wrote(&mut self, lpn: Lpn, version: Tag) {
+        let (word, bit) = (lpn.index() / 64, 1u64 << (lpn.0 % 64));
+        self.live_pages += u64::from(self.written[word] & bit == 0);
+        self.written[word] |= bit;
+        if let Some(expected) = self.expected.get_mut(lpn.index()) {
+            *expected = version.0;
+        }
+    }
+
+    /// A page is nowhere any more.
+    pub fn forgot(&mut self, lpn: Lpn) {
+        let (word, bit) = (lpn.index() / 64, 1u64 << (lpn.0 % 64));
+        self.live_pages -= u64::from(self.written[word] & bit != 0);
+        self.written[word] &= !bit;
+        if let Some(expected) = self.expected.get_mut(lpn.index()) {
+            *expected = 0;
+        }
+    }
+
+    /// A read was compared with what it must return.
+    #[inline]
+    pub fn compared(&mut self) {
+        self.verified_reads += 1;
+    }
+
+    /// Reads that were compared.
+    pub fn verified_reads(&self) -> u64 {
+        self.verified_reads
+    }
+
+    /// Reads are counted from zero again.
+    pub fn start_measuring(&mut self) {
+        self.verified_reads = 0;
+    }
+}

@@ -1,0 +1,15 @@
+//! The device around a translation scheme: the host's queue and link, write buffers in front of any
+//! scheme, the requests' way through them, and the audit of the whole.
+//!
+//! [`ssd::Ssd`] is generic over the scheme and knows none; [`device::Device`] is the object-safe
+//! boundary to the outside.
+
+pub mod audit;
+pub mod buffer;
+pub mod device;
+pub mod fit;
+pub mod host;
+mod ledger;
+mod page_split;
+pub mod settings;
+pub mod ssd;

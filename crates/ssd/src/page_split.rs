@@ -1,0 +1,74 @@
+//! Which pages a request of sectors touches, and which sectors of each.
+
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::settings::PartialWrite;
+use ftlab_flash::request::Request;
+
+/// How sectors fall into pages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageSplit {
+    sectors_per_page: u64,
+    /// Logarithm of `sectors_per_page` where it is a power of two, as it nearly always is.
+    shift: Option<u32>,
+    all: u64,
+    whole_pages: bool,
+    capacity: u64,
+}
+
+impl PageSplit {
+    /// How they fall on a device.
+    pub fn new(geometry: &Geometry, partial_write: PartialWrite) -> Self {
+        let sectors_per_page = u64::from(geometry.sectors_per_page());
+        let shift = sectors_per_page.is_power_of_two();
+        PageSplit {
+            sectors_per_page,
+            shift: shift.then_some(sectors_per_page.trailing_zeros()),
+            all: geometry.all_sectors(),
+            whole_pages: partial_write == PartialWrite::WholePage,
+            capacity: u64::from(geometry.logical_pages) * sectors_per_page,
+        }
+    }
+
+    /// Sectors that the device exports.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Whether a request covers all of a page.
+    pub fn covers(&self, request: &Request, lpn: u32) -> bool {
+        let page_start = u64::from(lpn) * self.sectors_per_page;
+        let end = request.first_sector + u64::from(request.sectors);
+        request.first_sector <= page_start && end >= page_start + self.sectors_per_page
+    }
+
+    /// The page that holds a sector.
+    #[inline]
+    pub fn page_of(&self, sector: u64) -> u64 {
+        match self.shift {
+            Some(shift) => sector >> shift,
+            None => sector / self.sectors_per_page,
+        }
+    }
+
+    /// First page and number of pages of a request.
+    #[inline]
+    pub fn pages(&self, request: &Request) -> (u32, u32) {
+        let first = self.page_of(request.first_sector);
+        let last = self.page_of(request.first_sector + u64::from(request.sectors) - 1);
+        (first as u32, (last - first + 1) as u32)
+    }
+
+    /// Sectors of one page that a request touches, bit 0 = first sector; all of them where pages
+    /// are written as a whole.
+    #[inline]
+    pub fn sectors(&self, request: &Request, lpn: u32) -> u64 {
+        if self.whole_pages {
+            return self.all;
+        }
+        let page_start = u64::from(lpn) * self.sectors_per_page;
+        let from = request.first_sector.max(page_start) - page_start;
+        let end = (request.first_sector + u64::from(request.sectors) - page_start)
+            .min(self.sectors_per_page);
+        (self.all >> (self.sectors_per_page - (end - from))) << from
+    }
+}

@@ -1,0 +1,131 @@
+//! The settings of a device, but for those of its scheme: what every scheme sees, the host's side,
+//! and a buffer in front of the scheme.
+
+use std::ops::{Deref, DerefMut};
+
+use ftlab_flash::board::settings::TimingProfile;
+use ftlab_flash::settings::{Group, Groups, SettingError};
+use ftlab_ftl::settings::SharedSettings;
+
+use crate::buffer::{BufferKind, BufferSettings, PAGES_MIN, PolicySettings};
+use crate::host::settings::HostSettings;
+
+/// What decides a device under any scheme. The groups that schemes share are read as if they were
+/// here: `settings.gc`, `settings.device`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SsdSettings {
+    /// What every scheme sees.
+    pub shared: SharedSettings,
+    /// Host queue.
+    pub host: HostSettings,
+    /// The host write buffer.
+    pub buffer: BufferSettings,
+    /// Settings of each buffer in the buffer table.
+    pub buffers: PolicySettings,
+}
+
+impl Deref for SsdSettings {
+    type Target = SharedSettings;
+
+    fn deref(&self) -> &SharedSettings {
+        &self.shared
+    }
+}
+
+impl DerefMut for SsdSettings {
+    fn deref_mut(&mut self) -> &mut SharedSettings {
+        &mut self.shared
+    }
+}
+
+impl Groups for SsdSettings {
+    fn groups(&self) -> Vec<&dyn Group> {
+        let mut groups = self.shared.groups();
+        groups.extend([&self.host as &dyn Group, &self.buffer]);
+        groups.extend(self.buffers.groups());
+        groups
+    }
+
+    fn groups_mut(&mut self) -> Vec<&mut dyn Group> {
+        let mut groups = self.shared.groups_mut();
+        groups.extend([&mut self.host as &mut dyn Group, &mut self.buffer]);
+        groups.extend(self.buffers.groups_mut());
+        groups
+    }
+}
+
+impl SsdSettings {
+    /// What the scheme sees: the buffer's share of the memory budget is taken.
+    pub fn seen_by_schemes(&self) -> SharedSettings {
+        self.shared.with_ram_taken(self.buffer_bytes())
+    }
+
+    /// Requests that the device holds at once.
+    pub fn queue_depth(&self) -> u32 {
+        let serial = self.timing.profile == TimingProfile::Serial;
+        self.host.queue_depth.0.unwrap_or(if serial { 1 } else { 32 })
+    }
+
+    /// Legality of the settings together, and the limits that arrays depend on.
+    ///
+    /// # Errors
+    /// Says which settings exclude each other, and what is legal.
+    pub fn check(&self) -> Result<(), SettingError> {
+        self.host.check()?;
+        self.shared.check()?;
+        self.check_buffer()
+    }
+
+    /// Bytes of RAM that the buffer takes; 0 without one.
+    pub fn buffer_bytes(&self) -> u64 {
+        match self.buffer.name {
+            BufferKind::None => 0,
+            _ => self.buffer.bytes.0,
+        }
+    }
+
+    /// Pages that the buffer holds: no more than there are.
+    pub(crate) fn buffer_frames(&self) -> u32 {
+        let pages = self.buffer_bytes() / self.device.unit_bytes();
+        pages.min(self.device.logical_pages()) as u32
+    }
+
+    /// Whether the buffer keeps pages that were read.
+    pub(crate) fn buffer_keeps_reads(&self) -> bool {
+        let kind = self.buffer.name;
+        kind.reads().is_some_and(|usual| self.buffer.cache_reads.0.unwrap_or(usual))
+    }
+
+    /// Legality of the buffer's settings together.
+    fn check_buffer(&self) -> Result<(), SettingError> {
+        let kind = self.buffer.name;
+        if kind == BufferKind::None {
+            return Ok(());
+        }
+        let (bytes, page) = (self.buffer.bytes.0, self.device.unit_bytes());
+        if bytes < PAGES_MIN * page {
+            return Err(SettingError::Conflict(format!(
+                "buffer.bytes = {bytes} must hold at least {PAGES_MIN} pages of {page} bytes"
+            )));
+        }
+        if let Some(budget) = self.device.ram_bytes.0
+            && bytes > budget.0
+        {
+            return Err(SettingError::Conflict(format!(
+                "buffer.bytes = {bytes} exceeds device.ram_bytes = {} (--ram), of which the buffer \
+                 is a part",
+                budget.0
+            )));
+        }
+        if self.buffer.cache_reads.0 == Some(true) && kind.reads().is_none() {
+            let able = BufferKind::ALL.iter().filter(|(kind, _)| kind.reads().is_some());
+            return Err(SettingError::Conflict(format!(
+                "buffer.cache_reads = true has no meaning for {}, which holds written pages only; \
+                 legal with {}",
+                kind.name(),
+                able.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+            )));
+        }
+        Ok(())
+    }
+}

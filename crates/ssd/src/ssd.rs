@@ -1,0 +1,502 @@
+//! A device: host queue, then the buffer, then the scheme, then the meter.
+//!
+//! [`Ssd`] is generic over the scheme, so that nothing is dispatched below a request.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::audit::{Audit, audit};
+use crate::buffer::{Below, Buffered, Front};
+pub use crate::device::{Device, DeviceError};
+use crate::fit;
+use crate::host::link::Link;
+use crate::ledger::Ledger;
+use crate::page_split::PageSplit;
+use crate::settings::SsdSettings;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::clock::PathSplit;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Cause;
+use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape, Stages, Unreadable};
+use ftlab_flash::settings::SettingError;
+use ftlab_flash::units::{Lpn, Nanos, PlaneId, Tag};
+use ftlab_ftl::answers::{Location, Room};
+use ftlab_ftl::parts::page_space::settings::GcMode;
+use ftlab_ftl::scheme::{Scheme, SchemeConfig};
+
+mod versions;
+
+/// A device under one scheme.
+pub struct Ssd<S: Scheme> {
+    board: Board,
+    /// None only while a recovery is under way or after it was cut itself.
+    scheme: Option<S>,
+    /// What takes the host's data first.
+    buffer: Option<Front>,
+    survivor: Option<S::Survivor>,
+    config: SsdSettings,
+    /// What the scheme sees of it, and its own settings.
+    seen: SchemeConfig<S::Settings>,
+    seed: u64,
+    queue_depth: usize,
+    link: Link,
+    streams: u32,
+    outstanding: BinaryHeap<Reverse<Nanos>>,
+    last_completion: Nanos,
+    /// The device's clock when measuring began: time 0 of arrivals and completions.
+    epoch: Nanos,
+    split: PageSplit,
+    next_tag: u32,
+    ledger: Ledger,
+    /// Pages of the present request that could not be read.
+    unreadable: Option<Unreadable>,
+    obey_trims: bool,
+    /// Whether the scheme works in gaps between requests.
+    idle_work: bool,
+}
+
+impl<S: Scheme> Ssd<S> {
+    /// A formatted device; fails when the settings do not fit together.
+    ///
+    /// # Errors
+    /// Says which settings do not, and what is legal.
+    pub fn new(config: &SsdSettings, own: S::Settings, seed: u64) -> Result<Self, SettingError> {
+        config.check()?;
+        if config.device.units_per_page() > 1 && S::PAPER.family.programs_at_fixed_offsets() {
+            return Err(SettingError::Conflict(format!(
+                "{} puts pages at fixed offsets of data blocks, so mapping units cannot gather to \
+                 flash pages: leave device.mapping_unit at auto",
+                S::PAPER.name
+            )));
+        }
+        let seen = fit::seen::<S>(config, own);
+        fit::check::<S>(config, &seen)?;
+        let minimum = S::minimum_blocks(&seen);
+        if config.usable_blocks() < minimum {
+            return Err(config.too_few_blocks(S::PAPER.name, minimum));
+        }
+        let mut board = Board::new(config, seed, S::payload_pages(&seen));
+        board.furnish(&S::ram_use(&seen));
+        let scheme = S::format(&mut board, &seen, seed).map_err(|fault| {
+            SettingError::Conflict(format!("{} could not be formatted: {fault}", S::PAPER.name))
+        })?;
+        let geometry = board.geometry();
+        let depth = config.queue_depth();
+        let mut ssd = Ssd {
+            scheme: Some(scheme),
+            buffer: Front::new(&board, config),
+            survivor: None,
+            seed,
+            queue_depth: depth as usize,
+            link: Link::new(&config.host, depth as usize),
+            streams: config.host.streams,
+            outstanding: BinaryHeap::with_capacity(depth as usize + 1),
+            last_completion: 0,
+            epoch: 0,
+            split: PageSplit::new(geometry, config.io.partial_write),
+            next_tag: 0,
+            ledger: Ledger::new(geometry.logical_pages),
+            unreadable: None,
+            obey_trims: config.io.trim,
+            idle_work: config.gc.mode != GcMode::Foreground || S::works_in_gaps(&seen),
+            config: config.clone(),
+            seen,
+            board,
+        };
+        ssd.start_measuring();
+        Ok(ssd)
+    }
+
+    /// The scheme, for tests that look inside.
+    pub fn scheme(&self) -> &S {
+        self.scheme.as_ref().expect("the scheme is there unless a recovery was cut")
+    }
+
+    /// The buffer, if there is one, and what is below it.
+    #[inline]
+    fn parts(&mut self) -> (Option<&mut Front>, Below<'_, S>) {
+        let scheme = self.scheme.as_mut();
+        let below = Below {
+            scheme: scheme.expect("the scheme is there unless a recovery was cut"),
+            board: &mut self.board,
+            ledger: &mut self.ledger,
+        };
+        (self.buffer.as_mut(), below)
+    }
+
+    /// When everything is done, on the device's own clock.
+    fn absolute_idle_from(&self) -> Nanos {
+        self.board.nand().clock().idle_from().max(self.last_completion)
+    }
+
+    /// Waits for a slot of the device's queue.
+    #[inline]
+    fn admission(&mut self, arrival: Nanos) -> Nanos {
+        while let Some(&Reverse(done)) = self.outstanding.peek() {
+            if done <= arrival {
+                self.outstanding.pop();
+            } else if self.outstanding.len() >= self.queue_depth {
+                self.outstanding.pop();
+                return done;
+            } else {
+                break;
+            }
+        }
+        arrival
+    }
+
+    /// When a request enters the device that may do so from `at`. In the serial profile that is
+    /// not before the server is free, for example of an idle step that overran the arrival.
+    #[inline]
+    fn admit(&mut self, at: Nanos) -> (Nanos, When) {
+        let admitted = self.admission(at);
+        let clock = self.board.nand_mut().clock_mut();
+        let start = clock.admit(admitted);
+        (clock.completion(start).max(admitted), start)
+    }
+
+    /// When an admitted request has crossed the link, and the token from which its pages start.
+    #[inline]
+    fn send_command(&mut self, request: &Request, admitted: Nanos, start: When) -> (Nanos, When) {
+        if self.link.is_free() {
+            return (admitted, start);
+        }
+        let sectors = if request.op == Op::Write { request.sectors } else { 0 };
+        let sent = self.link.send(admitted, sectors);
+        (sent, self.board.nand_mut().clock_mut().begin(sent))
+    }
+
+    /// Lets buffer and scheme work while nothing else is to do.
+    #[cold]
+    fn use_gap(&mut self, until: Nanos) -> Result<(), Fault> {
+        let mut from = self.absolute_idle_from();
+        while from < until {
+            let start = self.board.nand_mut().clock_mut().admit(from);
+            let scheme_works = self.idle_work;
+            let (buffer, mut below) = self.parts();
+            let mut done = match buffer {
+                Some(buffer) => buffer.idle(&mut below, start)?,
+                None => None,
+            };
+            if done.is_none() && scheme_works {
+                done = below.scheme.idle(below.board, start)?;
+            }
+            let Some(done) = done else {
+                break;
+            };
+            let end = self.board.nand().clock().completion(done);
+            let (_, below) = self.parts();
+            below.scheme.behind_request(below.board, done)?;
+            // A step that takes no time must not be taken for ever.
+            from = end.max(from + 1);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn serve(&mut self, request: &Request, start: When) -> Result<When, DeviceError> {
+        if request.op == Op::Flush {
+            let (buffer, mut below) = self.parts();
+            let written = match buffer {
+                Some(buffer) => buffer.flush(&mut below, start)?,
+                None => start,
+            };
+            return Ok(below.scheme.flush(below.board, written)?);
+        }
+        let (first, pages) = self.split.pages(request);
+        let mut done = start;
+        for index in 0..pages {
+            let lpn = Lpn(first + index);
+            let io = PageIo {
+                lpn,
+                sectors: self.split.sectors(request, lpn.0),
+                cause: Cause::Host,
+                data: Tag(0),
+                request: RequestShape { first_lpn: Lpn(first), pages, index },
+            };
+            let page_done = match request.op {
+                Op::Read => self.read_page(&io, start)?,
+                Op::Write => self.write_page(io, start)?,
+                Op::Trim => self.trim_page(&io, request, start)?,
+                Op::Flush => unreachable!("a flush has no pages"),
+            };
+            done = done.join(page_done);
+        }
+        Ok(done)
+    }
+
+    /// Serves a request that began at `begun`, then does what the scheme has to do behind it. When
+    /// the request was done, and what its time was spent on.
+    #[inline]
+    fn serve_and_settle(
+        &mut self,
+        request: &Request,
+        begun: Nanos,
+        start: When,
+    ) -> Result<(Nanos, PathSplit), DeviceError> {
+        let done = self.serve(request, start)?;
+        let clock = self.board.nand().clock();
+        let times = (clock.completion(done).max(begun), clock.split(begun, done));
+        let (_, below) = self.parts();
+        below.scheme.behind_request(below.board, done)?;
+        Ok(times)
+    }
+
+    #[inline]
+    fn read_page(&mut self, io: &PageIo, start: When) -> Result<When, DeviceError> {
+        let (buffer, mut below) = self.parts();
+        let ready = below.board.nand_mut().clock_mut().host_page(start);
+        let (done, found) = match buffer {
+            Some(buffer) => buffer.read(&mut below, io, ready)?,
+            None => below.scheme.read(below.board, io, ready)?,
+        };
+        if found == Tag::UNREADABLE {
+            self.note_unreadable(io.lpn)?;
+            return Ok(done);
+        }
+        if let Some(expected) = self.ledger.expected(io.lpn) {
+            self.ledger.compared();
+            if expected != found {
+                return Err(DeviceError::WrongData { lpn: io.lpn, expected, found });
+            }
+        }
+        Ok(done)
+    }
+
+    #[inline]
+    fn write_page(&mut self, mut io: PageIo, start: When) -> Result<When, DeviceError> {
+        // Neither 0 nor the number that stands for what cannot be read.
+        self.next_tag = (self.next_tag + 1) % Tag::UNREADABLE.0;
+        self.next_tag = self.next_tag.max(1);
+        io.data = Tag(self.next_tag);
+        let (buffer, mut below) = self.parts();
+        let ready = below.board.nand_mut().clock_mut().host_page(start);
+        let done = match buffer {
+            Some(buffer) => buffer.write(&mut below, &io, ready)?,
+            None => below.scheme.write(below.board, &io, ready)?,
+        };
+        self.ledger.wrote(io.lpn, io.data);
+        Ok(done)
+    }
+
+    fn trim_page(
+        &mut self,
+        io: &PageIo,
+        request: &Request,
+        start: When,
+    ) -> Result<When, DeviceError> {
+        // A page is only forgotten as a whole; a trim of part of it is ignored, as drives do.
+        if !self.obey_trims || !self.split.covers(request, io.lpn.0) {
+            return Ok(start);
+        }
+        let (buffer, below) = self.parts();
+        if let Some(buffer) = buffer {
+            buffer.trim(below.board, io.lpn);
+        }
+        let done = below.scheme.trim(below.board, io, start)?;
+        self.ledger.forgot(io.lpn);
+        Ok(done)
+    }
+
+    fn check_range(&self, request: &Request) -> Result<(), DeviceError> {
+        let end = request.first_sector.saturating_add(u64::from(request.sectors));
+        if request.op != Op::Flush && end > self.split.capacity() {
+            return Err(DeviceError::OutOfRange {
+                first_sector: request.first_sector,
+                sectors: request.sectors,
+                capacity: self.split.capacity(),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<S: Scheme> Device for Ssd<S> {
+    fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError> {
+        self.submit_at(request, request.arrival)
+    }
+
+    fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
+        self.check_range(request)?;
+        assert!(
+            request.sectors > 0 || request.op == Op::Flush,
+            "a {:?} request must have at least one sector",
+            request.op
+        );
+        let (arrival, at) = (request.arrival + self.epoch, request.arrival.max(at) + self.epoch);
+        let works = self.idle_work || self.buffer.as_ref().is_some_and(Front::works_in_gaps);
+        if works && at > self.last_completion {
+            self.use_gap(at)?;
+        }
+        let (admitted, start) = self.admit(at);
+        let (begun, start) = self.send_command(request, admitted, start);
+        let pages = match request.op {
+            Op::Flush => 0,
+            _ => u64::from(self.split.pages(request).1),
+        };
+        self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
+        self.unreadable = None;
+        let (ready, split) = match self.serve_and_settle(request, begun, start) {
+            Ok(times) => times,
+            Err(error) => {
+                self.board.meter_mut().interrupt();
+                return Err(error);
+            }
+        };
+        let completed = match request.op {
+            Op::Read if !self.link.is_free() => self.link.receive(ready, request.sectors),
+            _ => ready,
+        };
+        let completion = Completion {
+            arrival: request.arrival,
+            admitted: admitted - self.epoch,
+            completed: completed - self.epoch,
+            stages: Stages {
+                driver_queue: admitted - arrival,
+                host_link: (begun - admitted) + (completed - ready),
+                controller: split.controller,
+                buffer: split.buffer,
+                map: split.map,
+                flash: split.flash,
+                channel: split.channel,
+            },
+            unreadable: self.unreadable,
+        };
+        debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
+        self.outstanding.push(Reverse(completed));
+        self.last_completion = self.last_completion.max(completed);
+        if self.streams > 1 {
+            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
+        }
+        if self.board.meter_mut().complete(request.op, &completion) {
+            let free_blocks = self.scheme().room().free_blocks;
+            self.board.meter_mut().sample_free_blocks(free_blocks);
+        }
+        Ok(completion)
+    }
+
+    fn next_slot(&self) -> Nanos {
+        if self.outstanding.len() < self.queue_depth {
+            return 0;
+        }
+        self.outstanding.peek().map_or(0, |&Reverse(done)| done - self.epoch)
+    }
+
+    fn ready_from(&self, request: &Request) -> Nanos {
+        let nand = self.board.nand();
+        let free_from = |plane| nand.plane_free_from(plane);
+        let from = if request.op == Op::Read && self.check_range(request).is_ok() {
+            let lpn = Lpn(self.split.page_of(request.first_sector) as u32);
+            match self.find(lpn) {
+                Location::Flash(ppn) => free_from(nand.geometry().plane_of(ppn)),
+                Location::Ram(_) => 0,
+                Location::Nowhere => free_from(nand.geometry().home_plane(lpn)),
+            }
+        } else {
+            (0..nand.geometry().planes()).map(|plane| free_from(PlaneId(plane))).min().unwrap_or(0)
+        };
+        from.saturating_sub(self.epoch)
+    }
+
+    fn start_measuring(&mut self) {
+        self.epoch = self.absolute_idle_from().max(self.board.pcm_idle_from());
+        self.last_completion = self.epoch;
+        self.board.start_measuring();
+        self.outstanding.clear();
+        self.ledger.start_measuring();
+    }
+
+    fn audit(&self) -> Result<Audit, String> {
+        let scheme = self.scheme.as_ref().ok_or("the scheme did not recover")?;
+        let mut buffered = Buffered::default();
+        if let Some(buffer) = &self.buffer {
+            buffer.self_check(scheme, &self.board)?;
+            buffered = buffer.buffered(scheme, &self.board);
+        }
+        let found = audit(&self.board, scheme, buffered, self.ledger.live_pages())?;
+        for (lpn, expected) in self.ledger.all_expected() {
+            let (tag, lost) = self.version_of(lpn);
+            // Memory and what is written from there do not know which version was lost.
+            if tag != expected && !(lost && tag == Tag::UNREADABLE) {
+                return Err(format!(
+                    "page {lpn} is located in version {tag}, but {expected} was written last"
+                ));
+            }
+        }
+        Ok(found)
+    }
+
+    fn board(&self) -> &Board {
+        &self.board
+    }
+
+    fn board_mut(&mut self) -> &mut Board {
+        &mut self.board
+    }
+
+    fn config(&self) -> &SsdSettings {
+        &self.config
+    }
+
+    fn room(&self) -> Room {
+        self.scheme().room()
+    }
+
+    fn verified_reads(&self) -> u64 {
+        self.ledger.verified_reads()
+    }
+
+    fn last_version(&self) -> Tag {
+        Tag(self.next_tag)
+    }
+
+    fn is_written(&self, lpn: Lpn) -> bool {
+        self.ledger.is_written(lpn)
+    }
+
+    fn locate(&self, lpn: Lpn) -> Location {
+        self.find(lpn)
+    }
+
+    fn idle_from(&self) -> Nanos {
+        self.absolute_idle_from() - self.epoch
+    }
+
+    fn measured_from(&self) -> Nanos {
+        self.epoch
+    }
+
+    fn pcm(&self) -> &[u32] {
+        self.scheme().pcm()
+    }
+
+    fn pcm_mut(&mut self) -> &mut [u32] {
+        self.scheme.as_mut().expect("the scheme is there unless a recovery was cut").pcm_mut()
+    }
+
+    fn power_cycle(&mut self) -> Result<Nanos, DeviceError> {
+        self.board.nand_mut().cut_power();
+        if let Some(scheme) = self.scheme.take() {
+            self.survivor = Some(scheme.power_off());
+        }
+        if let Some(buffer) = &mut self.buffer {
+            buffer.power_off(&mut self.board);
+        }
+        let survivor = self.survivor.clone().expect("left behind by the scheme or a cut recovery");
+        self.board.power_on();
+        let from = self.absolute_idle_from();
+        let start = self.board.nand_mut().clock_mut().admit(from);
+        let (scheme, done) = S::recover(&mut self.board, &self.seen, self.seed, survivor, start)?;
+        self.board.end_recovery();
+        self.scheme = Some(scheme);
+        self.survivor = None;
+        self.settle_after_recovery();
+        self.last_completion = self.board.nand().clock().completion(done).max(from);
+        Ok(self.last_completion - from)
+    }
+
+    fn verify_reads(&mut self) {
+        self.ledger.verify(self.board.geometry().logical_pages);
+    }
+}

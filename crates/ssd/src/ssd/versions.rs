@@ -1,0 +1,71 @@
+//! Where the newest version of a page is, and which version that must be.
+
+use super::Ssd;
+use crate::device::DeviceError;
+use ftlab_flash::request::Unreadable;
+use ftlab_flash::units::{Lpn, Tag};
+use ftlab_ftl::answers::Location;
+use ftlab_ftl::scheme::Scheme;
+
+impl<S: Scheme> Ssd<S> {
+    /// Where the newest version of a page is.
+    pub(super) fn find(&self, lpn: Lpn) -> Location {
+        let buffered = self.buffer.as_ref().and_then(|buffer| buffer.locate(lpn));
+        buffered.unwrap_or_else(|| self.scheme().locate(&self.board, lpn))
+    }
+
+    /// Counts a page that could not be read. That it really is lost on flash, in the version that
+    /// was written last, is checked where reads are.
+    #[cold]
+    pub(super) fn note_unreadable(&mut self, lpn: Lpn) -> Result<(), DeviceError> {
+        if let Some(expected) = self.ledger.expected(lpn) {
+            let (tag, lost) = self.version_of(lpn);
+            if !lost || (tag != expected && tag != Tag::UNREADABLE) {
+                return Err(DeviceError::WrongData { lpn, expected, found: tag });
+            }
+        }
+        let before = self.unreadable;
+        self.unreadable = Some(Unreadable {
+            first: before.map_or(lpn, |known| known.first),
+            pages: before.map_or(0, |known| known.pages) + 1,
+        });
+        Ok(())
+    }
+
+    /// The version of a page where it is located, and whether it cannot be read there, or not all
+    /// of it.
+    pub(super) fn version_of(&self, lpn: Lpn) -> (Tag, bool) {
+        let state = self.board.nand().state();
+        let version = |place| match place {
+            Location::Flash(ppn) => (state.tag(ppn), state.is_unreadable(ppn)),
+            Location::Ram(tag) => (tag, tag == Tag::UNREADABLE),
+            Location::Nowhere => (Tag(0), false),
+        };
+        let (tag, mut lost) = version(self.find(lpn));
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.needs_flash(lpn)) {
+            lost |= version(self.scheme().locate(&self.board, lpn)).1;
+        }
+        (tag, lost)
+    }
+
+    /// What the host may rely on after a cut is what the scheme kept: unacknowledged writes and
+    /// unflushed trims may have gone either way.
+    pub(super) fn settle_after_recovery(&mut self) {
+        // A device whose flash was put there goes on behind the versions found on it.
+        let fresh = self.next_tag == 0;
+        for lpn in (0..self.board.geometry().logical_pages).map(Lpn) {
+            match self.find(lpn) {
+                Location::Flash(ppn) => {
+                    let tag = self.board.nand().state().tag(ppn);
+                    if fresh {
+                        self.next_tag = self.next_tag.max(tag.0);
+                    }
+                    self.ledger.wrote(lpn, tag);
+                }
+                Location::Ram(tag) => self.ledger.wrote(lpn, tag),
+                Location::Nowhere => self.ledger.forgot(lpn),
+            }
+        }
+        self.outstanding.clear();
+    }
+}
