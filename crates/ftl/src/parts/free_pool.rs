@@ -66,7 +66,7 @@ impl FreePool {
     /// Free blocks.
     #[inline]
     pub fn len(&self) -> u32 {
-        let both = self.both_ends.as_ref().map_or(0, |ends| ends.least.len());
+        let both = self.both_ends.as_ref().map_or(0, |ends| ends.least.count());
         (self.by_erases.len() + self.queue.len()) as u32 + both + self.untouched_left()
     }
 

@@ -331,7 +331,7 @@ impl Superblocks {
     pub fn self_check(&self, nand: &Nand) -> Result<(), String> {
         if let Some(heap) = &self.by_valid {
             let wrong = |sbn: &Sbn| heap.key(Slot(sbn.0)).0 != self.least_valid(nand, *sbn);
-            if heap.len() != self.by_update.len(0) || self.by_update().any(|sbn| wrong(&sbn)) {
+            if heap.count() != self.by_update.len(0) || self.by_update().any(|sbn| wrong(&sbn)) {
                 return Err("superblocks are not in order of their least valid blocks".into());
             }
         }

@@ -201,7 +201,7 @@ impl Levels {
             }
         }
         let counted: u32 = self.entries_of.iter().sum();
-        if counted != self.cmt.len() || self.leaving.len() != self.cmt.len() {
+        if counted != self.cmt.len() || self.leaving.count() != self.cmt.len() {
             return Err(format!("{counted} entries counted, the CMT holds {}", self.cmt.len()));
         }
         Ok(())

@@ -93,7 +93,7 @@ impl Nodes {
 
     /// Nodes with at least one entry.
     pub fn nodes(&self) -> u32 {
-        self.coldest.len()
+        self.coldest.count()
     }
 
     /// Entries of a node; 0 where there is no such node.

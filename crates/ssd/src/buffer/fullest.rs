@@ -58,11 +58,11 @@ impl Fullest {
     pub fn self_check(&self, groups: &Groups) -> Result<(), String> {
         let fullest = self.block().map_or(0, |group| groups.count(group));
         let known = self.block().map_or(key(0), |group| self.heap.key(group).0);
-        match self.heap.len() == groups.len() && known == key(fullest) {
+        match self.heap.count() == groups.len() && known == key(fullest) {
             true => Ok(()),
             false => Err(format!(
                 "{} groups ordered by pages, {} there; the fullest has {fullest} pages",
-                self.heap.len(),
+                self.heap.count(),
                 groups.len()
             )),
         }

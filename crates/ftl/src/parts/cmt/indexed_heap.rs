@@ -23,7 +23,7 @@ impl IndexedHeap {
     }
 
     /// Slots in the heap.
-    pub fn len(&self) -> u32 {
+    pub fn count(&self) -> u32 {
         self.heap.len() as u32
     }
 

@@ -41,7 +41,7 @@ impl CachePolicy for PsuRealGhost {
     }
 
     fn inserted(&mut self, slot: Slot) {
-        if self.real.len() == self.real_capacity {
+        if self.real.count() == self.real_capacity {
             self.drop_to_ghost();
         }
         self.highest_age += 1;
@@ -59,7 +59,7 @@ impl CachePolicy for PsuRealGhost {
         let (age, arrival) = self.ghost.key(slot);
         let key = (age + 1, arrival);
         self.highest_age = self.highest_age.max(age + 1);
-        let full = self.real.len() == self.real_capacity;
+        let full = self.real.count() == self.real_capacity;
         let reaches = self.real.min().is_none_or(|lowest| key.0 >= self.real.key(lowest).0);
         if full && !reaches {
             self.ghost.change(slot, key);
