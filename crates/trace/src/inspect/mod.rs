@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use ftlab_engine::request::Op;
 
 use crate::combination::How;
+use crate::detect::Detection;
 use crate::error::{Result, TraceError};
 use crate::options::Options;
 use crate::record::Record;
@@ -320,7 +321,7 @@ impl<'a> Counted<'a> {
         let summary = records.summary();
         let [reads, writes, trims, flushes] = self.by_op;
         let addressed = reads + writes + trims;
-        let why = |of: fn(&crate::Detection) -> &str, synthetic: &str| {
+        let why = |of: fn(&Detection) -> &str, synthetic: &str| {
             detection.map_or(synthetic.to_owned(), |detection| of(detection).to_owned())
         };
         let (what, made) = match workload.parts() {
