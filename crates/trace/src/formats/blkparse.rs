@@ -13,7 +13,7 @@ use super::fields::{self, Parsed};
 use super::five_columns::split;
 use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
-use crate::record::Record;
+use crate::record::{Record, unit_of_device};
 use crate::summary::DropReason;
 
 const COLUMNS: &str =
@@ -107,12 +107,7 @@ pub(crate) fn operation(rwbs: &[u8]) -> Option<Op> {
 fn device_of(column: &[u8]) -> Option<u32> {
     let comma = column.iter().position(|&byte| byte == b',')?;
     let number = |digits: &[u8]| crate::number::integer(digits).ok();
-    device(number(&column[..comma])?, number(&column[comma + 1..])?)
-}
-
-/// A device number as the kernel counts: 12 bits of major, 20 of minor.
-pub(crate) fn device(major: u64, minor: u64) -> Option<u32> {
-    (major < 1 << 12 && minor < 1 << 20).then_some((major << 20 | minor) as u32)
+    unit_of_device(number(&column[..comma])?, number(&column[comma + 1..])?)
 }
 
 /// The name in brackets at the end, which may hold blanks.

@@ -6,9 +6,9 @@
 
 use super::fields::{self, Parsed};
 use super::five_columns::split;
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat, blkparse};
+use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
 use crate::options::{SizeUnit, TimeUnit};
-use crate::record::Record;
+use crate::record::{Record, unit_of_device};
 use crate::summary::DropReason;
 
 const COLUMNS: &str = "time(ns) pid process block(512 B) blocks op(R|W) major minor md5";
@@ -53,7 +53,7 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let op = fields::read_or_write(next("op")?)?;
     let major = fields::integer("major", next("major")?, "0 to 4095")?;
     let minor = fields::integer("minor", next("minor")?, "0 to 1048575")?;
-    let unit = blkparse::device(major, minor).ok_or_else(|| {
+    let unit = unit_of_device(major, minor).ok_or_else(|| {
         fields::fault("no device number".into(), line, "major 0 to 4095, minor 0 to 1048575")
     })?;
     next("md5")?;
