@@ -8,7 +8,7 @@ use ftlab_engine::request::Op;
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events};
 use crate::evidence::seconds_words;
-use crate::formats::FilesOf;
+use crate::formats::format::FilesOf;
 use crate::options::{Options, Parts};
 use crate::order::{Filtered, Placed, Reorder, StrayFilter, TooLate};
 use crate::record::{Place, Record};

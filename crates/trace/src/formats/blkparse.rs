@@ -9,9 +9,11 @@
 
 use ftlab_engine::request::Op;
 
-use super::fields::{self, Parsed};
+use super::context::Context;
+use super::fields;
 use super::five_columns::split;
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::{Record, unit_of_device};
 use crate::summary::DropReason;
@@ -52,12 +54,10 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
         if is_summary(first) {
             return Ok(Line::Other(DropReason::NotARequest));
         }
-        return Err(fields::fault("not an event of blkparse".into(), line, COLUMNS));
+        return Err(fault("not an event of blkparse".into(), line, COLUMNS));
     };
     let mut next = |column: &str| {
-        columns
-            .next()
-            .ok_or_else(|| fields::fault(format!("column {column} is missing"), line, COLUMNS))
+        columns.next().ok_or_else(|| fault(format!("column {column} is missing"), line, COLUMNS))
     };
     next("cpu")?;
     next("sequence")?;
@@ -143,7 +143,7 @@ fn is_summary(word: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::filter::{EventFilter, Filter};
-    use crate::formats::Scales;
+    use crate::formats::context::Scales;
 
     fn read(line: &str, filter: &str) -> Parsed<Line> {
         let events = match filter {

@@ -25,8 +25,9 @@ use std::io::{self, Read, Seek, SeekFrom};
 
 use ftlab_engine::request::Op;
 
+use super::context::{Context, Names};
 use super::fields::REQUEST_BYTES_MAX;
-use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Names, Open, Takes};
+use super::format::{BinaryFormat, Certainty, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Batches, Files, fill};
 use crate::options::{Parts, SizeUnit, TimeUnit};
