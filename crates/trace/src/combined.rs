@@ -1,28 +1,18 @@
 //! The records of a combination: parts one after another, or merged by arrival.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::combination::How;
 use crate::error::{Result, TraceError};
 use crate::record::{Place, Record};
-use crate::records::Records;
+use crate::record_stream::RecordStream;
 use crate::summary::Summary;
-use crate::workload::Workload;
-
-/// One part of a combination, opened.
-pub(crate) struct Part {
-    /// Its name in results.
-    pub(crate) name: String,
-    /// What it is.
-    pub(crate) workload: Workload,
-}
 
 /// Records of every part, in order of time. Memory grows with the number of units only.
-pub(crate) struct CombinedRecords {
+pub(crate) struct CombinedRecords<R> {
     how: How,
-    parts: Arc<[Part]>,
-    open: Vec<Option<Source>>,
+    /// Every part, until it is read to its end.
+    open: Vec<Option<Source<R>>>,
     /// Of a mix: (part, unit) as one number, in order of first appearance.
     units: BTreeMap<(usize, u32), u32>,
     /// Where the phase began.
@@ -37,19 +27,26 @@ pub(crate) struct CombinedRecords {
     summary: Summary,
 }
 
-struct Source {
-    records: Records,
+struct Source<R> {
+    records: R,
     /// The next record, with its place, or the error behind the last; of a mix only.
     next: Option<Result<(Record, Place)>>,
     /// Its time; an error comes with the record before it.
     next_ns: Option<u64>,
 }
 
-impl CombinedRecords {
-    pub(crate) fn new(how: How, parts: &Arc<[Part]>, head: Option<u64>) -> Result<Self> {
+impl<R: RecordStream> CombinedRecords<R> {
+    /// Those of `parts`, `head` of them at most.
+    ///
+    /// # Errors
+    /// The first part that cannot be opened.
+    pub(crate) fn new(
+        how: How,
+        parts: impl Iterator<Item = Result<R>>,
+        head: Option<u64>,
+    ) -> Result<Self> {
         let mut all = Self {
             how,
-            parts: Arc::clone(parts),
             open: Vec::new(),
             units: BTreeMap::new(),
             base_ns: 0,
@@ -61,9 +58,8 @@ impl CombinedRecords {
             left: head.unwrap_or(u64::MAX),
             summary: Summary::default(),
         };
-        for part in parts.iter() {
-            let mut source =
-                Source { records: part.workload.records()?, next: None, next_ns: None };
+        for records in parts {
+            let mut source = Source { records: records?, next: None, next_ns: None };
             all.first_name.push(all.names.len() as u32);
             all.names.extend(source.records.names().iter().cloned());
             if how == How::Mix {
@@ -72,23 +68,6 @@ impl CombinedRecords {
             all.open.push(Some(source));
         }
         Ok(all)
-    }
-
-    /// Index of the part that the record yielded last is from.
-    pub(crate) fn part(&self) -> usize {
-        self.current
-    }
-
-    pub(crate) fn place(&self) -> Place {
-        self.place
-    }
-
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    pub(crate) fn summary(&self) -> &Summary {
-        &self.summary
     }
 
     /// A place of one part as one of the whole.
@@ -104,7 +83,7 @@ impl CombinedRecords {
     }
 
     fn next_of_phases(&mut self) -> Option<Result<Record>> {
-        while self.current < self.parts.len() {
+        while self.current < self.open.len() {
             let part = self.current;
             if let Some(source) = &mut self.open[part]
                 && let Some(record) = source.records.next()
@@ -119,7 +98,7 @@ impl CombinedRecords {
             }
             self.close(part);
             self.base_ns = self.latest_ns;
-            if part + 1 == self.parts.len() {
+            if part + 1 == self.open.len() {
                 return None;
             }
             self.current += 1;
@@ -152,7 +131,7 @@ impl CombinedRecords {
     }
 }
 
-impl Source {
+impl<R: RecordStream> Source<R> {
     /// Reads the next record. An error names its place itself.
     fn fill(&mut self) {
         let next = self.records.next();
@@ -166,12 +145,12 @@ impl Source {
     }
 }
 
-impl Iterator for CombinedRecords {
+impl<R: RecordStream> Iterator for CombinedRecords<R> {
     type Item = Result<Record>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let Some(left) = self.left.checked_sub(1) else {
-            (0..self.parts.len()).for_each(|part| self.close(part));
+            (0..self.open.len()).for_each(|part| self.close(part));
             return None;
         };
         let record = match self.how {
@@ -189,25 +168,46 @@ impl Iterator for CombinedRecords {
     }
 }
 
-/// Requests in flight of the whole; `None` where its parts have arrivals.
+impl<R: RecordStream> RecordStream for CombinedRecords<R> {
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn part(&self) -> usize {
+        self.current
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
+    }
+}
+
+/// Requests in flight of the whole, by the name of each part and its own requests in flight;
+/// `None` where its parts have arrivals.
 ///
 /// # Errors
 /// Closed loops beside arrivals, closed loops of different depths, closed loops in a mix.
-pub(crate) fn depth_of(how: How, parts: &[Part]) -> Result<Option<u32>> {
-    let first = parts.first().and_then(|part| part.workload.closed_loop_depth());
-    for part in parts {
-        let depth = part.workload.closed_loop_depth();
+pub(crate) fn depth_of<'a>(
+    how: How,
+    parts: impl Iterator<Item = (&'a str, Option<u32>)> + Clone,
+) -> Result<Option<u32>> {
+    let first = parts.clone().next().and_then(|(_, depth)| depth);
+    for (name, depth) in parts {
         if depth != first {
             return Err(TraceError::new(
                 "parts differ in how requests come: as the device takes them (iodepth) or by \
                  arrivals",
             )
-            .with_value(part.name.as_bytes())
+            .with_value(name.as_bytes())
             .with_legal("the same iodepth in all parts, or rate_iops or gaps where one has none"));
         }
         if depth.is_some() && how == How::Mix {
             return Err(TraceError::new("a part of a mix has no arrivals to be ordered by")
-                .with_value(part.name.as_bytes())
+                .with_value(name.as_bytes())
                 .with_legal("rate_iops=N or gaps=MEAN in every part"));
         }
     }

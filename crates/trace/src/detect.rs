@@ -3,9 +3,10 @@
 use crate::error::{Result, TraceError};
 use crate::evidence::{self, Implied, Row};
 use crate::filter::EventFilter;
-use crate::formats::{
-    self, Certainty, Context, Encoding, FORMATS, Format, Line, Scales, TextFormat,
-};
+use crate::formats::context::{Context, Scales};
+use crate::formats::format::{Certainty, Encoding, Format, TextFormat};
+use crate::formats::line::Line;
+use crate::formats::{self, FORMATS};
 use crate::lines::Lines;
 use crate::options::{Options, SizeUnit, TimeUnit};
 use crate::source::Text;

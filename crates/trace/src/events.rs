@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::compression::Compression;
 use crate::error::{Result, TraceError};
-use crate::formats::{Context, Format};
 use crate::order::Placed;
 use crate::record::{Place, Record};
 use crate::source::{Source, Text};
@@ -126,9 +125,3 @@ pub(crate) fn fill_record(bytes: &mut impl Read, record: &mut [u8]) -> Result<bo
     }
     Ok(read > 0)
 }
-
-/// Opens the files of a binary trace whose records come one by one.
-pub(crate) type OpenEvents = fn(Files, Context, &'static Format) -> Result<Box<dyn Events>>;
-
-/// Opens the files of a binary trace whose records come in order of time, many at once.
-pub(crate) type OpenBatches = fn(Files, Context) -> Result<Box<dyn Batches>>;

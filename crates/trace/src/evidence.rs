@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use crate::error::{Result, TraceError};
 use crate::filter::EventFilter;
-use crate::formats::{Certainty, Context, Format, Line, Scales, TextFormat};
+use crate::formats::context::{Context, Scales};
+use crate::formats::format::{Certainty, Format, TextFormat};
+use crate::formats::line::Line;
 use crate::options::{SizeUnit, TimeUnit};
 use crate::order::STRAY_NS;
 use crate::size::human_bytes;

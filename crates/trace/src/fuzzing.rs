@@ -7,10 +7,13 @@ use std::sync::Arc;
 use crate::combination::Combination;
 use crate::compression;
 use crate::detect::{self, Sample};
+use crate::error::TraceError;
 use crate::events::Files;
 use crate::filter::{EventFilter, Filter};
 use crate::footprint::PageSet;
-use crate::formats::{self, Context, FORMATS, Line, Scales, compact};
+use crate::formats::context::{Context, Scales};
+use crate::formats::line::Line;
+use crate::formats::{self, FORMATS, compact};
 use crate::layout::{AddressMap, AddressMode};
 use crate::options::{Options, Parts, SizeUnit, TimeUnit};
 use crate::records::Records;
@@ -179,7 +182,7 @@ pub fn fuzz_spec(data: &[u8]) {
     let again = SyntheticSpec::parse(&spec.to_string(), capacity).expect("canonical form is legal");
     assert_eq!(again, spec, "the canonical form means something else");
     let records = spec.records().take(256).map(Ok);
-    let survey = Survey::of(records, 1 << 20, || Ok::<_, crate::TraceError>(()))
+    let survey = Survey::of(records, 1 << 20, || Ok::<_, TraceError>(()))
         .expect("generated records are no errors");
     assert!(survey.strict_bytes() <= capacity, "a request beyond the device");
 }

@@ -28,6 +28,7 @@ mod order;
 mod ordered;
 mod reader;
 mod record;
+mod record_stream;
 mod records;
 mod requests;
 mod size;

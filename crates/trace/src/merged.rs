@@ -12,7 +12,7 @@ use std::collections::binary_heap::PeekMut;
 
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files};
-use crate::formats::Context;
+use crate::formats::context::Context;
 use crate::order::{Filtered, StrayFilter};
 use crate::record::Place;
 use crate::summary::DropReason;

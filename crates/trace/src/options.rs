@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::error::{Result, TraceError, unknown_name};
 use crate::filter::Filter;
-use crate::formats::blkparse;
+use crate::record::unit_of_device;
 
 /// Unit of the time column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,7 +183,7 @@ impl FromStr for UnitSelection {
 fn unit_of(text: &str) -> Option<u32> {
     match text.split_once(':') {
         None => text.parse().ok(),
-        Some((major, minor)) => blkparse::device(major.parse().ok()?, minor.parse().ok()?),
+        Some((major, minor)) => unit_of_device(major.parse().ok()?, minor.parse().ok()?),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::options::{Options, UnitSelection};
 use crate::order::Placed;
 use crate::reader::{dropped, no_requests};
 use crate::record::{Place, Record};
+use crate::record_stream::RecordStream;
 use crate::summary::{DropReason, Summary};
 
 /// Records taken from the reader at once: 16 KiB, which stay in the cache nearest to a core.
@@ -64,21 +65,6 @@ impl OrderedRecords {
             done: false,
             summary: Summary::default(),
         }
-    }
-
-    /// Where the record yielded last was read.
-    pub(crate) fn place(&self) -> Place {
-        self.yielded
-    }
-
-    /// What was read and dropped so far.
-    pub(crate) fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    /// Names of the parts; [`Place::part`] is an index into them.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
     }
 
     /// Takes one record of the batch.
@@ -166,6 +152,20 @@ impl Iterator for OrderedRecords {
         let next = self.next_checked().transpose();
         self.done = !matches!(next, Some(Ok(_)));
         next
+    }
+}
+
+impl RecordStream for OrderedRecords {
+    fn place(&self) -> Place {
+        self.yielded
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
     }
 }
 

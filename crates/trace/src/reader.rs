@@ -8,10 +8,11 @@ use ftlab_engine::request::Op;
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events};
 use crate::evidence::seconds_words;
-use crate::formats::FilesOf;
+use crate::formats::format::FilesOf;
 use crate::options::{Options, Parts};
 use crate::order::{Filtered, Placed, Reorder, StrayFilter, TooLate};
 use crate::record::{Place, Record};
+use crate::record_stream::RecordStream;
 use crate::summary::{DropReason, Summary};
 use crate::text::TextEvents;
 
@@ -80,21 +81,6 @@ impl TraceRecords {
             done: false,
             summary: Summary::default(),
         }
-    }
-
-    /// Where the record yielded last was read.
-    pub(crate) fn place(&self) -> Place {
-        self.yielded
-    }
-
-    /// What was read, dropped and sorted so far.
-    pub(crate) fn summary(&self) -> &Summary {
-        &self.summary
-    }
-
-    /// Names of the parts; [`Place::part`] is an index into them.
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
     }
 
     fn next_record(&mut self) -> Result<Option<Record>> {
@@ -284,5 +270,19 @@ impl Iterator for TraceRecords {
         let next = self.next_record().transpose();
         self.done = !matches!(next, Some(Ok(_)));
         next
+    }
+}
+
+impl RecordStream for TraceRecords {
+    fn place(&self) -> Place {
+        self.yielded
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
     }
 }

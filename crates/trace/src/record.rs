@@ -24,6 +24,12 @@ impl Record {
     }
 }
 
+/// The unit of a device of the block layer, numbered as the kernel does: 12 bits of major, 20 of
+/// minor.
+pub(crate) fn unit_of_device(major: u64, minor: u64) -> Option<u32> {
+    (major < 1 << 12 && minor < 1 << 20).then_some((major << 20 | minor) as u32)
+}
+
 /// Where a record was read: the part (index into the workload's list of files) and its line.
 /// For a synthetic workload the line is the number of the request. Counted from 1; 0 = not started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,12 +6,14 @@ use crate::combined::CombinedRecords;
 use crate::detect::Detection;
 use crate::error::{Result, TraceError};
 use crate::events::{Events, Files};
-use crate::formats::{BinaryFormat, Context, Encoding, FilesOf, Format, Open};
+use crate::formats::context::Context;
+use crate::formats::format::{BinaryFormat, Encoding, FilesOf, Format, Open};
 use crate::merged::Merged;
 use crate::options::{Options, Parts};
 use crate::ordered::{MergedInOrder, OneByOne, OrderedRecords};
 use crate::reader::{Opened, TraceRecords};
 use crate::record::{Place, Record};
+use crate::record_stream::RecordStream;
 use crate::summary::Summary;
 use crate::synthetic::Generator;
 use crate::text::TextEvents;
@@ -57,8 +59,8 @@ pub struct Records {
 enum Inner {
     Trace(Box<TraceRecords>),
     Ordered(Box<OrderedRecords>),
-    Synthetic { records: Box<Generator>, left: u64, names: [String; 1], summary: Box<Summary> },
-    Combined(Box<CombinedRecords>),
+    Synthetic(Box<Generated>),
+    Combined(Box<CombinedRecords<Records>>),
 }
 
 impl Records {
@@ -94,52 +96,43 @@ impl Records {
 
     /// Generated ones, `head` of them at most; `name` stands for the file.
     pub(crate) fn generated(records: Generator, head: Option<u64>, name: &str) -> Self {
-        let (records, summary) = (Box::new(records), Box::default());
         let left = head.unwrap_or(u64::MAX);
-        Self { inner: Inner::Synthetic { records, left, names: [name.into()], summary } }
+        let (names, summary) = ([name.into()], Summary::default());
+        Self { inner: Inner::Synthetic(Box::new(Generated { records, left, names, summary })) }
     }
 
     /// Those of several workloads.
-    pub(crate) fn combined(records: CombinedRecords) -> Self {
+    pub(crate) fn combined(records: CombinedRecords<Self>) -> Self {
         Self { inner: Inner::Combined(Box::new(records)) }
+    }
+
+    fn stream(&self) -> &dyn RecordStream {
+        match &self.inner {
+            Inner::Trace(records) => &**records,
+            Inner::Ordered(records) => &**records,
+            Inner::Synthetic(records) => &**records,
+            Inner::Combined(records) => &**records,
+        }
     }
 
     /// Where the record yielded last was read.
     pub fn place(&self) -> Place {
-        match &self.inner {
-            Inner::Trace(records) => records.place(),
-            Inner::Ordered(records) => records.place(),
-            Inner::Synthetic { records, .. } => Place { part: 0, line: records.issued() },
-            Inner::Combined(records) => records.place(),
-        }
+        self.stream().place()
     }
 
     /// Which part of a combination the record yielded last is from; 0 for any other workload.
     pub fn part(&self) -> usize {
-        match &self.inner {
-            Inner::Combined(records) => records.part(),
-            _ => 0,
-        }
+        self.stream().part()
     }
 
     /// Names of the files; [`Place::part`] is an index into them.
     pub fn names(&self) -> &[String] {
-        match &self.inner {
-            Inner::Trace(records) => records.names(),
-            Inner::Ordered(records) => records.names(),
-            Inner::Synthetic { names, .. } => names,
-            Inner::Combined(records) => records.names(),
-        }
+        self.stream().names()
     }
 
     /// What was read, dropped and sorted so far.
     pub fn summary(&self) -> &Summary {
-        match &self.inner {
-            Inner::Trace(records) => records.summary(),
-            Inner::Ordered(records) => records.summary(),
-            Inner::Synthetic { summary, .. } => summary,
-            Inner::Combined(records) => records.summary(),
-        }
+        self.stream().summary()
     }
 
     /// Adds file and line of the record yielded last to an error about it.
@@ -157,14 +150,62 @@ impl Iterator for Records {
         match &mut self.inner {
             Inner::Trace(records) => records.next(),
             Inner::Ordered(records) => records.next(),
+            Inner::Synthetic(records) => records.next(),
             Inner::Combined(records) => records.next(),
-            Inner::Synthetic { records, left, summary, .. } => {
-                *left = left.checked_sub(1)?;
-                let record = records.next()?;
-                summary.requests += 1;
-                summary.origin_ns = Some(0);
-                Some(Ok(record))
-            }
         }
+    }
+}
+
+/// What a combination asks of each of its parts.
+impl RecordStream for Records {
+    fn place(&self) -> Place {
+        self.stream().place()
+    }
+
+    fn part(&self) -> usize {
+        self.stream().part()
+    }
+
+    fn names(&self) -> &[String] {
+        self.stream().names()
+    }
+
+    fn summary(&self) -> &Summary {
+        self.stream().summary()
+    }
+}
+
+/// Generated records, as many as were asked for.
+struct Generated {
+    records: Generator,
+    left: u64,
+    names: [String; 1],
+    summary: Summary,
+}
+
+impl Iterator for Generated {
+    type Item = Result<Record>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let record = self.records.next()?;
+        self.summary.requests += 1;
+        self.summary.origin_ns = Some(0);
+        Some(Ok(record))
+    }
+}
+
+impl RecordStream for Generated {
+    fn place(&self) -> Place {
+        Place { part: 0, line: self.records.issued() }
+    }
+
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn summary(&self) -> &Summary {
+        &self.summary
     }
 }

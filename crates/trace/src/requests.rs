@@ -2,7 +2,7 @@
 
 use ftlab_engine::request::Request;
 
-use crate::error::Result;
+use crate::error::{Result, TraceError};
 use crate::layout::AddressMap;
 use crate::records::Records;
 
@@ -35,7 +35,7 @@ impl Requests {
         &self.map
     }
 
-    fn fail(&mut self, error: crate::TraceError) -> Option<Result<Request>> {
+    fn fail(&mut self, error: TraceError) -> Option<Result<Request>> {
         self.failed = true;
         Some(Err(error))
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::combination::{Combination, DEPTH_MAX, How};
-use crate::combined::{CombinedRecords, Part, depth_of};
+use crate::combined::{CombinedRecords, depth_of};
 use crate::detect::{self, Detection};
 use crate::digest::{self, SharedDigest};
 use crate::error::{Result, TraceError, nearest};
@@ -32,9 +32,15 @@ enum Kind {
 /// Workloads one after another, or side by side.
 struct Combined {
     how: How,
-    parts: Arc<[Part]>,
+    parts: Vec<Part>,
     depth: Option<u32>,
     head: Option<u64>,
+}
+
+struct Part {
+    /// Its name in results.
+    name: String,
+    workload: Workload,
 }
 
 struct Trace {
@@ -141,7 +147,8 @@ impl Workload {
             Kind::Trace(trace) => trace.records()?,
             Kind::Synthetic { spec, head } => Records::generated(spec.records(), *head, &self.name),
             Kind::Combined(all) => {
-                Records::combined(CombinedRecords::new(all.how, &all.parts, all.head)?)
+                let parts = all.parts.iter().map(|part| part.workload.records());
+                Records::combined(CombinedRecords::new(all.how, parts, all.head)?)
             }
         })
     }
@@ -297,7 +304,7 @@ impl Workload {
             Kind::Trace(trace) => trace.units_are_given(),
             Kind::Synthetic { .. } => Ok(true),
             Kind::Combined(all) => {
-                for part in all.parts.iter() {
+                for part in &all.parts {
                     if all.how == How::Mix || part.workload.units_are_given()? {
                         return Ok(true);
                     }
@@ -363,16 +370,18 @@ impl Combined {
             let workload = Workload::parse_within(&part.text, &whole, logical_bytes, depth + 1)?;
             parts.push(Part { name: part.name.clone(), workload });
         }
-        let closed = depth_of(combination.how, &parts)?;
         let how = combination.how;
-        Ok(Self { how, parts: parts.into(), depth: closed, head: options.head })
+        let depths =
+            parts.iter().map(|part| (part.name.as_str(), part.workload.closed_loop_depth()));
+        let closed = depth_of(how, depths)?;
+        Ok(Self { how, parts, depth: closed, head: options.head })
     }
 
     /// Its digest is that of the names and digests of its parts.
     fn describe(&self, name: &str) -> Result<Description> {
         let mut text = self.how.word().to_owned();
         let mut synthetic = false;
-        for part in self.parts.iter() {
+        for part in &self.parts {
             let described = part.workload.describe()?;
             synthetic |= described.synthetic;
             text.push_str(&format!("\n{} {}", part.name, described.sha256));

@@ -3,8 +3,10 @@
 //! Offset and length count bytes, time microseconds since 1970; 1000 devices stand interleaved in
 //! one file. Source: the readme of alibaba/block-traces.
 
-use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::context::Context;
+use super::fields::{self, Fields};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -44,7 +46,7 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let size_bytes = fields::multiple("length", size, scale, "1 byte to 1 TiB")?;
     let time_ns = fields::time(columns.next("time", COLUMNS)?, context.scales.time_ns)?;
     if columns.more() {
-        return Err(fields::fault("too many columns".into(), line, COLUMNS));
+        return Err(fault("too many columns".into(), line, COLUMNS));
     }
     fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }

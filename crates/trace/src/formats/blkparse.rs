@@ -9,11 +9,13 @@
 
 use ftlab_engine::request::Op;
 
-use super::fields::{self, Parsed};
+use super::context::Context;
+use super::fields;
 use super::five_columns::split;
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
-use crate::record::Record;
+use crate::record::{Record, unit_of_device};
 use crate::summary::DropReason;
 
 const COLUMNS: &str =
@@ -52,12 +54,10 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
         if is_summary(first) {
             return Ok(Line::Other(DropReason::NotARequest));
         }
-        return Err(fields::fault("not an event of blkparse".into(), line, COLUMNS));
+        return Err(fault("not an event of blkparse".into(), line, COLUMNS));
     };
     let mut next = |column: &str| {
-        columns
-            .next()
-            .ok_or_else(|| fields::fault(format!("column {column} is missing"), line, COLUMNS))
+        columns.next().ok_or_else(|| fault(format!("column {column} is missing"), line, COLUMNS))
     };
     next("cpu")?;
     next("sequence")?;
@@ -107,12 +107,7 @@ pub(crate) fn operation(rwbs: &[u8]) -> Option<Op> {
 fn device_of(column: &[u8]) -> Option<u32> {
     let comma = column.iter().position(|&byte| byte == b',')?;
     let number = |digits: &[u8]| crate::number::integer(digits).ok();
-    device(number(&column[..comma])?, number(&column[comma + 1..])?)
-}
-
-/// A device number as the kernel counts: 12 bits of major, 20 of minor.
-pub(crate) fn device(major: u64, minor: u64) -> Option<u32> {
-    (major < 1 << 12 && minor < 1 << 20).then_some((major << 20 | minor) as u32)
+    unit_of_device(number(&column[..comma])?, number(&column[comma + 1..])?)
 }
 
 /// The name in brackets at the end, which may hold blanks.
@@ -148,7 +143,7 @@ fn is_summary(word: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::filter::{EventFilter, Filter};
-    use crate::formats::Scales;
+    use crate::formats::context::Scales;
 
     fn read(line: &str, filter: &str) -> Parsed<Line> {
         let events = match filter {

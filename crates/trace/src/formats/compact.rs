@@ -23,19 +23,24 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use ftlab_engine::request::Op;
-
-use super::fields::REQUEST_BYTES_MAX;
-use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Names, Open, Takes};
+use super::context::{Context, Names};
+use super::format::{BinaryFormat, Certainty, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Batches, Files, fill};
 use crate::options::{Parts, SizeUnit, TimeUnit};
 use crate::record::{Place, Record};
 
 mod index;
+mod layout;
 mod writer;
 
 use index::Seen;
+use layout::{
+    BLOCK_HEADER_BYTES, BLOCK_RECORDS, FIRST_BYTES, HEADER_BYTES, MAGIC, UNITS_GIVEN, VERSION,
+    block_checksum, decode, long, word,
+};
+
+pub(crate) use layout::RECORD_BYTES;
 pub(crate) use writer::Writer;
 
 const COLUMNS: &str = "blocks of time(ns), offset(bytes), size(bytes), op, unit, with an index";
@@ -58,18 +63,6 @@ pub const FORMAT: Format = Format {
     }),
 };
 
-const MAGIC: &[u8; 8] = b"FTLTRACE";
-const INDEX_MAGIC: &[u8; 8] = b"FTLINDEX";
-const VERSION: u32 = 2;
-const HEADER_BYTES: usize = 32;
-/// Flag of the header: units were given by file or by name.
-const UNITS_GIVEN: u32 = 1;
-/// The header of version 1, with which every later one begins.
-const FIRST_BYTES: usize = 16;
-const BLOCK_HEADER_BYTES: usize = 16;
-pub(crate) const RECORD_BYTES: usize = 28;
-/// Records in a full block as they are written: 448 KiB, which stays in a core's cache.
-const BLOCK_RECORDS: u32 = 16 << 10;
 /// Records in a block that are read: bounds the memory that a broken file can ask for.
 const BLOCK_RECORDS_MAX: u32 = 1 << 20;
 
@@ -77,63 +70,11 @@ fn recognises(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
-fn word(bytes: &[u8]) -> u32 {
-    u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"))
-}
-
-fn long(bytes: &[u8]) -> u64 {
-    u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"))
-}
-
-/// The checksum of a block with that header, whose own bytes of it are left out.
-fn block_checksum(version: u32, header: &[u8; BLOCK_HEADER_BYTES], block: &[u8]) -> u32 {
-    let mut checksum = crc32fast::Hasher::new();
-    if version > 1 {
-        checksum.update(&header[..4]);
-        checksum.update(&header[8..]);
-    }
-    checksum.update(block);
-    checksum.finalize()
-}
-
 /// Were the units of a file with this beginning given by file or by name?
 pub(crate) fn units_are_given(head: &[u8]) -> bool {
     recognises(head)
         && head.len() >= HEADER_BYTES
         && (word(&head[8..]) == 1 || word(&head[24..]) & UNITS_GIVEN != 0)
-}
-
-fn encode(record: &Record) -> [u8; RECORD_BYTES] {
-    let mut bytes = [0; RECORD_BYTES];
-    bytes[..8].copy_from_slice(&record.time_ns.to_le_bytes());
-    bytes[8..16].copy_from_slice(&record.offset_bytes.to_le_bytes());
-    let size_and_op = record.size_bytes | (record.op as u64) << 48;
-    bytes[16..24].copy_from_slice(&size_and_op.to_le_bytes());
-    bytes[24..].copy_from_slice(&record.unit.to_le_bytes());
-    bytes
-}
-
-/// What a record of 28 bytes says; none where it is illegal.
-#[inline]
-fn decode(bytes: &[u8]) -> Option<Record> {
-    let size_and_op = long(&bytes[16..]);
-    let op = match size_and_op >> 48 {
-        0 => Op::Read,
-        1 => Op::Write,
-        2 => Op::Trim,
-        3 => Op::Flush,
-        _ => return None,
-    };
-    let record = Record {
-        time_ns: long(bytes),
-        op,
-        offset_bytes: long(&bytes[8..]),
-        size_bytes: size_and_op & ((1 << 48) - 1),
-        unit: word(&bytes[24..]),
-    };
-    let fits = record.offset_bytes.checked_add(record.size_bytes).is_some();
-    let sized = record.size_bytes > 0 || op == Op::Flush;
-    (fits && sized && record.size_bytes <= REQUEST_BYTES_MAX).then_some(record)
 }
 
 /// The bytes of one file: decompressed, or stored plain and entered in the middle.

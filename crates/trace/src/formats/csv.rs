@@ -9,8 +9,10 @@ use std::io::{self, Write};
 
 use ftlab_engine::request::Op;
 
-use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::context::Context;
+use super::fields::{self, Fields};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -43,7 +45,7 @@ fn operation(value: &[u8]) -> Parsed<Op> {
         _ if value.eq_ignore_ascii_case(b"trim") => Ok(Op::Trim),
         _ if value.eq_ignore_ascii_case(b"flush") => Ok(Op::Flush),
         _ => fields::read_or_write(value)
-            .map_err(|_| fields::fault("unknown operation".into(), value, OPERATIONS)),
+            .map_err(|_| fault("unknown operation".into(), value, OPERATIONS)),
     }
 }
 
@@ -65,7 +67,7 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let offset_bytes = number("offset_bytes")?;
     let size_bytes = number("size_bytes")?;
     if columns.more() {
-        return Err(fields::fault("too many columns".into(), line, COLUMNS));
+        return Err(fault("too many columns".into(), line, COLUMNS));
     }
     fields::checked(
         Record { time_ns, op, offset_bytes, size_bytes, unit: context.unit_of_file },

@@ -5,8 +5,11 @@
 
 use ftlab_engine::request::Op;
 
-use super::fields::{self, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat, five_columns};
+use super::context::Context;
+use super::fields;
+use super::five_columns;
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed};
 use crate::options::{SizeUnit, TimeUnit};
 
 const COLUMNS: &str = "time(ms) device LBA(512 B) size flags(hex, bit 0 = read)";

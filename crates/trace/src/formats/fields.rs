@@ -2,27 +2,12 @@
 
 use ftlab_engine::request::Op;
 
-use super::Line;
+use super::line::{Line, LineFault, Parsed, fault};
 use crate::number::{self, NotANumber};
 use crate::record::Record;
 
 /// Largest request accepted, in bytes: 1 TiB, so that its sectors fit a request's 32 bits.
 pub(crate) const REQUEST_BYTES_MAX: u64 = 1 << 40;
-
-/// What is wrong with a line; file and line number are added by the reader.
-#[derive(Debug)]
-pub(crate) struct LineFault {
-    pub(crate) problem: String,
-    pub(crate) value: Vec<u8>,
-    pub(crate) legal: &'static str,
-}
-
-pub(crate) type Parsed<T> = Result<T, Box<LineFault>>;
-
-#[cold]
-pub(crate) fn fault(problem: String, value: &[u8], legal: &'static str) -> Box<LineFault> {
-    Box::new(LineFault { problem, value: value.to_vec(), legal })
-}
 
 /// Columns between single separators, each without surrounding blanks.
 pub(crate) struct Fields<'a> {

@@ -4,11 +4,13 @@
 //! unit is `major * 2^20 + minor`, as the kernel counts devices. The hash of the content is not
 //! read. Source: SNIA IOTTA 411, readme.
 
-use super::fields::{self, Parsed};
+use super::context::Context;
+use super::fields;
 use super::five_columns::split;
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat, blkparse};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
-use crate::record::Record;
+use crate::record::{Record, unit_of_device};
 use crate::summary::DropReason;
 
 const COLUMNS: &str = "time(ns) pid process block(512 B) blocks op(R|W) major minor md5";
@@ -38,9 +40,7 @@ fn time_column(line: &[u8]) -> Option<&[u8]> {
 fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let mut columns = split(line);
     let mut next = |column: &str| {
-        columns
-            .next()
-            .ok_or_else(|| fields::fault(format!("column {column} is missing"), line, COLUMNS))
+        columns.next().ok_or_else(|| fault(format!("column {column} is missing"), line, COLUMNS))
     };
     let time_ns = fields::time(next("time")?, context.scales.time_ns)?;
     let (pid, process) = (next("pid")?, next("process")?);
@@ -53,12 +53,12 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let op = fields::read_or_write(next("op")?)?;
     let major = fields::integer("major", next("major")?, "0 to 4095")?;
     let minor = fields::integer("minor", next("minor")?, "0 to 1048575")?;
-    let unit = blkparse::device(major, minor).ok_or_else(|| {
-        fields::fault("no device number".into(), line, "major 0 to 4095, minor 0 to 1048575")
+    let unit = unit_of_device(major, minor).ok_or_else(|| {
+        fault("no device number".into(), line, "major 0 to 4095, minor 0 to 1048575")
     })?;
     next("md5")?;
     if columns.next().is_some() {
-        return Err(fields::fault("too many columns".into(), line, COLUMNS));
+        return Err(fault("too many columns".into(), line, COLUMNS));
     }
     fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }

@@ -4,8 +4,9 @@
 
 use ftlab_engine::request::Op;
 
-use super::fields::{self, Parsed};
-use super::{Line, Scales};
+use super::context::Scales;
+use super::fields;
+use super::line::{Line, Parsed, fault};
 use crate::record::Record;
 
 /// Exactly five columns, the first of which looks like a number.
@@ -37,9 +38,7 @@ pub(crate) fn parse(
 ) -> Parsed<Line> {
     let mut columns = split(line);
     let mut next = |column: &str| {
-        columns
-            .next()
-            .ok_or_else(|| fields::fault(format!("column {column} is missing"), line, names))
+        columns.next().ok_or_else(|| fault(format!("column {column} is missing"), line, names))
     };
     let time_ns = fields::time(next("time")?, scales.time_ns)?;
     let unit = fields::unit("device", next("device")?)?;
@@ -47,7 +46,7 @@ pub(crate) fn parse(
     let size_bytes = fields::multiple("size", next("size")?, scales.size_bytes, "up to 1 TiB")?;
     let op = op(next("flags")?)?;
     if columns.next().is_some() {
-        return Err(fields::fault("too many columns".into(), line, names));
+        return Err(fault("too many columns".into(), line, names));
     }
     fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }
@@ -57,6 +56,6 @@ pub(crate) fn one_is_read(value: &[u8]) -> Parsed<Op> {
     match value {
         b"1" => Ok(Op::Read),
         b"0" => Ok(Op::Write),
-        _ => Err(fields::fault("unknown operation".into(), value, "1 (read) or 0 (write)")),
+        _ => Err(fault("unknown operation".into(), value, "1 (read) or 0 (write)")),
     }
 }

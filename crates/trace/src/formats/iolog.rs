@@ -10,9 +10,11 @@
 
 use ftlab_engine::request::Op;
 
-use super::fields::{self, Parsed};
+use super::context::Context;
+use super::fields;
 use super::five_columns::split;
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 use crate::summary::DropReason;
@@ -103,14 +105,14 @@ fn parse<'a>(
     mut columns: impl Iterator<Item = &'a [u8]>,
     context: &mut Context,
 ) -> Parsed<Line> {
-    let missing = |column: &str| fields::fault(format!("column {column} is missing"), line, legal);
+    let missing = |column: &str| fault(format!("column {column} is missing"), line, legal);
     let name = columns.next().ok_or_else(|| missing("file"))?;
     let word = columns.next().ok_or_else(|| missing("action"))?;
     let known = action(word).filter(|known| time_ns.is_none() || !matches!(known, Action::Wait));
-    let known = known.ok_or_else(|| fields::fault("unknown action".into(), word, ACTIONS))?;
+    let known = known.ok_or_else(|| fault("unknown action".into(), word, ACTIONS))?;
     let (offset, length) = (columns.next(), columns.next());
     if columns.next().is_some() {
-        return Err(fields::fault("too many columns".into(), line, legal));
+        return Err(fault("too many columns".into(), line, legal));
     }
     let op = match known {
         Action::File => return Ok(Line::Other(DropReason::NotARequest)),
@@ -118,8 +120,8 @@ fn parse<'a>(
             let wait = offset.ok_or_else(|| missing("microseconds"))?;
             let wait_ns = fields::time(wait, context.scales.time_ns)?;
             let waited_ns = context.waited_ns.checked_add(wait_ns);
-            context.waited_ns = waited_ns
-                .ok_or_else(|| fields::fault("waits overflow 64 bits".into(), wait, legal))?;
+            context.waited_ns =
+                waited_ns.ok_or_else(|| fault("waits overflow 64 bits".into(), wait, legal))?;
             return Ok(Line::Other(DropReason::NotARequest));
         }
         Action::Request(op) => op,
@@ -143,14 +145,14 @@ const FILES_MAX: usize = 1 << 16;
 fn unit(name: &[u8], line: &[u8], context: &mut Context) -> Parsed<u32> {
     let legal = "up to 65536 files in a log";
     let number = context.names.number(name, FILES_MAX);
-    number.ok_or_else(|| fields::fault("too many files".into(), line, legal))
+    number.ok_or_else(|| fault("too many files".into(), line, legal))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::filter::EventFilter;
-    use crate::formats::Scales;
+    use crate::formats::context::Scales;
 
     fn context() -> Context {
         Context::new(Scales::new(TimeUnit::Microseconds, SizeUnit::Bytes), EventFilter::default())

@@ -6,8 +6,10 @@
 //! 512, hosts in order of appearance; a disk of 256 or more is legal where there is one host.
 //! Source: SNIA IOTTA 388, readme.
 
-use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::context::Context;
+use super::fields::{self, Fields};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -52,13 +54,13 @@ fn unit(host: &[u8], disk: &[u8], context: &mut Context) -> Parsed<u32> {
     } else {
         let legal = "up to 65536 hosts, and several only where all their disks are 0 to 255";
         let of_host = context.names.number(host, HOSTS_MAX);
-        let of_host = of_host.ok_or_else(|| fields::fault("too many hosts".into(), host, legal))?;
+        let of_host = of_host.ok_or_else(|| fault("too many hosts".into(), host, legal))?;
         context.latest_name = Some((host.to_vec(), of_host));
         of_host
     };
     if number >= DISKS && !context.names.keep_to_one() {
         let problem = "disk among those of several hosts is too large".into();
-        return Err(fields::fault(problem, disk, "0 to 255 where there are several hosts"));
+        return Err(fault(problem, disk, "0 to 255 where there are several hosts"));
     }
     Ok(of_host * DISKS + number)
 }
@@ -76,7 +78,7 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let size_bytes = fields::multiple("size", size, context.scales.size_bytes, "1 byte to 1 TiB")?;
     columns.next("response", COLUMNS)?;
     if columns.more() {
-        return Err(fields::fault("too many columns".into(), line, COLUMNS));
+        return Err(fault("too many columns".into(), line, COLUMNS));
     }
     fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }

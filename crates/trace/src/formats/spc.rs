@@ -3,8 +3,10 @@
 //! LBA counts 512-byte blocks, size counts bytes, time counts seconds from the start of the trace.
 //! Source: SPC I/O trace file format specification, revision 1.0.1, section 3.
 
-use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::context::Context;
+use super::fields::{self, Fields};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 

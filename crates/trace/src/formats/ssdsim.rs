@@ -2,8 +2,10 @@
 //!
 //! The same columns and units as MQSim; DiskSim's columns in another unit of time.
 
-use super::fields::Parsed;
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat, five_columns};
+use super::context::Context;
+use super::five_columns;
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed};
 use crate::options::{SizeUnit, TimeUnit};
 
 const COLUMNS: &str = "time(ns) device LBA(512 B) size(sectors) op(1 read, 0 write)";

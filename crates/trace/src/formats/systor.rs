@@ -4,8 +4,10 @@
 //! empty; an empty one is unknown and dropped. The response is what the original server took: it is
 //! not read. Source: SNIA IOTTA, readme.
 
-use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::context::Context;
+use super::fields::{self, Fields};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 use crate::summary::DropReason;
@@ -51,7 +53,7 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let scale = context.scales.size_bytes;
     let size_bytes = fields::multiple("size", size, scale, "1 byte to 1 TiB")?;
     if columns.more() {
-        return Err(fields::fault("too many columns".into(), line, COLUMNS));
+        return Err(fault("too many columns".into(), line, COLUMNS));
     }
     fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }

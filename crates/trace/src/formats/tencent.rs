@@ -8,8 +8,10 @@
 
 use ftlab_engine::request::Op;
 
-use super::fields::{self, Fields, Parsed};
-use super::{Certainty, Context, Encoding, Format, Line, Takes, TextFormat};
+use super::context::Context;
+use super::fields::{self, Fields};
+use super::format::{Certainty, Encoding, Format, Takes, TextFormat};
+use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
@@ -80,12 +82,12 @@ fn parse(
         b"1" => Op::Write,
         value => {
             let legal = "0 (read) or 1 (write)";
-            return Err(fields::fault("unknown operation".into(), value, legal));
+            return Err(fault("unknown operation".into(), value, legal));
         }
     };
     let unit = fields::unit("volume", columns.next("volume", names)?)?;
     if columns.more() {
-        return Err(fields::fault("too many columns".into(), line, names));
+        return Err(fault("too many columns".into(), line, names));
     }
     fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit }, line)
 }

@@ -12,7 +12,8 @@
 
 use ftlab_engine::request::Op;
 
-use super::{BinaryFormat, Certainty, Context, Encoding, FilesOf, Format, Open, Takes};
+use super::context::Context;
+use super::format::{BinaryFormat, Certainty, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill_record};
 use crate::options::{SizeUnit, TimeUnit};

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use ftlab_engine::request::Op;
 
 use crate::combination::How;
+use crate::detect::Detection;
 use crate::error::{Result, TraceError};
 use crate::options::Options;
 use crate::record::Record;
@@ -30,6 +31,7 @@ use crate::workload::Workload;
 use arrivals::Arrivals;
 use growth::Growth;
 use lru_stack::LruStack;
+use result::FIGURE_2_POSITION;
 use slot_order::TAKEN_MAX;
 use windows::{MARKS, Windows};
 
@@ -87,8 +89,6 @@ const SIZES_SHOWN: usize = 10;
 /// Classes of sizes: name and largest size, in bytes (ADAPT 2012, Table I).
 const CLASSES: [(&str, Option<u64>); 3] =
     [("small", Some(4 << 10)), ("medium", Some((16 << 10) - 1)), ("large", None)];
-/// The position by which DFTL 2014, Fig. 2 sums up a trace; the curve always lists it.
-pub(crate) const FIGURE_2_POSITION: u64 = 5000;
 
 /// Requests whose pages are looked for together: a large table of pages is no part of any cache,
 /// and waiting for one page at a time took most of the time.
@@ -320,7 +320,7 @@ impl<'a> Counted<'a> {
         let summary = records.summary();
         let [reads, writes, trims, flushes] = self.by_op;
         let addressed = reads + writes + trims;
-        let why = |of: fn(&crate::Detection) -> &str, synthetic: &str| {
+        let why = |of: fn(&Detection) -> &str, synthetic: &str| {
             detection.map_or(synthetic.to_owned(), |detection| of(detection).to_owned())
         };
         let (what, made) = match workload.parts() {

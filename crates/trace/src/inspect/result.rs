@@ -17,6 +17,9 @@ pub const INSPECTION_SCHEMA: &str = "ftlab-inspection/1";
 pub const SEQUENTIAL: &str =
     "reads, writes and trims that start at the byte where the one before of the same unit ended";
 
+/// The position by which DFTL 2014, Fig. 2 sums up a trace; the curve always lists it.
+pub(super) const FIGURE_2_POSITION: u64 = 5000;
+
 /// Sizes of requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sizes {

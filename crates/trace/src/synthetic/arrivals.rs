@@ -2,7 +2,7 @@
 //! (hyper-exponential, with bursts that last when `gap_run` is above 1).
 
 use super::random::{Purpose, Stream};
-use super::spec::{Settings, number, wrong};
+use super::settings::{Settings, number, wrong};
 use crate::error::{Result, unknown_name};
 use crate::size::parse_millionths;
 

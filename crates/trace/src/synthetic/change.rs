@@ -1,6 +1,7 @@
 //! Settings of a spec replaced or added, as `NAME:key=value` and `--set workload.KEY=VALUE` ask.
 
-use super::spec::{KEYS, SyntheticSpec, wrong};
+use super::settings::{KEYS, wrong};
+use super::spec::SyntheticSpec;
 use crate::error::{Result, unknown_name};
 
 /// What takes the place of what: a key, and those that go when it comes.

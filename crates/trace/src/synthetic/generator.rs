@@ -10,6 +10,14 @@ use super::spec::{Mode, SyntheticSpec};
 use super::stack::Stack;
 use crate::record::Record;
 
+// Here, because a spec is read and written without knowing how its requests are made.
+impl SyntheticSpec {
+    /// The requests.
+    pub fn records(&self) -> Generator {
+        Generator::new(self.clone())
+    }
+}
+
 /// Iterator over the records of a spec.
 pub struct Generator {
     spec: SyntheticSpec,

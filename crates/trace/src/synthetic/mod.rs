@@ -12,6 +12,7 @@ mod distribution;
 mod generator;
 mod permutation;
 mod random;
+mod settings;
 mod spec;
 mod stack;
 

@@ -2,9 +2,9 @@
 
 use super::arrivals::Arrivals;
 use super::distribution::Distribution;
-use super::generator::Generator;
+use super::settings::{Settings, number, wrong};
 use super::stack::StackDistances;
-use crate::error::{Result, TraceError, unknown_name};
+use crate::error::{Result, unknown_name};
 use crate::size::{parse_bytes, parse_millionths, parse_share_or_bytes};
 
 /// fio's `rw=`.
@@ -92,69 +92,8 @@ pub struct SyntheticSpec {
     pub seed: u64,
 }
 
-pub(super) const KEYS: [&str; 18] = [
-    "bs",
-    "bssplit",
-    "blockalign",
-    "span",
-    "offset",
-    "count",
-    "io_size",
-    "rwmixread",
-    "random_distribution",
-    "scatter",
-    "stack",
-    "seq_fraction",
-    "gaps",
-    "gap_run",
-    "rate_iops",
-    "rate_process",
-    "iodepth",
-    "seed",
-];
-
 const MODES: [&str; 9] =
     ["randwrite", "randread", "randrw", "randtrim", "write", "read", "rw", "readwrite", "trim"];
-
-/// The settings as written, each at most once.
-pub(super) struct Settings<'a>(Vec<(&'static str, &'a str)>);
-
-impl<'a> Settings<'a> {
-    fn parse(text: &'a str) -> Result<Self> {
-        let mut settings: Vec<(&'static str, &'a str)> = Vec::new();
-        for setting in text.split(',').filter(|_| !text.is_empty()) {
-            let (key, value) = setting.split_once('=').ok_or_else(|| {
-                wrong("setting has no value", setting, "key=value, with commas between settings")
-            })?;
-            let key = KEYS
-                .iter()
-                .find(|name| **name == key.trim())
-                .ok_or_else(|| unknown_name("key of a synthetic workload", key.trim(), &KEYS))?;
-            if settings.iter().any(|(known, _)| known == key) {
-                return Err(wrong("key is given twice", key, "each key once"));
-            }
-            settings.push((key, value.trim()));
-        }
-        Ok(Self(settings))
-    }
-
-    pub(super) fn get(&self, key: &str) -> Option<&'a str> {
-        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
-    }
-
-    pub(super) fn refuse(&self, key: &str, unless: bool, why: &str) -> Result<()> {
-        match self.get(key) {
-            Some(value) if !unless => {
-                Err(wrong(&format!("{key} has no effect here"), value, &format!("{key} {why}")))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-pub(super) fn wrong(problem: &str, value: &str, legal: &str) -> TraceError {
-    TraceError::new(problem).with_value(value.as_bytes()).with_legal(legal)
-}
 
 impl SyntheticSpec {
     /// Does the text begin like an inline spec: a mode, alone or before a colon?
@@ -202,11 +141,6 @@ impl SyntheticSpec {
             arrivals: Arrivals::parse(&settings)?,
             seed: number(&settings, "seed", 1, 0)?,
         })
-    }
-
-    /// The requests.
-    pub fn records(&self) -> Generator {
-        Generator::new(self.clone())
     }
 
     /// Requests in flight, if the loop is closed.
@@ -347,15 +281,6 @@ fn count(settings: &Settings<'_>, block_sizes: &[(u64, u64)], span: u64) -> Resu
 fn requests_for(bytes: u64, millionths: u64, block_sizes: &[(u64, u64)]) -> Option<u64> {
     let weight: u128 = block_sizes.iter().map(|(b, share)| u128::from(b * share)).sum();
     u64::try_from((u128::from(bytes) * u128::from(millionths)).div_ceil(weight)).ok()
-}
-
-pub(super) fn number(settings: &Settings<'_>, key: &str, default: u64, least: u64) -> Result<u64> {
-    let Some(text) = settings.get(key) else {
-        return Ok(default);
-    };
-    crate::number::integer(text.as_bytes()).ok().filter(|number| *number >= least).ok_or_else(
-        || wrong(&format!("{key} is illegal"), text, &format!("an integer of at least {least}")),
-    )
 }
 
 fn share(settings: &Settings<'_>, key: &str, default: u64) -> Result<u64> {

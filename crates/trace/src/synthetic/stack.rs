@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashSet;
 
 use super::random::{Purpose, Stream};
-use super::spec::wrong;
+use super::settings::wrong;
 use crate::error::Result;
 use crate::size::parse_millionths;
 

@@ -2,6 +2,9 @@
 
 mod common;
 
+#[path = "../../../../tests/rust/floors.rs"]
+mod floors;
+
 mod bad_input;
 mod blktrace;
 mod combinations;

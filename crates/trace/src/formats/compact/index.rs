@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::{BLOCK_HEADER_BYTES, FIRST_BYTES, INDEX_MAGIC, long, word};
+use super::layout::{BLOCK_HEADER_BYTES, FIRST_BYTES, INDEX_MAGIC, long, word};
 use crate::error::{Result, TraceError};
 use crate::events::fill;
 

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::{BLOCK_HEADER_BYTES, encode};
-use super::{BLOCK_RECORDS, HEADER_BYTES, INDEX_MAGIC, MAGIC, RECORD_BYTES, UNITS_GIVEN, VERSION};
+use super::layout::{
+    BLOCK_HEADER_BYTES, BLOCK_RECORDS, HEADER_BYTES, INDEX_MAGIC, MAGIC, RECORD_BYTES, UNITS_GIVEN,
+    VERSION, block_checksum, encode, long,
+};
 use crate::record::Record;
 
 /// Writes records in order of time.
@@ -54,7 +56,7 @@ impl<W: Write> Writer<W> {
     /// One record more, as its bytes are.
     pub(crate) fn write_bytes(&mut self, record: &[u8; RECORD_BYTES]) -> io::Result<()> {
         if self.block.is_empty() {
-            self.first_ns = super::long(record);
+            self.first_ns = long(record);
         }
         self.block.extend_from_slice(record);
         self.records += 1;
@@ -72,7 +74,7 @@ impl<W: Write> Writer<W> {
         let mut header = [0; BLOCK_HEADER_BYTES];
         header[..4].copy_from_slice(&((self.block.len() / RECORD_BYTES) as u32).to_le_bytes());
         header[8..].copy_from_slice(&self.first_ns.to_le_bytes());
-        let checksum = super::block_checksum(VERSION, &header, &self.block);
+        let checksum = block_checksum(VERSION, &header, &self.block);
         header[4..8].copy_from_slice(&checksum.to_le_bytes());
         self.out.write_all(&header)?;
         self.out.write_all(&self.block)?;

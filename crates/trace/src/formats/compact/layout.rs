@@ -1,0 +1,80 @@
+//! Lengths and marks of a compact file, the bytes of a record, and the checksum of a block.
+
+use ftlab_engine::request::Op;
+
+use crate::formats::fields::REQUEST_BYTES_MAX;
+use crate::record::Record;
+
+/// How a file begins.
+pub(super) const MAGIC: &[u8; 8] = b"FTLTRACE";
+/// How a file ends.
+pub(super) const INDEX_MAGIC: &[u8; 8] = b"FTLINDEX";
+/// The version that is written.
+pub(super) const VERSION: u32 = 2;
+/// Bytes of the header of this version.
+pub(super) const HEADER_BYTES: usize = 32;
+/// Flag of the header: units were given by file or by name.
+pub(super) const UNITS_GIVEN: u32 = 1;
+/// Bytes of the header of version 1, with which every later one begins.
+pub(super) const FIRST_BYTES: usize = 16;
+/// Bytes before the records of a block, and of the end mark.
+pub(super) const BLOCK_HEADER_BYTES: usize = 16;
+/// Bytes of a record.
+pub(crate) const RECORD_BYTES: usize = 28;
+/// Records in a full block as they are written: 448 KiB, which stays in a core's cache.
+pub(super) const BLOCK_RECORDS: u32 = 16 << 10;
+
+/// Four bytes as a number.
+pub(super) fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"))
+}
+
+/// Eight bytes as a number.
+pub(super) fn long(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"))
+}
+
+/// The checksum of a block with that header, whose own bytes of it are left out.
+pub(super) fn block_checksum(version: u32, header: &[u8; BLOCK_HEADER_BYTES], block: &[u8]) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    if version > 1 {
+        checksum.update(&header[..4]);
+        checksum.update(&header[8..]);
+    }
+    checksum.update(block);
+    checksum.finalize()
+}
+
+/// A record as its 28 bytes.
+pub(super) fn encode(record: &Record) -> [u8; RECORD_BYTES] {
+    let mut bytes = [0; RECORD_BYTES];
+    bytes[..8].copy_from_slice(&record.time_ns.to_le_bytes());
+    bytes[8..16].copy_from_slice(&record.offset_bytes.to_le_bytes());
+    let size_and_op = record.size_bytes | (record.op as u64) << 48;
+    bytes[16..24].copy_from_slice(&size_and_op.to_le_bytes());
+    bytes[24..].copy_from_slice(&record.unit.to_le_bytes());
+    bytes
+}
+
+/// What a record of 28 bytes says; none where it is illegal.
+#[inline]
+pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
+    let size_and_op = long(&bytes[16..]);
+    let op = match size_and_op >> 48 {
+        0 => Op::Read,
+        1 => Op::Write,
+        2 => Op::Trim,
+        3 => Op::Flush,
+        _ => return None,
+    };
+    let record = Record {
+        time_ns: long(bytes),
+        op,
+        offset_bytes: long(&bytes[8..]),
+        size_bytes: size_and_op & ((1 << 48) - 1),
+        unit: word(&bytes[24..]),
+    };
+    let fits = record.offset_bytes.checked_add(record.size_bytes).is_some();
+    let sized = record.size_bytes > 0 || op == Op::Flush;
+    (fits && sized && record.size_bytes <= REQUEST_BYTES_MAX).then_some(record)
+}
