@@ -19,7 +19,7 @@ pub use ftlab_ftl::parts::page_space::settings::{
 pub use ftlab_ssd::host::settings::HostSettings;
 pub use ftlab_ssd::settings::SsdSettings;
 
-use crate::schemes::SchemeSettings;
+use crate::roster::SchemeSettings;
 
 /// Everything that decides a run, apart from its workload. The groups of the device are read as if
 /// they were here: `config.device`, `config.gc`, `config.host`.

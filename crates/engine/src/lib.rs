@@ -16,4 +16,5 @@ pub mod config;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod occupancy;
+mod roster;
 pub mod schemes;

@@ -1,68 +1,17 @@
-//! THE table of schemes: a name for each, its settings, and what can be asked of it without knowing
-//! its type.
-//!
-//! A new scheme is one file in `ftlab-schemes`, its `mod` line there, and its row here. Names on the
-//! command line, in results and in tests come from the table.
+//! What can be asked of a scheme of the table without knowing its type.
 
 pub use ftlab_flash::memory::{Memory, RamUse};
 pub use ftlab_ftl::answers::{Location, Room, Unsettled};
 pub use ftlab_ftl::scheme::{Classification, Family, Pairs, Paper, Preset, Scheme, SchemeConfig};
 pub use ftlab_schemes::*;
 
-use ftlab_flash::settings::{Group, SettingError, nearest};
+use ftlab_flash::settings::{SettingError, nearest};
 use ftlab_ssd::fit;
 use ftlab_ssd::ssd::{Device, Ssd};
 
 use crate::config::Config;
-
-/// A row names the scheme's type and its group of settings; where a scheme stands on others, the
-/// third part says how it gets theirs as well.
-macro_rules! scheme_table {
-    ($( $name:ident => $scheme:path, $settings:path $(, $all:ident => $own:expr)?; )*) => {
-        /// Settings of every scheme in the table.
-        #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct SchemeSettings {
-            $(
-                #[doc = concat!("Settings of `", stringify!($name), "`.")]
-                pub $name: $settings,
-            )*
-        }
-
-        impl SchemeSettings {
-            pub(crate) fn groups(&self) -> Vec<&dyn Group> {
-                vec![ $( &self.$name as &dyn Group, )* ]
-            }
-
-            pub(crate) fn groups_mut(&mut self) -> Vec<&mut dyn Group> {
-                vec![ $( &mut self.$name as &mut dyn Group, )* ]
-            }
-        }
-
-        $(
-            impl Sees<$scheme> for Config {
-                fn own(&self) -> <$scheme as Scheme>::Settings {
-                    scheme_table!(@own self.scheme, $name $(, $all => $own)?)
-                }
-            }
-        )*
-
-        /// Every scheme, in the order of the table.
-        pub const TABLE: &[Row] = &[ $( row::<$scheme>(), )* ];
-
-        /// Runs `$body` once for every scheme of the table, as the type `S`.
-        #[macro_export]
-        macro_rules! for_each_scheme {
-            ($S:ident => $body:block) => {{
-                $( { type $S = $crate::schemes::$name::Rostered; $body } )*
-            }};
-        }
-    };
-    (@own $settings:expr, $name:ident) => { $settings.$name.clone() };
-    (@own $settings:expr, $name:ident, $all:ident => $own:expr) => {{
-        let $all = &$settings;
-        $own
-    }};
-}
+pub use crate::roster::SchemeSettings;
+use crate::roster::roster;
 
 /// The settings that concern the scheme `S`.
 pub trait Sees<S: Scheme> {
@@ -138,49 +87,35 @@ where
     }
 }
 
-scheme_table! {
-    ideal_page => ideal_page::IdealPage, ideal_page::IdealPageSettings;
-    block => block::Block, block::BlockSettings;
-    replacement_block =>
-        replacement_block::ReplacementBlock, replacement_block::ReplacementBlockSettings;
-    bast => bast::Bast, bast::BastSettings;
-    fast => fast::Fast, fast::FastSettings;
-    faster => faster::Faster, faster::FasterSettings;
-    superblock => superblock::Superblock, superblock::SuperblockSettings;
-    last => last::Last, last::LastSettings;
-    kast => kast::Kast, kast::KastSettings;
-    mast => mast::Mast, mast::MastSettings;
-    nk => nk::Nk, nk::NkSettings;
-    waftl => waftl::Waftl, waftl::WaftlSettings;
-    adapt => adapt::Adapt, adapt::settings::AdaptSettings;
-    dftl => dftl::Dftl, dftl::DftlSettings;
-    cdftl => cdftl::Cdftl, cdftl::CdftlSettings;
-    dac => dac::Dac, dac::DacSettings, all => dac::DacOwn {
-        dac: all.dac.clone(),
-        bast: all.bast.clone(),
-        replacement_block: all.replacement_block.clone(),
+macro_rules! table_of_schemes {
+    ($( $name:ident => $scheme:path, $settings:path $(, $all:ident => $own:expr)?; )*) => {
+        $(
+            impl Sees<$scheme> for Config {
+                fn own(&self) -> <$scheme as Scheme>::Settings {
+                    table_of_schemes!(@own self.scheme, $name $(, $all => $own)?)
+                }
+            }
+        )*
+
+        /// Every scheme, in the order of the table.
+        pub const TABLE: &[Row] = &[ $( row::<$scheme>(), )* ];
+
+        /// Runs `$body` once for every scheme of the table, as the type `S`.
+        #[macro_export]
+        macro_rules! for_each_scheme {
+            ($S:ident => $body:block) => {{
+                $( { type $S = $crate::schemes::$name::Rostered; $body } )*
+            }};
+        }
     };
-    lazyftl => lazyftl::LazyFtl, lazyftl::LazyFtlSettings;
-    cftl => cftl::Cftl, cftl::CftlSettings;
-    janus => janus::Janus, janus::JanusSettings;
-    hat => hat::Hat, hat::HatSettings;
-    treeftl => treeftl::TreeFtl, treeftl::TreeftlSettings, all => treeftl::TreeOwn {
-        treeftl: all.treeftl.clone(),
-        replacement_block: all.replacement_block.clone(),
-        order: (),
-    };
-    treeftl_page_lru => treeftl_page_lru::TreePl, treeftl_page_lru::TreeftlPageLruSettings,
-        all => treeftl::TreeOwn {
-            treeftl: all.treeftl.clone(),
-            replacement_block: all.replacement_block.clone(),
-            order: all.treeftl_page_lru.clone(),
-        };
-    aps => aps::Aps, aps::ApsSettings;
-    jtl => jtl::Jtl, jtl::JtlSettings;
-    hmb => hmb::Hmb, hmb::HmbSettings;
-    tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
-    sftl => sftl::Sftl, sftl::SftlSettings;
+    (@own $settings:expr, $name:ident) => { $settings.$name.clone() };
+    (@own $settings:expr, $name:ident, $all:ident => $own:expr) => {{
+        let $all = &$settings;
+        $own
+    }};
 }
+
+roster!(table_of_schemes);
 
 /// The row of a scheme, and the settings of its preset, from `name` or `name:preset`.
 pub fn find(name: &str) -> Result<(&'static Row, Pairs), SettingError> {

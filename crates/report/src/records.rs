@@ -7,26 +7,13 @@
 mod csv;
 mod parquet;
 mod row;
+mod writer;
 
 pub use row::{COLUMNS, Cell, Column, Kind, Recorder, Row, op_name};
+pub use writer::RecordWriter;
 
 use std::fs::File;
 use std::io;
-
-/// Takes rows and makes a file of them.
-pub trait RecordWriter: Send {
-    /// Takes one row: a cell per column, in the order of [`COLUMNS`].
-    ///
-    /// # Errors
-    /// When the file cannot take it.
-    fn write(&mut self, cells: &[Cell]) -> io::Result<()>;
-
-    /// Writes what is still held back. Without this call the file is not complete.
-    ///
-    /// # Errors
-    /// When the file cannot take it.
-    fn finish(self: Box<Self>) -> io::Result<()>;
-}
 
 /// One format of records.
 #[derive(Clone, Copy, Debug)]

@@ -1,23 +1,13 @@
 //! The table of writers: one file and one row per output format.
 
 mod csv;
+mod document;
 mod html;
 mod json;
 pub(crate) mod page;
 mod text;
 
-use crate::result::RunResult;
-
-/// What is to be written.
-#[derive(Clone, Copy, Debug)]
-pub struct Document<'a> {
-    /// Heading.
-    pub title: &'a str,
-    /// The runs, in the order in which they are to be shown.
-    pub runs: &'a [RunResult],
-    /// A comparison is an array in JSON even when it holds one run; a run is an object.
-    pub comparison: bool,
-}
+pub use document::Document;
 
 /// One output format.
 #[derive(Clone, Copy, Debug)]

@@ -63,9 +63,9 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::answers::{Location, Room};
-use ftlab_ftl::parts::block_map::BlockMapKind;
 use ftlab_ftl::parts::block_map_cache::CacheRules;
 use ftlab_ftl::parts::block_mapped::BlockMapped;
+use ftlab_ftl::parts::merge_engine::block_map::BlockMapKind;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.

@@ -64,9 +64,10 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::cmt::{Cmt, Slot};
+use ftlab_ftl::parts::cmt::Cmt;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, gtd_bytes};
 use ftlab_ftl::parts::map_recovery::{Consistency, Survivor};
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.

@@ -61,11 +61,12 @@ use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 use ftlab_ftl::answers::{Location, Unsettled};
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt, Slot};
+use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Needs};
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::ram_data::{KeptPages, RamData};
 use ftlab_ftl::parts::request_size::{RequestSize, SizeRule};
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 use levels::{Cascade, Levels};
 

@@ -67,13 +67,13 @@ use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped};
 use ftlab_ftl::parts::block_survey::Survivor;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::log_index::LogIndex;
 use ftlab_ftl::parts::merge_engine::Sources;
 use ftlab_ftl::parts::owned_logs::{MergeRules, OwnedLogs, OwnedVictim, Owner, Shape};
 use ftlab_ftl::parts::sequential_area::SequentialArea;
 use ftlab_ftl::parts::sequential_log::{OpenLog, SequentialLog};
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.

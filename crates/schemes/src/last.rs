@@ -61,7 +61,6 @@ use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{BlockMapped, FirstWrite};
 use ftlab_ftl::parts::block_survey::Survivor;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::log_index::LogIndex;
 use ftlab_ftl::parts::log_recovery;
@@ -71,6 +70,7 @@ use ftlab_ftl::parts::recent_pages::RecentPages;
 use ftlab_ftl::parts::request_size::RequestSize;
 use ftlab_ftl::parts::sequential_area::SequentialArea;
 use ftlab_ftl::parts::sequential_log::{SequentialLog, SequentialRule};
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 pub use settings::{LastSettings, MissRule, Shares, UnalignedRule};
 

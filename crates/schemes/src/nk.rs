@@ -62,11 +62,11 @@ use ftlab_flash::settings::SettingError;
 use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped};
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::log_index::LogIndex;
 use ftlab_ftl::parts::owned_logs::{MergeRules, OwnedLogs, Owner, Shape};
 use ftlab_ftl::parts::sequential_log::Merge;
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.

@@ -62,12 +62,12 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, Tag};
 use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::block_map::BlockMapKind;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped, Found};
 use ftlab_ftl::parts::block_supply::Need;
 use ftlab_ftl::parts::block_survey::Survivor;
 use ftlab_ftl::parts::data_blocks::{Lbn, accepts, padded};
 use ftlab_ftl::parts::merge_engine::Sources;
+use ftlab_ftl::parts::merge_engine::block_map::BlockMapKind;
 use ftlab_ftl::parts::replacement_chains::{ChainVictim, ReplacementChains, length_of_folded};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 

@@ -72,8 +72,8 @@ use ftlab_flash::board::Board;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::Event;
 use ftlab_flash::units::{pack, unpack, zeroed};
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 use ftlab_ftl::scheme::{Family, Paper, Preset};
 
 /// The name under which the scheme table finds this file's scheme.

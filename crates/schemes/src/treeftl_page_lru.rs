@@ -36,9 +36,9 @@ use ftlab_flash::board::Board;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings;
 use ftlab_flash::units::zeroed;
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::indexed_heap::IndexedHeap;
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::indexed_heap::IndexedHeap;
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 use ftlab_ftl::scheme::{Family, Paper};
 
 settings! {

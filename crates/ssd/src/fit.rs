@@ -5,7 +5,7 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::settings::SettingError;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
 
-use crate::buffer::{self, BufferKind};
+use crate::buffer::BufferKind;
 use crate::settings::SsdSettings;
 
 /// What a scheme sees of a device's settings, beside its own.
@@ -36,6 +36,6 @@ pub fn check<S: Scheme>(
 /// Bytes by structure of a scheme and of the buffer in front of it.
 pub fn ram_use<S: Scheme>(config: &SsdSettings, seen: &SchemeConfig<S::Settings>) -> Vec<RamUse> {
     let mut structures = S::ram_use(seen);
-    structures.extend(buffer::ram_use(config));
+    structures.extend(config.buffer.ram_use());
     structures
 }

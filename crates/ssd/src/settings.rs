@@ -57,7 +57,7 @@ impl Groups for SsdSettings {
 impl SsdSettings {
     /// What the scheme sees: the buffer's share of the memory budget is taken.
     pub fn seen_by_schemes(&self) -> SharedSettings {
-        self.shared.with_ram_taken(self.buffer_bytes())
+        self.shared.with_ram_taken(self.buffer.taken_bytes())
     }
 
     /// Requests that the device holds at once.
@@ -76,24 +76,9 @@ impl SsdSettings {
         self.check_buffer()
     }
 
-    /// Bytes of RAM that the buffer takes; 0 without one.
-    pub fn buffer_bytes(&self) -> u64 {
-        match self.buffer.name {
-            BufferKind::None => 0,
-            _ => self.buffer.bytes.0,
-        }
-    }
-
-    /// Pages that the buffer holds: no more than there are.
-    pub(crate) fn buffer_frames(&self) -> u32 {
-        let pages = self.buffer_bytes() / self.device.unit_bytes();
-        pages.min(self.device.logical_pages()) as u32
-    }
-
-    /// Whether the buffer keeps pages that were read.
-    pub(crate) fn buffer_keeps_reads(&self) -> bool {
-        let kind = self.buffer.name;
-        kind.reads().is_some_and(|usual| self.buffer.cache_reads.0.unwrap_or(usual))
+    /// What the memory budget leaves for maps; none where there is no budget.
+    pub fn map_budget(&self) -> Option<u64> {
+        self.seen_by_schemes().map_budget()
     }
 
     /// Legality of the buffer's settings together.

@@ -85,7 +85,12 @@ impl<S: Scheme> Ssd<S> {
         let depth = config.queue_depth();
         let mut ssd = Ssd {
             scheme: Some(scheme),
-            buffer: Front::new(&board, config),
+            buffer: Front::new(
+                &board,
+                &config.buffer,
+                &config.buffers,
+                config.device.ram_nonvolatile,
+            ),
             survivor: None,
             seed,
             queue_depth: depth as usize,

@@ -3,6 +3,7 @@
 
 mod device;
 mod energy;
+pub(super) mod factory_bad;
 mod io;
 mod nand;
 mod search;
@@ -17,7 +18,6 @@ pub use search::{SearchModel, SearchSettings};
 pub use timing::{Suspend, TimingProfile, TimingSettings};
 pub use wear::{WearPolicy, WearSettings};
 
-use super::nand::factory;
 use crate::settings::{Group, Groups, SettingError};
 
 /// What decides a board.
@@ -124,7 +124,7 @@ impl BoardSettings {
                 blocks - 1
             )));
         }
-        let (all, most) = factory::count(self);
+        let (all, most) = factory_bad::count(&self.device, &self.nand);
         if most >= u64::from(self.device.blocks_per_plane) {
             return Err(SettingError::Conflict(format!(
                 "{all} blocks are bad from the start (nand.factory_bad_rate, \
@@ -138,13 +138,13 @@ impl BoardSettings {
     /// Blocks of the whole device that can be counted on: as many in every plane as the plane with
     /// most factory-bad blocks has good ones.
     pub fn usable_blocks(&self) -> u64 {
-        let (_, most) = factory::count(self);
+        let (_, most) = factory_bad::count(&self.device, &self.nand);
         self.device.plane_count() * u64::from(self.device.blocks_per_plane).saturating_sub(most)
     }
 
     /// Factory-bad blocks of the device.
     pub fn factory_bad_blocks(&self) -> u64 {
-        factory::count(self).0
+        factory_bad::count(&self.device, &self.nand).0
     }
 
     /// Says that a scheme needs more blocks than can be counted on.

@@ -18,8 +18,9 @@
 //! What this is not: the table. Its owner has it ([`Backing`]), and a cached entry says what it
 //! says.
 
-use crate::parts::cmt::{CachePolicyKind, Cmt, Slot};
+use crate::parts::cmt::{CachePolicyKind, Cmt};
 use crate::parts::map_area::{Backing, FoundMapPages, MapArea};
+use crate::parts::slots::Slot;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;

@@ -10,13 +10,13 @@
 //! read like log blocks, and merged before the next write.
 
 use crate::answers::Location;
-use crate::parts::block_map::{BlockMap, BlockMapKind};
 use crate::parts::block_supply::BlockSupply;
 use crate::parts::block_survey::{Survey, Survivor};
 use crate::parts::block_trims::BlockTrims;
 use crate::parts::data_blocks::DataBlocks;
 use crate::parts::log_recovery;
 use crate::parts::map_area::FoundMapPages;
+use crate::parts::merge_engine::block_map::{BlockMap, BlockMapKind};
 use crate::parts::merge_engine::{Absorb, MergeEngine};
 use crate::parts::random_log::{LogVictim, RandomLog};
 use crate::parts::record_area::RecordArea;

@@ -16,9 +16,9 @@
 //! compares the two.
 
 use crate::parts::block_supply::BlockSupply;
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::slot_list::SlotLists;
 use crate::parts::map_area::{Backing, FoundMapPages, MapArea};
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;

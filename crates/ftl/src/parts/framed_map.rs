@@ -9,9 +9,9 @@
 //! What this is not: the table, which the owner has ([`Backing`]); the entries in memory say what
 //! it says.
 
-use crate::parts::cmt::Slot;
 use crate::parts::map_area::{Backing, FoundMapPages, MapArea};
 use crate::parts::map_cache::MapCache;
+use crate::parts::slots::Slot;
 use crate::parts::tree_frames::Frames;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;

@@ -8,8 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::parts::alloc::FreeOrder;
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::indexed_heap::IndexedHeap;
+use crate::parts::slots::Slot;
+use crate::parts::slots::indexed_heap::IndexedHeap;
 use crate::parts::wear::FreeRule;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::units::{BlockId, PlaneId};

@@ -4,8 +4,8 @@
 //! have been a hit if the cache had as many more places as the list has. Source: the ghost caches
 //! of Shim et al., MSST 2010, by TreeFTL 2013, II.B.
 
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::units::{Lpn, pack, unpack, zeroed};
 
 /// Page numbers in the order in which they left the cache.

@@ -1,7 +1,7 @@
 //! The host's pages in memory: which frame holds which page, in which version, with which sectors.
 //! Which page leaves next is the business of the buffer or the scheme that owns them.
 
-use crate::parts::cmt::Slot;
+use crate::parts::slots::Slot;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Tag, pack, unpack, zeroed};

@@ -10,8 +10,8 @@
 //! controller of the paper has a hashed queue of 6 bytes an entry instead; that is what a scheme
 //! reports as RAM.
 
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::choices;
 use ftlab_flash::units::{Lpn, pack, unpack, zeroed};
 

@@ -3,8 +3,8 @@
 //!
 //! Which page leaves next is the owner's business; it keeps the order by [`Slot`].
 
-use crate::parts::cmt::Slot;
 use crate::parts::map_cache::MapCache;
+use crate::parts::slots::Slot;
 use crate::parts::translation::Translation;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;

@@ -11,18 +11,20 @@
 //!
 //! What this is not: a judge of when to merge what. That is the scheme's.
 
+mod absorb;
+pub mod block_map;
 mod in_place;
 
 use std::ops::Range;
 
-pub use crate::parts::absorb::Absorb;
-use crate::parts::block_map::BlockMap;
 use crate::parts::block_supply::{BlockSupply, Need};
 use crate::parts::data_blocks::{DataBlocks, Lbn};
 pub use crate::parts::data_blocks::{lbn_of_page, lpn_of_page};
 use crate::parts::log_index::LogIndex;
+use crate::parts::merge_engine::block_map::BlockMap;
 use crate::parts::merge_journal::MergeJournal;
 use crate::settings::SharedSettings;
+pub use absorb::Absorb;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::{OobRead, PageKind};

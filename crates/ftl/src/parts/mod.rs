@@ -1,8 +1,6 @@
 //! Bricks that schemes are built from, by composition. No part asks which scheme uses it.
 
-pub mod absorb;
 pub mod alloc;
-pub mod block_map;
 pub mod block_map_cache;
 pub mod block_mapped;
 pub mod block_rewrite;
@@ -46,6 +44,7 @@ pub mod request_size;
 pub mod second_chance;
 pub mod sequential_area;
 pub mod sequential_log;
+pub mod slots;
 pub mod spare_map;
 pub mod striped_log;
 pub mod superblocks;

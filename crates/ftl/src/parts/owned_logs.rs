@@ -14,11 +14,11 @@ mod victim;
 pub use victim::OwnedVictim;
 
 use crate::parts::block_supply::Need;
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::slot_list::SlotLists;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::merge_engine::{Absorb, MergeEngine, lbn_of_page};
 use crate::parts::sequential_log::{Merge, OpenLog, SequentialLog};
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;

@@ -17,11 +17,11 @@ pub mod settings;
 mod threshold;
 mod withheld;
 
-pub use threshold::Threshold;
+pub use settings::Threshold;
 
 use crate::parts::free_pool::FreePool;
 use crate::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
-use crate::parts::victim::{VictimContext, Victims};
+use crate::parts::victim::Victims;
 use crate::parts::wear::{FreeRule, Levelling};
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
@@ -213,10 +213,9 @@ impl PageSpace {
         let geometry = nand.geometry();
         let plane = |index: u32| {
             let plane = PlaneId(index);
-            let context = VictimContext { nand, plane, settings: &config.gc };
             Plane {
                 free: FreePool::empty(nand, plane, FreeRule::of(config)),
-                victims: Victims::new(&context),
+                victims: config.gc.victims(nand, plane),
                 frontiers: [Frontier::default(); STREAMS],
                 threshold,
                 valid: 0,

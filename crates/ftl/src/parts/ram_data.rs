@@ -8,10 +8,10 @@
 //! is the flash's transfer.
 
 use crate::answers::{Location, Unsettled};
-use crate::parts::cmt::Slot;
 use crate::parts::demand_mapped::DemandMapped;
 use crate::parts::held_pages::{Held, HeldPages, default_ram};
 use crate::parts::map_cache::MapCache;
+use crate::parts::slots::Slot;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;

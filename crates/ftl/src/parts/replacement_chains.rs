@@ -3,10 +3,10 @@
 //!
 //! What this is not: the data block itself (the block map's), or a judge of what goes where.
 
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::indexed_heap::IndexedHeap;
-use crate::parts::cmt::slot_list::SlotLists;
 use crate::parts::data_blocks::Lbn;
+use crate::parts::slots::Slot;
+use crate::parts::slots::indexed_heap::IndexedHeap;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::choices;
 use ftlab_flash::meter::Event;

@@ -4,11 +4,11 @@
 //! What this is not: a judge of which writes are sequential (the scheme's), or of a single block's
 //! stream and merge (`sequential_log`).
 
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::slot_list::SlotLists;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::merge_engine::{Absorb, MergeEngine};
 use crate::parts::sequential_log::{OpenLog, SequentialLog};
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;

@@ -12,8 +12,8 @@
 //! A piece is lost with its page if that was trimmed and its block erased before another page of
 //! the range was programmed. No paper has trims; here the piece stays in memory until then.
 
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::OobRead;

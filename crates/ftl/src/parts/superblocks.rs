@@ -9,9 +9,9 @@
 //!
 //! What this is not: a judge of which blocks are reclaimed when. That is the scheme's.
 
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::indexed_heap::IndexedHeap;
-use crate::parts::cmt::slot_list::SlotLists;
+use crate::parts::slots::Slot;
+use crate::parts::slots::indexed_heap::IndexedHeap;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::meter::BlockRole;

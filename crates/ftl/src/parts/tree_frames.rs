@@ -1,11 +1,11 @@
 //! What the frames of the tree hold: translation pages, and data pages below them.
 
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::slot_list::SlotLists;
 use crate::parts::held_pages::{Held, HeldPages};
 use crate::parts::map_cache::MapCache;
 use crate::parts::map_pages::MapPages;
 use crate::parts::page_space::Newer;
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, Tag, zeroed};

@@ -14,8 +14,8 @@
 use std::collections::VecDeque;
 
 use crate::parts::alloc::FreeOrder;
-use crate::parts::cmt::Slot;
-use crate::parts::cmt::indexed_heap::IndexedHeap;
+use crate::parts::slots::Slot;
+use crate::parts::slots::indexed_heap::IndexedHeap;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::settings::WearPolicy;

@@ -7,8 +7,8 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::sequential_log::{Merge, SequentialLog};
+use ftlab_ftl::parts::slots::Slot;
 
 impl Adapt {
     /// A write request comes in: it enters HAT; the one that ends an interval adjusts.

@@ -4,9 +4,9 @@
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
 use ftlab_ftl::parts::data_blocks::Lbn;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {

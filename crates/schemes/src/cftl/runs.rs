@@ -4,8 +4,8 @@
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 use ftlab_ftl::parts::translation::goes_on;
 
 /// One entry.

@@ -4,8 +4,8 @@
 //! whoever uses an entry must verify it.
 
 use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 /// The host's memory, as far as it holds map chunks.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{unpack, zeroed};
-use ftlab_ftl::parts::cmt::Slot;
+use ftlab_ftl::parts::slots::Slot;
 
 /// More levels than 32-bit numbers of entries can fill.
 const LEVELS_MAX: usize = 33;

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 
 use super::Kast;
 use ftlab_flash::board::Board;
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::indexed_heap::IndexedHeap;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::indexed_heap::IndexedHeap;
 
 /// More than any P times Nlog: keeps priorities above zero.
 const LEAST_PRIORITY: u64 = 1 << 40;

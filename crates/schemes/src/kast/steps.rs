@@ -4,10 +4,10 @@
 use super::Kast;
 use ftlab_flash::board::Board;
 use ftlab_flash::request::PageIo;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::owned_logs::Owner;
 use ftlab_ftl::parts::sequential_log::OpenLog;
+use ftlab_ftl::parts::slots::Slot;
 
 /// What is done next about one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,11 +12,11 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, unpack, zeroed};
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::map_pages::MapPages;
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 use ftlab_ftl::parts::translation::Translation;
 
 /// The streams of UBA and CBA.

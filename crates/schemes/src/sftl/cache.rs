@@ -6,9 +6,10 @@ use super::sizes::Sizes;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn};
-use ftlab_ftl::parts::cmt::indexed_heap::IndexedHeap;
-use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt, Slot};
+use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::indexed_heap::IndexedHeap;
 use ftlab_ftl::parts::translation::Translation;
 
 /// Pages and buffer.

@@ -10,10 +10,10 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, zeroed};
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::map_pages::MapPages;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 use ftlab_ftl::parts::translation::{Translation, goes_on};
 
 /// Compressed translation pages.

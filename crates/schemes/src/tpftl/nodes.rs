@@ -7,10 +7,11 @@ use crate::tpftl::settings::Config;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, zeroed};
-use ftlab_ftl::parts::cmt::group_lists::GroupLists;
-use ftlab_ftl::parts::cmt::indexed_heap::IndexedHeap;
-use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt, Slot};
+use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::group_lists::GroupLists;
+use ftlab_ftl::parts::slots::indexed_heap::IndexedHeap;
 use ftlab_ftl::parts::translation::Translation;
 
 /// What cached entries know of themselves beyond [`Cmt`].

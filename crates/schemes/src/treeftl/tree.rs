@@ -9,6 +9,7 @@
 //! valid until the newer one is programmed: a power cut of a volatile memory falls back to it.
 
 mod base;
+mod block_sizes;
 mod bypass;
 mod over_blocks;
 mod over_pages;
@@ -24,7 +25,7 @@ pub use sizes::{frames, latte_bytes};
 use base::TreeBase;
 
 use crate::treeftl::settings::Config;
-use crate::treeftl::{BypassMap, HitScope, TreeftlSettings};
+use crate::treeftl::settings::{BypassMap, HitScope, TreeftlSettings};
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;
 use ftlab_flash::board::when::When;
@@ -34,9 +35,9 @@ use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{Lpn, Nanos, Tag};
 use ftlab_ftl::answers::{Location, Room, Unsettled};
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::held_pages::Held;
 use ftlab_ftl::parts::request_size::{RequestSize, SizeRule};
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Paper, Preset};
 
 /// What every tree is in a classification of schemes.

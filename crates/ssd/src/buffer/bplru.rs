@@ -19,14 +19,13 @@
 
 use super::groups::Groups;
 use super::{BufferPaper, Leaving, Policy, Why};
-use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::choices;
 use ftlab_flash::settings;
 use ftlab_flash::units::{Lpn, zeroed};
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::held_pages::HeldPages;
+use ftlab_ftl::parts::slots::Slot;
 
 choices! {
     /// When a block that leaves is padded.
@@ -73,11 +72,13 @@ impl Policy for Bplru {
     };
     const READS: Option<bool> = None;
 
-    fn new(frames: u32, geometry: &Geometry, config: &SsdSettings) -> Self {
+    type Settings = BplruSettings;
+
+    fn new(frames: u32, geometry: &Geometry, settings: &Self::Settings) -> Self {
         Bplru {
             blocks: Groups::new(frames, geometry.pages_per_block, geometry.logical_pages),
             next: zeroed(frames as usize),
-            settings: config.buffers.bplru.clone(),
+            settings: settings.clone(),
             logical_pages: geometry.logical_pages,
         }
     }

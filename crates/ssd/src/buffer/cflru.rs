@@ -16,13 +16,12 @@
 
 use super::lru::{Lru, all_dirty};
 use super::{BufferPaper, Leaving, Policy, Why};
-use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::settings;
 use ftlab_flash::units::Lpn;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::held_pages::HeldPages;
+use ftlab_ftl::parts::slots::Slot;
 
 settings! {
     /// Settings of `cflru`.
@@ -54,9 +53,11 @@ impl Policy for Cflru {
     };
     const READS: Option<bool> = Some(true);
 
-    fn new(frames: u32, geometry: &Geometry, config: &SsdSettings) -> Self {
-        let window = (f64::from(frames) * config.buffers.cflru.window).round() as usize;
-        Cflru { order: Lru::new(frames, geometry, config), window: window.max(1) }
+    type Settings = CflruSettings;
+
+    fn new(frames: u32, geometry: &Geometry, settings: &Self::Settings) -> Self {
+        let window = (f64::from(frames) * settings.window).round() as usize;
+        Cflru { order: Lru::new(frames, geometry, &()), window: window.max(1) }
     }
 
     fn entered(&mut self, slot: Slot, lpn: Lpn) {

@@ -13,12 +13,11 @@
 use super::fullest::Fullest;
 use super::groups::Groups;
 use super::{BufferPaper, Leaving, Policy, Why};
-use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::units::Lpn;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::held_pages::HeldPages;
+use ftlab_ftl::parts::slots::Slot;
 
 /// Blocks by how many of their pages are here.
 pub(super) struct Fab {
@@ -38,7 +37,9 @@ impl Policy for Fab {
     };
     const READS: Option<bool> = None;
 
-    fn new(frames: u32, geometry: &Geometry, _: &SsdSettings) -> Self {
+    type Settings = ();
+
+    fn new(frames: u32, geometry: &Geometry, (): &()) -> Self {
         Fab {
             blocks: Groups::new(frames, geometry.pages_per_block, geometry.logical_pages),
             fullest: Fullest::new(frames),

@@ -9,9 +9,8 @@
 //! padding reads and programs is under `Cause::Pad`. A page stays in its frame until it is
 //! programmed, so that a power cut finds it in one place at least.
 
-use super::{Chosen, Leaving, Why};
+use super::{BufferSettings, Chosen, Leaving, PolicySettings, Why};
 use crate::ledger::Ledger;
-use crate::settings::SsdSettings;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;
 use ftlab_flash::board::when::When;
@@ -20,8 +19,8 @@ use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::answers::Location;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::held_pages::{Held, HeldPages};
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::Scheme;
 
 /// What is below the buffer.
@@ -69,20 +68,25 @@ pub(crate) struct Front {
 
 impl Front {
     /// An empty buffer; none where the settings ask for none.
-    pub fn new(board: &Board, config: &SsdSettings) -> Option<Self> {
+    pub fn new(
+        board: &Board,
+        settings: &BufferSettings,
+        policies: &PolicySettings,
+        nonvolatile: bool,
+    ) -> Option<Self> {
         let geometry = board.geometry();
-        let frames = config.buffer_frames();
-        let policy = Chosen::new(frames, geometry, config)?;
+        let frames = settings.frames(geometry);
+        let policy = Chosen::new(settings.name, frames, geometry, policies)?;
         Some(Front {
             pages: HeldPages::new(frames, geometry.logical_pages),
             policy,
             leaving: Leaving { slots: Vec::with_capacity(frames as usize), ..Leaving::default() },
             fills: Vec::with_capacity(geometry.pages_per_block as usize),
             all_sectors: geometry.all_sectors(),
-            keeps_reads: config.buffer_keeps_reads(),
-            idle_flush: config.buffer.idle_flush,
-            pad_unwritten: config.buffer.pad_unwritten,
-            nonvolatile: config.device.ram_nonvolatile,
+            keeps_reads: settings.keeps_reads(),
+            idle_flush: settings.idle_flush,
+            pad_unwritten: settings.pad_unwritten,
+            nonvolatile,
         })
     }
 

@@ -1,8 +1,8 @@
 //! Which group has most buffered pages; among equals, which was written longest ago.
 
 use super::groups::{Groups, Membership};
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::indexed_heap::IndexedHeap;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::indexed_heap::IndexedHeap;
 
 /// Groups by buffered pages.
 pub(crate) struct Fullest {

@@ -3,9 +3,9 @@
 
 use super::Leaving;
 use ftlab_flash::units::{Divisor, Lpn, pack, unpack, zeroed};
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
 use ftlab_ftl::parts::held_pages::HeldPages;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 /// Groups of buffered pages, each in a slot while it has a page.
 pub(crate) struct Groups {

@@ -21,15 +21,14 @@
 use super::fullest::Fullest;
 use super::groups::Groups;
 use super::{BufferPaper, Leaving, Policy, Why};
-use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::meter::{Cause, Event, Level, Meter};
 use ftlab_flash::settings;
 use ftlab_flash::settings::Optional;
 use ftlab_flash::units::Lpn;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::held_pages::HeldPages;
+use ftlab_ftl::parts::slots::Slot;
 
 settings! {
     /// Settings of `l_buffer`.
@@ -88,8 +87,9 @@ impl Policy for LBuffer {
     };
     const READS: Option<bool> = None;
 
-    fn new(frames: u32, geometry: &Geometry, config: &SsdSettings) -> Self {
-        let settings = &config.buffers.l_buffer;
+    type Settings = LBufferSettings;
+
+    fn new(frames: u32, geometry: &Geometry, settings: &Self::Settings) -> Self {
         let block = geometry.pages_per_block;
         LBuffer {
             blocks: Groups::new(frames, block, geometry.logical_pages),

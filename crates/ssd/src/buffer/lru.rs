@@ -12,13 +12,12 @@
 //! pages in order of their numbers, those that follow each other as one request.
 
 use super::{BufferPaper, Leaving, Policy, Why};
-use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::units::Lpn;
-use ftlab_ftl::parts::cmt::Slot;
-use ftlab_ftl::parts::cmt::slot_list::SlotLists;
 use ftlab_ftl::parts::held_pages::HeldPages;
+use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 /// Pages in order of use.
 pub(super) struct Lru {
@@ -37,7 +36,9 @@ impl Policy for Lru {
     };
     const READS: Option<bool> = Some(false);
 
-    fn new(frames: u32, _: &Geometry, _: &SsdSettings) -> Self {
+    type Settings = ();
+
+    fn new(frames: u32, _: &Geometry, (): &()) -> Self {
         Lru { pages: SlotLists::new(frames) }
     }
 

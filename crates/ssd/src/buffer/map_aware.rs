@@ -18,14 +18,13 @@
 
 use super::groups::Groups;
 use super::{BufferPaper, Leaving, Policy, Why};
-use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::settings;
 use ftlab_flash::settings::Optional;
 use ftlab_flash::units::Lpn;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::held_pages::HeldPages;
+use ftlab_ftl::parts::slots::Slot;
 
 settings! {
     /// Settings of `map_aware`.
@@ -56,8 +55,10 @@ impl Policy for MapAware {
     };
     const READS: Option<bool> = None;
 
-    fn new(frames: u32, geometry: &Geometry, config: &SsdSettings) -> Self {
-        let pages_max = config.buffers.map_aware.pages_max.0.unwrap_or(u32::MAX);
+    type Settings = MapAwareSettings;
+
+    fn new(frames: u32, geometry: &Geometry, settings: &Self::Settings) -> Self {
+        let pages_max = settings.pages_max.0.unwrap_or(u32::MAX);
         let entries = geometry.entries_per_page();
         MapAware {
             groups: Groups::new(frames, entries, geometry.logical_pages),

@@ -15,83 +15,20 @@ mod groups;
 mod l_buffer;
 mod lru;
 mod map_aware;
+mod policy;
 mod settings;
 
 pub(crate) use front::{Below, Buffered, Front};
+pub use policy::BufferPaper;
+pub(crate) use policy::{Leaving, Policy, Why};
 pub use settings::{BufferSettings, PAGES_MIN};
 
-use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
-use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::{Group, Shown, Value};
 use ftlab_flash::units::Lpn;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::held_pages::HeldPages;
-
-/// Where a buffer comes from and what it does.
-#[derive(Clone, Copy, Debug)]
-pub struct BufferPaper {
-    /// Name in the table.
-    pub name: &'static str,
-    /// Title of the paper.
-    pub title: &'static str,
-    /// Its authors.
-    pub authors: &'static str,
-    /// Where it was published.
-    pub venue: &'static str,
-    /// When.
-    pub year: u32,
-    /// What leaves when room is needed.
-    pub leaves: &'static str,
-    /// Where the implementation departs from the paper, and why.
-    pub deviations: &'static [&'static str],
-}
-
-/// Why pages are to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
-    /// A page needs a frame.
-    Space,
-    /// There is nothing else to do, and something is dirty.
-    Idle,
-    /// The host wants everything on flash, and something is dirty.
-    Flush,
-}
-
-/// What leaves together.
-#[derive(Debug, Default)]
-struct Leaving {
-    /// Frames of the pages, upwards by page. Pages that follow each other leave as one request.
-    slots: Vec<Slot>,
-    /// First page and number of pages of a range that is written as a whole: what is not in the
-    /// buffer is read and written with the rest. All pages that leave lie in it.
-    padded: Option<(Lpn, u32)>,
-    /// How many pages or groups a search looked at.
-    compared: u32,
-}
-
-/// Which pages leave together. Told of every page that enters, is used again, or leaves.
-trait Policy {
-    /// Where it comes from.
-    const PAPER: BufferPaper;
-    /// Whether pages that were read are kept too, unless `buffer.cache_reads` says otherwise; none:
-    /// they cannot be.
-    const READS: Option<bool>;
-
-    /// For so many frames.
-    fn new(frames: u32, geometry: &Geometry, config: &SsdSettings) -> Self;
-    /// A page entered a frame, because it was written or read.
-    fn entered(&mut self, slot: Slot, lpn: Lpn);
-    /// A buffered page was written again, or read.
-    fn used(&mut self, slot: Slot, lpn: Lpn, write: bool);
-    /// A page left its frame.
-    fn left(&mut self, slot: Slot, lpn: Lpn);
-    /// Says what leaves; the buffer is not empty, and `leaving` is.
-    fn choose(&mut self, pages: &HeldPages, why: Why, board: &mut Board, leaving: &mut Leaving);
-    /// Whether its tables agree with the frames.
-    fn self_check(&self, pages: &HeldPages) -> Result<(), String>;
-}
+use ftlab_ftl::parts::slots::Slot;
 
 macro_rules! buffer_table {
     ($( $name:ident => $kind:ident, $policy:path $(, $settings:path)?; )*) => {
@@ -163,11 +100,20 @@ macro_rules! buffer_table {
         enum Chosen { $( $kind($policy), )* }
 
         impl Chosen {
-            fn new(frames: u32, geometry: &Geometry, config: &SsdSettings) -> Option<Self> {
-                match config.buffer.name {
+            fn new(
+                kind: BufferKind,
+                frames: u32,
+                geometry: &Geometry,
+                policies: &PolicySettings,
+            ) -> Option<Self> {
+                match kind {
                     BufferKind::None => None,
                     $( BufferKind::$kind => Some(Chosen::$kind(
-                        <$policy as Policy>::new(frames, geometry, config),
+                        <$policy as Policy>::new(
+                            frames,
+                            geometry,
+                            buffer_table!(@settings policies, $name $(, $settings)?),
+                        ),
                     )), )*
                 }
             }
@@ -199,6 +145,8 @@ macro_rules! buffer_table {
             }
         }
     };
+    (@settings $policies:expr, $name:ident) => { &() };
+    (@settings $policies:expr, $name:ident, $settings:path) => { &$policies.$name };
 }
 
 buffer_table! {
@@ -220,10 +168,4 @@ impl Value for BufferKind {
     fn legal() -> String {
         BufferKind::ALL.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(" | ")
     }
-}
-
-/// Bytes of the buffer, if there is one.
-pub(crate) fn ram_use(config: &SsdSettings) -> Option<RamUse> {
-    let bytes = config.buffer_bytes();
-    (bytes > 0).then_some(RamUse { structure: "write_buffer", bytes, memory: Memory::Sram })
 }

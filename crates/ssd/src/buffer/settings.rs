@@ -1,6 +1,8 @@
 //! Settings that every buffer has.
 
 use super::BufferKind;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings;
 use ftlab_flash::settings::{Bytes, Optional};
 
@@ -24,5 +26,32 @@ settings! {
         pad_unwritten: bool = true, legal("", |_| true), source("spec 4.5: P in-order pages");
         /// Whether dirty pages are written out in gaps between requests.
         idle_flush: bool = false, legal("", |_| true), source("ftlab");
+    }
+}
+
+impl BufferSettings {
+    /// Bytes of RAM that the buffer takes; 0 without one.
+    pub fn taken_bytes(&self) -> u64 {
+        match self.name {
+            BufferKind::None => 0,
+            _ => self.bytes.0,
+        }
+    }
+
+    /// The memory of the buffer, if there is one.
+    pub fn ram_use(&self) -> Option<RamUse> {
+        let bytes = self.taken_bytes();
+        (bytes > 0).then_some(RamUse { structure: "write_buffer", bytes, memory: Memory::Sram })
+    }
+
+    /// Pages that the buffer holds: no more than the device exports.
+    pub(super) fn frames(&self, geometry: &Geometry) -> u32 {
+        let pages = self.taken_bytes() / u64::from(geometry.page_bytes);
+        pages.min(u64::from(geometry.logical_pages)) as u32
+    }
+
+    /// Whether the buffer keeps pages that were read.
+    pub(super) fn keeps_reads(&self) -> bool {
+        self.name.reads().is_some_and(|usual| self.cache_reads.0.unwrap_or(usual))
     }
 }

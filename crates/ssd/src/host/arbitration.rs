@@ -9,31 +9,9 @@
 //! one turn of each, whatever other streams come and go meanwhile (their Theorem 1). A stream that
 //! had nothing to send is owed nothing for that time.
 
-use super::Waiting;
-use crate::host::settings::HostSettings;
+use super::queue::Waiting;
+use crate::host::settings::{Arbitration, HostSettings, parse_weights};
 use ftlab_flash::request::STREAMS_MAX;
-
-ftlab_flash::choices! {
-    /// How streams take turns.
-    pub enum Arbitration {
-        /// The stream whose request arrived first.
-        Fifo = "fifo",
-        /// One request each.
-        RoundRobin = "round_robin",
-        /// In proportion to `host.weights`.
-        Weighted = "weighted",
-    }
-}
-
-/// Weights as `4,1`; none for `auto`. `None` when the text is not legal.
-pub(crate) fn parse_weights(text: &str) -> Option<Vec<u32>> {
-    if text == "auto" {
-        return Some(Vec::new());
-    }
-    let weight = |word: &str| word.trim().parse().ok().filter(|w| (1..=1000).contains(w));
-    let weights: Vec<u32> = text.split(',').map(weight).collect::<Option<_>>()?;
-    (weights.len() <= STREAMS_MAX).then_some(weights)
-}
 
 /// Virtual time that a request takes at weight 1: shares are exact to 1000 in 2^64, and 2^64 turns
 /// fit.

@@ -70,7 +70,7 @@ impl Driver {
             streams: host.streams,
             queue,
             arbiter: Arbiter::new(host),
-            schedulers: (0..host.streams).map(|_| Schedulers::new(host)).collect(),
+            schedulers: (0..host.streams).map(|_| host.new_scheduler()).collect(),
             now: 0,
             entered: 0,
             arrivals,

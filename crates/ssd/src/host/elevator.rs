@@ -5,8 +5,7 @@
 //! none is left, the sweep starts again at the lowest sector that waits. Nothing starves, because
 //! every request moves the sweep on.
 
-use super::{Scheduler, View};
-use crate::host::settings::HostSettings;
+use super::{Bounds, Scheduler, View};
 use ftlab_flash::request::Op;
 
 /// Where the last request ended.
@@ -16,7 +15,7 @@ pub struct Elevator {
 }
 
 impl Scheduler for Elevator {
-    fn new(_: &HostSettings) -> Self {
+    fn new(_: &Bounds) -> Self {
         Elevator { position: 0 }
     }
 

@@ -1,14 +1,13 @@
 //! First come, first served: requests go in order of arrival.
 
-use super::{Scheduler, View};
-use crate::host::settings::HostSettings;
+use super::{Bounds, Scheduler, View};
 
 /// It remembers nothing.
 #[derive(Clone, Debug)]
 pub struct Fcfs;
 
 impl Scheduler for Fcfs {
-    fn new(_: &HostSettings) -> Self {
+    fn new(_: &Bounds) -> Self {
         Fcfs
     }
 

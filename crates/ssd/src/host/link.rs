@@ -7,19 +7,9 @@
 //! requests in the device have booked; a command takes the first that fits. On a saturated
 //! half-duplex link, where no gap is left, that costs up to 2 % of the bandwidth.
 
-use crate::host::settings::HostSettings;
+use crate::host::settings::{Duplex, HostSettings};
 use ftlab_flash::board::nand::clock::resource::Resource;
 use ftlab_flash::units::{Nanos, SECTOR_BYTES};
-
-ftlab_flash::choices! {
-    /// Whether both directions of a link work at once.
-    pub enum Duplex {
-        /// One transfer at a time, as SATA does.
-        Half = "half",
-        /// One in each direction, as PCIe and SAS do.
-        Full = "full",
-    }
-}
 
 /// The link of a device.
 #[derive(Clone, Debug)]

@@ -17,48 +17,13 @@ mod longest;
 mod out_of_order;
 mod queue;
 mod read_first;
+mod scheduler;
 pub mod settings;
 
-pub use arbitration::Arbitration;
 pub use driver::Driver;
-pub use link::Duplex;
 pub use queue::Waiting;
-
-use crate::host::settings::HostSettings;
-use ftlab_flash::request::Request;
-use ftlab_flash::units::Nanos;
-
-/// What a scheduler sees: the requests of one stream that may go now.
-pub struct View<'a> {
-    /// Everything that has arrived, in order of arrival.
-    arrived: &'a [Waiting],
-    stream: u32,
-    now: Nanos,
-    ready_from: &'a dyn Fn(&Request) -> Nanos,
-}
-
-impl View<'_> {
-    /// The requests to choose among in order of arrival, each with the number that names it. There
-    /// is at least one.
-    pub fn candidates(&self) -> impl Iterator<Item = (usize, &Request)> {
-        let waiting = self.arrived.iter().enumerate();
-        let free = waiting.filter(|(_, w)| w.stream == self.stream && !w.is_held_back());
-        free.map(|(index, waiting)| (index, &waiting.request))
-    }
-
-    /// Whether the flash that serves a request is idle now.
-    pub fn is_ready(&self, request: &Request) -> bool {
-        (self.ready_from)(request) <= self.now
-    }
-}
-
-/// How the next request of a stream is chosen.
-pub trait Scheduler {
-    /// One that has chosen nothing yet.
-    fn new(settings: &HostSettings) -> Self;
-    /// The number of one of the candidates.
-    fn choose(&mut self, view: &View<'_>) -> usize;
-}
+pub use scheduler::{Bounds, Scheduler, View};
+pub use settings::{Arbitration, Duplex};
 
 macro_rules! scheduler_table {
     ($( $(#[doc = $doc:literal])* $variant:ident = $name:literal => $type:ty, )*) => {
@@ -79,11 +44,11 @@ macro_rules! scheduler_table {
         pub enum Schedulers { $( $(#[doc = $doc])* $variant($type), )* }
 
         impl Schedulers {
-            /// The scheduler that the settings name.
-            pub fn new(settings: &HostSettings) -> Self {
-                match settings.scheduler {
+            /// The scheduler of that name.
+            pub fn new(kind: SchedulerKind, bounds: &Bounds) -> Self {
+                match kind {
                     $( SchedulerKind::$variant =>
-                        Schedulers::$variant(<$type as Scheduler>::new(settings)), )*
+                        Schedulers::$variant(<$type as Scheduler>::new(bounds)), )*
                 }
             }
 

@@ -8,8 +8,7 @@
 //! The die of a read is the one that really holds its page, even where a device would have to read
 //! its map first to know: with a cached map the rule knows a little more than it could.
 
-use super::{Scheduler, View};
-use crate::host::settings::HostSettings;
+use super::{Bounds, Scheduler, View};
 use ftlab_flash::request::{Op, Request};
 
 /// Requests that went before the oldest.
@@ -20,8 +19,8 @@ pub struct OutOfOrder {
 }
 
 impl Scheduler for OutOfOrder {
-    fn new(settings: &HostSettings) -> Self {
-        OutOfOrder { limit: settings.passes_before_oldest, passes: 0 }
+    fn new(bounds: &Bounds) -> Self {
+        OutOfOrder { limit: bounds.passes_before_oldest, passes: 0 }
     }
 
     fn choose(&mut self, view: &View<'_>) -> usize {

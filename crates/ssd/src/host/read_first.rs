@@ -4,8 +4,7 @@
 //! something else waited, the oldest of the others goes. The rule is that of Linux's mq-deadline
 //! (`writes_starved` batches of `fifo_batch` reads) without its deadlines.
 
-use super::{Scheduler, View};
-use crate::host::settings::HostSettings;
+use super::{Bounds, Scheduler, View};
 use ftlab_flash::request::Op;
 
 /// Reads that went while something else waited.
@@ -16,8 +15,8 @@ pub struct ReadFirst {
 }
 
 impl Scheduler for ReadFirst {
-    fn new(settings: &HostSettings) -> Self {
-        ReadFirst { limit: settings.reads_before_write, reads: 0 }
+    fn new(bounds: &Bounds) -> Self {
+        ReadFirst { limit: bounds.reads_before_write, reads: 0 }
     }
 
     fn choose(&mut self, view: &View<'_>) -> usize {

@@ -1,12 +1,42 @@
 //! The group `host`.
 
 use ftlab_flash::request::STREAMS_MAX;
-use ftlab_flash::settings;
 use ftlab_flash::settings::{Bytes, Duration, Optional, SettingError};
+use ftlab_flash::{choices, settings};
 
-use super::SchedulerKind;
-use super::arbitration::{Arbitration, parse_weights};
-use super::link::Duplex;
+use super::{Bounds, SchedulerKind, Schedulers};
+
+choices! {
+    /// How streams take turns.
+    pub enum Arbitration {
+        /// The stream whose request arrived first.
+        Fifo = "fifo",
+        /// One request each.
+        RoundRobin = "round_robin",
+        /// In proportion to `host.weights`.
+        Weighted = "weighted",
+    }
+}
+
+/// Weights as `4,1`; none for `auto`. `None` when the text is not legal.
+pub(crate) fn parse_weights(text: &str) -> Option<Vec<u32>> {
+    if text == "auto" {
+        return Some(Vec::new());
+    }
+    let weight = |word: &str| word.trim().parse().ok().filter(|w| (1..=1000).contains(w));
+    let weights: Vec<u32> = text.split(',').map(weight).collect::<Option<_>>()?;
+    (weights.len() <= STREAMS_MAX).then_some(weights)
+}
+
+choices! {
+    /// Whether both directions of a link work at once.
+    pub enum Duplex {
+        /// One transfer at a time, as SATA does.
+        Half = "half",
+        /// One in each direction, as PCIe and SAS do.
+        Full = "full",
+    }
+}
 
 settings! {
     /// The host's side of the device.
@@ -51,6 +81,12 @@ settings! {
 }
 
 impl HostSettings {
+    /// The scheduler of one stream.
+    pub(super) fn new_scheduler(&self) -> Schedulers {
+        let HostSettings { reads_before_write, passes_before_oldest, .. } = *self;
+        Schedulers::new(self.scheduler, &Bounds { reads_before_write, passes_before_oldest })
+    }
+
     /// Legality of the settings together.
     pub(crate) fn check(&self) -> Result<(), SettingError> {
         let weights = parse_weights(&self.weights).unwrap_or_default().len();

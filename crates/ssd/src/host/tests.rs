@@ -2,9 +2,10 @@
 
 use super::arbitration::Arbiter;
 use super::queue::Queue;
+use super::settings::HostSettings;
 use super::*;
 use crate::settings::SsdSettings;
-use ftlab_flash::request::Op;
+use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Groups as _;
 
 const PAGE: u64 = 8;
@@ -37,7 +38,7 @@ fn order(
     for request in requests {
         queue.push(*request, 0, 0);
     }
-    let mut scheduler = Schedulers::new(&settings);
+    let mut scheduler = settings.new_scheduler();
     let ready_from = |request: &Request| if busy(request) { 11 } else { 10 };
     let mut order = Vec::new();
     while queue.len() > 0 {

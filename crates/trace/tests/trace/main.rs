@@ -2,9 +2,6 @@
 
 mod common;
 
-#[path = "../../../../tests/rust/floors.rs"]
-mod floors;
-
 mod bad_input;
 mod blktrace;
 mod combinations;

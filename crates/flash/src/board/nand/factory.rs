@@ -3,46 +3,20 @@
 //! They count as retired from the start. How many there are follows from the settings alone, and
 //! how many of them lie in each plane too; which they are follows from the seed.
 
-use std::collections::BTreeSet;
-
 use super::Nand;
-use crate::board::settings::{BoardSettings, NandSettings};
+use crate::board::settings::BoardSettings;
+use crate::board::settings::factory_bad::{drawn_in, named};
 use crate::rng::{Purpose, Rng};
 use crate::units::{BlockId, PlaneId};
 
-/// Bad blocks that are drawn in `plane` of `planes`: the rate's number for the device, spread
-/// evenly.
-fn drawn_in(config: &BoardSettings, plane: u64) -> u64 {
-    let (planes, blocks) = (config.device.plane_count(), config.device.physical_blocks());
-    let all = (config.nand.factory_bad_rate * blocks as f64).round() as u64;
-    all * (plane + 1) / planes - all * plane / planes
-}
-
-fn named(config: &BoardSettings) -> BTreeSet<u32> {
-    let named = NandSettings::named_bad_blocks(&config.nand.factory_bad_blocks);
-    named.expect("checked when it was set")
-}
-
-/// Factory-bad blocks of the device, and of the plane that has most.
-pub(crate) fn count(config: &BoardSettings) -> (u64, u64) {
-    let named = named(config);
-    let per_plane = u64::from(config.device.blocks_per_plane);
-    let in_plane = |plane: u64| {
-        let range = (plane * per_plane) as u32..((plane + 1) * per_plane) as u32;
-        named.range(range).count() as u64 + drawn_in(config, plane)
-    };
-    let planes = (0..config.device.plane_count()).map(in_plane);
-    planes.fold((0, 0), |(all, most), count| (all + count, most.max(count)))
-}
-
 /// The factory-bad blocks, in order.
 pub(super) fn bad_blocks(config: &BoardSettings, seed: u64) -> Vec<BlockId> {
-    let mut bad = named(config);
+    let mut bad = named(&config.nand);
     let mut rng = Rng::new(seed, Purpose::FactoryBad);
     let per_plane = config.device.blocks_per_plane;
     for plane in 0..config.device.plane_count() {
         let first = plane as u32 * per_plane;
-        let mut left = drawn_in(config, plane);
+        let mut left = drawn_in(&config.device, &config.nand, plane);
         // There are good blocks left in every plane: the settings were checked together.
         while left > 0 {
             left -= u64::from(bad.insert(first + rng.below(per_plane)));

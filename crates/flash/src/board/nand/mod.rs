@@ -6,7 +6,7 @@
 
 pub mod clock;
 mod copy;
-pub(crate) mod factory;
+mod factory;
 pub mod fault;
 pub mod geometry;
 mod law;

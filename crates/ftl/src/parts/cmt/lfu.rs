@@ -1,7 +1,8 @@
 //! The entry with the fewest uses leaves; among equals the one whose last use is oldest.
 
-use super::indexed_heap::IndexedHeap;
-use super::{CachePolicy, Slot};
+use super::CachePolicy;
+use crate::parts::slots::Slot;
+use crate::parts::slots::indexed_heap::IndexedHeap;
 
 /// Slots by uses, then by time of last use.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! The entry that was not used for longest leaves.
 
-use super::slot_list::SlotLists;
-use super::{CachePolicy, Slot};
+use super::CachePolicy;
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 
 /// One list in order of use.
 #[derive(Clone, Debug)]

@@ -3,31 +3,20 @@
 //! One file per replacement policy, one row in the table below. The cache knows nothing of flash:
 //! its owner loads and writes back.
 
-pub mod group_lists;
-pub mod indexed_heap;
 mod lfu;
 mod lru;
+mod policy;
 mod psu_real_ghost;
-pub mod slot_list;
 mod slru;
+
+pub use policy::CachePolicy;
 
 use std::collections::VecDeque;
 
 use crate::parts::map_cache::MapCache;
+use crate::parts::slots::Slot;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
-
-/// Place of an entry in the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot(pub u32);
-
-impl Slot {
-    /// The number as an array index.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 /// One cached map entry.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,20 +32,6 @@ struct Entry {
     leaving: bool,
     /// When the entry was there.
     ready: When,
-}
-
-/// Which entry leaves next. Told of every insertion, hit and removal.
-pub trait CachePolicy {
-    /// For `slots` slots; of `capacity` of them `protected` (a share) belong to the better segment.
-    fn new(slots: u32, capacity: u32, protected: f64) -> Self;
-    /// A slot was filled.
-    fn inserted(&mut self, slot: Slot);
-    /// A slot was used again.
-    fn hit(&mut self, slot: Slot);
-    /// A slot was emptied.
-    fn removed(&mut self, slot: Slot);
-    /// The slot that leaves next; the cache is not empty.
-    fn victim(&self) -> Slot;
 }
 
 macro_rules! policy_table {

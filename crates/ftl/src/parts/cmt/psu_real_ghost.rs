@@ -6,8 +6,9 @@
 //! if its age is at least as high. It behaves like order of arrival plus one credit per hit, which
 //! is neither LRU nor the textbook's segmented LRU (that one enters on probation).
 
-use super::indexed_heap::IndexedHeap;
-use super::{CachePolicy, Slot};
+use super::CachePolicy;
+use crate::parts::slots::Slot;
+use crate::parts::slots::indexed_heap::IndexedHeap;
 
 /// Both segments, ordered by age, then by arrival.
 #[derive(Clone, Debug)]

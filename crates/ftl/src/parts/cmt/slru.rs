@@ -3,8 +3,9 @@
 //!
 //! Source: the policy that DFTL 2014, 3.2 names (its reference 20), in the textbook form.
 
-use super::slot_list::SlotLists;
-use super::{CachePolicy, Slot};
+use super::CachePolicy;
+use crate::parts::slots::Slot;
+use crate::parts::slots::slot_list::SlotLists;
 
 const PROBATION: usize = 0;
 const PROTECTED: usize = 1;

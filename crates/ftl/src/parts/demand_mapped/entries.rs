@@ -1,7 +1,8 @@
 //! Single entries that enter and leave the cache of a scheme that caches entries one by one.
 
 use super::DemandMapped;
-use crate::parts::cmt::{Cmt, Slot};
+use crate::parts::cmt::Cmt;
+use crate::parts::slots::Slot;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;

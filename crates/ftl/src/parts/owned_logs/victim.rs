@@ -1,8 +1,8 @@
 //! Which owned log block is merged to make room.
 
 use super::{OPEN, OwnedLogs, Owner};
-use crate::parts::cmt::Slot;
 use crate::parts::merge_engine::MergeEngine;
+use crate::parts::slots::Slot;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::choices;

@@ -1,9 +1,35 @@
 //! The group `gc`: garbage collection of page-mapped blocks.
 
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::units::PlaneId;
 use ftlab_flash::{choices, settings};
 
-use super::threshold::Threshold;
-use crate::parts::victim::VictimKind;
+use crate::parts::victim::{VictimContext, VictimKind, Victims};
+
+/// The threshold of free blocks as written in the settings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// The scheme's own.
+    Auto,
+    /// Blocks per plane.
+    Blocks(u32),
+    /// A share of `gc.threshold_base`.
+    Share(f64),
+}
+
+impl Threshold {
+    /// Reads `auto`, `4` or `20%`.
+    pub fn parse(text: &str) -> Option<Threshold> {
+        if text == "auto" {
+            return Some(Threshold::Auto);
+        }
+        if let Some(percent) = text.strip_suffix('%') {
+            let share = percent.trim().parse::<f64>().ok()? / 100.0;
+            return (share > 0.0 && share < 1.0).then_some(Threshold::Share(share));
+        }
+        text.parse().ok().filter(|&blocks| blocks > 0).map(Threshold::Blocks)
+    }
+}
 
 choices! {
     /// When garbage is collected.
@@ -85,5 +111,13 @@ settings! {
         /// Oldest blocks that windowed_greedy looks at.
         window: u32 = 64, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
             source("Hu et al. 2009");
+    }
+}
+
+impl GcSettings {
+    /// The policy in force, for one plane.
+    pub fn victims(&self, nand: &Nand, plane: PlaneId) -> Victims {
+        let context = VictimContext { nand, plane, choices: self.choices, window: self.window };
+        Victims::new(self.victim, &context)
     }
 }

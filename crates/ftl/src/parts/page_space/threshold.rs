@@ -2,35 +2,12 @@
 
 use super::PageSpace;
 use crate::answers::Room;
-use crate::parts::page_space::settings::{GcMode, ThresholdBase};
+use crate::parts::page_space::settings::{GcMode, Threshold, ThresholdBase};
 use crate::settings::SharedSettings;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::PlaneId;
 
-/// The threshold of free blocks as written in the settings.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Threshold {
-    /// The scheme's own.
-    Auto,
-    /// Blocks per plane.
-    Blocks(u32),
-    /// A share of `gc.threshold_base`.
-    Share(f64),
-}
-
 impl Threshold {
-    /// Reads `auto`, `4` or `20%`.
-    pub fn parse(text: &str) -> Option<Threshold> {
-        if text == "auto" {
-            return Some(Threshold::Auto);
-        }
-        if let Some(percent) = text.strip_suffix('%') {
-            let share = percent.trim().parse::<f64>().ok()? / 100.0;
-            return (share > 0.0 && share < 1.0).then_some(Threshold::Share(share));
-        }
-        text.parse().ok().filter(|&blocks| blocks > 0).map(Threshold::Blocks)
-    }
-
     /// Free blocks per plane below which collection starts, never below `floor`, the least that
     /// keeps the scheme from running dry.
     pub fn resolve(config: &SharedSettings, own: u32, floor: u32) -> u32 {

@@ -19,7 +19,7 @@ impl VictimPolicy for DChoices {
     fn new(context: &VictimContext<'_>) -> Self {
         DChoices {
             candidates: BlockSet::new(context.nand, context.plane),
-            choices: context.settings.choices,
+            choices: context.choices,
         }
     }
 

@@ -9,79 +9,15 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod lru;
+mod policy;
 mod random;
 mod windowed_greedy;
 
-use crate::parts::page_space::settings::GcSettings;
+pub use policy::{Choice, EQUALS, Equals, VictimContext, VictimPolicy};
+
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
-use ftlab_flash::units::{BlockId, PlaneId};
-
-/// What a policy is built from.
-pub struct VictimContext<'a> {
-    /// The device.
-    pub nand: &'a Nand,
-    /// The plane whose blocks are candidates.
-    pub plane: PlaneId,
-    /// Settings of the policies.
-    pub settings: &'a GcSettings,
-}
-
-/// A chosen block, and how many candidates a plain implementation compares to find it: by the
-/// policy's definition, not by how fast ours finds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// The victim; none when no candidate holds an invalid page.
-    pub victim: Option<BlockId>,
-    /// Candidates compared.
-    pub steps: u32,
-}
-
-/// Most candidates that [`VictimPolicy::equals`] names.
-pub const EQUALS: usize = 32;
-
-/// Candidates that a policy finds as good as its victim.
-#[derive(Clone, Copy, Debug)]
-pub struct Equals {
-    blocks: [BlockId; EQUALS],
-    length: usize,
-}
-
-impl Equals {
-    /// The first ones of these, but for the victim itself.
-    fn of(victim: BlockId, blocks: impl Iterator<Item = BlockId>) -> Self {
-        let mut equals = Equals { blocks: [victim; EQUALS], length: 0 };
-        for block in blocks.filter(|&block| block != victim).take(EQUALS) {
-            equals.blocks[equals.length] = block;
-            equals.length += 1;
-        }
-        equals
-    }
-
-    /// The blocks.
-    pub fn blocks(&self) -> &[BlockId] {
-        &self.blocks[..self.length]
-    }
-}
-
-/// How a victim is chosen among the full blocks of one plane.
-pub trait VictimPolicy {
-    /// A policy without candidates.
-    fn new(context: &VictimContext<'_>) -> Self;
-    /// A block is full and becomes a candidate.
-    fn closed(&mut self, nand: &Nand, block: BlockId);
-    /// A page of a block became invalid; the block may be no candidate.
-    fn invalidated(&mut self, block: BlockId, valid: u32);
-    /// A candidate leaves.
-    fn removed(&mut self, block: BlockId);
-    /// Chooses without removing.
-    fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice;
-    /// Candidates that are as good as the victim that was just chosen; at most [`EQUALS`]. None
-    /// where the policy ranks every candidate, or draws.
-    fn equals(&self, _nand: &Nand, victim: BlockId) -> Equals {
-        Equals::of(victim, std::iter::empty())
-    }
-}
+use ftlab_flash::units::BlockId;
 
 macro_rules! victim_table {
     ($( $(#[$doc:meta])* $variant:ident = $name:literal => $type:ty, )*) => {
@@ -95,9 +31,9 @@ macro_rules! victim_table {
         pub enum Victims { $( $(#[$doc])* $variant($type), )* }
 
         impl Victims {
-            /// The policy that the settings name.
-            pub fn new(context: &VictimContext<'_>) -> Self {
-                match context.settings.victim {
+            /// The policy of that name.
+            pub fn new(kind: VictimKind, context: &VictimContext<'_>) -> Self {
+                match kind {
                     $( VictimKind::$variant =>
                         Victims::$variant(<$type as VictimPolicy>::new(context)), )*
                 }
@@ -165,6 +101,7 @@ mod tests {
     use ftlab_flash::request::{PageIo, RequestShape};
     use ftlab_flash::rng::Purpose;
     use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::PlaneId;
     use ftlab_flash::units::{Lpn, Ppn, Tag};
 
     /// Pages of a block here.
@@ -186,8 +123,7 @@ mod tests {
             }
             let board = Board::new(&config, 1, 0);
             let nand = board.nand();
-            let context = VictimContext { nand, plane: PlaneId(0), settings: &config.gc };
-            let victims = Victims::new(&context);
+            let victims = config.gc.victims(nand, PlaneId(0));
             Bench { board, victims, rng: Rng::new(1, Purpose::Victim) }
         }
 

@@ -20,7 +20,7 @@ impl VictimPolicy for WindowedGreedy {
     fn new(context: &VictimContext<'_>) -> Self {
         WindowedGreedy {
             candidates: BlockList::new(context.nand, context.plane),
-            window: context.settings.window as usize,
+            window: context.window as usize,
         }
     }
 

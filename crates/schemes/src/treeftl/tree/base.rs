@@ -7,8 +7,8 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 use ftlab_ftl::answers::{Location, Room};
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::map_recovery::Survivor;
+use ftlab_ftl::parts::slots::Slot;
 
 /// Pages on flash and their map there. The tree sees to it that the map page of a page is in a
 /// frame before it is read, written or trimmed here.

@@ -2,7 +2,7 @@
 
 use super::base::TreeBase;
 use super::{PageTree, Pruning};
-use crate::treeftl::{BypassCopy, BypassMap, HitScope};
+use crate::treeftl::settings::{BypassCopy, BypassMap, HitScope};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;

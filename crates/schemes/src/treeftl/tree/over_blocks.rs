@@ -7,25 +7,21 @@
 
 use super::base::TreeBase;
 use super::{Frames, PageTree, Pruning, sizes};
-use crate::replacement_block::{ReplacementBlock, spare_blocks};
+use crate::replacement_block::ReplacementBlock;
 use crate::treeftl::settings::{Config, chains};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::board::when::When;
-use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::Cause;
 use ftlab_flash::request::PageIo;
-use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::answers::Room;
-use ftlab_ftl::parts::block_map::BlockMapKind;
 use ftlab_ftl::parts::block_mapped::BlockMapped;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::framed_map::FrameSizes;
-use ftlab_ftl::parts::map_area::MapArea;
 use ftlab_ftl::parts::map_recovery::Survivor;
+use ftlab_ftl::parts::merge_engine::block_map::BlockMapKind;
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::Scheme;
 
 /// Data and replacement blocks, and their map in frames.
@@ -39,61 +35,6 @@ pub struct OverBlocks {
 fn kind<P: Pruning>(config: &Config<P::Settings>) -> BlockMapKind {
     let (maps, data) = sizes::slots::<P>(config);
     BlockMapKind::Framed(FrameSizes { maps, data })
-}
-
-/// Map pages, and the directory of them.
-pub(super) fn map_pages(geometry: &Geometry) -> u64 {
-    u64::from(MapArea::pages(geometry, geometry.logical_blocks()))
-}
-
-pub(super) fn directory_bytes<O>(config: &Config<O>) -> u64 {
-    let geometry = Geometry::new(&config.device);
-    MapArea::directory_bytes(&geometry, geometry.logical_blocks())
-}
-
-/// Physical blocks: the base's, and those with map pages.
-pub(super) fn minimum_blocks<O>(config: &Config<O>) -> u64 {
-    let geometry = Geometry::new(&config.device);
-    let map = MapArea::blocks(&geometry, geometry.logical_blocks());
-    BlockMapped::minimum_blocks(config, spare_blocks(&chains(config)) + u64::from(map))
-}
-
-/// Records and map pages that are alive at once.
-pub(super) fn payload_pages<O>(config: &Config<O>) -> u64 {
-    let geometry = Geometry::new(&config.device);
-    BlockMapped::payload_pages(config)
-        + MapArea::payload_pages(&geometry, geometry.logical_blocks())
-}
-
-/// Bytes by structure: the tree's `own`, the directory, and what the base has beside its block
-/// table.
-pub(super) fn ram_use<O>(config: &Config<O>, own: &[RamUse]) -> Vec<RamUse> {
-    let mut structures = own.to_vec();
-    let bytes = directory_bytes(config);
-    structures.push(RamUse { structure: "map_directory", bytes, memory: Memory::Sram });
-    let base = ReplacementBlock::ram_use(&chains(config));
-    structures.extend(base.into_iter().filter(|known| known.structure != "block_table"));
-    structures
-}
-
-/// What does not go together with a map of blocks.
-pub(super) fn check<O>(config: &Config<O>) -> Result<(), SettingError> {
-    if config.own.treeftl.gc_cached {
-        return Err(SettingError::Conflict(
-            "treeftl.gc_cached (treeftl:gc) chooses and moves what DFTL's collection collects: under \
-             treeftl.map = block there is none, chains of blocks are folded instead; leave one of \
-             them at its default"
-                .to_string(),
-        ));
-    }
-    if config.device.units_per_page() > 1 {
-        return Err(SettingError::Conflict(
-            "treeftl.map = block puts pages at fixed offsets of data blocks, so mapping units cannot \
-             gather to flash pages: leave device.mapping_unit at auto"
-                .to_string(),
-        ));
-    }
-    ReplacementBlock::check(&chains(config))
 }
 
 impl OverBlocks {

@@ -10,10 +10,10 @@ use ftlab_flash::meter::Cause;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::answers::Room;
-use ftlab_ftl::parts::cmt::Slot;
 use ftlab_ftl::parts::demand_mapped::{DemandMapped, Needs};
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::map_recovery::Survivor;
+use ftlab_ftl::parts::slots::Slot;
 
 /// The map of pages; the frames stand where other schemes have their cache.
 pub type OverPages = DemandMapped<Frames>;

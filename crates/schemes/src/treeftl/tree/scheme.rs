@@ -1,10 +1,10 @@
 //! A tree as a scheme: what its order of pruning does not change.
 
-use super::over_blocks::{self, OverBlocks};
+use super::over_blocks::OverBlocks;
 use super::over_pages::OverPages;
-use super::{PageTree, Pruning, TreeSurvivor, sizes};
+use super::{PageTree, Pruning, TreeSurvivor, block_sizes, sizes};
 use crate::replacement_block::ReplacementBlock;
-use crate::treeftl::TreeMap;
+use crate::treeftl::settings::TreeMap;
 use crate::treeftl::settings::{Config, TreeOwn};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
@@ -57,21 +57,21 @@ impl<P: Pruning> Scheme for Tree<P> {
 
     fn check(config: &Config<P::Settings>) -> Result<(), SettingError> {
         match of_blocks(config) {
-            true => over_blocks::check(config),
+            true => block_sizes::check(config),
             false => demand_mapped::check(config),
         }
     }
 
     fn minimum_blocks(config: &Config<P::Settings>) -> u64 {
         match of_blocks(config) {
-            true => over_blocks::minimum_blocks(config),
+            true => block_sizes::minimum_blocks(config),
             false => Needs::plain(config).minimum_blocks(config),
         }
     }
 
     fn payload_pages(config: &Config<P::Settings>) -> u64 {
         match of_blocks(config) {
-            true => over_blocks::payload_pages(config),
+            true => block_sizes::payload_pages(config),
             false => Needs::plain(config).payload_pages(config),
         }
     }

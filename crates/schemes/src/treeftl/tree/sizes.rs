@@ -1,8 +1,8 @@
 //! How many frames the tree has, and what it keeps beside them.
 
 use crate::treeftl::settings::Config;
-use crate::treeftl::tree::{Pruning, over_blocks};
-use crate::treeftl::{BypassMap, TreeMap};
+use crate::treeftl::settings::{BypassMap, TreeMap};
+use crate::treeftl::tree::{Pruning, block_sizes};
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_ftl::parts::demand_mapped::{Needs, gtd_bytes};
@@ -17,7 +17,7 @@ fn map_pages<O>(config: &Config<O>) -> u64 {
     let geometry = Geometry::new(&config.device);
     match config.own.treeftl.map {
         TreeMap::Page => u64::from(Translation::pages(&geometry)),
-        TreeMap::Block => over_blocks::map_pages(&geometry),
+        TreeMap::Block => block_sizes::map_pages(&geometry),
     }
 }
 
@@ -35,7 +35,7 @@ fn group<O>(config: &Config<O>) -> u64 {
 fn directory_bytes<O>(config: &Config<O>) -> u64 {
     match config.own.treeftl.map {
         TreeMap::Page => gtd_bytes(config),
-        TreeMap::Block => over_blocks::directory_bytes(config),
+        TreeMap::Block => block_sizes::directory_bytes(config),
     }
 }
 
@@ -97,6 +97,6 @@ pub(super) fn ram_use<P: Pruning>(config: &Config<P::Settings>) -> Vec<RamUse> {
     let own = [frames, P::ram_use(config), links];
     match config.own.treeftl.map {
         TreeMap::Page => Needs::plain(config).ram_use(config, &own),
-        TreeMap::Block => over_blocks::ram_use(config, &own),
+        TreeMap::Block => block_sizes::ram_use(config, &own),
     }
 }

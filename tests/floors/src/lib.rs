@@ -1,11 +1,10 @@
 //! Floors: the files of a crate import each other downward only, never in a circle.
 //!
-//! A crate includes this file in its tests (`#[path = "..."] mod floors;`), and its own sources are
-//! read. An import is a path in a `use`, or anywhere else outside of tests and comments, followed
-//! through re-exports to the file that it ends in, so that no re-export hides a circle. `mod` lines
-//! are none, nor is a re-export from below a file that makes no use of it itself. Not seen: methods
-//! of values whose type is not named, what macros expand to, and `super` within a module that has
-//! no file of its own.
+//! The sources of a crate are read. An import is a path in a `use`, or anywhere else outside of tests
+//! and comments, followed through re-exports to the file that it ends in, so that no re-export hides
+//! a circle. `mod` lines are none, nor is a re-export from below a file that makes no use of it
+//! itself. Not seen: methods of values whose type is not named, what macros expand to, and `super`
+//! within a module that has no file of its own.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -17,14 +16,40 @@ type Imports = BTreeMap<String, BTreeSet<String>>;
 /// A path, one name after another.
 type Names = Vec<String>;
 
-#[test]
-fn the_files_of_this_crate_import_each_other_downward_only() {
+/// Checks the crate whose `Cargo.toml` lies in `manifest_dir`. `nouns` names the files whose subject
+/// is told in several files, the others in the folder of that name: these may import it, which
+/// counts for nothing.
+///
+/// # Panics
+/// When files import each other in a circle, with their names; or when a noun makes none.
+pub fn check(manifest_dir: &str, nouns: &[&str]) {
     let mut sources = Sources::new();
-    read(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), "", &mut sources);
+    read(&Path::new(manifest_dir).join("src"), "", &mut sources);
     let imports = imports(&sources);
     assert!(imports.values().any(|imported| !imported.is_empty()), "no import found: {imports:?}");
-    let circles = circles(&imports);
-    assert!(circles.is_empty(), "files import each other in circles:\n{}", circles.join("\n"));
+    let found = circles(&without(&imports, nouns));
+    assert!(found.is_empty(), "files import each other in circles:\n{}", found.join("\n"));
+    for (index, noun) in nouns.iter().enumerate() {
+        let others = [&nouns[..index], &nouns[index + 1..]].concat();
+        let needed = !circles(&without(&imports, &others)).is_empty();
+        assert!(needed, "{noun} makes no circle with the files of its folder: leave it out");
+    }
+}
+
+/// The imports but for those of a noun by the files of its folder.
+fn without(imports: &Imports, nouns: &[&str]) -> Imports {
+    let folder = |noun: &str| {
+        let stem = noun.strip_suffix("/mod.rs").or(noun.strip_suffix(".rs")).unwrap_or(noun);
+        format!("{stem}/")
+    };
+    let counts = |file: &str, imported: &str| {
+        !nouns.iter().any(|noun| imported == *noun && file.starts_with(&folder(noun)))
+    };
+    let of = |(file, imported): (&String, &BTreeSet<String>)| {
+        let kept = imported.iter().filter(|one| counts(file, one)).cloned().collect();
+        (file.clone(), kept)
+    };
+    imports.iter().map(of).collect()
 }
 
 /// Every source in a folder and in those within it.
@@ -313,70 +338,89 @@ fn without_tests(words: Vec<String>) -> Vec<String> {
     kept
 }
 
-fn imports_of(sources: &[(&str, &str)]) -> Imports {
-    imports(&sources.iter().map(|&(file, text)| (file.into(), text.into())).collect())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-#[test]
-fn a_circle_is_found_through_groups_re_exports_and_paths_in_the_text() {
-    let imports = imports_of(&[
-        ("lib.rs", "mod a; mod b; mod folder; pub use b::{Thing, other as renamed};"),
-        ("a.rs", "use crate::{renamed, Thing};"),
-        ("b.rs", "use std::fmt; use super::folder::{self, Item, deep::{More as Less, self}};"),
-        ("folder/mod.rs", "pub(crate) mod deep; pub use self::deep::{Item, deep};"),
-        ("folder/deep.rs", "fn f() { self::g(super::super::a::LENGTH) }"),
-    ]);
-    assert_eq!(circles(&imports), ["a.rs -> b.rs -> folder/deep.rs -> a.rs"]);
-    assert!(imports["b.rs"].contains("folder/mod.rs"), "a module that is named itself");
-}
+    fn imports_of(sources: &[(&str, &str)]) -> Imports {
+        imports(&sources.iter().map(|&(file, text)| (file.into(), text.into())).collect())
+    }
 
-#[test]
-fn a_table_beside_what_its_rows_import_is_a_circle_and_a_table_above_is_none() {
-    let row = "use super::Row; pub const ROW: Row = Row;";
-    let beside = "mod one; pub struct Row; pub static TABLE: &[Row] = &[one::ROW];";
-    let found = circles(&imports_of(&[("lib.rs", beside), ("one.rs", row)]));
-    assert_eq!(found, ["lib.rs -> one.rs -> lib.rs"]);
-    let above = "mod one; mod row; pub use row::Row; pub static TABLE: &[Row] = &[one::ROW];";
-    let sources = [("lib.rs", above), ("one.rs", row), ("row.rs", "pub struct Row;")];
-    assert!(circles(&imports_of(&sources)).is_empty());
-}
+    #[test]
+    fn a_circle_is_found_through_groups_re_exports_and_paths_in_the_text() {
+        let imports = imports_of(&[
+            ("lib.rs", "mod a; mod b; mod folder; pub use b::{Thing, other as renamed};"),
+            ("a.rs", "use crate::{renamed, Thing};"),
+            ("b.rs", "use std::fmt; use super::folder::{self, Item, deep::{More as Less, self}};"),
+            ("folder/mod.rs", "pub(crate) mod deep; pub use self::deep::{Item, deep};"),
+            ("folder/deep.rs", "fn f() { self::g(super::super::a::LENGTH) }"),
+        ]);
+        assert_eq!(circles(&imports), ["a.rs -> b.rs -> folder/deep.rs -> a.rs"]);
+        assert!(imports["b.rs"].contains("folder/mod.rs"), "a module that is named itself");
+    }
 
-#[test]
-fn the_shortest_circles_are_named_each_file_once() {
-    let imports = imports_of(&[
-        ("lib.rs", "mod a; mod b; mod c; mod d; mod e;"),
-        ("a.rs", "use crate::{b::B, d::D};"),
-        ("b.rs", "use crate::c::C;"),
-        ("c.rs", "use crate::{a::A, b::B};"),
-        ("d.rs", "use crate::e::E;"),
-        ("e.rs", "use crate::d::D;"),
-    ]);
-    assert_eq!(circles(&imports), ["b.rs -> c.rs -> b.rs", "d.rs -> e.rs -> d.rs"]);
-}
+    #[test]
+    fn a_table_beside_what_its_rows_import_is_a_circle_and_a_table_above_is_none() {
+        let row = "use super::Row; pub const ROW: Row = Row;";
+        let beside = "mod one; pub struct Row; pub static TABLE: &[Row] = &[one::ROW];";
+        let found = circles(&imports_of(&[("lib.rs", beside), ("one.rs", row)]));
+        assert_eq!(found, ["lib.rs -> one.rs -> lib.rs"]);
+        let above = "mod one; mod row; pub use row::Row; pub static TABLE: &[Row] = &[one::ROW];";
+        let sources = [("lib.rs", above), ("one.rs", row), ("row.rs", "pub struct Row;")];
+        assert!(circles(&imports_of(&sources)).is_empty());
+    }
 
-#[test]
-fn comments_literals_tests_and_visibility_import_nothing() {
-    let decoys = r##"
-        // use crate::b::X;
-        /* use crate::b::X; */
-        const TEXT: &str = "\" use crate::b::X;";
-        const RAW: &str = r#"" use crate::b::X;"#;
-        const SIGNS: [char; 3] = ['"', '\'', '\\'];
-        pub(in crate::b) fn borrowed<'a>(text: &'a str) -> impl Iterator + use<'a> {}
-        #[cfg(test)]
-        mod tests { use crate::b::X; fn f() { if true {} } }
-        #[cfg(all(test, unix))]
-        mod more_tests { use crate::b::X; }
-        use crate::c::Y;
-    "##;
-    let imports = imports_of(&[
-        ("main.rs", "mod a; mod b; mod c; #[cfg(test)] mod left_out;"),
-        ("a.rs", decoys),
-        ("b.rs", "use crate::a::borrowed;"),
-        ("c.rs", ""),
-        ("left_out.rs", "use crate::a::borrowed;"),
-    ]);
-    let of = |file: &str| imports[file].iter().map(String::as_str).collect::<Vec<_>>();
-    assert_eq!((of("a.rs"), of("b.rs")), (vec!["c.rs"], vec!["a.rs"]));
-    assert!(circles(&imports).is_empty() && !imports.contains_key("left_out.rs"));
+    #[test]
+    fn the_shortest_circles_are_named_each_file_once() {
+        let imports = imports_of(&[
+            ("lib.rs", "mod a; mod b; mod c; mod d; mod e;"),
+            ("a.rs", "use crate::{b::B, d::D};"),
+            ("b.rs", "use crate::c::C;"),
+            ("c.rs", "use crate::{a::A, b::B};"),
+            ("d.rs", "use crate::e::E;"),
+            ("e.rs", "use crate::d::D;"),
+        ]);
+        assert_eq!(circles(&imports), ["b.rs -> c.rs -> b.rs", "d.rs -> e.rs -> d.rs"]);
+    }
+
+    #[test]
+    fn comments_literals_tests_and_visibility_import_nothing() {
+        let decoys = r##"
+            // use crate::b::X;
+            /* use crate::b::X; */
+            const TEXT: &str = "\" use crate::b::X;";
+            const RAW: &str = r#"" use crate::b::X;"#;
+            const SIGNS: [char; 3] = ['"', '\'', '\\'];
+            pub(in crate::b) fn borrowed<'a>(text: &'a str) -> impl Iterator + use<'a> {}
+            #[cfg(test)]
+            mod tests { use crate::b::X; fn f() { if true {} } }
+            #[cfg(all(test, unix))]
+            mod more_tests { use crate::b::X; }
+            use crate::c::Y;
+        "##;
+        let imports = imports_of(&[
+            ("main.rs", "mod a; mod b; mod c; #[cfg(test)] mod left_out;"),
+            ("a.rs", decoys),
+            ("b.rs", "use crate::a::borrowed;"),
+            ("c.rs", ""),
+            ("left_out.rs", "use crate::a::borrowed;"),
+        ]);
+        let of = |file: &str| imports[file].iter().map(String::as_str).collect::<Vec<_>>();
+        assert_eq!((of("a.rs"), of("b.rs")), (vec!["c.rs"], vec!["a.rs"]));
+        assert!(circles(&imports).is_empty() && !imports.contains_key("left_out.rs"));
+    }
+
+    #[test]
+    fn a_noun_may_be_told_in_several_files_by_name() {
+        let sources = [
+            ("lib.rs", "mod noun; mod other;"),
+            ("noun.rs", "mod part; pub struct Noun; fn f() { part::g() }"),
+            ("noun/part.rs", "use super::Noun; pub fn g() {}"),
+            ("other.rs", "use crate::noun::Noun;"),
+        ];
+        let imports = imports_of(&sources);
+        assert_eq!(circles(&imports), ["noun.rs -> noun/part.rs -> noun.rs"]);
+        assert!(circles(&without(&imports, &["noun.rs"])).is_empty());
+        assert!(!circles(&without(&imports, &["other.rs"])).is_empty());
+    }
 }
