@@ -19,7 +19,8 @@ pub struct ResultFile {
 }
 
 impl ResultFile {
-    /// Claims `path`, which must be new; until it has its name the file is on the list `unfinished`.
+    /// Claims `path`, which must be new; until it has its name the file is on the list
+    /// `unfinished`.
     ///
     /// # Errors
     /// Something of that name exists, or the folder is missing or cannot be written.

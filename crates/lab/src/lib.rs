@@ -1,12 +1,15 @@
-//! Experiments with flash translation layers, as a library: what is to be run, planned, run, compared
-//! and judged. It knows no terminal, no exit code and no arguments; `ftlab`, the command, is built on
-//! it.
+//! Experiments with flash translation layers, as a library: what is to be run is stated, planned,
+//! run, compared and judged. It knows no terminal, no exit code and no arguments; the command
+//! `ftlab` is built on it.
 //!
 //! An [`Experiment`] has one field per option of a run, and its [plan](Experiment::plan) refuses
 //! everything that can be refused before a run. [`Plan::run`] runs one scheme,
-//! [`Experiment::compare`] several side by side, [`Experiment::compare_units`] every unit of a trace
-//! apart. An [`Observer`] is told of progress and may cancel; there is no other state than what is
-//! passed in, so that any number of experiments can go on side by side.
+//! [`Experiment::compare`] several side by side, and [`Experiment::compare_units`] every unit of a
+//! trace apart. An [`Observer`] is told of progress and may cancel. There is no state but what is
+//! passed in, so that any number of experiments can go on side by side in one process.
+//!
+//! Results are [`RunResult`]s, whose JSON is described in INTERFACE.md of the project; they are the
+//! same on every machine and for any number of threads, except for `wall`.
 //!
 //! ```
 //! use ftlab_lab::{Experiment, Silent};

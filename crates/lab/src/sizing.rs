@@ -92,8 +92,8 @@ pub fn budget(ram: &Ram, chosen: &[Chosen], set: &Settings) -> Result<u64> {
         0 => {
             let names: Vec<&str> = structures.iter().map(|used| used.structure).collect();
             Err(Error::usage(format!(
-                "--ram {ram}: {like} takes no SRAM; legal: bytes, or like:{name}.STRUCTURE with one \
-                 of {}",
+                "--ram {ram}: {like} takes no SRAM; legal: bytes, or like:{name}.STRUCTURE with \
+                 one of {}",
                 names.join(", ")
             )))
         }

@@ -1,5 +1,5 @@
-//! `--unit each`: every unit (ASU, volume, disk) of a trace as a comparison of its own, on devices of
-//! its own. What is run is what `--unit N` runs, unit by unit.
+//! `--unit each`: every unit (ASU, volume, disk) of a trace as a comparison of its own, on devices
+//! of its own. What is run is what `--unit N` runs, unit by unit.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The experiments of the papers, run again. Their files say what is run, what was published and what
-//! is claimed; here they become runs, verdicts and one report.
+//! The experiments of the papers, run again. Their files say what is run, what was published and
+//! what is claimed; here they become runs, verdicts and one report.
 
 use std::collections::BTreeSet;
 use std::num::NonZero;

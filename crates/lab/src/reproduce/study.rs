@@ -1,5 +1,5 @@
-//! An experiment and what it runs: every expression is read before anything runs, and again over what
-//! the runs left behind.
+//! An experiment and what it runs: every expression is read before anything runs, and again over
+//! what the runs left behind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -47,8 +47,8 @@ pub fn of_run(
     }
     if let Some(pages) = meter.level_now(Level::BufferedPages).filter(|&pages| pages > 0) {
         all.push(format!(
-            "{pages} pages were still in the write buffer at the end: writing them out is not in these \
-             numbers."
+            "{pages} pages were still in the write buffer at the end: writing them out is not in \
+             these numbers."
         ));
     }
     let died = meter.events(Event::WornOutBlocks);
@@ -107,8 +107,8 @@ fn empty_streams(device: &dyn Device, config: &Config) -> Option<String> {
     let empty = counted.iter().filter(|stream| stream.reads + stream.writes == 0).count();
     (streams > 1 && empty > 0).then(|| {
         format!(
-            "{empty} of the {streams} streams got no read or write: the units (ASU, volume, disk) of the \
-             workload are dealt out over host.streams by number."
+            "{empty} of the {streams} streams got no read or write: the units (ASU, volume, disk) of \
+             the workload are dealt out over host.streams by number."
         )
     })
 }

@@ -1,4 +1,5 @@
-//! The workload that was chosen: what `--workload` means under the options of reading, and opening it.
+//! The workload that was chosen: what `--workload` means under the options of reading, and how it
+//! is opened.
 
 use std::path::Path;
 

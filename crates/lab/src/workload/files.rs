@@ -1,5 +1,5 @@
-//! Files of workloads: bundled ones and the user's own. Each stands for an inline spec, and may be the
-//! stand-in of a trace.
+//! Files of workloads: bundled ones and the user's own. Each stands for an inline spec, and may be
+//! the stand-in of a trace.
 
 use ftlab_trace::WorkloadFile;
 

@@ -1,5 +1,5 @@
-//! What a text after `--workload` means once names are looked up: specs in the place of names, and real
-//! traces in the place of stand-ins where they are there.
+//! What a text after `--workload` means once names are looked up: specs in the place of names, and
+//! real traces in the place of stand-ins where they are there.
 
 use std::path::Path;
 

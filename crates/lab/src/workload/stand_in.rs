@@ -1,5 +1,5 @@
-//! What a result says about a stand-in: its source, and in which respects it is not what was fitted to
-//! it.
+//! What a result says about a stand-in: its source, and in which respects it is not what was fitted
+//! to it.
 
 use std::cmp::Ordering;
 

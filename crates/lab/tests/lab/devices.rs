@@ -7,7 +7,7 @@ use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::{Device, DeviceError};
 
-use crate::devices::DEVICES;
+use ftlab_lab::devices::{DEVICES, find};
 
 fn settings(config: &Config) -> Config {
     let mut config = config.clone();
@@ -59,7 +59,7 @@ fn types(config: &Config, op: Op) -> (Vec<u64>, u64) {
 #[test]
 fn unloaded_latency_is_the_sum_of_its_parts_on_every_device() {
     for bundled in DEVICES {
-        let config = settings(&bundled.device().unwrap().config);
+        let config = settings(&find(bundled.name).unwrap().config);
         let (name, timing) = (bundled.name, &config.timing);
         let mut device = open(&config);
         let units = u64::from(config.device.units_per_page());
@@ -109,7 +109,7 @@ fn bound(config: &Config, op: Op, pages_per_request: u64) -> f64 {
 #[test]
 fn peak_bandwidth_is_that_of_the_narrowest_part_on_every_device() {
     for bundled in DEVICES {
-        let config = settings(&bundled.device().unwrap().config);
+        let config = settings(&find(bundled.name).unwrap().config);
         let mut device = open(&config);
         let (pages, count) = (64, 96);
         for op in [Op::Write, Op::Read] {

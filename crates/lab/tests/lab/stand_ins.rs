@@ -13,7 +13,7 @@ const PAGE: u64 = 2048;
 
 /// Every file of `config/workloads` that is a stand-in, by name.
 fn stand_ins() -> Vec<(String, WorkloadFile)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/workloads");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/workloads");
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
