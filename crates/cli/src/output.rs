@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ftlab_lab::{Claim, CompleteRequests, Error, Result, RunResult, Unfinished};
+use ftlab_lab::{Claimed, CompleteRequests, Error, Result, RunResult, Unfinished};
 use ftlab_report::writers::{Document, writer};
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ pub struct ResultFolder {
     typed: PathBuf,
     final_path: PathBuf,
     folder: TempDir,
-    _claim: Claim,
+    _claim: Claimed,
 }
 
 impl ResultFolder {

@@ -223,8 +223,6 @@ impl Experiment {
 impl Default for Experiment {
     /// No scheme, no device, no workload; the defaults of the command line otherwise.
     fn default() -> Self {
-        let Reading { trace_dir, find_subset, format, time_unit, size_unit, .. } =
-            Reading::default();
         Experiment {
             schemes: Schemes::default(),
             device: String::new(),
@@ -232,11 +230,11 @@ impl Default for Experiment {
             buffer: None,
             set: Settings::default(),
             workload: String::new(),
-            trace_dir,
-            find_subset,
-            format,
-            time_unit,
-            size_unit,
+            trace_dir: None,
+            find_subset: false,
+            format: None,
+            time_unit: None,
+            size_unit: None,
             parts: None,
             unit: Units::default(),
             filter: None,

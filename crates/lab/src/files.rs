@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::error::{Error, Result};
-use crate::unfinished::{Claim, Unfinished};
+use crate::unfinished::{Claimed, Unfinished};
 
 /// A file that appears under its name only when it is complete.
 #[derive(Debug)]
 pub struct ResultFile {
     final_path: PathBuf,
     file: NamedTempFile,
-    claim: Claim,
+    claim: Claimed,
 }
 
 impl ResultFile {
@@ -86,7 +86,7 @@ impl ResultFile {
 pub(crate) struct ClosedFile {
     final_path: PathBuf,
     file: TempPath,
-    _claim: Claim,
+    _claim: Claimed,
 }
 
 impl ClosedFile {

@@ -72,7 +72,7 @@ pub use options::until::Until;
 pub use plan::plan::Plan;
 pub use run::finished::Finished;
 pub use run::requests_file::CompleteRequests;
-pub use unfinished::{Claim, Unfinished};
+pub use unfinished::{Claimed, Unfinished};
 pub use units::{RUNS_MAX, UNITS_MAX, UnitComparisons, unit_name};
 
 /// Workloads: bundled files, opening them without a device, and the units of a trace that come

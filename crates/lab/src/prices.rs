@@ -88,7 +88,10 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The prices of a file, or those that are part of the program.
+    /// The prices of a file, or those that are part of the library.
+    ///
+    /// # Errors
+    /// Files that cannot be read; keys and prices that are not legal, with their line.
     pub fn find(file: Option<&str>) -> Result<Self> {
         let Some(file) = file else {
             return Prices::parse("config/prices.toml", BUNDLED);

@@ -20,9 +20,9 @@ impl Unfinished {
 
     /// Puts a path on the list, until what is returned is dropped.
     #[must_use = "the path leaves the list when this is dropped"]
-    pub fn claim(&self, path: &Path) -> Claim {
+    pub fn claim(&self, path: &Path) -> Claimed {
         self.list().insert(path.to_owned());
-        Claim { list: self.clone(), path: path.to_owned() }
+        Claimed { list: self.clone(), path: path.to_owned() }
     }
 
     /// Removes everything on the list, for the end of a program. A path that has its name by now is
@@ -39,12 +39,12 @@ impl Unfinished {
 
 /// A path on the list, until this is dropped.
 #[derive(Debug)]
-pub struct Claim {
+pub struct Claimed {
     list: Unfinished,
     path: PathBuf,
 }
 
-impl Drop for Claim {
+impl Drop for Claimed {
     fn drop(&mut self) {
         self.list.list().remove(&self.path);
     }

@@ -328,7 +328,7 @@ pub struct Figure {
 
 impl Definition {
     /// What the types cannot say.
-    pub fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         for (label, workload) in &self.workloads {
             if workload.workload.is_some() == workload.file.is_some() {
                 return Err(format!(
