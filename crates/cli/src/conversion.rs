@@ -1,6 +1,7 @@
 //! What was typed, as the library takes it. A value that is not legal is refused here, by the type
 //! that it is to have.
 
+use std::num::NonZero;
 use std::str::FromStr;
 
 use ftlab_lab::{Counting, Experiment, Inspection, Reading, Result, Until};
@@ -83,9 +84,9 @@ fn counting(typed: &CountingArguments) -> Result<Counting> {
     Ok(Counting {
         device: typed.device.clone(),
         page_size: parsed(typed.page_size.as_deref())?,
-        map_entries: typed.map_entries,
-        cache_entries: typed.cache_entries.clone().into(),
-        cache_pages: typed.cache_pages.clone().into(),
+        map_entries: typed.map_entries.and_then(NonZero::new),
+        cache_entries: typed.cache_entries.iter().copied().filter_map(NonZero::new).collect(),
+        cache_pages: typed.cache_pages.iter().copied().filter_map(NonZero::new).collect(),
     })
 }
 

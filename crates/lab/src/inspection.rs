@@ -1,6 +1,7 @@
 //! Looking into a workload without running it.
 
 use std::fmt;
+use std::num::NonZero;
 use std::str::FromStr;
 
 use ftlab_trace::{InspectionOptions, inspect_workload, parse_bytes};
@@ -33,9 +34,8 @@ pub struct Counting {
     pub device: Option<String>,
     /// Page of the footprint, the LRU stack and the map.
     pub page_size: Option<PageSize>,
-    /// Entries of a translation page, at least 1; one per 4 bytes of a page where nothing is
-    /// stated.
-    pub map_entries: Option<u32>,
+    /// Entries of a translation page; one per 4 bytes of a page where nothing is stated.
+    pub map_entries: Option<NonZero<u32>>,
     /// Sizes of a cache of map entries to be listed, each at least 1.
     pub cache_entries: Sizes,
     /// Sizes of a cache of whole translation pages to be listed, each at least 1.
@@ -70,11 +70,11 @@ as_text!(PageSize);
 
 /// Sizes of a cache, each at least 1, with commas between them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sizes(Vec<u64>);
+pub struct Sizes(Vec<NonZero<u64>>);
 
-impl From<Vec<u64>> for Sizes {
-    fn from(sizes: Vec<u64>) -> Self {
-        Sizes(sizes)
+impl FromIterator<NonZero<u64>> for Sizes {
+    fn from_iter<I: IntoIterator<Item = NonZero<u64>>>(sizes: I) -> Self {
+        Sizes(sizes.into_iter().collect())
     }
 }
 
@@ -82,8 +82,8 @@ impl FromStr for Sizes {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let size = |text: &str| text.trim().parse().ok().filter(|&size| size > 0);
-        let sizes: Option<Vec<u64>> = text.split(',').map(size).collect();
+        let size = |text: &str| text.trim().parse().ok();
+        let sizes: Option<Vec<NonZero<u64>>> = text.split(',').map(size).collect();
         sizes.map(Sizes).ok_or_else(|| {
             Error::usage(format!(
                 "sizes of a cache '{text}' are not legal; legal: numbers from 1 with commas \
@@ -95,7 +95,7 @@ impl FromStr for Sizes {
 
 impl fmt::Display for Sizes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.iter().map(u64::to_string).collect::<Vec<_>>().join(","))
+        f.write_str(&self.0.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
     }
 }
 
@@ -148,10 +148,30 @@ impl Counting {
         }
         let mut counting = InspectionOptions::of_pages(page_bytes, extent_bytes);
         if let Some(entries) = self.map_entries {
-            counting.map_entries = entries.into();
+            counting.map_entries = entries.get().into();
         }
-        counting.cache_entries.clone_from(&self.cache_entries.0);
-        counting.cache_pages.clone_from(&self.cache_pages.0);
+        let plain = |sizes: &Sizes| sizes.0.iter().map(|size| size.get()).collect();
+        counting.cache_entries = plain(&self.cache_entries);
+        counting.cache_pages = plain(&self.cache_pages);
         Ok((counting, logical_bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_pages_are_told_as_they_are_read() {
+        assert_eq!("8, 64".parse::<Sizes>().unwrap().to_string(), "8,64");
+        assert_eq!("4KiB".parse::<PageSize>().unwrap().to_string(), "4096");
+        for text in ["", "0", "8,,64", "8,x"] {
+            let refusal = text.parse::<Sizes>().unwrap_err().to_string();
+            assert!(refusal.contains("numbers from 1"), "{text}: {refusal}");
+        }
+        for text in ["0", "3", "32MiB", "x"] {
+            let refusal = text.parse::<PageSize>().unwrap_err().to_string();
+            assert!(refusal.contains("a multiple of 512"), "{text}: {refusal}");
+        }
     }
 }

@@ -172,6 +172,18 @@ fn unexpected(word: &str) -> String {
     format!("unexpected argument '{word}' found")
 }
 
+/// All options together; what is wrong with one of them is said of that one.
 fn read<T: DeserializeOwned>(values: Map<String, Value>) -> Result<T, String> {
+    for (name, value) in &values {
+        let alone = Map::from_iter([(name.clone(), value.clone())]);
+        if let Err(error) = serde_json::from_value::<T>(Value::Object(alone)) {
+            let text = error.to_string();
+            // Texts name their option themselves, numbers do not.
+            return Err(match text.starts_with("invalid value '") {
+                true => text.replacen("': ", &format!("' for '--{name} <N>': "), 1),
+                false => text,
+            });
+        }
+    }
     serde_json::from_value(Value::Object(values)).map_err(|error| error.to_string())
 }
