@@ -49,6 +49,7 @@ test-long: bench ## what takes longer than CI may: the benchmark's full device, 
 check: ## formatting and lints, warnings being errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	python3 tests/imports.py crates/lab/src crates/cli/src
 
 fmt: ## formats everything
 	$(CARGO) fmt --all

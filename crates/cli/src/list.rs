@@ -5,16 +5,16 @@ use ftlab_engine::config::Config;
 use ftlab_engine::host::SchedulerKind;
 use ftlab_engine::parts::victim::VictimKind;
 use ftlab_engine::schemes::{Family, Row, TABLE};
+use ftlab_lab::devices::DEVICES;
+use ftlab_lab::reproduce::EXPERIMENTS;
+use ftlab_lab::workloads::{WORKLOADS, bundled_file};
+use ftlab_lab::{Result, reproduce};
 use ftlab_report::derive::json;
 use ftlab_trace::formats::FORMATS;
 use serde_json::{Map, Value};
 
 use crate::arguments::{ListArguments, Listing};
-use crate::devices::DEVICES;
-use crate::failure::Outcome;
 use crate::print;
-use crate::reproduce::EXPERIMENTS;
-use crate::workloads::{WORKLOADS, bundled_file};
 
 /// One list: columns, how many of them the short form shows, and rows.
 struct List {
@@ -24,7 +24,7 @@ struct List {
 }
 
 /// Prints a list.
-pub fn list(typed: &ListArguments) -> Outcome<()> {
+pub fn list(typed: &ListArguments) -> Result<()> {
     let list = match typed.what {
         Listing::Schemes => schemes(),
         Listing::Families => families(),
@@ -142,10 +142,10 @@ fn schedulers() -> List {
     List { columns: &["name", "about"], short: 2, rows }
 }
 
-fn devices() -> Outcome<List> {
+fn devices() -> Result<List> {
     let mut rows = Vec::new();
     for bundled in DEVICES {
-        let device = bundled.device()?;
+        let device = ftlab_lab::devices::find(bundled.name)?;
         let sizes = &device.config.device;
         rows.push(vec![
             bundled.name.into(),
@@ -171,7 +171,7 @@ fn devices() -> Outcome<List> {
     Ok(List { columns, short: 2, rows })
 }
 
-fn workloads() -> Outcome<List> {
+fn workloads() -> Result<List> {
     let mut rows = Vec::new();
     for bundled in WORKLOADS {
         let workload = bundled_file(bundled)?;
@@ -200,10 +200,10 @@ fn formats() -> List {
     }
 }
 
-fn experiments() -> Outcome<List> {
+fn experiments() -> Result<List> {
     let mut rows = Vec::new();
     for bundled in EXPERIMENTS {
-        let experiment = bundled.experiment()?;
+        let experiment = reproduce::find(bundled.name)?;
         rows.push(vec![
             bundled.name.into(),
             experiment.paper.title().into(),

@@ -1,43 +1,20 @@
-//! The `ftlab` command: arguments in, one command, an exit code out.
+//! The `ftlab` command: arguments in, one command, an exit code out. What is run, and how, is the
+//! library's (`ftlab-lab`); here are arguments, printing, files, progress bars and signals.
 
 mod arguments;
 mod compare;
-mod devices;
-#[cfg(test)]
-mod devices_theory;
-mod driving;
-mod execute;
-mod failure;
-mod filling;
+mod conversion;
 mod find_subset;
-mod first_pass;
-mod footprint;
 mod list;
-mod memory;
 mod output;
-mod plan;
-mod precondition;
-mod prices;
 mod print;
 mod progress;
 mod ram;
-mod reclaiming;
-mod recording;
 mod reproduce;
 mod run;
-mod selection;
-mod settings_file;
-mod sizing;
-mod snapshot;
-mod steady;
-mod stream;
-mod timing;
 mod trace;
-mod trace_dir;
-mod unfinished;
 mod units;
-mod warnings;
-mod workloads;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -57,9 +34,9 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            print::error(&failure.to_string());
-            ExitCode::from(failure.code())
+        Err(error) => {
+            print::error(&error.to_string());
+            ExitCode::from(watch::exit_code(&error))
         }
     }
 }

@@ -3,42 +3,41 @@
 use std::io::{self, Write as _};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use ftlab_lab::{Error, Result};
 use serde_json::Value;
 
-use crate::failure::{Failure, Outcome};
-
 /// Writes to standard output. A reader that went away (`| head`) is no error.
-pub fn bytes(bytes: &[u8]) -> Outcome<()> {
+pub fn bytes(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Run(format!("standard output cannot be written ({error})")))
+            Err(Error::Run(format!("standard output cannot be written ({error})")))
         }
         _ => Ok(()),
     }
 }
 
 /// Writes text and the end of its last line.
-pub fn text(text: &str) -> Outcome<()> {
+pub fn text(text: &str) -> Result<()> {
     bytes(format!("{}\n", text.trim_end_matches('\n')).as_bytes())
 }
 
 /// Writes JSON, indented.
-pub fn json(value: &Value) -> Outcome<()> {
+pub fn json(value: &Value) -> Result<()> {
     text(&format!("{value:#}"))
 }
 
 /// Writes rows under a heading, aligned; long lines are left to the terminal.
-pub fn table(heading: &[&str], rows: &[Vec<String>]) -> Outcome<()> {
+pub fn table(heading: &[&str], rows: &[Vec<String>]) -> Result<()> {
     aligned(heading, rows, CellAlignment::Left)
 }
 
 /// The same of numbers: all columns but the first end where their headings end.
-pub fn numbers(heading: &[&str], rows: &[Vec<String>]) -> Outcome<()> {
+pub fn numbers(heading: &[&str], rows: &[Vec<String>]) -> Result<()> {
     aligned(heading, rows, CellAlignment::Right)
 }
 
-fn aligned(heading: &[&str], rows: &[Vec<String>], alignment: CellAlignment) -> Outcome<()> {
+fn aligned(heading: &[&str], rows: &[Vec<String>], alignment: CellAlignment) -> Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(heading.iter().copied());
@@ -54,8 +53,9 @@ fn aligned(heading: &[&str], rows: &[Vec<String>], alignment: CellAlignment) -> 
     text(&lines.join("\n"))
 }
 
-/// Says on standard error why the command failed.
+/// Says on standard error why the command failed; several reasons have a line each.
 pub fn error(message: &str) {
+    let message = message.replace('\n', "\nftlab: ");
     // There is nowhere left to complain when standard error is closed.
     let _ = writeln!(io::stderr(), "ftlab: {message}");
 }

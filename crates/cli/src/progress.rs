@@ -1,57 +1,43 @@
-//! Progress on a terminal, nothing elsewhere; and the answer to Ctrl-C.
+//! Progress on a terminal, nothing elsewhere.
 
-use std::cell::Cell;
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use ftlab_lab::{Counts, Observer, Task, Unfinished, Work};
 use indicatif::{
     HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState,
     ProgressStyle,
 };
 
-use crate::failure::{Failure, Outcome};
-use crate::unfinished;
-
-/// Requests between two looks at the bar and at Ctrl-C.
-const STRIDE: u64 = 4096;
-
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// From now on the first Ctrl-C ends runs in good order, and the second ends the program.
-pub fn watch_for_interruption() -> Outcome<()> {
-    let handler = || {
-        if STOP.swap(true, Ordering::Relaxed) {
-            unfinished::remove_all();
-            std::process::exit(i32::from(Failure::Interrupted.code()));
-        }
-    };
-    ctrlc::set_handler(handler)
-        .map_err(|error| Failure::Run(format!("Ctrl-C cannot be watched for: {error}")))
-}
+use crate::watch::Watch;
 
 /// The bars of all runs.
 pub struct Progress {
     bars: MultiProgress,
     /// Before the label of every bar.
     part: String,
+    watch: Watch,
 }
 
 impl Progress {
     /// Drawn on standard error when that is a terminal and nobody asked for quiet.
-    pub fn new(quiet: bool) -> Self {
+    pub fn new(quiet: bool, watch: &Watch) -> Self {
         let target =
             if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        Progress { bars: MultiProgress::with_draw_target(target), part: String::new() }
+        let bars = MultiProgress::with_draw_target(target);
+        Progress { bars, part: String::new(), watch: watch.clone() }
     }
 
     /// The same bars, those that are added here labelled as of `part`.
     pub fn within(&self, part: &str) -> Self {
-        Progress { bars: self.bars.clone(), part: format!("{part}, ") }
+        let (bars, watch) = (self.bars.clone(), self.watch.clone());
+        Progress { bars, part: format!("{part}, "), watch }
     }
 
     /// A bar for `length` requests, or one without an end where that is not known.
-    pub fn bar(&self, label: &str, length: Option<u64>) -> Bar {
+    fn requests(&self, label: &str, length: Option<u64>) -> ProgressBar {
         let bar = self.bars.add(length.map_or_else(ProgressBar::no_length, ProgressBar::new));
         let template = match length {
             Some(_) => "{prefix:>24} [{bar:30}] {percent:>3} %  {rate}, {eta} left",
@@ -61,31 +47,19 @@ impl Progress {
             bar.set_style(style.progress_chars("=> ").with_key("rate", rate));
         }
         bar.set_prefix(format!("{}{label}", self.part));
-        if !bar.is_hidden() {
-            bar.enable_steady_tick(Duration::from_millis(250));
-        }
-        Bar { bar, pending: Cell::new(0) }
+        shown(bar)
     }
-}
 
-/// How much of a whole is done; it stands above the bars of its parts.
-pub struct Whole {
-    bar: ProgressBar,
-    /// Parts that took their time, of those that are done.
-    made: Arc<AtomicU64>,
-}
-
-impl Progress {
-    /// A bar for `length` parts, of which `to_make` will take their time.
-    pub fn whole(&self, label: &str, length: usize, to_make: usize) -> Whole {
-        let bar = self.bars.add(ProgressBar::new(length as u64));
+    /// A bar for `length` parts, of which `to_make` will take their time; `made` counts those of
+    /// them that are done. It stands above the bars of its parts.
+    fn whole(&self, label: &str, length: u64, to_make: u64, made: &Arc<AtomicU64>) -> ProgressBar {
+        let bar = self.bars.add(ProgressBar::new(length));
         let template = "{prefix:>24} [{bar:30}] {pos} of {len}, {elapsed} gone, {left}";
-        let made = Arc::new(AtomicU64::new(0));
         if let Ok(style) = ProgressStyle::with_template(template) {
-            let made = Arc::clone(&made);
+            let made = Arc::clone(made);
             let left = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let made = made.load(Ordering::Relaxed);
-                let left = (to_make as u64).saturating_sub(made);
+                let left = to_make.saturating_sub(made);
                 // A bar that cannot be drawn is no reason to stop.
                 let _ = match time_left(state.elapsed(), made, left) {
                     Some(time) => write!(out, "about {} left", HumanDuration(time)),
@@ -95,11 +69,34 @@ impl Progress {
             bar.set_style(style.progress_chars("=> ").with_key("left", left));
         }
         bar.set_prefix(label.to_owned());
-        if !bar.is_hidden() {
-            bar.enable_steady_tick(Duration::from_millis(250));
-        }
-        Whole { bar, made }
+        shown(bar)
     }
+}
+
+impl Observer for Progress {
+    fn begins<'a>(&'a self, work: &Work<'_>) -> Box<dyn Task + 'a> {
+        let made = Arc::new(AtomicU64::new(0));
+        let bar = match work.counts {
+            // Mostly over at once: they need only be ended by Ctrl-C.
+            Counts::FirstPass => ProgressBar::hidden(),
+            Counts::Requests => self.requests(work.label, work.length),
+            Counts::Parts { to_make } => {
+                self.whole(work.label, work.length.unwrap_or_default(), to_make, &made)
+            }
+        };
+        Box::new(Bar { bar, made, watch: &self.watch })
+    }
+
+    fn unfinished(&self) -> Unfinished {
+        self.watch.unfinished.clone()
+    }
+}
+
+fn shown(bar: ProgressBar) -> ProgressBar {
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(250));
+    }
+    bar
 }
 
 /// How long `left` parts take if they are like the `made` ones, which took `elapsed`: the mean of
@@ -109,65 +106,33 @@ fn time_left(elapsed: Duration, made: u64, left: u64) -> Option<Duration> {
     Duration::try_from_secs_f64(each * left as f64).ok()
 }
 
-impl Whole {
-    /// One more part is done; an error after Ctrl-C.
-    pub fn advance(&self) -> Outcome<()> {
-        self.made.fetch_add(1, Ordering::Relaxed);
-        self.pass_over()
-    }
-
-    /// One more part was done before, or cannot be done; an error after Ctrl-C.
-    pub fn pass_over(&self) -> Outcome<()> {
-        self.bar.inc(1);
-        if STOP.load(Ordering::Relaxed) { Err(Failure::Interrupted) } else { Ok(()) }
-    }
-}
-
-impl Drop for Whole {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
 /// Requests per second, without the decimals of indicatif's own.
 fn rate(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     // A bar that cannot be drawn is no reason to stop.
     let _ = write!(out, "{} /s", HumanCount(state.per_sec() as u64));
 }
 
-/// The bar of one run.
-pub struct Bar {
+/// The bar of a piece of work.
+struct Bar<'a> {
     bar: ProgressBar,
-    pending: Cell<u64>,
+    /// What took its time, of what is done.
+    made: Arc<AtomicU64>,
+    watch: &'a Watch,
 }
 
-impl Bar {
-    /// One that is never drawn, for passes that only must be ended by Ctrl-C.
-    pub fn unseen() -> Self {
-        Bar { bar: ProgressBar::hidden(), pending: Cell::new(0) }
+impl Task for Bar<'_> {
+    fn advance(&self, count: u64) -> ControlFlow<()> {
+        self.made.fetch_add(count, Ordering::Relaxed);
+        self.pass_over(count)
     }
 
-    /// One more request is done; an error after Ctrl-C.
-    #[inline]
-    pub fn advance(&self) -> Outcome<()> {
-        self.advance_by(1)
-    }
-
-    /// So many requests more are done; an error after Ctrl-C.
-    #[inline]
-    pub fn advance_by(&self, requests: u64) -> Outcome<()> {
-        let pending = self.pending.get() + requests;
-        if pending < STRIDE {
-            self.pending.set(pending);
-            return Ok(());
-        }
-        self.pending.set(0);
-        self.bar.inc(pending);
-        if STOP.load(Ordering::Relaxed) { Err(Failure::Interrupted) } else { Ok(()) }
+    fn pass_over(&self, count: u64) -> ControlFlow<()> {
+        self.bar.inc(count);
+        self.watch.answer()
     }
 }
 
-impl Drop for Bar {
+impl Drop for Bar<'_> {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

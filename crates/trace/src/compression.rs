@@ -59,10 +59,12 @@ const MAGIC_BYTES: usize = 6;
 ///
 /// # Errors
 /// Those of reading the first bytes; later ones come from the reader returned.
-pub(crate) fn open(stored: Box<dyn Read>) -> io::Result<(Compression, Box<dyn Read>)> {
+pub(crate) fn open(
+    stored: Box<dyn Read + Send>,
+) -> io::Result<(Compression, Box<dyn Read + Send>)> {
     let (head, stored) = peek(stored)?;
     let compression = Compression::of(&head);
-    let text: Box<dyn Read> = match compression {
+    let text: Box<dyn Read + Send> = match compression {
         Compression::None => Box::new(buffered(stored)),
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(stored))),
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(buffered(stored))),
@@ -79,12 +81,12 @@ pub(crate) fn open(stored: Box<dyn Read>) -> io::Result<(Compression, Box<dyn Re
     Ok((compression, text))
 }
 
-fn buffered(stored: Box<dyn Read>) -> impl BufRead {
+fn buffered(stored: Box<dyn Read + Send>) -> impl BufRead {
     BufReader::with_capacity(BUFFER_BYTES, stored)
 }
 
 /// The first bytes, and a reader that still yields all of them.
-fn peek(mut stored: Box<dyn Read>) -> io::Result<(Vec<u8>, Box<dyn Read>)> {
+fn peek(mut stored: Box<dyn Read + Send>) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
     let mut head = Vec::with_capacity(MAGIC_BYTES);
     stored.by_ref().take(MAGIC_BYTES as u64).read_to_end(&mut head)?;
     let all = io::Cursor::new(head.clone()).chain(stored);

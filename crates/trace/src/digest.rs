@@ -15,7 +15,7 @@ pub(crate) struct SharedDigest(Arc<Mutex<Sha256>>);
 
 impl SharedDigest {
     /// A reader that passes `stored` on and digests what passes.
-    pub(crate) fn tee(&self, stored: Box<dyn Read>) -> Box<dyn Read> {
+    pub(crate) fn tee(&self, stored: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
         Box::new(Tee { stored, digest: self.clone() })
     }
 
@@ -30,7 +30,7 @@ impl SharedDigest {
 }
 
 struct Tee {
-    stored: Box<dyn Read>,
+    stored: Box<dyn Read + Send>,
     digest: SharedDigest,
 }
 

@@ -52,7 +52,7 @@ impl Source {
     }
 
     /// The stored bytes of one part.
-    pub(crate) fn open_stored(&self, part: usize) -> Result<Box<dyn Read>> {
+    pub(crate) fn open_stored(&self, part: usize) -> Result<Box<dyn Read + Send>> {
         match self {
             Self::StandardInput => Ok(Box::new(io::stdin())),
             Self::Memory(parts) => Ok(Box::new(io::Cursor::new(parts[part].clone()))),
@@ -128,7 +128,7 @@ pub(crate) struct Text {
     pub(crate) compression: Compression,
     head: Vec<u8>,
     position: usize,
-    rest: Box<dyn Read>,
+    rest: Box<dyn Read + Send>,
     failed: Option<io::Error>,
     ended: bool,
 }
@@ -136,7 +136,7 @@ pub(crate) struct Text {
 impl Text {
     /// Decompresses `stored` and reads its head. A read that fails is kept for the reader, which
     /// can name the line reached.
-    pub(crate) fn open(name: &str, stored: Box<dyn Read>) -> Result<Self> {
+    pub(crate) fn open(name: &str, stored: Box<dyn Read + Send>) -> Result<Self> {
         let (compression, mut rest) = compression::open(stored).map_err(|error| {
             TraceError::new(format!("cannot be read ({error})")).at(name, Some(1))
         })?;

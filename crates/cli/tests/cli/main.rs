@@ -9,6 +9,7 @@ mod golden;
 mod host;
 mod inspect;
 mod leaving_nothing;
+mod library;
 mod memory;
 mod options;
 mod preparing;

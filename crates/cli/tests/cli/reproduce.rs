@@ -288,6 +288,8 @@ fn mistakes_are_refused_with_their_place() {
     refused("\"20pct.dftl\" = 50", "\"30pct.dftl\" = 50", &["'30pct.dftl'", "GROUP.SERIES"]);
     refused("file = \"t.csv\"", "", &["workloads.real"]);
     refused("precondition = \"fill\"", "precondtion = \"fill\"", &["--precondtion"]);
+    refused("precondition = \"fill\"", "head = \"x\"", &["'x' for '--head <N>'", "digit"]);
+    refused("precondition = \"fill\"", "timing = \"later\"", &["20pct", "--timing 'later'"]);
     refused("precondition = \"fill\"", "json = \"x.json\"", &["'json' cannot stand"]);
     refused("name = \"50pct\"", "name = \"20pct\"", &["is there twice"]);
     refused("name = \"all-writes\"", "name = \"sum\"", &["'sum' is there twice"]);

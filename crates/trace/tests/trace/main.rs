@@ -14,6 +14,5 @@ mod parts;
 mod real_traces;
 mod round_trip;
 mod srt;
-mod stand_ins;
 mod synthetic;
 mod vscsi;

@@ -1,0 +1,96 @@
+//! What was typed, as the library takes it. A value that is not legal is refused here, by the type
+//! that it is to have.
+
+use std::num::NonZero;
+use std::str::FromStr;
+
+use ftlab_lab::{Counting, Experiment, Inspection, Reading, Result, Until};
+
+use crate::arguments;
+use crate::arguments::{
+    CountingArguments, DeviceArguments, InspectArguments, MeetingArguments, ReadingArguments,
+    RecordingArguments, SimulationArguments,
+};
+
+/// The experiment of `run` and `compare`, whose schemes are one option or the other.
+pub fn experiment(
+    schemes: &str,
+    typed: &SimulationArguments,
+    recording: &RecordingArguments,
+) -> Result<Experiment> {
+    let MeetingArguments { ram_strict, verify, passes, seed, .. } = typed.meeting;
+    let meeting = &typed.meeting;
+    // In the order in which a run comes to need them.
+    let device = device(schemes, &typed.device)?;
+    let address = meeting.address.parse()?;
+    let precondition = meeting.precondition.parse()?;
+    let reading = reading(&typed.reading)?;
+    let timing = parsed(meeting.timing.as_deref())?;
+    let ram = parsed(meeting.ram.as_deref())?;
+    let experiment = Experiment {
+        workload: typed.workload.clone(),
+        address,
+        precondition,
+        timing,
+        ram,
+        ram_strict,
+        verify,
+        until: meeting.until.map(|arguments::Until::WornOut| Until::WornOut),
+        passes,
+        seed,
+        probe: parsed(recording.probe.as_deref())?,
+        requests_out: recording.requests_out.clone(),
+        ..device
+    };
+    Ok(experiment.with_reading(reading))
+}
+
+/// An experiment as far as `ftlab ram` knows one: schemes, a device and its settings.
+pub fn device(schemes: &str, typed: &DeviceArguments) -> Result<Experiment> {
+    Ok(Experiment {
+        schemes: schemes.into(),
+        device: typed.device.clone(),
+        capacity: parsed(typed.capacity.as_deref())?,
+        buffer: typed.buffer.clone(),
+        set: typed.set.iter().map(String::as_str).collect(),
+        ..Experiment::default()
+    })
+}
+
+/// How a trace is read.
+pub fn reading(typed: &ReadingArguments) -> Result<Reading> {
+    Ok(Reading {
+        trace_dir: typed.trace_dir.clone(),
+        find_subset: typed.find_subset,
+        format: typed.format.clone(),
+        time_unit: parsed(typed.time_unit.as_deref())?,
+        size_unit: parsed(typed.size_unit.as_deref())?,
+        parts: parsed(typed.parts.as_deref())?,
+        unit: typed.unit.parse()?,
+        filter: parsed(typed.filter.as_deref())?,
+        head: typed.head,
+        reorder_window: typed.reorder_window.parse()?,
+    })
+}
+
+/// What is looked into.
+pub fn inspection(typed: &InspectArguments) -> Result<Inspection> {
+    let counting = counting(&typed.counting)?;
+    let reading = reading(&typed.reading)?;
+    Ok(Inspection { workload: typed.file.clone(), reading, counting })
+}
+
+fn counting(typed: &CountingArguments) -> Result<Counting> {
+    Ok(Counting {
+        device: typed.device.clone(),
+        page_size: parsed(typed.page_size.as_deref())?,
+        map_entries: typed.map_entries.and_then(NonZero::new),
+        cache_entries: typed.cache_entries.iter().copied().filter_map(NonZero::new).collect(),
+        cache_pages: typed.cache_pages.iter().copied().filter_map(NonZero::new).collect(),
+    })
+}
+
+/// The value of an option that may be absent.
+fn parsed<T: FromStr>(text: Option<&str>) -> Result<Option<T>, T::Err> {
+    text.map(str::parse).transpose()
+}

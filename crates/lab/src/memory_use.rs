@@ -1,0 +1,95 @@
+//! Bytes of memory by structure, without a run.
+
+use ftlab_engine::config::{Bytes, Config};
+use ftlab_engine::schemes::RamUse;
+use ftlab_report::derive::ram_bytes;
+use ftlab_report::result;
+
+use crate::devices;
+use crate::error::{Error, Result};
+use crate::experiment::Experiment;
+use crate::options::capacity::Capacity;
+use crate::selection;
+use crate::sizing;
+
+/// What a scheme keeps in memory on a device.
+pub struct SchemeMemory {
+    /// The scheme, with its preset.
+    pub scheme: String,
+    /// Its settings on this device.
+    pub config: Config,
+    /// Bytes of every structure.
+    pub structures: Vec<RamUse>,
+    /// The same as results say it: by memory, and what is over the budget.
+    pub ram_bytes: result::RamUse,
+}
+
+impl SchemeMemory {
+    /// Bytes of flash, the spare ones counted.
+    #[must_use]
+    pub fn flash_bytes(&self) -> u64 {
+        let device = &self.config.device;
+        device.physical_blocks() * u64::from(device.pages_per_block) * device.page_bytes.0
+    }
+}
+
+impl Experiment {
+    /// What each scheme keeps in memory on the device, which needs neither workload nor run; of the
+    /// options `schemes`, `device`, `capacity`, `buffer` and `set` count.
+    ///
+    /// # Errors
+    /// [`Error::Usage`]: names and values that are not legal, settings that do not suit a scheme.
+    pub fn memory(&self) -> Result<Vec<SchemeMemory>> {
+        let device = devices::find(&self.device)?;
+        let overrides = selection::overrides(&self.set, self.buffer.as_deref())?;
+        let mut chosen = selection::choose(&self.schemes, &device.config, &overrides)?;
+        match self.capacity {
+            None => {}
+            Some(Capacity::Bytes(bytes)) => sizing::resize(&mut chosen, bytes)?,
+            Some(Capacity::Auto) => {
+                return Err(Error::usage(
+                    "--capacity auto needs a workload, and `ftlab ram` has none; legal: bytes",
+                ));
+            }
+        }
+        for one in &chosen {
+            one.config.check()?;
+            (one.row.check)(&one.config).map_err(|error| Error::unsuited(&one.name, &error))?;
+        }
+        let memory = |one: selection::Chosen| {
+            let structures = (one.row.ram_use)(&one.config);
+            let budget = one.config.device.ram_bytes.0.map(|Bytes(bytes)| bytes);
+            let ram_bytes = ram_bytes(&structures, budget);
+            SchemeMemory { scheme: one.name, config: one.config, structures, ram_bytes }
+        };
+        Ok(chosen.into_iter().map(memory).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn structure(scheme: &str, capacity: u64, structure: &str) -> u64 {
+        let experiment = Experiment {
+            schemes: scheme.into(),
+            device: "ssdsim2010".to_owned(),
+            capacity: Some(Capacity::Bytes(capacity)),
+            ..Experiment::default()
+        };
+        let used = experiment.memory().unwrap().remove(0).structures;
+        used.iter().find(|used| used.structure == structure).unwrap().bytes
+    }
+
+    /// Pages of 2 KiB, entries of 4 bytes. DFTL 2014, section 2: 32 MB for 16 GB; HAT 2010, section
+    /// II: 512 MB for 256 GB.
+    #[test]
+    fn tables_have_the_sizes_that_the_papers_print() {
+        let sizes = |capacity: u64| {
+            (structure("ideal_page", capacity, "page_table"), structure("dftl", capacity, "gtd"))
+        };
+        assert_eq!(sizes(1 << 30), (2 << 20, 4 << 10));
+        assert_eq!(sizes(16 << 30), (32 << 20, 64 << 10));
+        assert_eq!(sizes(256 << 30), (512 << 20, 1 << 20));
+    }
+}

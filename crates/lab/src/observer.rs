@@ -1,0 +1,179 @@
+//! Progress and cancellation: who watches a plan or a run is told what begins and how far it is,
+//! and may end it. Every call takes its own observer, and nothing here is shared between calls.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+
+use crate::error::{Error, Result};
+use crate::unfinished::Unfinished;
+
+/// What a piece of work counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// Requests of a pass over a workload before its run; such passes are mostly short.
+    FirstPass,
+    /// Requests of a workload: to prepare a device, to measure, to inspect, to find units.
+    Requests,
+    /// Whole parts: units of a trace, runs of a reproduction.
+    Parts {
+        /// How many of them take their time; the others were done before.
+        to_make: u64,
+    },
+}
+
+/// A piece of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work<'a> {
+    /// A few words: a scheme, `dftl (preparing)`, `finding the units`.
+    pub label: &'a str,
+    /// How much there is of what it counts; none where that is not known.
+    pub length: Option<u64>,
+    /// What it counts.
+    pub counts: Counts,
+}
+
+/// Watches plans and runs. Runs that go on side by side call it from their threads.
+pub trait Observer: Sync {
+    /// A piece of work begins; it ends when what is returned is dropped.
+    fn begins<'a>(&'a self, work: &Work<'_>) -> Box<dyn Task + 'a>;
+
+    /// Where files are listed that do not have their names yet, for a program that may end without
+    /// dropping them; by default a list at which nobody looks.
+    fn unfinished(&self) -> Unfinished {
+        Unfinished::default()
+    }
+}
+
+/// A piece of work under way.
+pub trait Task: Send + Sync {
+    /// So much more is done, in steps of a few thousand requests or of one part. `Break` cancels:
+    /// the call that was watched ends with [`Error::Cancelled`].
+    fn advance(&self, count: u64) -> ControlFlow<()>;
+
+    /// So many more parts were done before, or cannot be done.
+    fn pass_over(&self, count: u64) -> ControlFlow<()> {
+        self.advance(count)
+    }
+}
+
+/// Watches nothing and ends nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn begins<'a>(&'a self, _: &Work<'_>) -> Box<dyn Task + 'a> {
+        Box::new(Silent)
+    }
+}
+
+impl Task for Silent {
+    fn advance(&self, _: u64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// An answer of an observer as a result.
+pub(crate) fn going_on(answer: ControlFlow<()>) -> Result<()> {
+    match answer {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(Error::cancelled()),
+    }
+}
+
+/// Requests between two calls of an observer: few enough that Ctrl-C is felt at once, so many that
+/// nobody can measure the calls.
+const STRIDE: u64 = 4096;
+
+/// Counts single requests for an observer, which hears of them in strides.
+pub(crate) struct Steps<'a> {
+    task: Box<dyn Task + 'a>,
+    pending: Cell<u64>,
+}
+
+impl<'a> Steps<'a> {
+    pub(crate) fn of(
+        observer: &'a dyn Observer,
+        counts: Counts,
+        label: &str,
+        length: Option<u64>,
+    ) -> Self {
+        let task = observer.begins(&Work { label, length, counts });
+        Steps { task, pending: Cell::new(0) }
+    }
+
+    /// Requests of a run.
+    pub(crate) fn requests(observer: &'a dyn Observer, label: &str, length: Option<u64>) -> Self {
+        Self::of(observer, Counts::Requests, label, length)
+    }
+
+    /// One more request is done; an error where the observer ends it.
+    #[inline]
+    pub(crate) fn advance(&self) -> Result<()> {
+        self.advance_by(1)
+    }
+
+    /// So many requests more are done; an error where the observer ends it.
+    #[inline]
+    pub(crate) fn advance_by(&self, requests: u64) -> Result<()> {
+        let pending = self.pending.get() + requests;
+        if pending < STRIDE {
+            self.pending.set(pending);
+            return Ok(());
+        }
+        self.pending.set(0);
+        going_on(self.task.advance(pending))
+    }
+}
+
+impl Drop for Steps<'_> {
+    /// What is left of the last stride. It is over, whatever the answer.
+    fn drop(&mut self) {
+        let pending = self.pending.get();
+        if pending > 0 {
+            let _ = self.task.advance(pending);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Writes down what it hears, and ends everything once so much is done.
+    struct Noting {
+        heard: Mutex<Vec<u64>>,
+        until: u64,
+    }
+
+    impl Observer for Noting {
+        fn begins<'a>(&'a self, _: &Work<'_>) -> Box<dyn Task + 'a> {
+            Box::new(Hearing(self))
+        }
+    }
+
+    struct Hearing<'a>(&'a Noting);
+
+    impl Task for Hearing<'_> {
+        fn advance(&self, count: u64) -> ControlFlow<()> {
+            let mut heard = self.0.heard.lock().unwrap();
+            heard.push(count);
+            match heard.iter().sum::<u64>() < self.0.until {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        }
+    }
+
+    #[test]
+    fn an_observer_hears_of_every_request_in_strides_and_may_end_the_work() {
+        let noting = Noting { heard: Mutex::default(), until: 2 * STRIDE };
+        let steps = Steps::requests(&noting, "some", None);
+        let done = (0..).take_while(|_| steps.advance().is_ok()).count();
+        assert_eq!(done as u64, 2 * STRIDE - 1, "the last one was told, and ended it");
+        steps.advance().unwrap();
+        drop(steps);
+        assert_eq!(*noting.heard.lock().unwrap(), [STRIDE, STRIDE, 1]);
+    }
+}

@@ -1,0 +1,44 @@
+//! What an experiment says about schemes and devices, read as far as no workload is needed for it.
+
+use crate::devices;
+use crate::error::Result;
+use crate::experiment::Experiment;
+use crate::plan::repeat::Repeat;
+use crate::selection::{self, Chosen};
+use crate::workload::choice::WorkloadChoice;
+
+/// Schemes with their settings, and those of the workload.
+pub struct Asked {
+    /// The schemes, in the order asked for, with the device as its file has it.
+    pub chosen: Vec<Chosen>,
+    /// Settings of the workload.
+    pub changes: Vec<(String, String)>,
+    /// How often the workload is run.
+    pub repeat: Repeat,
+}
+
+impl Asked {
+    /// Reads what can be read without the workload.
+    pub fn of(experiment: &Experiment) -> Result<Self> {
+        let device = devices::find(&experiment.device)?;
+        let buffer = experiment.buffer.as_deref();
+        let mut overrides = selection::overrides(&experiment.set, buffer)?;
+        let changes = selection::workload_changes(&mut overrides)?;
+        let mut chosen = selection::choose(&experiment.schemes, &device.config, &overrides)?;
+        let repeat = Repeat::of(experiment.until, experiment.passes)?;
+        for one in chosen.iter_mut().filter(|_| repeat == Repeat::UntilWornOut) {
+            one.config.wear.blocks_die = true;
+        }
+        Ok(Asked { chosen, changes, repeat })
+    }
+
+    /// The schemes, in the order asked for.
+    pub fn schemes(&self) -> impl Iterator<Item = &str> {
+        self.chosen.iter().map(|one| one.name.as_str())
+    }
+
+    /// The workload of the same experiment, which is not opened yet.
+    pub fn workload(&self, experiment: &Experiment) -> Result<WorkloadChoice> {
+        WorkloadChoice::new(&experiment.workload, &experiment.reading(), &self.changes)
+    }
+}

@@ -1,0 +1,88 @@
+//! What `--ram` and `--timing` do to the settings of the schemes, and who is left out.
+
+use ftlab_engine::config::{Bytes, Optional};
+
+use crate::error::{Error, Result};
+use crate::experiment::Experiment;
+use crate::options::capacity::Capacity;
+use crate::options::settings::Settings;
+use crate::options::timing::Timing;
+use crate::selection::Chosen;
+use crate::sizing;
+
+/// Bounds the SRAM; returns what was left out and why.
+pub fn apply_budget(chosen: &mut Vec<Chosen>, asked: &Experiment) -> Result<Vec<String>> {
+    if let Some(ram) = &asked.ram {
+        if asked.set.state("device.ram_bytes") {
+            return Err(Error::usage("--ram and --set device.ram_bytes exclude each other"));
+        }
+        let budget = sizing::budget(ram, chosen, &asked.set)?;
+        for one in chosen.iter_mut() {
+            one.config.device.ram_bytes = Optional(Some(Bytes(budget)));
+        }
+    }
+    for one in chosen.iter() {
+        one.config.check()?;
+        (one.row.check)(&one.config).map_err(|error| Error::unsuited(&one.name, &error))?;
+    }
+    let Some(Bytes(budget)) = chosen[0].config.device.ram_bytes.0 else {
+        if asked.ram_strict {
+            return Err(Error::usage("--ram-strict needs a budget: --ram BYTES"));
+        }
+        return Ok(Vec::new());
+    };
+    let mut left_out = Vec::new();
+    if asked.ram_strict {
+        chosen.retain(|one| {
+            let sram = sizing::sram(&(one.row.ram_use)(&one.config));
+            if sram > budget {
+                let name = &one.name;
+                left_out.push(format!(
+                    "{name} takes {sram} bytes of SRAM, --ram allows {budget} (--ram-strict)"
+                ));
+            }
+            sram <= budget
+        });
+        if chosen.is_empty() {
+            return Err(Error::usage(format!("no scheme is left: {}", left_out.join("; "))));
+        }
+    }
+    // What a scheme needs on flash can follow from its memory.
+    if asked.capacity.is_some() {
+        let device = &chosen[0].config.device;
+        let bytes = device.logical_pages() * device.unit_bytes();
+        sizing::resize(chosen, bytes)?;
+    }
+    Ok(left_out)
+}
+
+/// Says so when the schemes' needs made a device larger than its over-provisioning.
+pub fn enlarged(one: &Chosen, capacity: Option<Capacity>) -> Option<String> {
+    capacity?;
+    let device = &one.config.device;
+    let mut plain = device.clone();
+    plain.set_capacity(device.logical_pages() * device.unit_bytes(), 0);
+    let (given, asked) = (device.physical_blocks(), plain.physical_blocks());
+    (given > asked).then(|| {
+        let share = (given * u64::from(device.units_per_block())) as f64
+            / device.logical_pages() as f64
+            - 1.0;
+        format!(
+            "The device has {given} blocks instead of {asked}, because a scheme needs that many: \
+             {:.1} % of spare space instead of the {:.1} % of device.over_provisioning.",
+            100.0 * share,
+            100.0 * device.over_provisioning
+        )
+    })
+}
+
+/// The device takes all requests of a closed loop, unless its own queue depth is asked for; then
+/// the others wait in the driver's queue.
+pub fn apply_timing(chosen: &mut [Chosen], timing: Timing, set: &Settings) {
+    let own = set.state("host.queue_depth");
+    if let (Timing::ClosedLoop { depth: Some(depth) }, false) = (timing, own) {
+        for one in chosen {
+            one.config.host.queue_depth = Optional(Some(depth));
+        }
+    }
+}

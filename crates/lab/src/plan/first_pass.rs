@@ -1,0 +1,103 @@
+//! What must be known of a workload before it runs: how far it reaches, how many requests it has,
+//! which pages it touches. Each is a pass over all of it, which an observer may end.
+
+use ftlab_engine::config::UnwrittenRead;
+use ftlab_trace::{AddressMode, UnitSpans, Workload};
+
+use crate::error::{Error, Result};
+use crate::observer::{Counts, Observer, Steps};
+use crate::options::precondition::{Mode, Modes};
+use crate::plan::footprint::Footprint;
+use crate::plan::layout::Layout;
+use crate::selection::Chosen;
+use crate::workload::choice::WorkloadChoice;
+
+/// What a first pass over the workload found.
+pub struct FirstPass<'a> {
+    observer: &'a dyn Observer,
+    /// How far each unit reaches.
+    pub spans: Option<UnitSpans>,
+    /// Requests of every kind.
+    pub requests: Option<u64>,
+    /// With those that were not asked for; none where reading ended before the trace did.
+    pub requests_read: Option<u64>,
+}
+
+impl<'a> FirstPass<'a> {
+    /// None was made yet.
+    pub fn new(observer: &'a dyn Observer) -> Self {
+        FirstPass { observer, spans: None, requests: None, requests_read: None }
+    }
+
+    /// Capacity that the workload needs under `mode`.
+    pub fn needed_bytes(
+        &mut self,
+        choice: &WorkloadChoice,
+        mode: AddressMode,
+        extent_bytes: u64,
+    ) -> Result<u64> {
+        let (strict, dense) = self.survey(&choice.open(0)?, extent_bytes)?;
+        let needed = match mode {
+            AddressMode::Strict => strict,
+            AddressMode::Dense => dense,
+            AddressMode::Modulo => {
+                return Err(Error::usage(
+                    "--capacity auto with --address modulo: folding needs a stated capacity; \
+                     legal: --capacity BYTES, or --address strict or dense",
+                ));
+            }
+        };
+        match needed {
+            0 => Err(Error::usage("--capacity auto: the workload touches no address")),
+            bytes => Ok(bytes),
+        }
+    }
+
+    /// Goes through all records; returns what strict and dense addressing need, in bytes.
+    pub fn survey(&mut self, workload: &Workload, extent_bytes: u64) -> Result<(u64, u64)> {
+        let steps = steps(self.observer, "laying out addresses");
+        let survey = workload.survey_while(extent_bytes, || steps.advance())?;
+        self.requests = Some(survey.requests);
+        self.requests_read = survey.requests_read;
+        let needed = (survey.strict_bytes(), survey.dense_bytes());
+        self.spans = Some(survey.spans);
+        Ok(needed)
+    }
+
+    /// How many requests there are where the workload has more, of which these are the first: those
+    /// of `--head` if it came to that, or what is there of a public trace that is cut.
+    pub fn kept(&self, choice: &WorkloadChoice, requests_known: Option<u64>) -> Option<u64> {
+        let ended = self.requests_read;
+        let reached =
+            |head: &u64| ended.is_none() && requests_known.is_some_and(|all| all >= *head);
+        let is_cut = choice.whole.as_ref().zip(ended).is_some_and(|(whole, all)| whole.is_cut(all));
+        choice.options.head.filter(reached).or(self.requests.filter(|_| is_cut))
+    }
+}
+
+/// Must be known before the run: which pages it touches, or reads before it writes them.
+pub fn needs_footprint(chosen: &[Chosen], modes: &Modes) -> bool {
+    chosen.iter().any(|one| {
+        modes.of(&one.name) == Mode::Touch || one.config.io.unwritten_read == UnwrittenRead::Preload
+    })
+}
+
+/// Which pages of the device the workload touches.
+pub fn footprint(
+    workload: &Workload,
+    layout: &Layout,
+    observer: &dyn Observer,
+) -> Result<Footprint> {
+    let steps = steps(observer, "finding the pages that are touched");
+    let logical_pages = layout.capacity_bytes / layout.page_bytes;
+    let mut footprint = Footprint::new(logical_pages, layout.page_bytes);
+    for request in workload.requests(layout.map()?)? {
+        footprint.note(&request?);
+        steps.advance()?;
+    }
+    Ok(footprint)
+}
+
+fn steps<'a>(observer: &'a dyn Observer, label: &str) -> Steps<'a> {
+    Steps::of(observer, Counts::FirstPass, label, None)
+}

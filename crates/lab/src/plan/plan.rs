@@ -1,0 +1,213 @@
+//! An experiment, turned into runs: schemes with their settings, sized devices, the workload and
+//! where it lies on the device. Everything that can be refused before a run is refused here.
+
+use std::path::PathBuf;
+
+use ftlab_engine::config::Config;
+use ftlab_report::probe::ProbeWindow;
+use ftlab_trace::{Description, Workload};
+
+use crate::error::Result;
+use crate::experiment::Experiment;
+use crate::observer::Observer;
+use crate::options::capacity::Capacity;
+use crate::options::precondition::{Mode, Modes};
+use crate::options::timing::Timing;
+use crate::plan::asked::Asked;
+use crate::plan::budget::{apply_budget, apply_timing, enlarged};
+use crate::plan::first_pass::{FirstPass, footprint, needs_footprint};
+use crate::plan::footprint::Footprint;
+use crate::plan::layout::Layout;
+use crate::plan::refusals::{
+    refuse_prefix_of_all, refuse_second_passes, refuse_to_repeat, refuse_unequal_prefixes,
+    refuse_what_has_no_model,
+};
+use crate::plan::repeat::Repeat;
+use crate::plan::scheme_plan::SchemePlan;
+use crate::selection::Chosen;
+use crate::sizing;
+use crate::workload::choice::WorkloadChoice;
+
+/// Runs that can begin: everything about them but the state of their devices. Nothing that can be
+/// refused beforehand is wrong with them.
+pub struct Plan {
+    /// The runs, in the order asked for.
+    pub(crate) runs: Vec<SchemePlan>,
+    /// The workload.
+    pub(crate) workload: WorkloadChoice,
+    /// The same, opened: standard input opens but once.
+    pub(crate) opened: Option<Workload>,
+    /// Its name, digest and kind; none for standard input, which must be read first.
+    pub(crate) description: Option<Description>,
+    /// Where it lies.
+    pub(crate) layout: Layout,
+    /// When requests arrive.
+    pub(crate) timing: Timing,
+    /// What preparing must know; none where nothing asks for it.
+    pub(crate) footprint: Option<Footprint>,
+    /// Requests, where they were counted or the workload says how many it has.
+    pub(crate) requests_known: Option<u64>,
+    /// Seed of the devices.
+    pub(crate) seed: u64,
+    /// Compare reads with what was written.
+    pub(crate) verify: bool,
+    /// How often the workload is run.
+    pub(crate) repeat: Repeat,
+    /// Sentences for every result.
+    pub(crate) warnings: Vec<String>,
+    /// Which requests are looked at closely.
+    pub(crate) probe: Option<ProbeWindow>,
+    /// Where a row per request goes.
+    pub(crate) requests_out: Option<PathBuf>,
+    /// Where flash and phase-change memory go after the run.
+    pub(crate) save_snapshot: Option<PathBuf>,
+}
+
+impl Plan {
+    /// The schemes that will run, in the order asked for, with their presets.
+    pub fn schemes(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.runs.iter().map(|run| run.chosen.name.as_str())
+    }
+
+    /// The effective settings of every scheme, in the same order.
+    pub fn configs(&self) -> impl ExactSizeIterator<Item = &Config> {
+        self.runs.iter().map(|run| &run.chosen.config)
+    }
+
+    /// What is done to each device before the measurement, in the same order.
+    pub fn preconditions(&self) -> impl ExactSizeIterator<Item = &Mode> {
+        self.runs.iter().map(|run| &run.mode)
+    }
+
+    /// Bytes that the device exports, which are the same for every scheme.
+    #[must_use]
+    pub fn capacity_bytes(&self) -> u64 {
+        self.layout.capacity_bytes
+    }
+
+    /// When requests arrive.
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// Requests of one pass over the workload, where they were counted or the workload says how
+    /// many it has.
+    #[must_use]
+    pub fn requests_known(&self) -> Option<u64> {
+        self.requests_known
+    }
+
+    /// Name, digest and kind of the workload; none for standard input, which must be read first.
+    #[must_use]
+    pub fn description(&self) -> Option<&Description> {
+        self.description.as_ref()
+    }
+
+    /// Sentences that every result of this plan will carry, among them which schemes were left out.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}
+
+/// Plans the runs of an experiment. Where the same files were `described` before, their digest is
+/// not computed again.
+pub(crate) fn planned(
+    experiment: &Experiment,
+    described: Option<&Description>,
+    observer: &dyn Observer,
+) -> Result<Plan> {
+    let asked = Asked::of(experiment)?;
+    let choice = asked.workload(experiment)?;
+    let Asked { mut chosen, repeat, .. } = asked;
+    let (capacity, mode) = (experiment.capacity, *experiment.address);
+    let modes = &experiment.precondition;
+    if repeat.goes_on(1) {
+        refuse_to_repeat(repeat, &choice, modes, &chosen)?;
+    }
+    refuse_second_passes(&choice, capacity, mode, modes, &chosen)?;
+
+    let mut first_pass = FirstPass::new(observer);
+    let exported = match capacity {
+        None => None,
+        Some(Capacity::Bytes(bytes)) => Some(bytes),
+        Some(Capacity::Auto) => {
+            Some(first_pass.needed_bytes(&choice, mode, extent_bytes(&chosen[0]))?)
+        }
+    };
+    exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
+    let left_out = apply_budget(&mut chosen, experiment)?;
+    let mut warnings = choice.notes.clone();
+    warnings.extend(left_out.iter().map(|reason| format!("Left out: {reason}.")));
+    warnings.extend(enlarged(&chosen[0], capacity));
+
+    let device = &chosen[0].config.device;
+    let (page_bytes, extent_bytes) = (device.unit_bytes(), extent_bytes(&chosen[0]));
+    let capacity_bytes = device.logical_pages() * page_bytes;
+    let workload = choice.open(capacity_bytes)?;
+    let timing = Timing::of(experiment.timing, workload.closed_loop_depth())?;
+    apply_timing(&mut chosen, timing, &experiment.set);
+    if workload.needs_survey() && workload.can_be_read_again() {
+        first_pass.survey(&workload, extent_bytes)?;
+    }
+    let counted = choice.whole.as_ref().zip(first_pass.requests_read);
+    warnings.extend(counted.map(|(whole, requests)| whole.verdict(requests)));
+    let requests_known = first_pass.requests.or(workload.requests_known());
+    let kept = first_pass.kept(&choice, requests_known);
+    let spans = first_pass.spans;
+    let layout = Layout { mode, capacity_bytes, extent_bytes, page_bytes, spans };
+    refuse_prefix_of_all(&chosen, modes, requests_known)?;
+    let footprint = match needs_footprint(&chosen, modes) {
+        true => Some(footprint(&workload, &layout, observer)?),
+        false => None,
+    };
+    let description = description(&choice, &workload, described, kept)?;
+    Ok(Plan {
+        runs: runs(chosen, modes, experiment.seed)?,
+        workload: choice,
+        opened: Some(workload),
+        description,
+        layout,
+        timing,
+        footprint,
+        requests_known,
+        seed: experiment.seed,
+        verify: experiment.verify,
+        repeat,
+        warnings,
+        probe: experiment.probe.map(|probe| probe.window(requests_known)).transpose()?,
+        requests_out: experiment.requests_out.clone(),
+        save_snapshot: experiment.save_snapshot.clone(),
+    })
+}
+
+/// What results say about the workload, of which the first `kept` requests are there where it has
+/// more; none for standard input, which must be read first.
+fn description(
+    choice: &WorkloadChoice,
+    workload: &Workload,
+    described: Option<&Description>,
+    kept: Option<u64>,
+) -> Result<Option<Description>> {
+    if !workload.can_be_read_again() {
+        return Ok(None);
+    }
+    let described = described.map_or_else(|| workload.describe(), |known| Ok(known.clone()))?;
+    let (name, stand_in) = (choice.name.clone(), choice.stands_for());
+    Ok(Some(Description { name, stand_in, head: kept, ..described }))
+}
+
+/// The runs with their preparation, as far as it can be judged before it begins.
+fn runs(chosen: Vec<Chosen>, modes: &Modes, seed: u64) -> Result<Vec<SchemePlan>> {
+    let with_mode = |chosen| SchemePlan::new(chosen, modes, seed);
+    let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect::<Result<_>>()?;
+    refuse_unequal_prefixes(&runs)?;
+    refuse_what_has_no_model(&runs)?;
+    Ok(runs)
+}
+
+fn extent_bytes(chosen: &Chosen) -> u64 {
+    let device = &chosen.config.device;
+    device.unit_bytes() * u64::from(device.units_per_block())
+}

@@ -1,0 +1,113 @@
+//! What does not go together, whatever the workload and the devices are.
+
+use std::borrow::Cow;
+
+use ftlab_engine::config::UnwrittenRead;
+use ftlab_engine::occupancy;
+use ftlab_trace::AddressMode;
+
+use crate::error::{Error, Result};
+use crate::options::capacity::Capacity;
+use crate::options::precondition::{Mode, Modes};
+use crate::plan::repeat::Repeat;
+use crate::plan::scheme_plan::SchemePlan;
+use crate::selection::Chosen;
+use crate::workload::choice::WorkloadChoice;
+
+/// Standard input is read once; whatever must know the workload beforehand cannot take it.
+pub fn refuse_second_passes(
+    choice: &WorkloadChoice,
+    capacity: Option<Capacity>,
+    mode: AddressMode,
+    modes: &Modes,
+    chosen: &[Chosen],
+) -> Result<()> {
+    if !choice.is_standard_input() {
+        return Ok(());
+    }
+    let preload = |one: &Chosen| one.config.io.unwritten_read == UnwrittenRead::Preload;
+    let touch = |one: &Chosen| modes.of(&one.name) == Mode::Touch;
+    let reason: Cow<'static, str> = if chosen.len() > 1 {
+        "every scheme reads the workload from its start".into()
+    } else if capacity == Some(Capacity::Auto) {
+        "--capacity auto needs a first pass over the workload to know what it touches".into()
+    } else if mode == AddressMode::Dense {
+        "--address dense needs a first pass over the workload to know its footprint".into()
+    } else if chosen.iter().any(touch) {
+        "--precondition touch needs a first pass over the workload to know its pages".into()
+    } else if chosen.iter().any(preload) {
+        "io.unwritten_read = preload needs a first pass over the workload to know which pages it \
+         reads before it writes them (--set io.unwritten_read=charge_read does not)"
+            .into()
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage(format!(
+        "--workload - (standard input) can be read only once, but {reason}; legal: a file"
+    )))
+}
+
+/// What is repeated must be there from its start each time.
+pub fn refuse_to_repeat(
+    repeat: Repeat,
+    choice: &WorkloadChoice,
+    modes: &Modes,
+    chosen: &[Chosen],
+) -> Result<()> {
+    let prefix = |one: &Chosen| matches!(modes.of(&one.name), Mode::Prefix(_));
+    let reason = if choice.is_standard_input() {
+        "--workload - (standard input) can be read only once"
+    } else if chosen.iter().any(prefix) {
+        "--precondition prefix:N takes requests away that every repetition would have"
+    } else {
+        return Ok(());
+    };
+    Err(Error::usage(format!("{} repeats the workload, but {reason}", repeat.option())))
+}
+
+/// A prefix is taken from the workload: schemes with different ones would measure different runs.
+pub fn refuse_unequal_prefixes(runs: &[SchemePlan]) -> Result<()> {
+    let prefix = |run: &SchemePlan| match run.mode {
+        Mode::Prefix(count) => count,
+        _ => 0,
+    };
+    match runs.iter().all(|run| prefix(run) == prefix(&runs[0])) {
+        true => Ok(()),
+        false => Err(Error::usage(
+            "--precondition prefix:N must be the same for all schemes, otherwise they would \
+             measure different requests",
+        )),
+    }
+}
+
+/// A prefix that takes every request leaves nothing to measure; where their number is not known
+/// beforehand, the run finds out.
+pub fn refuse_prefix_of_all(
+    chosen: &[Chosen],
+    modes: &Modes,
+    requests_known: Option<u64>,
+) -> Result<()> {
+    let Some(known) = requests_known else { return Ok(()) };
+    let all = |one: &Chosen| matches!(modes.of(&one.name), Mode::Prefix(count) if count >= known);
+    match chosen.iter().any(all) {
+        false => Ok(()),
+        true => Err(Error::usage(format!(
+            "nothing is left to measure: --precondition takes all {known} requests of the workload"
+        ))),
+    }
+}
+
+/// `model` knows some schemes and victim policies only.
+pub fn refuse_what_has_no_model(runs: &[SchemePlan]) -> Result<()> {
+    for run in runs.iter().filter(|run| run.mode == Mode::Model) {
+        let Chosen { row, config, .. } = &run.chosen;
+        occupancy::check(row.paper.name, config).map_err(|error| {
+            Error::usage(format!(
+                "--precondition model: {error}; legal: another mode for it, such as \
+                 model,{}=steady",
+                run.chosen.name
+            ))
+        })?;
+    }
+    Ok(())
+}

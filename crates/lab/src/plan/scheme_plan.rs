@@ -1,0 +1,31 @@
+//! One scheme's run, as it was planned.
+
+use crate::error::Result;
+use crate::options::precondition::{Mode, Modes};
+use crate::plan::snapshot::Snapshot;
+use crate::selection::Chosen;
+
+/// One scheme's run.
+pub struct SchemePlan {
+    /// Scheme and settings.
+    pub chosen: Chosen,
+    /// How its device is prepared.
+    pub mode: Mode,
+    /// What its device starts from, where that is a file.
+    pub snapshot: Option<Snapshot>,
+}
+
+impl SchemePlan {
+    /// A scheme with its preparation, as far as it can be judged before it begins.
+    pub fn new(chosen: Chosen, modes: &Modes, seed: u64) -> Result<Self> {
+        let mode = modes.of(&chosen.name);
+        let snapshot = match &mode {
+            Mode::Snapshot(path) => Some(Snapshot::open(path)?),
+            _ => None,
+        };
+        if let Some(snapshot) = &snapshot {
+            snapshot.check(&chosen, seed)?;
+        }
+        Ok(SchemePlan { chosen, mode, snapshot })
+    }
+}

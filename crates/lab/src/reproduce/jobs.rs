@@ -1,0 +1,274 @@
+//! An experiment's cross products, turned into runs: each is a command line that anybody can
+//! repeat. Runs that several experiments share are the same job.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::experiment::Experiment;
+use crate::inspection::Inspection;
+use crate::plan::asked::Asked;
+use crate::reproduce::bundle::sha256;
+use crate::reproduce::definition::{Definition, InspectionBlock, RunBlock, Variant};
+use crate::reproduce::options::{Collected, Options};
+use crate::workload::resolve::real_can_replace;
+
+/// What the command adds to every run.
+pub struct Setting<'a> {
+    /// Only the first requests of each.
+    pub quick: bool,
+    /// Where real traces are.
+    pub trace_dir: Option<&'a Path>,
+}
+
+/// One run or inspection of an experiment.
+pub struct Job {
+    /// Its name in the experiment.
+    pub id: String,
+    /// The name of its workload there.
+    pub workload: String,
+    /// The name of its scheme there; none for an inspection.
+    pub scheme: Option<String>,
+    /// What is typed behind `ftlab` to repeat it.
+    pub words: Vec<String>,
+    /// What is done.
+    pub work: Work,
+    /// What it needs and is not there.
+    pub missing: Option<String>,
+    /// Whether its workload is the paper's recorded trace by its own words.
+    pub whole: bool,
+}
+
+impl Job {
+    /// The same for the same work.
+    pub fn key(&self) -> String {
+        sha256(self.words.join("\0").as_bytes())[..24].to_owned()
+    }
+
+    /// The command line that repeats it.
+    pub fn command(&self) -> String {
+        let quoted = |word: &String| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%".contains(c);
+            match !word.is_empty() && word.chars().all(plain) {
+                true => word.clone(),
+                false => format!("'{}'", word.replace('\'', r"'\''")),
+            }
+        };
+        let words: Vec<String> = self.words.iter().map(quoted).collect();
+        format!("ftlab {}", words.join(" "))
+    }
+
+    /// Whether device, scheme, settings and workload are there, without running anything.
+    pub fn check(&self) -> Result<()> {
+        match &self.work {
+            Work::Run(experiment) => {
+                Asked::of(experiment)?.workload(experiment)?;
+            }
+            Work::Inspection(inspection) => inspection.check()?,
+        }
+        Ok(())
+    }
+}
+
+/// What a job does.
+pub enum Work {
+    /// What `ftlab run` does.
+    Run(Box<Experiment>),
+    /// What `ftlab trace inspect` does.
+    Inspection(Box<Inspection>),
+}
+
+/// The jobs of an experiment, in the order of its file.
+pub fn jobs(of: &Definition, setting: &Setting<'_>) -> Result<Vec<Job>> {
+    let mut jobs = Vec::new();
+    for block in &of.runs {
+        for workload in &block.workloads {
+            for variant in variants(block) {
+                for scheme in &block.schemes {
+                    jobs.push(run(of, setting, block, (workload, variant, scheme))?);
+                }
+            }
+        }
+    }
+    for block in &of.inspections {
+        for workload in &block.workloads {
+            jobs.push(inspection(of, setting, block, workload)?);
+        }
+    }
+    let of_kind = |job: &Job| (job.id.clone(), job.scheme.is_some());
+    let mut ids: Vec<_> = jobs.iter().map(of_kind).collect();
+    ids.sort_unstable();
+    if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Error::usage(format!("{}: run '{}' is there twice", of.name, pair[0].0)));
+    }
+    Ok(jobs)
+}
+
+fn variants(block: &RunBlock) -> Vec<Option<&Variant>> {
+    match block.variants.is_empty() {
+        true => vec![None],
+        false => block.variants.iter().map(Some).collect(),
+    }
+}
+
+fn run(
+    of: &Definition,
+    setting: &Setting<'_>,
+    block: &RunBlock,
+    (workload, variant, scheme): (&str, Option<&Variant>, &str),
+) -> Result<Job> {
+    let id = match variant {
+        Some(variant) => format!("{workload}/{}/{scheme}", variant.name),
+        None => format!("{workload}/{scheme}"),
+    };
+    let found = source(of, setting, workload);
+    let labelled = of.schemes.get(scheme);
+    let mut options = Collected::default();
+    options.add(&of.options);
+    options.add(&block.options);
+    options.add_some(found.options);
+    options.add_some(variant.map(|variant| &variant.options));
+    options.add_some(labelled.map(|labelled| &labelled.options));
+    if let (true, Some(quick)) = (setting.quick, of.quick) {
+        options.shorten(quick);
+    }
+    let refused = |text: String| refused(of, &id, &text);
+    let name = labelled.map_or(scheme, |labelled| labelled.scheme.as_str());
+    let mut words: Vec<String> =
+        ["run", "--scheme", name, "--workload", &found.text].map(str::to_owned).to_vec();
+    words.extend(options.words().map_err(refused)?);
+    let mut experiment = options.experiment().map_err(refused)?;
+    experiment.schemes = name.into();
+    experiment.workload.clone_from(&found.text);
+    if let Some(folder) = found.real_in(setting, &words)? {
+        words.extend(["--trace-dir".to_owned(), folder.display().to_string()]);
+        experiment.trace_dir = Some(folder.to_owned());
+    }
+    words.push("--quiet".to_owned());
+    let work = Work::Run(Box::new(experiment));
+    let (workload, scheme) = (workload.to_owned(), Some(scheme.to_owned()));
+    let Source { missing, whole, .. } = found;
+    Ok(Job { id, workload, scheme, words, work, missing, whole })
+}
+
+fn inspection(
+    of: &Definition,
+    setting: &Setting<'_>,
+    block: &InspectionBlock,
+    workload: &str,
+) -> Result<Job> {
+    let found = source(of, setting, workload);
+    let mut options = Collected::default();
+    options.add_some(found.options);
+    options.add(&block.options);
+    let refused = |text: String| refused(of, workload, &text);
+    let mut words: Vec<String> = ["trace", "inspect", &found.text].map(str::to_owned).to_vec();
+    words.extend(options.words().map_err(refused)?);
+    let (mut reading, counting) = options.inspection().map_err(refused)?;
+    if let Some(folder) = found.real_in(setting, &words)? {
+        words.extend(["--trace-dir".to_owned(), folder.display().to_string()]);
+        reading.trace_dir = Some(folder.to_owned());
+    }
+    let inspection = Inspection { workload: found.text.clone(), reading, counting };
+    let work = Work::Inspection(Box::new(inspection));
+    let id = workload.to_owned();
+    let Source { missing, whole, .. } = found;
+    Ok(Job { id: id.clone(), workload: id, scheme: None, words, work, missing, whole })
+}
+
+fn refused(of: &Definition, id: &str, text: &str) -> Error {
+    Error::usage(format!("{}: run '{id}': {text}", of.name))
+}
+
+/// What a name of a workload stands for.
+struct Source<'a> {
+    text: String,
+    options: Option<&'a Options>,
+    missing: Option<String>,
+    whole: bool,
+}
+
+fn source<'a>(of: &'a Definition, setting: &Setting<'_>, name: &str) -> Source<'a> {
+    let Some(label) = of.workloads.get(name) else {
+        return Source { text: name.to_owned(), options: None, missing: None, whole: false };
+    };
+    let options = Some(&label.options);
+    let Some(file) = &label.file else {
+        let text = label.workload.clone().unwrap_or_default();
+        return Source { text, options, missing: None, whole: false };
+    };
+    let path = setting.trace_dir.map(|folder| folder.join(file));
+    let there = path.as_ref().is_some_and(|path| path.exists());
+    let missing = (!there).then(|| format!("it needs {file} in --trace-dir"));
+    let text = path.map_or_else(|| file.clone(), |path| path.display().to_string());
+    Source { text, options, missing, whole: label.whole }
+}
+
+impl Source<'_> {
+    /// The folder of real traces, where the user has one that takes the place of a stand-in.
+    fn real_in<'a>(&self, setting: &Setting<'a>, words: &[String]) -> Result<Option<&'a Path>> {
+        // A real trace takes no settings: what changes the stand-in stays with it.
+        let changed = words.iter().any(|word| word.starts_with("workload."));
+        match setting.trace_dir.filter(|_| !changed) {
+            Some(folder) if real_can_replace(&self.text, folder)? => Ok(Some(folder)),
+            _ => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bundled::files_in;
+    use crate::reproduce::bundle::{EXPERIMENTS, find};
+
+    #[test]
+    fn every_experiment_file_is_bundled_and_everything_in_it_exists() {
+        assert_eq!(files_in("experiments").len(), EXPERIMENTS.len());
+        let mut checked = std::collections::BTreeSet::new();
+        for bundled in EXPERIMENTS {
+            let definition = find(bundled.name).unwrap();
+            let jobs = jobs(&definition, &Setting { quick: false, trace_dir: None }).unwrap();
+            for job in jobs.iter().filter(|job| job.missing.is_none()) {
+                // A device and a scheme with their settings; labels make most of them alike.
+                if checked.insert(job.key()) {
+                    job.check().unwrap_or_else(|error| panic!("{}: {error}", job.id));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_supports_an_explanation_is_a_claim() {
+        let all: Vec<Definition> =
+            EXPERIMENTS.iter().map(|bundled| find(bundled.name).unwrap()).collect();
+        let names: Vec<String> = all
+            .iter()
+            .flat_map(|one| one.claims.iter().map(|claim| format!("{}.{}", one.name, claim.name)))
+            .collect();
+        for claim in all.iter().flat_map(|one| &one.claims) {
+            for name in &claim.supported_by {
+                assert!(names.contains(name), "{}: no claim is called {name}", claim.name);
+            }
+        }
+    }
+
+    /// The table of a full run is of these experiments, not of former ones.
+    #[test]
+    fn the_documented_claims_are_those_of_the_files() {
+        let file = format!("{}/../../docs/claims.md", env!("CARGO_MANIFEST_DIR"));
+        let Ok(documented) = std::fs::read_to_string(file) else {
+            eprintln!("skipped: the crate stands alone, without the project's docs/claims.md");
+            return;
+        };
+        let mut claims = 0;
+        for bundled in EXPERIMENTS {
+            let experiment = find(bundled.name).unwrap();
+            claims += experiment.claims.len();
+            for claim in &experiment.claims {
+                let name = format!("`{}.{}`", bundled.name, claim.name);
+                assert!(documented.contains(&name), "docs/claims.md lacks {name}");
+            }
+        }
+        assert!(documented.contains(&format!("{claims} claims of {}", EXPERIMENTS.len())));
+    }
+}

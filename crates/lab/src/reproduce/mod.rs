@@ -1,0 +1,29 @@
+//! The experiments of the papers, run again and judged: measured beside published.
+//!
+//! A [`Request`] names them, its [plan](Request::plan) refuses what can be refused, and
+//! [`Studies::run`] makes the runs, keeps each in a [`Folder`] as soon as it is done, and judges.
+
+pub(crate) mod bundle;
+pub(crate) mod definition;
+pub(crate) mod evaluate;
+pub(crate) mod folder;
+pub(crate) mod jobs;
+pub(crate) mod judge;
+pub(crate) mod manifest;
+pub(crate) mod options;
+pub(crate) mod outcome;
+pub(crate) mod request;
+pub(crate) mod running;
+pub(crate) mod studies;
+pub(crate) mod study;
+
+pub use bundle::{EXPERIMENTS, find, sha256};
+pub use definition::{
+    Claim, ClaimKind, Definition, Figure, Form, InspectionBlock, Paper, Place, RunBlock,
+    SchemeLabel, Stated, Tolerance, Variant, WorkloadLabel,
+};
+pub use folder::Folder;
+pub use options::{OptionValue, Options};
+pub use outcome::Outcome;
+pub use request::Request;
+pub use studies::Studies;

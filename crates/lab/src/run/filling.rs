@@ -1,0 +1,222 @@
+//! Preparing a device as `--precondition` says.
+//!
+//! Everything goes through the device like any other request, as fast as it can take it; afterwards
+//! every count is forgotten and the clock starts anew, while flash, maps and caches stay.
+
+use ftlab_engine::config::UnwrittenRead;
+use ftlab_engine::occupancy::{self, OccupancyError};
+use ftlab_engine::request::{Op, Request};
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::ssd::Device;
+use ftlab_engine::units::{Lpn, Nanos, SECTOR_BYTES};
+use ftlab_report::result::{Precondition, SteadyState};
+
+use crate::error::{Error, Result};
+use crate::observer::Steps;
+use crate::options::precondition::{Mode, share};
+use crate::plan::footprint::Footprint;
+use crate::plan::layout::Layout;
+use crate::plan::scheme_plan::SchemePlan;
+use crate::run::steady::Rounds;
+use crate::run::stream::RequestStream;
+
+/// Bytes of a request of `wipc` (SNIA Solid State Storage Performance Test Specification 2.0.2,
+/// workload-independent preconditioning).
+const WIPC_BYTES: u64 = 128 * 1024;
+
+/// Requests that a mode takes, where that is known beforehand.
+pub fn requests(mode: &Mode, layout: &Layout) -> Option<u64> {
+    let capacity = layout.capacity_bytes;
+    match *mode {
+        Mode::None | Mode::Touch | Mode::Steady(_) => None,
+        Mode::Model | Mode::Snapshot(_) => None,
+        Mode::Fill => Some(capacity.div_ceil(layout.extent_bytes)),
+        Mode::Prefix(count) => Some(count),
+        Mode::Random(millionths) => Some(share(capacity / layout.page_bytes, millionths)),
+        Mode::Wipc => Some(2 * capacity.div_ceil(WIPC_BYTES)),
+    }
+}
+
+/// What was done to a device.
+pub struct Prepared {
+    /// For the result.
+    pub precondition: Precondition,
+    /// Whether it settled, where that was examined.
+    pub steady_state: SteadyState,
+}
+
+/// Drives a device as fast as it takes requests.
+pub struct Filler<'a> {
+    device: &'a mut dyn Device,
+    steps: &'a Steps<'a>,
+    now: Nanos,
+    /// When everything written so far is done.
+    done: Nanos,
+    sectors_per_page: u64,
+    pages_per_block: u64,
+}
+
+impl<'a> Filler<'a> {
+    /// Starts at the device's own time.
+    pub fn new(device: &'a mut dyn Device, steps: &'a Steps<'a>) -> Self {
+        let geometry = device.board().geometry();
+        let sectors_per_page = u64::from(geometry.sectors_per_page());
+        let pages_per_block = u64::from(geometry.pages_per_block);
+        Filler { device, steps, now: 0, done: 0, sectors_per_page, pages_per_block }
+    }
+
+    /// Prepares the device as the plan of its run says and starts the measurement. The requests of
+    /// a prefix are taken from `requests`; a page that the workload reads before it writes it is
+    /// written first where the device asks for that (`io.unwritten_read = preload`).
+    pub fn prepare(
+        mut self,
+        run: &SchemePlan,
+        seed: u64,
+        footprint: Option<&Footprint>,
+        requests: &mut RequestStream,
+    ) -> Result<Prepared> {
+        let logical = u64::from(self.device.board().geometry().logical_pages);
+        let mut steady_state = SteadyState::default();
+        match &run.mode {
+            Mode::None => {}
+            Mode::Fill => self.write_runs(0..logical)?,
+            Mode::Touch => self.write_runs(known(footprint).touched.iter())?,
+            Mode::Prefix(count) => self.write_prefix(*count, requests)?,
+            Mode::Random(millionths) => {
+                let mut rng = Rng::new(seed, Purpose::Workload);
+                self.write_random(&mut rng, share(logical, *millionths))?;
+            }
+            Mode::Wipc => self.write_twice()?,
+            Mode::Steady(millionths) => {
+                self.write_twice()?;
+                steady_state = self.settle(seed, share(logical, *millionths).max(1))?;
+            }
+            Mode::Model => self.install_model(run.chosen.row.paper.name, seed)?,
+            Mode::Snapshot(_) => {}
+        }
+        let mut name = run.mode.to_string();
+        if let Some(snapshot) = &run.snapshot {
+            snapshot.load(self.device)?;
+            self.device.start_measuring();
+            name = snapshot.title();
+        }
+        if self.device.config().io.unwritten_read == UnwrittenRead::Preload {
+            let unwritten: Vec<u64> = known(footprint)
+                .read_first
+                .iter()
+                .filter(|&page| !self.device.is_written(Lpn(page as u32)))
+                .collect();
+            if !unwritten.is_empty() {
+                name = format!("{name}, then preload of {} pages", unwritten.len());
+                self.write_runs(unwritten.into_iter())?;
+            }
+        }
+        let meter = self.device.board().meter();
+        let precondition = Precondition {
+            mode: name,
+            requests: meter.host().total_requests(),
+            pages_written: meter.host().pages[Op::Write as usize],
+            erases: meter.total_erases(),
+        };
+        self.device.start_measuring();
+        Ok(Prepared { precondition, steady_state })
+    }
+
+    /// The capacity twice in order, in requests of [`WIPC_BYTES`]; the last one of a pass is
+    /// shorter where they do not divide the capacity.
+    fn write_twice(&mut self) -> Result<()> {
+        let logical = u64::from(self.device.board().geometry().logical_pages);
+        let (sectors, step) = (logical * self.sectors_per_page, WIPC_BYTES / SECTOR_BYTES);
+        for first in (0..sectors).step_by(step as usize).chain((0..sectors).step_by(step as usize))
+        {
+            self.write(first, step.min(sectors - first) as u32)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the steady state of random writing onto the flash.
+    fn install_model(&mut self, scheme: &str, seed: u64) -> Result<()> {
+        occupancy::install(self.device, scheme, seed).map_err(|error| match error {
+            OccupancyError::Settings(error) => {
+                Error::usage(format!("--precondition model: {error}"))
+            }
+            OccupancyError::Device(error) => Error::Run(format!("during recovery: {error}")),
+        })
+    }
+
+    /// So many pages, each anywhere in the logical space.
+    fn write_random(&mut self, rng: &mut Rng, pages: u64) -> Result<()> {
+        let logical = self.device.board().geometry().logical_pages;
+        for _ in 0..pages {
+            let page = u64::from(rng.below(logical));
+            self.write(page * self.sectors_per_page, self.sectors_per_page as u32)?;
+        }
+        Ok(())
+    }
+
+    /// Rounds of `pages` random writes until they settle, or until there were enough of them.
+    fn settle(&mut self, seed: u64, pages: u64) -> Result<SteadyState> {
+        let mut rng = Rng::new(seed, Purpose::Workload);
+        let mut rounds = Rounds::default();
+        while !rounds.are_over() {
+            let began = self.done;
+            self.write_random(&mut rng, pages)?;
+            // A device that takes no time at all writes a page in a nanosecond.
+            let nanoseconds = (self.done - began).max(1);
+            rounds.add(pages as f64 * 1e9 / nanoseconds as f64);
+        }
+        Ok(rounds.verdict(pages))
+    }
+
+    /// Ascending pages, neighbours of one logical block together.
+    fn write_runs(&mut self, pages: impl Iterator<Item = u64>) -> Result<()> {
+        let mut run: Option<(u64, u64)> = None;
+        for page in pages {
+            match &mut run {
+                Some((first, length))
+                    if *first + *length == page && page % self.pages_per_block != 0 =>
+                {
+                    *length += 1;
+                }
+                _ => {
+                    self.write_run(run)?;
+                    run = Some((page, 1));
+                }
+            }
+        }
+        self.write_run(run)
+    }
+
+    fn write_run(&mut self, run: Option<(u64, u64)>) -> Result<()> {
+        let Some((first, length)) = run else {
+            return Ok(());
+        };
+        self.write(first * self.sectors_per_page, (length * self.sectors_per_page) as u32)
+    }
+
+    fn write_prefix(&mut self, count: u64, requests: &mut RequestStream) -> Result<()> {
+        // One record can become several requests, so records are counted, not requests.
+        while let Some(request) = requests.next_of_first(count) {
+            let request = request?;
+            if matches!(request.op, Op::Read | Op::Write) {
+                self.write(request.first_sector, request.sectors)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, first_sector: u64, sectors: u32) -> Result<()> {
+        self.now = self.now.max(self.device.next_slot());
+        let request = Request { arrival: self.now, op: Op::Write, first_sector, sectors, unit: 0 };
+        let completion = self
+            .device
+            .submit(&request)
+            .map_err(|error| Error::Run(format!("during preconditioning: {error}")))?;
+        self.done = self.done.max(completion.completed);
+        self.steps.advance()
+    }
+}
+
+fn known(footprint: Option<&Footprint>) -> &Footprint {
+    footprint.expect("a first pass is made whenever a mode or the device asks for it")
+}

@@ -1,0 +1,112 @@
+//! The run of a plan for one scheme.
+
+use ftlab_engine::ssd::Device;
+use ftlab_report::result::RunResult;
+
+use crate::error::{Error, Result};
+use crate::experiment::Experiment;
+use crate::files::ResultFile;
+use crate::observer::{Observer, Silent};
+use crate::plan::plan::{Plan, planned};
+use crate::plan::snapshot;
+use crate::run::execute::execute;
+use crate::run::recording::Recording;
+use crate::run::requests_file::RequestsFile;
+use crate::selection::Chosen;
+
+impl Experiment {
+    /// Plans the runs, and refuses everything that can be refused before one begins. That can take
+    /// passes over the workload: one over any trace, more for `capacity = "auto"`, for
+    /// `precondition = "touch"` and for devices that preload ([`Experiment::plan_with`] is watched).
+    /// A plan of several schemes can be looked at; [`Experiment::compare`] runs them.
+    ///
+    /// # Errors
+    /// [`Error::Usage`]: names, values and combinations that are not legal, files that cannot be
+    /// read or exist already.
+    pub fn plan(&self) -> Result<Plan> {
+        self.plan_with(&Silent)
+    }
+
+    /// The same, watched.
+    ///
+    /// # Errors
+    /// As [`Experiment::plan`], and [`Error::Cancelled`].
+    pub fn plan_with(&self, observer: &dyn Observer) -> Result<Plan> {
+        let plan = planned(self, None, observer)?;
+        if let (Some(path), [_]) = (&self.requests_out, plan.runs.as_slice()) {
+            RequestsFile::check_name(path)?;
+        }
+        Ok(plan)
+    }
+}
+
+/// A run that is done.
+pub struct Finished {
+    /// What came out.
+    pub result: RunResult,
+    device: Box<dyn Device>,
+    chosen: Chosen,
+    seed: u64,
+    /// Where the snapshot goes, if one is wanted.
+    snapshot: Option<ResultFile>,
+}
+
+impl Finished {
+    /// Writes the snapshot that the experiment asks for, if it does.
+    ///
+    /// # Errors
+    /// The device fails while it is flushed, or the file cannot be written.
+    pub fn save_snapshot(mut self) -> Result<RunResult> {
+        if let Some(file) = self.snapshot {
+            snapshot::save(file, self.device.as_mut(), &self.chosen, self.seed)?;
+        }
+        Ok(self.result)
+    }
+}
+
+impl Plan {
+    /// Runs the scheme of this plan, writes the files that the experiment asks for, and returns the
+    /// result.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the plan has several schemes ([`Experiment::compare`] runs those) or
+    /// the workload turns out to be illegal, [`Error::Run`] where the run fails, and
+    /// [`Error::Cancelled`]. No file is left then.
+    pub fn run(&self, observer: &dyn Observer) -> Result<RunResult> {
+        self.run_and_keep(observer)?.save_snapshot()
+    }
+
+    /// The same, but that the snapshot is still to be written: whatever becomes of that, the result
+    /// is there.
+    ///
+    /// # Errors
+    /// As [`Plan::run`].
+    pub fn run_and_keep(&self, observer: &dyn Observer) -> Result<Finished> {
+        let [run] = self.runs.as_slice() else {
+            return Err(Error::usage("a run takes one scheme"));
+        };
+        let unfinished = observer.unfinished();
+        let mut requests = match &self.requests_out {
+            Some(path) => {
+                RequestsFile::check_name(path)?;
+                Some(RequestsFile::begin(path, &unfinished)?)
+            }
+            None => None,
+        };
+        let snapshot = self.save_snapshot.as_deref();
+        let snapshot = snapshot.map(|path| snapshot::claim(path, &run.chosen, &unfinished));
+        let snapshot = snapshot.transpose()?;
+        let recording = Recording { requests: requests.as_mut(), probe: self.probe };
+        let (result, device) = match &self.opened {
+            Some(workload) => execute(self, run, workload, observer, recording)?,
+            None => {
+                let workload = self.workload.open(self.layout.capacity_bytes)?;
+                execute(self, run, &workload, observer, recording)?
+            }
+        };
+        if let Some(requests) = requests {
+            requests.complete()?.publish()?;
+        }
+        Ok(Finished { result, device, chosen: run.chosen.clone(), seed: self.seed, snapshot })
+    }
+}

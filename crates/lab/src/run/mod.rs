@@ -1,0 +1,12 @@
+//! A plan's runs: devices are prepared, driven, audited, and become results.
+
+pub mod driving;
+pub mod execute;
+pub mod filling;
+pub mod finished;
+pub mod reclaiming;
+pub mod recording;
+pub mod requests_file;
+pub mod steady;
+pub mod stream;
+pub mod warnings;

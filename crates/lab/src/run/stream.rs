@@ -1,0 +1,63 @@
+//! The requests of a workload, with the first of them set apart when a prefix prepares the device.
+
+use ftlab_engine::request::Request;
+use ftlab_trace::Requests;
+
+use crate::error::Result;
+
+/// Requests in order; one that was read too early is kept back.
+pub struct RequestStream {
+    requests: Requests,
+    held: Option<Request>,
+}
+
+impl RequestStream {
+    /// From the start.
+    pub fn new(requests: Requests) -> Self {
+        RequestStream { requests, held: None }
+    }
+
+    /// The next request, as long as it belongs to the first `count` records.
+    pub fn next_of_first(&mut self, count: u64) -> Option<Result<Request>> {
+        if self.held.is_some() {
+            return None;
+        }
+        let request = match self.requests.next()? {
+            Ok(request) => request,
+            Err(error) => return Some(Err(error.into())),
+        };
+        if self.records() > count {
+            self.held = Some(request);
+            return None;
+        }
+        Some(Ok(request))
+    }
+
+    /// The next request.
+    #[inline]
+    pub fn next_request(&mut self) -> Option<Result<Request>> {
+        match self.held.take() {
+            Some(request) => Some(Ok(request)),
+            None => self.requests.next().map(|request| request.map_err(Into::into)),
+        }
+    }
+
+    fn records(&self) -> u64 {
+        self.requests.map_used().counts().records
+    }
+
+    /// Records whose requests were handed out so far.
+    pub fn records_taken(&self) -> u64 {
+        self.records() - u64::from(self.held.is_some())
+    }
+
+    /// Which part of a combined workload the request handed out last is from, else 0.
+    pub fn part(&self) -> usize {
+        self.requests.part()
+    }
+
+    /// What reading and laying out did.
+    pub fn requests(&self) -> &Requests {
+        &self.requests
+    }
+}

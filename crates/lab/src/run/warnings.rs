@@ -1,0 +1,206 @@
+//! Sentences that a reader must see beside the numbers.
+
+use ftlab_engine::config::{Config, TimingProfile};
+use ftlab_engine::host::{Arbitration, SchedulerKind};
+use ftlab_engine::meter::{Event, Level};
+use ftlab_engine::ssd::Device;
+use ftlab_report::format::count;
+use ftlab_report::result::SteadyState;
+use ftlab_trace::{AddressMode, Description, DropReason};
+
+use crate::plan::plan::Plan;
+use crate::plan::repeat::Repeat;
+use crate::plan::scheme_plan::SchemePlan;
+use crate::run::driving::Driven;
+use crate::run::stream::RequestStream;
+use crate::sizing::sram;
+
+/// Everything to say about a run that passed its audit.
+pub fn of_run(
+    plan: &Plan,
+    run: &SchemePlan,
+    device: &dyn Device,
+    stream: &RequestStream,
+    description: &Description,
+) -> Vec<String> {
+    let mut all = plan.warnings.clone();
+    all.extend(about_workload(plan, stream, description));
+    all.extend(about_addresses(plan, stream));
+    let config = &run.chosen.config;
+    if let Some(budget) = config.device.ram_bytes.0 {
+        let used = sram(&(run.chosen.row.ram_use)(config));
+        if used > budget.0 {
+            all.push(format!(
+                "Over the memory budget: {used} bytes of SRAM, {} are allowed, {} too many.",
+                budget.0,
+                used - budget.0
+            ));
+        }
+    }
+    all.extend(nothing_waits(plan, config));
+    all.extend(one_server(config));
+    all.extend(empty_streams(device, config));
+    let meter = device.board().meter();
+    let lost = meter.events(Event::LostMapEntries);
+    if lost > 0 {
+        all.push(format!("{lost} changed map entries were lost in power cuts."));
+    }
+    if let Some(pages) = meter.level_now(Level::BufferedPages).filter(|&pages| pages > 0) {
+        all.push(format!(
+            "{pages} pages were still in the write buffer at the end: writing them out is not in \
+             these numbers."
+        ));
+    }
+    let died = meter.events(Event::WornOutBlocks);
+    if died > 0 {
+        all.push(format!(
+            "{died} blocks died of age, by the erase that completed {} cycles.",
+            config.device.endurance_cycles
+        ));
+    }
+    let erases = meter.events(Event::EraseFailures).saturating_sub(died);
+    let failures = meter.events(Event::ProgramFailures) + erases;
+    if failures > 0 {
+        all.push(format!("{failures} programs and erases failed, as nand.* asks for."));
+    }
+    let host = meter.host();
+    if host.failed > 0 {
+        all.push(format!(
+            "{} requests completed with an error: {} of their pages could not be read, as \
+             nand.read_error_rate asks for.",
+            host.failed, host.unreadable_pages
+        ));
+    }
+    all
+}
+
+/// A closed loop that the device takes whole leaves nothing to choose from.
+fn nothing_waits(plan: &Plan, config: &Config) -> Option<String> {
+    let host = &config.host;
+    let chooses = host.scheduler != SchedulerKind::Fcfs || host.arbitration != Arbitration::Fifo;
+    let depth = plan.timing.in_flight(config).filter(|&depth| depth <= config.queue_depth())?;
+    chooses.then(|| {
+        format!(
+            "host.scheduler = {} and host.arbitration = {} had nothing to choose from: the device \
+             takes all {depth} requests in flight. --timing closed:DEPTH with a smaller \
+             host.queue_depth leaves the others in the driver's queue.",
+            host.scheduler.name(),
+            host.arbitration.name()
+        )
+    })
+}
+
+/// A serial device has one server, which is idle for every request or for none.
+fn one_server(config: &Config) -> Option<String> {
+    let serial = config.timing.profile == TimingProfile::Serial;
+    (serial && config.host.scheduler == SchedulerKind::OutOfOrder).then(|| {
+        "host.scheduler = out_of_order is fcfs on a serial device: one server is idle for every \
+         request or for none."
+            .to_owned()
+    })
+}
+
+/// Streams that no request of the workload belongs to.
+fn empty_streams(device: &dyn Device, config: &Config) -> Option<String> {
+    let streams = config.host.streams as usize;
+    let counted = &device.board().meter().streams()[..streams];
+    let empty = counted.iter().filter(|stream| stream.reads + stream.writes == 0).count();
+    (streams > 1 && empty > 0).then(|| {
+        format!(
+            "{empty} of the {streams} streams got no read or write: the units (ASU, volume, disk) of \
+             the workload are dealt out over host.streams by number."
+        )
+    })
+}
+
+/// Rounds of preconditioning that were not enough.
+pub fn never_settled(state: &SteadyState) -> Option<String> {
+    (state.reached == Some(false)).then(|| {
+        format!(
+            "The device did not settle in {} rounds of preconditioning ({}); it was measured all \
+             the same.",
+            state.rounds, state.explanation
+        )
+    })
+}
+
+/// A device that was worn out before the last pass over the workload.
+pub fn ended_early(plan: &Plan, driven: &Driven) -> Option<String> {
+    let (Repeat::Times(passes), Some(end)) = (plan.repeat, &driven.worn_out) else {
+        return None;
+    };
+    Some(format!(
+        "The device was worn out in pass {} of {passes}, after the host had written {} bytes: {} \
+         blocks were out of use. The run ended there.",
+        end.loops + 1,
+        count(end.bytes_to_end),
+        count(end.dead_blocks)
+    ))
+}
+
+fn about_workload(plan: &Plan, stream: &RequestStream, description: &Description) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some(source) = &description.stand_in {
+        all.push(format!(
+            "The workload is a synthetic stand-in: generated to published statistics, not recorded \
+             ({source})."
+        ));
+    } else if description.synthetic {
+        all.push("The workload is synthetic: generated, not recorded.".to_owned());
+    }
+    let records = stream.requests().records();
+    let summary = records.summary();
+    if let Some(head) = description.head
+        && summary.requests >= head
+    {
+        let of = match plan.workload.options.units.list() {
+            None => "the workload".to_owned(),
+            Some(list) if list.contains(',') => format!("units {}", list.replace(',', ", ")),
+            Some(unit) => format!("unit {unit}"),
+        };
+        all.push(format!("Only the first {head} requests of {of} were run (a prefix)."));
+    }
+    for dropped in summary.drops(records.names()) {
+        if matches!(dropped.reason, DropReason::StrayTime | DropReason::ZeroSizeFlush) {
+            all.push(format!(
+                "{} lines of the trace were dropped ({}), the first of them {}:{}.",
+                dropped.lines, dropped.reason, dropped.first_file, dropped.first_line
+            ));
+        }
+    }
+    if summary.out_of_order_lines > 0 {
+        all.push(format!(
+            "{} lines of the trace were out of order and were sorted by time.",
+            summary.out_of_order_lines
+        ));
+    }
+    all
+}
+
+fn about_addresses(plan: &Plan, stream: &RequestStream) -> Vec<String> {
+    let mut all = Vec::new();
+    let layout = &plan.layout;
+    let counts = stream.requests().map_used().counts();
+    match layout.needed_bytes() {
+        Some(needed) if layout.mode == AddressMode::Modulo && needed > layout.capacity_bytes => {
+            all.push(format!(
+                "Addresses were folded: the workload reaches {needed} bytes, the device has {}; \
+                 different data share pages.",
+                layout.capacity_bytes
+            ));
+        }
+        _ => {}
+    }
+    if counts.split > 0 {
+        let of_what = if plan.repeat == Repeat::Once { "" } else { " of every pass" };
+        all.push(format!(
+            "{} requests{of_what} were split, because their parts are not adjacent on the device \
+             (--address {}): {} requests reached it instead of {}.",
+            counts.split,
+            layout.mode.name(),
+            counts.requests,
+            counts.records
+        ));
+    }
+    all
+}

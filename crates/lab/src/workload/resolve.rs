@@ -1,0 +1,125 @@
+//! What a text after `--workload` means once names are looked up: specs in the place of names, and
+//! real traces in the place of stand-ins where they are there.
+
+use std::path::Path;
+
+use ftlab_trace::Combination;
+use ftlab_trace::synthetic::with_changes;
+
+use crate::error::{Error, Result};
+use crate::workload::files::{WORKLOADS, bundled_file, own_file};
+use crate::workload::stand_in::{StandIn, requests_of};
+use crate::workload::trace_dir::{self, Instead, Whole};
+
+/// Does the text name a stand-in, alone or in a combination, whose real trace could take its place?
+/// One with settings of its own (`financial:count=5`) has none.
+pub fn real_can_replace(text: &str, folder: &Path) -> Result<bool> {
+    if resolved(text, None, 0)?.stand_ins.is_empty() {
+        return Ok(false);
+    }
+    let plain = WORKLOADS.iter().any(|workload| workload.name == text);
+    Ok(plain || resolved(text, Some(folder), 0).is_ok())
+}
+
+/// What a text means once names are looked up.
+#[derive(Default)]
+pub struct Resolved {
+    /// A path, `-`, or an inline spec.
+    pub text: String,
+    /// The stand-ins in it.
+    pub stand_ins: Vec<StandIn>,
+    /// Real traces that took the place of stand-ins, and stand-ins that had to stay.
+    pub notes: Vec<String>,
+    /// The stand-in whose real trace is used.
+    pub real: Option<String>,
+    /// What that trace has, where it is the whole workload.
+    pub whole: Option<Whole>,
+}
+
+/// The text with specs in the place of the names of workloads, or with `--trace-dir` the paths of
+/// real traces. A file of that name comes first; settings may follow: `financial:count=1000`.
+pub fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Result<Resolved> {
+    /// Far more than combinations may be nested; the reader says how many.
+    const DEPTH_MAX: usize = 16;
+    let as_it_is = || Resolved { text: text.to_owned(), ..Resolved::default() };
+    let exists = Path::new(text).exists();
+    if !exists
+        && depth < DEPTH_MAX
+        && let Some(combination) = Combination::parse(text)?
+    {
+        return resolved_parts(combination, folder, depth);
+    }
+    let is_file = text.ends_with(".toml");
+    if exists && !is_file {
+        return Ok(as_it_is());
+    }
+    let (name, settings) = match is_file {
+        true => (text, ""),
+        false => text.split_once(':').unwrap_or((text, "")),
+    };
+    let file = match WORKLOADS.iter().find(|workload| workload.name == name) {
+        Some(bundled) => bundled_file(bundled)?,
+        None if is_file => own_file(text)?,
+        None => return Ok(as_it_is()),
+    };
+    let mut notes = Vec::new();
+    if let Some(folder) = folder.filter(|_| file.is_stand_in()) {
+        match trace_dir::look(folder, name, &file.real)? {
+            Instead::Real { path, .. } if !settings.is_empty() => {
+                return Err(Error::usage(format!(
+                    "{text}: settings have no effect on the real trace {path}; legal: {name} alone"
+                )));
+            }
+            Instead::Real { path, verdict, whole } => {
+                let note = match file.real.note.as_str() {
+                    "" => String::new(),
+                    note => format!(" Note: {note}."),
+                };
+                notes.push(format!(
+                    "The real trace {path} was used in the place of the stand-in {name}: \
+                     {verdict}.{note}"
+                ));
+                let real = Some(name.to_owned());
+                return Ok(Resolved { text: path, stand_ins: Vec::new(), notes, real, whole });
+            }
+            Instead::Absent { reason } => {
+                notes.push(format!("The stand-in {name} was used: {reason}."));
+            }
+        }
+    }
+    let mut changes = Vec::new();
+    for setting in settings.split(',').filter(|setting| !setting.is_empty()) {
+        let (key, value) = setting.split_once('=').ok_or_else(|| {
+            Error::usage(format!("{text}: '{setting}' has no value; legal: {name}:KEY=VALUE"))
+        })?;
+        changes.push((key.trim().to_owned(), value.trim().to_owned()));
+    }
+    let (spec, changed) = with_changes(&file.spec, &changes)?;
+    let stand_ins = match file.is_stand_in() {
+        true => vec![StandIn {
+            name: name.to_owned(),
+            source: file.source,
+            changed,
+            requests: requests_of(&file.spec),
+            made: requests_of(&spec),
+        }],
+        false => Vec::new(),
+    };
+    Ok(Resolved { text: spec, stand_ins, notes, ..Resolved::default() })
+}
+
+fn resolved_parts(
+    mut combination: Combination,
+    folder: Option<&Path>,
+    depth: usize,
+) -> Result<Resolved> {
+    let mut all = Resolved::default();
+    for part in &mut combination.parts {
+        let own = resolved(&part.text, folder, depth + 1)?;
+        *part = part.with_text(own.text);
+        all.stand_ins.extend(own.stand_ins);
+        all.notes.extend(own.notes);
+    }
+    all.text = combination.to_string();
+    Ok(all)
+}

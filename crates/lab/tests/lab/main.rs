@@ -1,0 +1,8 @@
+//! The library from outside: its bundled files, and experiments as its users make them.
+
+mod common;
+
+mod devices;
+mod experiments;
+mod runs;
+mod stand_ins;

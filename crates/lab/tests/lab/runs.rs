@@ -1,0 +1,222 @@
+//! Plans and runs: what is known before, side by side, and ended.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ftlab_lab::{
+    Capacity, Counts, Error, Experiment, Observer, RunResult, Silent, Task, Unfinished, Work,
+};
+
+fn small(schemes: &str, workload: &str) -> Experiment {
+    Experiment {
+        schemes: schemes.into(),
+        device: "dftl2014".to_owned(),
+        capacity: Some(Capacity::Bytes(8 << 20)),
+        set: ["device.over_provisioning=0.2"].into_iter().collect(),
+        workload: workload.to_owned(),
+        precondition: "fill".parse().unwrap(),
+        ..Experiment::default()
+    }
+}
+
+const WRITES: &str = "randwrite:bs=2k,span=100%,count=20000,seed=3";
+const MIXED: &str = "randrw:bs=4k,span=100%,count=9000,rwmixread=40,rate_iops=200";
+
+/// A result without what depends on the machine.
+fn without_wall(mut run: RunResult) -> RunResult {
+    run.wall = Default::default();
+    run
+}
+
+fn entries(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn a_plan_tells_what_will_run() {
+    let experiment = Experiment {
+        precondition: "fill,dftl=touch".parse().unwrap(),
+        timing: Some("closed:4".parse().unwrap()),
+        ram: Some("2KiB".parse().unwrap()),
+        ram_strict: true,
+        ..small("ideal_page,dftl:gtd,fast", WRITES)
+    };
+    let plan = experiment.compare().unwrap();
+    let plan = plan.plan();
+    assert_eq!(plan.schemes().collect::<Vec<_>>(), ["ideal_page", "fast"]);
+    assert!(plan.warnings().iter().any(|text| text.contains("dftl:gtd takes")));
+    assert_eq!((plan.capacity_bytes(), plan.requests_known()), (8 << 20, Some(20_000)));
+    assert_eq!(plan.timing().to_string(), "closed:4");
+    let depths: Vec<u32> = plan.configs().map(|config| config.queue_depth()).collect();
+    assert_eq!(depths, [4, 4]);
+    assert!(plan.preconditions().all(|mode| mode.to_string() == "fill"));
+    assert_eq!(plan.description().unwrap().name, WRITES);
+}
+
+#[test]
+fn everything_that_can_be_refused_is_refused_before_a_run() {
+    let home = tempfile::tempdir().unwrap();
+    let taken = home.path().join("rows.csv");
+    std::fs::write(&taken, "mine").unwrap();
+    let base = || small("dftl", WRITES);
+    let refused = |experiment: Experiment, word: &str| match experiment.plan() {
+        Err(Error::Usage(text)) => assert!(text.contains(word), "{text}"),
+        Err(other) => panic!("{word}: {other:?}"),
+        Ok(_) => panic!("{word} was not refused"),
+    };
+    refused(Experiment { schemes: Default::default(), ..base() }, "no scheme is named");
+    refused(Experiment { device: "dftl2041".to_owned(), ..base() }, "'dftl2014'");
+    refused(Experiment { workload: "oltp_dem".to_owned(), ..base() }, "'oltp_demo'");
+    refused(Experiment { passes: Some(0), ..base() }, "--loop 0");
+    let both = Experiment { passes: Some(2), until: Some("worn-out".parse().unwrap()), ..base() };
+    refused(both, "--loop");
+    refused(Experiment { unit: "each".parse().unwrap(), ..base() }, "--unit each");
+    refused(Experiment { probe: Some("20000:1".parse().unwrap()), ..base() }, "0 to 19999");
+    refused(Experiment { requests_out: Some(taken.clone()), ..base() }, "exists");
+    refused(Experiment { requests_out: Some("rows.txt".into()), ..base() }, ".parquet");
+    assert_eq!(std::fs::read(&taken).unwrap(), b"mine");
+    let two = small("dftl,fast", WRITES).plan().unwrap().run(&Silent).unwrap_err();
+    assert_eq!(two, Error::Usage("a run takes one scheme".to_owned()));
+}
+
+/// Two experiments on two threads of one process, and each alone.
+#[test]
+fn experiments_side_by_side_are_what_they_are_alone() {
+    let alone =
+        |experiment: &Experiment| without_wall(experiment.plan().unwrap().run(&Silent).unwrap());
+    let experiments = [small("dftl", WRITES), small("fast", MIXED)];
+    let expected = experiments.each_ref().map(alone);
+    assert_ne!(expected[0], expected[1]);
+    let together = std::thread::scope(|threads| {
+        let started = experiments.each_ref().map(|one| threads.spawn(|| alone(one)));
+        started.map(|thread| thread.join().unwrap())
+    });
+    assert_eq!(together, expected);
+    // A plan may be made in one thread and run in another, twice.
+    let plan = experiments[0].plan().unwrap();
+    let run = || without_wall(plan.run(&Silent).unwrap());
+    let again = std::thread::scope(|threads| threads.spawn(run).join().unwrap());
+    assert_eq!((&again, run()), (&expected[0], again.clone()));
+}
+
+#[test]
+fn a_comparison_gives_a_result_per_scheme_whatever_becomes_of_the_others() {
+    let compared = small("dftl,ideal_page", MIXED).compare().unwrap().run(None, &Silent).unwrap();
+    let runs = compared.complete().unwrap().runs;
+    let names: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
+    assert_eq!(names, ["dftl", "ideal_page"]);
+    let alone = small("dftl", MIXED).plan().unwrap().run(&Silent).unwrap();
+    assert_eq!(without_wall(runs[0].clone()), without_wall(alone));
+
+    let mut worn = small("ideal_page,dftl", "randwrite:bs=2k,span=100%,count=50x");
+    worn.set.push("nand.erase_failure_rate=0.5");
+    let compared = worn.compare().unwrap().run(None, &Silent).unwrap();
+    assert!(compared.results.iter().all(|result| matches!(result, Err(Error::Run(_)))));
+    let all = compared.complete().err().unwrap().to_string();
+    let lines: Vec<&str> = all.lines().collect();
+    assert!(lines[0].starts_with("ideal_page: device worn out"), "{all}");
+    assert!(lines[1].starts_with("dftl: device worn out"), "{all}");
+}
+
+/// Notes what begins, and ends the work of some label once so much of it is done.
+#[derive(Default)]
+struct Ending {
+    label: &'static str,
+    after: u64,
+    done: AtomicU64,
+    begun: Mutex<Vec<(String, Option<u64>, Counts)>>,
+    unfinished: Unfinished,
+}
+
+impl Observer for Ending {
+    fn begins<'a>(&'a self, work: &Work<'_>) -> Box<dyn Task + 'a> {
+        self.begun.lock().unwrap().push((work.label.to_owned(), work.length, work.counts));
+        Box::new(Watched { ending: self, ends: work.label == self.label })
+    }
+
+    fn unfinished(&self) -> Unfinished {
+        self.unfinished.clone()
+    }
+}
+
+struct Watched<'a> {
+    ending: &'a Ending,
+    ends: bool,
+}
+
+impl Task for Watched<'_> {
+    fn advance(&self, count: u64) -> ControlFlow<()> {
+        let done = self.ending.done.fetch_add(count, Ordering::Relaxed) + count;
+        match self.ends && done >= self.ending.after {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+fn ending(label: &'static str, after: u64) -> Ending {
+    Ending { label, after, ..Ending::default() }
+}
+
+#[test]
+fn an_observer_hears_of_every_request() {
+    let watched = ending("", u64::MAX);
+    let experiment = small("dftl", WRITES);
+    experiment.plan_with(&watched).unwrap().run(&watched).unwrap();
+    // `fill` writes a block at a time: 8 MiB are 64 of them.
+    let expected = [("dftl (preparing)", Some(64)), ("dftl", Some(20_000))];
+    let expected = expected.map(|(label, length)| (label.to_owned(), length, Counts::Requests));
+    assert_eq!(*watched.begun.lock().unwrap(), expected);
+    assert_eq!(watched.done.into_inner(), 20_064);
+}
+
+#[test]
+fn what_is_cancelled_ends_at_once_and_leaves_no_file() {
+    let home = tempfile::tempdir().unwrap();
+    let cancelled = Error::Cancelled("interrupted; nothing was written".to_owned());
+    let experiment = Experiment {
+        requests_out: Some(home.path().join("rows.csv")),
+        save_snapshot: Some(home.path().join("after.snap")),
+        ..small("dftl", WRITES)
+    };
+    let watched = ending("dftl", 8192);
+    let plan = experiment.plan_with(&watched).unwrap();
+    assert_eq!(plan.run(&watched).unwrap_err(), cancelled);
+    assert_eq!(entries(home.path()), 0);
+    // The same plan can still be run, and then there is something to write.
+    plan.run(&Silent).unwrap();
+    assert_eq!(entries(home.path()), 2);
+
+    let mut several = small("dftl,fast,ideal_page", WRITES);
+    several.requests_out = Some(home.path().join("more.csv"));
+    let comparison = several.compare().unwrap();
+    let compared = comparison.run(None, &ending("fast", 4096)).unwrap();
+    assert_eq!(compared.results[1], Err(cancelled.clone()));
+    assert!(compared.results[0].is_ok() && compared.results[2].is_ok());
+    assert_eq!(compared.complete().err(), Some(cancelled.clone()));
+    assert_eq!(entries(home.path()), 2);
+
+    let touched = Experiment { precondition: "touch".parse().unwrap(), ..small("dftl", WRITES) };
+    let first_pass = ending("finding the pages that are touched", 1);
+    assert_eq!(touched.plan_with(&first_pass).err(), Some(cancelled));
+}
+
+/// What a program that ends without dropping anything must remove is on the observer's list.
+#[test]
+fn files_are_on_the_list_until_they_have_their_names() {
+    let home = tempfile::tempdir().unwrap();
+    let watched = ending("", u64::MAX);
+    let mut several = small("dftl,fast", MIXED);
+    several.requests_out = Some(home.path().join("rows.csv"));
+    let compared = several.compare().unwrap().run(None, &watched).unwrap();
+    let complete = compared.complete().unwrap();
+    assert_eq!(entries(home.path()), 2, "without their names");
+    let mut files = complete.requests.into_iter();
+    files.next().unwrap().publish().unwrap();
+    watched.unfinished.remove_all();
+    assert_eq!(entries(home.path()), 1, "rows-dftl.csv has its name, the other one is gone");
+    assert!(files.next().unwrap().path().ends_with("rows-fast.csv"));
+    assert!(home.path().join("rows-dftl.csv").is_file());
+}
