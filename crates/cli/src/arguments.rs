@@ -5,10 +5,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+/// The version, and the commit that the command was built from.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FTLAB_COMMIT"), ")");
+
 /// Laboratory for flash translation layers: runs block workloads against simulated SSDs and says
 /// what each scheme costs in time, wear, energy and memory, and why.
 #[derive(Debug, Parser)]
-#[command(name = "ftlab", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(name = "ftlab", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done, 1 the run failed (audit, device full or worn out), \
                         2 usage or bad input, 130 Ctrl-C.")]
 pub struct Arguments {

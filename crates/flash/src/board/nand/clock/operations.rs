@@ -1,4 +1,9 @@
 //! The operations of the clock: what each takes, of which resource, after what.
+//!
+//! A copyback's read and program are one booking, so that nothing overwrites the register between
+//! them. Limit: where commands can be joined, overtaken or suspended they are booked one by one, so
+//! that copybacks of several planes can join, and another command of the plane may come between (as
+//! on parts with a cache register). A copy whose read needs retries goes over the channel.
 
 use super::schedule::Job;
 use super::timeline::{Span, Unit, Work};

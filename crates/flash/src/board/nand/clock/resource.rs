@@ -1,7 +1,12 @@
 //! One thing that does one operation at a time: a die, a plane, a channel.
 //!
 //! Operations are booked in call order, which is not the order of time, so a resource keeps the
-//! idle gaps between what is booked.
+//! idle gaps between what is booked. How many it keeps decides what two-step requests (map read,
+//! data read) lose against an event-driven device: at queue depth 64 eight gaps lose 8.3 % of the
+//! throughput, sixteen 6.0 %, sixty-four 5.8 %. At depth 16 the loss is 6.7 % with any number: it
+//! comes from serving in call order. Without gaps it was 13 to 57 %. Channels keep more, four per
+//! page of a block, because a collection books two transfers for each page of its victim: with
+//! sixteen, 4 channels x 2 dies x 2 planes lost 25 % under random writes.
 
 use std::collections::VecDeque;
 

@@ -6,7 +6,12 @@
 //! now on, and every later use of the pages and blocks concerned, sees the true times. So the cells
 //! are never used twice and no read precedes its page's program; what is lost is that the delay of
 //! a command that was moved is not felt by the request that waits for it. Reads that a request
-//! waits for are never moved: what would move one waits its turn instead.
+//! waits for are never moved: what would move one waits its turn instead. So write latency is too
+//! good by at most the reads served meanwhile.
+//!
+//! Limit: transfers stay where they were booked. When a collection's read is moved, its data still
+//! crosses the channel at the old time, and its program is only moved as far as the die demands: it
+//! can begin early by at most the length of the reads that moved its source.
 
 use std::collections::VecDeque;
 
