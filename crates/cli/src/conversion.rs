@@ -94,3 +94,36 @@ fn counting(typed: &CountingArguments) -> Result<Counting> {
 fn parsed<T: FromStr>(text: Option<&str>) -> Result<Option<T>, T::Err> {
     text.map(str::parse).transpose()
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use ftlab_lab::reproduce::{Request, Work};
+
+    use super::*;
+    use crate::arguments::{Arguments, Command, TraceCommand};
+
+    /// The report gives a command line for every run: whoever types it gets that run.
+    #[test]
+    fn command_lines_of_reproduced_runs_mean_these_runs() {
+        for quick in [false, true] {
+            let request = Request { names: vec!["all".to_owned()], quick, trace_dir: None };
+            let studies = request.plan().unwrap();
+            for (name, job) in studies.jobs() {
+                let words = std::iter::once("ftlab").chain(job.words.iter().map(String::as_str));
+                let typed = match Arguments::try_parse_from(words).unwrap().command {
+                    Command::Run(typed) => {
+                        let (simulation, recording) = (&typed.simulation, &typed.recording);
+                        let run = experiment(&typed.scheme, simulation, recording).unwrap();
+                        Work::Run(Box::new(run))
+                    }
+                    Command::Trace(TraceCommand::Inspect(typed)) => {
+                        Work::Inspection(Box::new(inspection(&typed).unwrap()))
+                    }
+                    other => panic!("{name}: {} is {other:?}", job.id),
+                };
+                assert_eq!(typed, job.work, "{name}: {}", job.id);
+            }
+        }
+    }
+}

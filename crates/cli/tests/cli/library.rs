@@ -16,9 +16,9 @@ const EXPERIMENTS: [(&str, &str); 3] = [
          [set]\ndevice.over_provisioning = 0.2\ndftl.cmt_entries = 256\n",
     ),
     (
-        "--scheme hat --device ssdsim2010 --capacity 64MiB --workload financial:count=3000 \
+        "--scheme hat --device ssdsim2010 --capacity 1GiB --workload financial:count=3000 \
          --address modulo --timing closed:4 --loop 2 --seed 7",
-        "schemes = ['hat']\ndevice = 'ssdsim2010'\ncapacity = 67108864\n\
+        "schemes = ['hat']\ndevice = 'ssdsim2010'\ncapacity = 1073741824\n\
          workload = 'financial:count=3000'\naddress = 'modulo'\ntiming = 'closed:4'\nloop = 2\n\
          seed = 7\n",
     ),

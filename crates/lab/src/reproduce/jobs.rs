@@ -39,12 +39,14 @@ pub struct Job {
 }
 
 impl Job {
-    /// The same for the same work.
+    /// The same for the same work, and for no other.
+    #[must_use]
     pub fn key(&self) -> String {
         sha256(self.words.join("\0").as_bytes())[..24].to_owned()
     }
 
-    /// The command line that repeats it.
+    /// The command line that repeats it, with words quoted as shells need them.
+    #[must_use]
     pub fn command(&self) -> String {
         let quoted = |word: &String| {
             let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%".contains(c);
@@ -58,7 +60,7 @@ impl Job {
     }
 
     /// Whether device, scheme, settings and workload are there, without running anything.
-    pub fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         match &self.work {
             Work::Run(experiment) => {
                 Asked::of(experiment)?.workload(experiment)?;
@@ -70,6 +72,7 @@ impl Job {
 }
 
 /// What a job does.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
     /// What `ftlab run` does.
     Run(Box<Experiment>),

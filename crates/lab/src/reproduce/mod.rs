@@ -23,6 +23,7 @@ pub use definition::{
     SchemeLabel, Stated, Tolerance, Variant, WorkloadLabel,
 };
 pub use folder::Folder;
+pub use jobs::{Job, Work};
 pub use options::{OptionValue, Options};
 pub use outcome::Outcome;
 pub use request::Request;

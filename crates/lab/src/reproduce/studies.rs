@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::observer::Observer;
 use crate::reproduce::folder::Folder;
-use crate::reproduce::jobs::{Setting, jobs};
+use crate::reproduce::jobs::{Job, Setting, jobs};
 use crate::reproduce::manifest;
 use crate::reproduce::outcome::{Outcome, judged, write};
 use crate::reproduce::request::{Request, select};
@@ -60,6 +60,13 @@ fn check_runs(studies: &[Study]) -> Result<()> {
 }
 
 impl Studies {
+    /// Every run and inspection, with the name of its experiment; some share their work.
+    pub fn jobs(&self) -> impl Iterator<Item = (&str, &Job)> {
+        self.studies.iter().flat_map(|Study { definition, jobs }| {
+            jobs.iter().map(|job| (definition.name.as_str(), job))
+        })
+    }
+
     /// Begins in a new or empty folder, or with `resume` goes on in one in which the same
     /// reproduction by the same program began; `program_sha256` tells programs apart.
     ///
