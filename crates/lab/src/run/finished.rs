@@ -17,8 +17,8 @@ use crate::selection::Chosen;
 impl Experiment {
     /// Plans the runs, and refuses everything that can be refused before one begins. That can take
     /// passes over the workload: one over any trace, more for `capacity = "auto"`, for
-    /// `precondition = "touch"` and for devices that preload ([`Experiment::plan_with`] is watched).
-    /// A plan of several schemes can be looked at; [`Experiment::compare`] runs them.
+    /// `precondition = "touch"` and for devices that preload; [`Experiment::plan_with`] is watched
+    /// meanwhile. A plan of several schemes can be looked at; [`Experiment::compare`] runs them.
     ///
     /// # Errors
     /// [`Error::Usage`]: names, values and combinations that are not legal, files that cannot be

@@ -107,8 +107,8 @@ fn empty_streams(device: &dyn Device, config: &Config) -> Option<String> {
     let empty = counted.iter().filter(|stream| stream.reads + stream.writes == 0).count();
     (streams > 1 && empty > 0).then(|| {
         format!(
-            "{empty} of the {streams} streams got no read or write: the units (ASU, volume, disk) of \
-             the workload are dealt out over host.streams by number."
+            "{empty} of the {streams} streams got no read or write: the units (ASU, volume, disk) \
+             of the workload are dealt out over host.streams by number."
         )
     })
 }
