@@ -19,7 +19,7 @@ fn packed() -> Option<String> {
     commit.get(..12).map(str::to_owned)
 }
 
-/// What git says of the folder that this lies in, changed files included.
+/// What git says of the folder that this lies in; changes since the commit are not told.
 fn checked_out() -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).output().ok()?;

@@ -13,7 +13,7 @@ use crate::formats::line::Line;
 use crate::options::{SizeUnit, TimeUnit};
 use crate::order::STRAY_NS;
 use crate::size::human_bytes;
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 /// More requests per second than any storage device serves.
 const RATE_MAX: f64 = 1e8;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use crate::error::{Result, TraceError, unknown_name};
 use crate::number;

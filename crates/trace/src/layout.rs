@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use ftlab_engine::request::{Op, Request};
-use ftlab_engine::units::SECTOR_BYTES;
+use ftlab_flash::request::{Op, Request};
+use ftlab_flash::units::SECTOR_BYTES;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Result, TraceError, unknown_name};

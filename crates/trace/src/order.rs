@@ -176,7 +176,7 @@ impl Reorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ftlab_engine::request::Op;
+    use ftlab_flash::request::Op;
 
     fn event(time_ns: u64, line: u64) -> Placed {
         let record = Record { time_ns, op: Op::Read, offset_bytes: 0, size_bytes: 512, unit: 0 };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use crate::error::Result;
 use crate::events::{Batches, Event, Events};

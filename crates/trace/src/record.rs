@@ -1,6 +1,6 @@
 //! One line of a trace once its units are known, and where it came from.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 /// One line of a trace. `unit` is what the trace calls ASU, volume, disk or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

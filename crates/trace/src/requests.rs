@@ -1,6 +1,6 @@
 //! The end of the line: records laid out on a device, errors with their place.
 
-use ftlab_engine::request::Request;
+use ftlab_flash::request::Request;
 
 use crate::error::{Result, TraceError};
 use crate::layout::AddressMap;

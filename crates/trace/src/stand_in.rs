@@ -2,7 +2,7 @@
 //! number of its one source with the tolerance it is held to, every choice with its reason, and
 //! what was published but is no property of a workload.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use toml_edit::{Document, Item, Table, Value};
 
 use crate::digest;

@@ -1,7 +1,7 @@
 //! What papers print about their traces, counted from records: the one definition that stand-ins
 //! are held against and subsets of real traces are compared by. Memory is constant.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use crate::error::{Result, unknown_name};
 use crate::record::Record;

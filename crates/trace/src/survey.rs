@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use crate::error::{Result, TraceError};
 use crate::footprint::PageSet;

@@ -7,7 +7,7 @@
 //! In `rwbs` a D is a discard, W a write, R a read, a lone F a flush, N neither.
 //! Source: blktrace, `blkparse_fmt.c`.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::context::Context;
 use super::fields;

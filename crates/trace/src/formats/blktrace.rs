@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::blkparse::ACTION;
 use super::context::Context;

@@ -7,7 +7,7 @@
 
 use std::io::{self, Write};
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::context::Context;
 use super::fields::{self, Fields};

@@ -3,7 +3,7 @@
 //! By its document the size counts blocks of 512 bytes, but files in circulation count 4 KiB pages
 //! there: `--size-unit` settles it where the data do not. Source: DiskSim 4.0, `disksim_iotrace.c`.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::context::Context;
 use super::fields;

@@ -1,6 +1,6 @@
 //! What the line parsers share: splitting, checked numbers, and the rules every record obeys.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::line::{Line, LineFault, Parsed, fault};
 use crate::number::{self, NotANumber};

@@ -2,7 +2,7 @@
 //! flags`. They differ in the unit of time, in what the last column means, and, in files that
 //! circulate, in whether the size counts sectors or pages.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::context::Scales;
 use super::fields;

@@ -8,7 +8,7 @@
 //! units, numbered from 0 in order of appearance. `add`, `open` and `close` are no requests, `sync`
 //! and `datasync` are flushes. Source: fio, HOWTO, "Trace file format".
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::context::Context;
 use super::fields;

@@ -20,7 +20,7 @@
 //! files are read as one trace in order of time, by their dates; where none has a date, only
 //! `--parts by_time` says that their clocks are one. Source: DiskSim, input formats hpl and hpl2.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::context::Context;
 use super::format::{BinaryFormat, Certainty, Encoding, FilesOf, Format, Open, Takes};

@@ -6,7 +6,7 @@
 //! same, so it is a format of its own, `tencent_bytes`, which is never guessed.
 //! Source: the readme of the traces (SNIA IOTTA) and of cacheMon/cache_dataset.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::context::Context;
 use super::fields::{self, Fields};

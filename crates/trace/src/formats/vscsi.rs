@@ -10,7 +10,7 @@
 //! of the file, from 0, and the files of several disks are read as one trace in order of time.
 //! Source: libCacheSim, `vscsi.h` and its issue 54.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::context::Context;
 use super::format::{BinaryFormat, Certainty, Encoding, FilesOf, Format, Open, Takes};

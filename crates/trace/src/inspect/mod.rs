@@ -16,7 +16,7 @@ mod windows;
 
 use std::collections::{BTreeMap, HashMap};
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use crate::combination::How;
 use crate::detect::Detection;

@@ -1,6 +1,6 @@
 //! The requests of an inline spec, one after the other.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use super::arrivals::Clock;
 use super::distribution::{Distribution, Sampler};

@@ -1,7 +1,7 @@
 //! blktrace's binary files: one CPU, many CPUs, both byte orders, broken ones.
 
 use crate::common::{Files, error_of, inspect, read_all, real_trace};
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use ftlab_trace::Options;
 
 const ISSUE: u32 = 7;

@@ -1,6 +1,6 @@
 //! Workloads one after another and side by side.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use ftlab_trace::{AddressMap, AddressMode, How, Options, Record, Workload};
 
 use crate::common::{Files, error_of, read_all};

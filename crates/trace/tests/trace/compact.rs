@@ -1,7 +1,7 @@
 //! The compact binary: every record comes back, broken files are named, the index finds its block.
 
 use crate::common::{Files, error_of, inspect, read_all, real_trace};
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use ftlab_trace::{Options, Parts, Record, Workload, convert};
 
 /// Converts a workload and returns the path of the result.

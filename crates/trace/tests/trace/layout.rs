@@ -1,7 +1,7 @@
 //! Addresses of a trace on a device: nothing is lost, and what was adjacent inside an extent stays.
 
 use crate::common::Files;
-use ftlab_engine::request::{Op, Request};
+use ftlab_flash::request::{Op, Request};
 use ftlab_trace::{AddressMap, AddressMode, Options, Record, UnitSpans, Workload};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The formats beyond SPC, MSR and the DiskSim family: detection, units, filters, bad input.
 
 use crate::common::{Files, error_of, format, inspect, read_all, real_trace};
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use ftlab_trace::{DropReason, Options, Record, Workload};
 
 fn filtered(filter: &str) -> Options {

@@ -1,7 +1,7 @@
 //! What is converted to our CSV reads back as it was.
 
 use crate::common::{Files, read_all};
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use ftlab_trace::formats::csv;
 use ftlab_trace::{Options, Record, Workload, convert};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! HP's SRT: records assembled by hand, with and without header, several files, and broken ones.
 
 use crate::common::{Files, error_of, format, inspect, read_all};
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use ftlab_trace::{DropReason, Options, Parts};
 
 /// Version, kind, seconds, microseconds, bytes, sector, device, flags.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::common::read_all;
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use ftlab_trace::{Options, Record, SyntheticSpec, Workload};
 
 const CAPACITY: u64 = 1 << 30;

@@ -1,7 +1,7 @@
 //! CloudPhysics' records, both versions, and broken ones.
 
 use crate::common::{Files, error_of, inspect, read_all};
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 use ftlab_trace::{DropReason, Options};
 
 /// One record: command, length in bytes, block, time in microseconds.

@@ -1,6 +1,6 @@
 //! Lengths and marks of a compact file, the bytes of a record, and the checksum of a block.
 
-use ftlab_engine::request::Op;
+use ftlab_flash::request::Op;
 
 use crate::formats::fields::REQUEST_BYTES_MAX;
 use crate::record::Record;
