@@ -59,7 +59,7 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::answers::{Location, Unsettled};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
@@ -131,13 +131,7 @@ impl Scheme for Aps {
         Partitions::new(config).check()
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
-    }
+    forward!(Needs::plain => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let partitions = Partitions::new(config);
@@ -152,7 +146,7 @@ impl Scheme for Aps {
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let partitions = Partitions::new(config);
-        let cmt = cmt(&partitions, board.geometry().logical_pages, &[]);
+        let cmt = cmt(&partitions, board.geometry().logical_pages);
         let base = DemandMapped::new(board, config, &Needs::plain(config), cmt, seed);
         Ok(Self::assemble(board, config, base, partitions))
     }
@@ -291,16 +285,10 @@ impl Scheme for Aps {
         if let Some(bytes) = map_bytes {
             partitions.restore(bytes);
         }
-        let pages = board.geometry().logical_pages;
-        let (needs, room) = (Needs::plain(config), partitions.entries());
-        let (base, when) = DemandMapped::recover(
-            board,
-            config,
-            (&needs, seed),
-            (map, room),
-            |changed| cmt(&partitions, pages, changed),
-            after,
-        )?;
+        let empty = cmt(&partitions, board.geometry().logical_pages);
+        let (needs, known) = (Needs::plain(config), (map, partitions.entries()));
+        let (base, when) =
+            DemandMapped::recover(board, config, (&needs, seed), known, empty, after)?;
         let mut aps = Self::assemble(board, config, base, partitions);
         for held in &data.pages {
             let slot = aps.data.restore(held);
@@ -312,11 +300,9 @@ impl Scheme for Aps {
     }
 }
 
-/// The map cache, with entries that differ from flash.
-fn cmt(partitions: &Partitions, pages: u32, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
-    let mut cmt = Cmt::new(CachePolicyKind::Lru, pages, partitions.most_entries(), 0.0);
-    cmt.fill(changed);
-    cmt
+/// The map cache, empty.
+fn cmt(partitions: &Partitions, pages: u32) -> Cmt {
+    Cmt::new(CachePolicyKind::Lru, pages, partitions.most_entries(), 0.0)
 }
 
 impl Aps {

@@ -80,7 +80,7 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{BlockId, Lpn, Ppn, Tag, pack};
+use ftlab_flash::units::{BlockId, Lpn, Tag, pack};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
@@ -213,9 +213,8 @@ impl Scheme for Cftl {
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
+        self.base.self_check(board)?;
         let cache = &self.base.map.cache;
-        cache.runs.self_check()?;
         if cache.runs.len() > self.sizes.pages && !self.outgrown {
             let (there, room) = (cache.runs.len(), self.sizes.pages);
             return Err(format!("the cached page table has {there} entries, {room} are allowed"));
@@ -247,13 +246,9 @@ impl Scheme for Cftl {
         survivor: Kept<Cache>,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let mut cache = new_cache(board.geometry(), config);
-        let fill = |changed: &[(Lpn, Option<Ppn>)]| {
-            changed.iter().for_each(|&(lpn, ppn)| cache.runs.change(lpn, ppn));
-            cache
-        };
-        let (needs, room) = (Needs::plain(config), (sizes(config).pages, fill));
-        let (base, when) = survivor.recover(board, config, (&needs, seed), room, after)?;
+        let (needs, empty) = (Needs::plain(config), new_cache(board.geometry(), config));
+        let cache = (sizes(config).pages, empty);
+        let (base, when) = survivor.recover(board, config, (&needs, seed), cache, after)?;
         let mut cftl = Self::on(board, base, config);
         // A cut may have come between what split runs and what makes room for them.
         cftl.outgrown = cftl.base.map.cache.runs.len() > cftl.sizes.pages;

@@ -120,11 +120,9 @@ fn empty_host(config: &Config) -> HostMap {
     HostMap::new(config.device.logical_pages() as u32, chunk_entries(config), chunks(config))
 }
 
-fn cmt(config: &Config, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
+fn cmt(config: &Config) -> Cmt {
     let pages = config.device.logical_pages() as u32;
-    let mut cmt = Cmt::new(CachePolicyKind::Lru, pages, entries(config), 0.0);
-    cmt.fill(changed);
-    cmt
+    Cmt::new(CachePolicyKind::Lru, pages, entries(config), 0.0)
 }
 
 impl Scheme for Hmb {
@@ -183,13 +181,7 @@ impl Scheme for Hmb {
         }
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
-    }
+    forward!(Needs::plain => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let cached = ENTRY_BYTES * u64::from(entries(config));
@@ -204,7 +196,7 @@ impl Scheme for Hmb {
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let needs = Needs::plain(config);
-        let base = DemandMapped::new(board, config, &needs, cmt(config, &[]), seed);
+        let base = DemandMapped::new(board, config, &needs, cmt(config), seed);
         Ok(Self::over(config, base, empty_host(config)))
     }
 
@@ -292,8 +284,8 @@ impl Scheme for Hmb {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let needs = Needs::plain(config);
-        let with = (entries(config), |changed: &[_]| cmt(config, changed));
-        let (base, when) = map.recover(board, config, (&needs, seed), with, after)?;
+        let cache = (entries(config), cmt(config));
+        let (base, when) = map.recover(board, config, (&needs, seed), cache, after)?;
         Ok((Self::over(config, base, host.unwrap_or_else(|| empty_host(config))), when))
     }
 }

@@ -160,10 +160,7 @@ impl Scheme for IdealPage {
     }
 
     forward!(base: flush, idle, locate, room);
-
-    fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)
-    }
+    forward!(base.space: self_check);
 
     fn power_off(self) -> Self::Survivor {}
 

@@ -58,7 +58,7 @@ use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::answers::{Location, Unsettled};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
@@ -117,13 +117,7 @@ impl Scheme for Jtl {
         Sizes::new(config).check()
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
-    }
+    forward!(Needs::plain => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let Sizes { map_bytes, data_bytes, .. } = Sizes::new(config);
@@ -133,8 +127,7 @@ impl Scheme for Jtl {
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
-        let cmt = cmt(config, &[]);
-        let base = DemandMapped::new(board, config, &Needs::plain(config), cmt, seed);
+        let base = DemandMapped::new(board, config, &Needs::plain(config), cmt(config), seed);
         Ok(Self::assemble(board, config, base, seed))
     }
 
@@ -276,14 +269,9 @@ impl Scheme for Jtl {
         let Sizes { entries, frames, .. } = Sizes::new(config);
         // Pages that survived have their entries in group 0; all others go to group 1.
         let room = entries - frames + data.pages.len() as u32;
-        let (base, mut when) = DemandMapped::recover(
-            board,
-            config,
-            (&Needs::plain(config), seed),
-            (map, room),
-            |changed| cmt(config, changed),
-            after,
-        )?;
+        let (needs, empty) = (Needs::plain(config), cmt(config));
+        let (base, mut when) =
+            DemandMapped::recover(board, config, (&needs, seed), (map, room), empty, after)?;
         let mut jtl = Self::assemble(board, config, base, seed);
         for held in &data.pages {
             let known = jtl.base.map.cache.find(held.lpn);
@@ -310,12 +298,10 @@ impl Scheme for Jtl {
     }
 }
 
-/// The entries, with those that differ from flash.
-fn cmt(config: &Config, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
+/// The entries, none yet.
+fn cmt(config: &Config) -> Cmt {
     let pages = config.device.logical_pages() as u32;
-    let mut cmt = Cmt::new(CachePolicyKind::Lru, pages, Sizes::new(config).entries, 0.0);
-    cmt.fill(changed);
-    cmt
+    Cmt::new(CachePolicyKind::Lru, pages, Sizes::new(config).entries, 0.0)
 }
 
 impl Jtl {

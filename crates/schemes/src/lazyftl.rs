@@ -129,13 +129,7 @@ impl Scheme for LazyFtl {
         Sizes::check(config)
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Sizes::of(config).needs(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Sizes::of(config).needs(config).payload_pages(config)
-    }
+    forward!(Sizes::needs => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let sizes = Sizes::of(config);
@@ -146,13 +140,13 @@ impl Scheme for LazyFtl {
             sram("umt_reserve", sizes.reserve_bytes(config)),
             sram("gmt_cache", gmt),
         ];
-        sizes.needs(config).ram_use(config, &own)
+        Sizes::needs(config).ram_use(config, &own)
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let sizes = Sizes::of(config);
-        let map = LazyMap::new(board.geometry(), sizes, &[]);
-        let mut base = DemandMapped::new(board, config, &sizes.needs(config), map, seed);
+        let map = LazyMap::new(board.geometry(), sizes);
+        let mut base = DemandMapped::new(board, config, &Sizes::needs(config), map, seed);
         base.space.withhold(board.nand());
         Ok(Self::with(config, base))
     }
@@ -220,15 +214,10 @@ impl Scheme for LazyFtl {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let sizes = Sizes::of(config);
-        let geometry = board.geometry().clone();
-        let (base, when) = DemandMapped::recover(
-            board,
-            config,
-            (&sizes.needs(config), seed),
-            (survivor, sizes.recovered(config)),
-            |changed| LazyMap::new(&geometry, sizes, changed),
-            after,
-        )?;
+        let (needs, empty) = (Sizes::needs(config), LazyMap::new(board.geometry(), sizes));
+        let known = (survivor, sizes.recovered(config));
+        let (base, when) =
+            DemandMapped::recover(board, config, (&needs, seed), known, empty, after)?;
         let mut scheme = Self::with(config, base);
         let DemandMapped { space, map, .. } = &mut scheme.base;
         space.withhold(board.nand());

@@ -70,7 +70,7 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept};
 use ftlab_ftl::parts::map_cache::MapCache;
@@ -123,13 +123,7 @@ impl Scheme for Sftl {
         sizes::check(config)
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        needs(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        needs(config).payload_pages(config)
-    }
+    forward!(needs => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         needs(config).ram_use(config, &ram_use(config))
@@ -189,10 +183,8 @@ impl Scheme for Sftl {
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
-        let cache = &self.base.map.cache;
-        cache.self_check()?;
-        let (bytes, allowed) = (cache.pages.bytes(), self.sizes.page_bytes);
+        self.base.self_check(board)?;
+        let (bytes, allowed) = (self.base.map.cache.pages.bytes(), self.sizes.page_bytes);
         if bytes > allowed && !self.outgrown {
             return Err(format!("cached pages take {bytes} bytes, {allowed} are allowed"));
         }
@@ -213,15 +205,9 @@ impl Scheme for Sftl {
         survivor: Kept<Cache>,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let sizes = sizes(config);
-        let mut cache = Cache::new(board.geometry(), &sizes);
-        let fill = |changed: &[(Lpn, Option<Ppn>)]| {
-            cache.buffer.fill(changed);
-            cache
-        };
-        let needs = needs(config);
-        let room = (sizes.buffered, fill);
-        let (base, when) = survivor.recover(board, config, (&needs, seed), room, after)?;
+        let (sizes, needs) = (sizes(config), needs(config));
+        let cache = (sizes.buffered, Cache::new(board.geometry(), &sizes));
+        let (base, when) = survivor.recover(board, config, (&needs, seed), cache, after)?;
         let mut sftl = Self::on(base, config);
         sftl.outgrown = sftl.base.map.cache.pages.bytes() > sftl.sizes.page_bytes;
         Ok((sftl, when))

@@ -262,6 +262,15 @@ impl<C: MapCache> DemandMapped<C> {
         Unsettled { stale_pages, ram_pages: 0 }
     }
 
+    /// Whether blocks, map and cache agree with themselves.
+    ///
+    /// # Errors
+    /// Says what does not, with its numbers.
+    pub fn self_check(&self, board: &Board) -> Result<(), String> {
+        self.space.self_check(board)?;
+        self.map.cache.self_check()
+    }
+
     /// Free blocks of the emptiest plane, and where collection begins.
     pub fn room(&self) -> Room {
         self.space.room()
@@ -275,9 +284,25 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     /// Goes on with the map that flash and `survivor` tell. Changed entries that `room` has place
-    /// for go to the new cache; more of them are written to their translation pages, all of a page
-    /// at once, and the cache begins without any.
+    /// for go to the `empty` cache; more of them are written to their translation pages, all of a
+    /// page at once, and the cache begins without any.
     pub fn recover(
+        board: &mut Board,
+        config: &SharedSettings,
+        needs: (&Needs, u64),
+        survivor: (Survivor, u32),
+        mut empty: C,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let fill = |changed: &[(Lpn, Option<Ppn>)]| {
+            empty.fill(changed);
+            empty
+        };
+        Self::recover_with(board, config, needs, survivor, fill, after)
+    }
+
+    /// The same with a cache that is made of these entries.
+    pub fn recover_with(
         board: &mut Board,
         config: &SharedSettings,
         (needs, seed): (&Needs, u64),

@@ -180,33 +180,6 @@ impl Levels {
             lpn.0 += 1;
         }
     }
-
-    /// Puts entries that differ from flash into the CMT, after a power cut; there must be room.
-    pub fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
-        for &(lpn, ppn) in changed {
-            self.insert(lpn, ppn, When::START);
-            self.change(lpn, ppn);
-        }
-    }
-
-    /// What must hold between the levels.
-    pub fn self_check(&self) -> Result<(), String> {
-        for slot in self.cmt.slots() {
-            let (lpn, ppn) = (self.cmt.lpn(slot), self.cmt.ppn(slot));
-            let below = self.ctp.entry(lpn);
-            if !self.cmt.is_dirty(slot) && below.is_some_and(|below| below != ppn) {
-                return Err(format!("page {lpn}: the levels say {ppn:?} and {below:?}, unchanged"));
-            }
-            if self.leaving.key(slot).0 != self.rank(slot) {
-                return Err(format!("page {lpn} leaves the first level out of order"));
-            }
-        }
-        let counted: u32 = self.entries_of.iter().sum();
-        if counted != self.cmt.len() || self.leaving.count() != self.cmt.len() {
-            return Err(format!("{counted} entries counted, the CMT holds {}", self.cmt.len()));
-        }
-        Ok(())
-    }
 }
 
 impl MapCache for Levels {
@@ -246,5 +219,31 @@ impl MapCache for Levels {
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         let only_below = |(lpn, _): &(Lpn, _)| !MapCache::is_dirty(&self.cmt, *lpn);
         self.cmt.changed().chain(self.ctp.changed().filter(only_below))
+    }
+
+    fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        for &(lpn, ppn) in changed {
+            self.insert(lpn, ppn, When::START);
+            self.change(lpn, ppn);
+        }
+    }
+
+    /// What must hold between the levels.
+    fn self_check(&self) -> Result<(), String> {
+        for slot in self.cmt.slots() {
+            let (lpn, ppn) = (self.cmt.lpn(slot), self.cmt.ppn(slot));
+            let below = self.ctp.entry(lpn);
+            if !self.cmt.is_dirty(slot) && below.is_some_and(|below| below != ppn) {
+                return Err(format!("page {lpn}: the levels say {ppn:?} and {below:?}, unchanged"));
+            }
+            if self.leaving.key(slot).0 != self.rank(slot) {
+                return Err(format!("page {lpn} leaves the first level out of order"));
+            }
+        }
+        let counted: u32 = self.entries_of.iter().sum();
+        if counted != self.cmt.len() || self.leaving.count() != self.cmt.len() {
+            return Err(format!("{counted} entries counted, the CMT holds {}", self.cmt.len()));
+        }
+        Ok(())
     }
 }

@@ -141,4 +141,8 @@ impl MapCache for Cache {
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         self.runs.changed()
     }
+
+    fn self_check(&self) -> Result<(), String> {
+        self.runs.self_check()
+    }
 }

@@ -47,27 +47,22 @@ pub struct LazyMap {
 }
 
 impl LazyMap {
-    /// With entries that differ from the GMT.
-    pub fn new(geometry: &Geometry, sizes: Sizes, changed: &[(Lpn, Option<Ppn>)]) -> Self {
-        let umt = Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, sizes.entries, 0.0);
-        let mut map = LazyMap {
-            umt,
+    /// Empty.
+    pub fn new(geometry: &Geometry, sizes: Sizes) -> Self {
+        LazyMap {
+            umt: Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, sizes.entries, 0.0),
             part_at: zeroed(geometry.pages() as usize),
             distinct: zeroed(geometry.blocks() as usize),
             gmt: MapPages::new(geometry, sizes.gmt_pages),
             order: SlotLists::new(sizes.gmt_pages),
-            trimmed: Vec::with_capacity(sizes.trimmed.max(changed.len() as u32) as usize),
+            trimmed: Vec::with_capacity(sizes.trimmed as usize),
             pinned: None,
             converting: vec![None; geometry.planes() as usize],
             sizes,
             entries_per_page: geometry.entries_per_page(),
             pages_per_block: geometry.pages_per_block,
             blocks_per_plane: geometry.blocks_per_plane,
-        };
-        for &(lpn, ppn) in changed {
-            map.change(lpn, ppn);
         }
-        map
     }
 
     /// Whether the UMT has a page.

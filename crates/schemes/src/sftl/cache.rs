@@ -29,17 +29,6 @@ impl Cache {
             buffer: DirtyBuffer::new(geometry, sizes.buffered),
         }
     }
-
-    /// What must hold at any time, every number counted anew.
-    pub fn self_check(&self) -> Result<(), String> {
-        self.pages.self_check()?;
-        self.buffer.self_check()?;
-        let both = self.buffer.entries.slots().map(|slot| self.buffer.entries.lpn(slot));
-        match both.into_iter().find(|&lpn| self.pages.entry(lpn).is_some()) {
-            Some(lpn) => Err(format!("page {lpn} is in the buffer, its translation page cached")),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Changed entries whose translation page is not cached.
@@ -203,5 +192,19 @@ impl MapCache for Cache {
 
     fn resolve(&mut self, lpn: Lpn) {
         self.buffer.entries.resolve(lpn);
+    }
+
+    fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        self.buffer.fill(changed);
+    }
+
+    fn self_check(&self) -> Result<(), String> {
+        self.pages.self_check()?;
+        self.buffer.self_check()?;
+        let both = self.buffer.entries.slots().map(|slot| self.buffer.entries.lpn(slot));
+        match both.into_iter().find(|&lpn| self.pages.entry(lpn).is_some()) {
+            Some(lpn) => Err(format!("page {lpn} is in the buffer, its translation page cached")),
+            None => Ok(()),
+        }
     }
 }

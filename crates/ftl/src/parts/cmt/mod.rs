@@ -319,14 +319,6 @@ impl Cmt {
         entry.unresolved = unresolved;
     }
 
-    /// Caches entries that differ from flash, after a power cut; there must be room.
-    pub fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
-        for &(lpn, ppn) in changed {
-            let slot = self.insert(lpn, ppn, When::START);
-            self.change(slot, ppn);
-        }
-    }
-
     /// Every cached entry.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         (0..self.entries.len() as u32)
@@ -362,6 +354,13 @@ impl MapCache for Cmt {
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         let dirty = self.slots().filter(|&slot| Cmt::is_dirty(self, slot));
         dirty.map(|slot| (self.lpn(slot), self.ppn(slot)))
+    }
+
+    fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        for &(lpn, ppn) in changed {
+            let slot = self.insert(lpn, ppn, When::START);
+            self.change(slot, ppn);
+        }
     }
 
     #[inline]
