@@ -157,7 +157,7 @@ impl Scheme for Aps {
         let known = self.look_up_to_read(board, io.lpn, MapLookup::First, after)?;
         board.event(Event::BufferLookups, 1);
         if let Some(slot) = self.data.pages().find(io.lpn) {
-            self.use_again(slot);
+            self.order.renew(slot);
             if self.data.covers(slot, io) {
                 board.event(Event::BufferHits, 1);
                 return Ok(self.data.get(board, slot, known));
@@ -191,7 +191,7 @@ impl Scheme for Aps {
         board.event(Event::BufferLookups, 1);
         if let Some(slot) = self.data.pages().find(io.lpn) {
             board.event(Event::BufferHits, 1);
-            self.use_again(slot);
+            self.order.renew(slot);
             return Ok(self.data.put(board, slot, io, known));
         }
         if self.data_ghosts.remove(io.lpn) {
@@ -458,11 +458,5 @@ impl Aps {
     fn drop_page(&mut self, board: &mut Board, slot: Slot, free: When) {
         self.order.remove(slot);
         self.data.leave(board, slot, free);
-    }
-
-    #[inline]
-    fn use_again(&mut self, slot: Slot) {
-        self.order.remove(slot);
-        self.order.push(0, slot);
     }
 }

@@ -230,7 +230,7 @@ impl Cdftl {
         if !cache.ctp().is_full() {
             return Ok(after);
         }
-        let victim = cache.leaving_page();
+        let victim = cache.ctp().oldest();
         let mut when = board.search(Search::Cached, cache.ctp().len(), after);
         board.event(Event::SecondLevelEvictions, 1);
         if cache.ctp().dirty_entries(victim) == 0 {

@@ -308,10 +308,10 @@ impl Sftl {
 
     /// The page used longest ago leaves; a changed one is written first, as a whole.
     fn evict(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let pages = &self.base.map.cache.pages;
+        let pages = self.base.map.cache.pages.pages();
         let victim = pages.oldest();
-        let (part, changed) = (pages.pages().part(victim), pages.pages().dirty_entries(victim));
-        let mut when = board.search(Search::Cached, pages.pages().len(), after);
+        let (part, changed) = (pages.part(victim), pages.dirty_entries(victim));
+        let mut when = board.search(Search::Cached, pages.len(), after);
         if changed == 0 {
             board.event(Event::EvictClean, 1);
         } else {

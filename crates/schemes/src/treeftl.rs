@@ -93,8 +93,7 @@ pub struct Latte {
 impl Latte {
     /// The group was accessed now.
     fn touch(&mut self, board: &mut Board, group: Slot) {
-        self.groups.remove(group);
-        self.groups.push(0, group);
+        self.groups.renew(group);
         board.event(Event::LatteOps, 1);
     }
 }

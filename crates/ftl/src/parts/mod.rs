@@ -37,6 +37,7 @@ pub mod page_space;
 pub mod prediction_record;
 pub mod ram_data;
 pub mod random_log;
+pub mod recent_map_pages;
 pub mod recent_pages;
 pub mod record_area;
 pub mod replacement_chains;

@@ -135,8 +135,7 @@ impl SequentialArea {
         io: &PageIo,
         after: When,
     ) -> Result<When, Fault> {
-        self.lists.remove(place);
-        self.lists.push(OPEN, place);
+        self.lists.renew(place);
         self.act((place, self.owner(place)), |log| log.append(board, engine, io, after))
     }
 
@@ -149,8 +148,7 @@ impl SequentialArea {
         io: &PageIo,
         after: When,
     ) -> Result<When, Fault> {
-        self.lists.remove(place);
-        self.lists.push(OPEN, place);
+        self.lists.renew(place);
         self.act((place, self.owner(place)), |log| log.append_padded(board, engine, io, after))
     }
 

@@ -94,8 +94,7 @@ impl MappedBlocks {
     /// A cached entry is used: when it was there.
     pub fn use_block(&mut self, lbn: Lbn) -> Option<When> {
         let slot = self.find(lbn)?;
-        self.order.remove(slot);
-        self.order.push(0, slot);
+        self.order.renew(slot);
         Some(self.entries[slot.index()].ready)
     }
 

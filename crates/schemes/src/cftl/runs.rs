@@ -110,8 +110,7 @@ impl PageRuns {
     /// The entry is used.
     #[inline]
     pub fn touch(&mut self, slot: Slot) {
-        self.order.remove(slot);
-        self.order.push(0, slot);
+        self.order.renew(slot);
     }
 
     /// The entry used longest ago.

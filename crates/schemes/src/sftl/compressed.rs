@@ -11,19 +11,16 @@ use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, zeroed};
 use ftlab_ftl::parts::map_cache::MapCache;
-use ftlab_ftl::parts::map_pages::MapPages;
+use ftlab_ftl::parts::recent_map_pages::RecentMapPages;
 use ftlab_ftl::parts::slots::Slot;
-use ftlab_ftl::parts::slots::slot_list::SlotLists;
 use ftlab_ftl::parts::translation::{Translation, goes_on};
 
 /// Compressed translation pages.
 #[derive(Clone, Debug)]
 pub struct CompressedPages {
-    pages: MapPages,
+    pages: RecentMapPages,
     /// Runs of the page in each slot.
     runs: Vec<u32>,
-    /// By last use.
-    order: SlotLists<1>,
     /// What all of them take.
     bytes: u64,
     size: PageSize,
@@ -47,9 +44,8 @@ impl CompressedPages {
     /// Room for `frames` pages.
     pub(super) fn new(geometry: &Geometry, size: PageSize, frames: u32) -> Self {
         CompressedPages {
-            pages: MapPages::new(geometry, frames),
+            pages: RecentMapPages::new(geometry, frames),
             runs: zeroed(frames as usize),
-            order: SlotLists::new(frames),
             bytes: 0,
             size,
             compressed: 0,
@@ -58,7 +54,7 @@ impl CompressedPages {
     }
 
     /// The pages, for looking.
-    pub fn pages(&self) -> &MapPages {
+    pub fn pages(&self) -> &RecentMapPages {
         &self.pages
     }
 
@@ -82,15 +78,7 @@ impl CompressedPages {
     /// A translation page is used: when it was there; none if it is not.
     #[inline]
     pub fn use_page(&mut self, part: u32) -> Option<When> {
-        let slot = self.pages.find(part)?;
-        self.order.remove(slot);
-        self.order.push(0, slot);
-        Some(self.pages.ready(slot))
-    }
-
-    /// The page used longest ago.
-    pub fn oldest(&self) -> Slot {
-        self.order.oldest(0).expect("a page is in memory")
+        self.pages.use_page(part)
     }
 
     /// Compresses a page that was just read; there must be a frame.
@@ -102,7 +90,6 @@ impl CompressedPages {
         ready: When,
     ) -> Slot {
         let slot = self.pages.insert(board, translation, part, ready);
-        self.order.push(0, slot);
         self.runs[slot.index()] = runs(self.entries(slot));
         self.bytes += self.size.bytes(self.runs[slot.index()]);
         self.compressed += 1;
@@ -112,7 +99,6 @@ impl CompressedPages {
     /// Drops a page; flash must know its changes by now.
     pub fn remove(&mut self, slot: Slot) {
         self.bytes -= self.size.bytes(self.runs[slot.index()]);
-        self.order.remove(slot);
         self.pages.remove(slot);
     }
 
@@ -232,7 +218,7 @@ mod tests {
                 };
                 if pages.use_page(part).is_none() {
                     if pages.pages().is_full() {
-                        let slot = pages.oldest();
+                        let slot = pages.pages().oldest();
                         let first = pages.pages().part(slot) * entries;
                         (first..first + entries).for_each(|lpn| pages.clean(Lpn(lpn)));
                         pages.remove(slot);
