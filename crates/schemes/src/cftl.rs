@@ -10,7 +10,7 @@
 //!
 //! # Structures
 //! Page map of everything on flash, with GTD and data blocks: DFTL's. Cached page table: entries
-//! with a run length, each for up to 2^`cftl.run_len_bits` pages (`runs`). Cached block table:
+//! with a run length, each for up to 2^`cftl.run_len_bits` pages (`parts::page_runs`). Cached block table:
 //! block and the pages that are there, by logical block (`blocks`). Both in order of use,
 //! `cftl.cache_split` of the bytes for pages. Hot data detector: Bloom filters. Reads and writes
 //! per logical block.
@@ -59,7 +59,6 @@ mod blocks;
 mod cache;
 mod conversion;
 mod convert;
-mod runs;
 mod settings;
 mod sizes;
 
@@ -85,7 +84,6 @@ use ftlab_ftl::forward;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use ftlab_ftl::parts::map_cache::MapCache;
-use ftlab_ftl::parts::translation::goes_on;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -338,13 +336,8 @@ impl Cftl {
             self.base.map.cache.revert(lbn);
         }
         let map = &mut self.base.map;
-        let entry = |lpn: u32| map.translation.entry(board, Lpn(lpn));
-        let end = map.translation.lpns_of(part).end;
-        let room = map.cache.runs.room_for_run(lpn.0, end);
-        let word = |lpn: u32| pack(entry(lpn).map(|ppn| ppn.0));
-        let on = (lpn.0 + 1..lpn.0 + room).take_while(|&next| goes_on(word(next - 1), word(next)));
-        let (count, head) = (1 + on.count() as u32, entry(lpn.0));
-        map.cache.runs.add(lpn.0, count, head, loaded);
+        let word = |lpn| pack(map.translation.entry(board, Lpn(lpn)).map(|ppn| ppn.0));
+        map.cache.runs.add(lpn.0, map.translation.lpns_of(part).end, word, loaded);
         self.settle(board, Some(lpn), loaded)
     }
 

@@ -33,6 +33,7 @@ pub mod numbered_area;
 pub mod oob_scan;
 pub mod owned_logs;
 pub mod page_mapped;
+pub mod page_runs;
 pub mod page_space;
 pub mod prediction_record;
 pub mod ram_data;

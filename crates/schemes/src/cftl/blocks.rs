@@ -6,6 +6,7 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::slots::slab::Slab;
 use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +24,9 @@ pub struct MappedBlocks {
     count: u32,
     /// Slot of each logical block in the cache, plus one.
     slot_of: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Slab<Entry>,
     /// A bit per page of each slot's block that is there.
     there: Vec<u64>,
-    free: Vec<u32>,
     order: SlotLists<1>,
     capacity: u32,
     pages_per_block: u32,
@@ -42,9 +42,8 @@ impl MappedBlocks {
             mapped: zeroed(blocks.div_ceil(64)),
             count: 0,
             slot_of: zeroed(blocks),
-            entries: Vec::with_capacity(capacity as usize),
+            entries: Slab::new(capacity),
             there: zeroed(words * capacity as usize),
-            free: Vec::with_capacity(capacity as usize),
             order: SlotLists::new(capacity),
             capacity,
             pages_per_block: geometry.pages_per_block,
@@ -95,7 +94,7 @@ impl MappedBlocks {
     pub fn use_block(&mut self, lbn: Lbn) -> Option<When> {
         let slot = self.find(lbn)?;
         self.order.renew(slot);
-        Some(self.entries[slot.index()].ready)
+        Some(self.entries[slot].ready)
     }
 
     fn place(&self, slot: Slot, offset: u32) -> (usize, u64) {
@@ -116,17 +115,7 @@ impl MappedBlocks {
             let oldest = self.order.oldest(0).expect("there is room for one");
             self.drop_entry(oldest);
         }
-        let entry = Entry { lbn: lbn.0, block, ready };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.entries[slot as usize] = entry;
-                Slot(slot)
-            }
-            None => {
-                self.entries.push(entry);
-                Slot(self.entries.len() as u32 - 1)
-            }
-        };
+        let slot = self.entries.add(Entry { lbn: lbn.0, block, ready });
         for (offset, is_there) in pages.enumerate() {
             let (word, bit) = self.place(slot, offset as u32);
             self.there[word] =
@@ -137,16 +126,16 @@ impl MappedBlocks {
     }
 
     fn drop_entry(&mut self, slot: Slot) {
-        self.slot_of[self.entries[slot.index()].lbn as usize] = 0;
+        self.slot_of[self.entries[slot].lbn as usize] = 0;
         self.order.remove(slot);
-        self.free.push(slot.0);
+        self.entries.remove(slot);
     }
 
     /// Takes an entry out of the cache: when it was there.
     pub fn take(&mut self, lbn: Lbn) -> Option<When> {
         let slot = self.find(lbn)?;
         self.drop_entry(slot);
-        Some(self.entries[slot.index()].ready)
+        Some(self.entries[slot].ready)
     }
 
     /// Where a page is, if the cache holds its logical block.
@@ -155,7 +144,7 @@ impl MappedBlocks {
         let (lbn, offset) = (Lbn(lpn.0 / self.pages_per_block), lpn.0 % self.pages_per_block);
         let slot = self.find(lbn)?;
         let (word, bit) = self.place(slot, offset);
-        let first = self.entries[slot.index()].block.0 * self.pages_per_block;
+        let first = self.entries[slot].block.0 * self.pages_per_block;
         Some((self.there[word] & bit != 0).then_some(Ppn(first + offset)))
     }
 }

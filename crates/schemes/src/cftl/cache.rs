@@ -3,12 +3,12 @@
 //! page-mapped from then on.
 
 use super::blocks::MappedBlocks;
-use super::runs::PageRuns;
 use super::sizes::Sizes;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::page_runs::PageRuns;
 
 /// Both tables.
 #[derive(Clone, Debug)]
