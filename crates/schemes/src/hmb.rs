@@ -62,15 +62,12 @@ use ftlab_flash::settings::{Bytes, SettingError};
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
-use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
+use ftlab_ftl::parts::demand_mapped::{self, CACHE_BYTES, DemandMapped, Kept, Needs};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 
 /// Bytes of a cached entry, LPN and PPN, and of one in the host's memory.
 const ENTRY_BYTES: u64 = 8;
 const HOST_ENTRY_BYTES: u64 = 4;
-
-/// The device's cache where no budget is given.
-const CACHE: u64 = 32 << 10;
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Hmb;
@@ -95,7 +92,7 @@ pub struct Survivor {
 }
 
 fn entries(config: &Config) -> u32 {
-    let budget = config.map_budget().unwrap_or(CACHE);
+    let budget = config.map_budget().unwrap_or(CACHE_BYTES);
     let wanted = config.own.cache_entries.0.map_or(budget / ENTRY_BYTES, u64::from);
     wanted.clamp(2, config.device.logical_pages().max(2)) as u32
 }

@@ -13,7 +13,9 @@ mod sizes;
 
 pub use entries::Along;
 pub use kept::Kept;
-pub use sizes::{Needs, check, floor, gtd_bytes, threshold};
+pub use sizes::{
+    CACHE_BYTES, Needs, cache_budget, check, check_cache, floor, gtd_bytes, threshold,
+};
 
 use crate::answers::{Location, Room, Unsettled};
 use crate::parts::cached_map::CachedMap;

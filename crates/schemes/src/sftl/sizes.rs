@@ -5,11 +5,8 @@ use crate::sftl::settings::Config;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::SettingError;
-use ftlab_ftl::parts::demand_mapped::{Needs, gtd_bytes};
+use ftlab_ftl::parts::demand_mapped::{CACHE_BYTES, Needs, cache_budget, check_cache};
 use ftlab_ftl::parts::translation::Translation;
-
-/// Bytes of the cache where no budget is given: DFTL's 32 KiB.
-const BYTES: u64 = 32 << 10;
 
 /// Bytes of one physical page number: a run's head, or an entry on flash.
 const WORD: u64 = 4;
@@ -62,8 +59,7 @@ pub(super) struct Sizes {
 
 /// Bytes that the budget leaves for the cache.
 fn budget(config: &Config) -> Option<u64> {
-    let gtd = if config.own.gtd_in_budget { gtd_bytes(config) } else { 0 };
-    config.map_budget().map(|budget| budget.saturating_sub(gtd))
+    cache_budget(config, config.own.gtd_in_budget, 0)
 }
 
 /// Bytes of the cache as given, else what the budget leaves; no more than the whole map would take
@@ -72,7 +68,7 @@ fn cache_bytes(config: &Config, map_bytes: u64) -> u64 {
     let sftl = &config.own;
     let whole = (map_bytes as f64 / (1.0 - sftl.dirty_buf_share)).ceil() as u64;
     let given = sftl.cache_bytes.0.map(|bytes| bytes.0);
-    given.unwrap_or_else(|| budget(config).unwrap_or(BYTES).min(whole))
+    given.unwrap_or_else(|| budget(config).unwrap_or(CACHE_BYTES).min(whole))
 }
 
 /// Sizes as set: the buffer takes its share in whole entries, the pages the rest.
@@ -105,12 +101,7 @@ pub(super) fn needs(config: &Config) -> Needs {
 /// Whether a size that was given fits the budget and holds a page.
 pub(super) fn check(config: &Config) -> Result<(), SettingError> {
     let Some(given) = config.own.cache_bytes.0 else { return Ok(()) };
-    if let Some(budget) = budget(config).filter(|&budget| given.0 > budget) {
-        return Err(SettingError::Conflict(format!(
-            "sftl.cache_bytes = {} is more than device.ram_bytes leaves: {budget}",
-            given.0
-        )));
-    }
+    check_cache("sftl.cache_bytes", Some(given.0), budget(config))?;
     let used: u64 = ram_use(config).iter().map(|used| used.bytes).sum();
     if used > given.0 {
         return Err(SettingError::Conflict(format!(
