@@ -8,6 +8,7 @@
 /// translate first: `forward!(base after translate: read, write, trim);` gives the method that
 /// makes sure that the entry of a page is cached, and says when it is known. What such a scheme
 /// needs is a function of its settings: `forward!(Needs::plain => minimum_blocks, payload_pages);`.
+/// Pages in memory above flash answer with it: `forward!(data over base: locate, unsettled);`.
 #[macro_export]
 macro_rules! forward {
     ($($base:ident).+: $($method:ident),+) => {
@@ -15,6 +16,9 @@ macro_rules! forward {
     };
     ($base:ident after $translate:ident: $($method:ident),+) => {
         $( $crate::forward!(@translated $base $translate $method); )+
+    };
+    ($above:ident over $base:ident: $($method:ident),+) => {
+        $( $crate::forward!(@over $above $base $method); )+
     };
     ($needs:path => $($method:ident),+) => {
         $( $crate::forward!(@needed $needs, $method); )+
@@ -25,6 +29,20 @@ macro_rules! forward {
     (@needed $needs:path, $method:ident) => {
         fn $method(config: &$crate::scheme::SchemeConfig<Self::Settings>) -> u64 {
             $needs(config).$method(config)
+        }
+    };
+    (@over $above:ident $base:ident locate) => {
+        fn locate(
+            &self,
+            board: &$crate::flash::board::Board,
+            lpn: $crate::flash::units::Lpn,
+        ) -> $crate::answers::Location {
+            self.$above.locate(&self.$base, board, lpn)
+        }
+    };
+    (@over $above:ident $base:ident unsettled) => {
+        fn unsettled(&self, board: &$crate::flash::board::Board) -> $crate::answers::Unsettled {
+            self.$above.unsettled(&self.$base, board)
         }
     };
     (@translated $base:ident $translate:ident read) => {

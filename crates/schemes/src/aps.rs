@@ -60,7 +60,6 @@ use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Tag};
-use ftlab_ftl::answers::{Location, Unsettled};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::demand_mapped::{self, Along, DemandMapped, Needs};
@@ -93,8 +92,7 @@ pub struct Aps {
 /// What a power cut leaves.
 #[derive(Clone)]
 pub struct ApsSurvivor {
-    map: Survivor,
-    data: KeptPages,
+    ram: (Survivor, KeptPages),
     /// Size of the map partition, where memory keeps its content.
     map_bytes: Option<u64>,
 }
@@ -173,7 +171,7 @@ impl Scheme for Aps {
         }
         let known = self.look_up_to_read(board, io.lpn, MapLookup::OnDemand, known)?;
         let (done, tag) = self.base.read_mapped(board, io, known)?;
-        if self.settings.cache_reads && tag != Tag(0) && tag != Tag::UNREADABLE {
+        if self.settings.cache_reads && RamData::is_worth_a_frame(tag) {
             // The host does not wait for the frame. A worn-out device has none, and is read.
             let frame = self.take_frame(board, io.lpn, after);
             if let Some((slot, free)) = frame.map(Some).or_else(Fault::unless_worn_out)? {
@@ -203,11 +201,8 @@ impl Scheme for Aps {
             known = self.look_up(board, io.lpn, MapLookup::OnDemand, known)?;
             old = self.data.load_old(&self.base, board, io.lpn, known)?;
         }
-        let (slot, mut ready) = self.take_frame(board, io.lpn, known)?;
-        if let Some((tag, read)) = old {
-            ready = self.data.fill(board, slot, tag, read.waits_for_buffer(ready));
-        }
-        Ok(self.data.put(board, slot, io, ready))
+        let (slot, free) = self.take_frame(board, io.lpn, known)?;
+        Ok(self.data.put_over(board, (slot, io), old, free))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -233,9 +228,9 @@ impl Scheme for Aps {
     }
 
     forward!(base: idle, room);
+    forward!(data over base: locate, unsettled);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
         self.data.self_check(&self.base, board)?;
         let (entries, pages) = (self.base.map.cache.len(), self.data.pages().len());
         let (most_entries, most_pages) = (self.partitions.entries(), self.partitions.frames());
@@ -256,31 +251,19 @@ impl Scheme for Aps {
         Ok(())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.data.locate(&self.base, board, lpn)
-    }
-
-    fn unsettled(&self, board: &Board) -> Unsettled {
-        self.data.unsettled(&self.base, board)
-    }
-
     fn power_off(self) -> ApsSurvivor {
+        let ram = self.data.power_off(&self.base, self.order.from_oldest(0));
         let nonvolatile = !self.base.records_trims;
-        ApsSurvivor {
-            map: self.base.power_off(nonvolatile),
-            data: self.data.power_off(nonvolatile, self.order.from_oldest(0)),
-            map_bytes: nonvolatile.then_some(self.partitions.map_bytes()),
-        }
+        ApsSurvivor { ram, map_bytes: nonvolatile.then_some(self.partitions.map_bytes()) }
     }
 
     fn recover(
         board: &mut Board,
         config: &Config,
         seed: u64,
-        survivor: ApsSurvivor,
+        ApsSurvivor { ram: (map, data), map_bytes }: ApsSurvivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let ApsSurvivor { map, data, map_bytes } = survivor;
         let mut partitions = Partitions::new(config);
         if let Some(bytes) = map_bytes {
             partitions.restore(bytes);
@@ -371,12 +354,8 @@ impl Aps {
     /// Makes sure that a page's entry is cached; when it is known.
     #[inline]
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
-        board.event(Event::MapLookups, 1);
-        let cache = &mut self.base.map.cache;
-        if let Some(slot) = cache.find(lpn) {
-            board.event(Event::MapHits, 1);
-            cache.touch(slot);
-            return Ok(after.waits_for_map(cache.ready(slot)));
+        if let Some(known) = self.base.look_up(board, lpn, after) {
+            return Ok(known);
         }
         if self.map_ghosts.remove(lpn) {
             board.event(Event::GhostMapHits, 1);

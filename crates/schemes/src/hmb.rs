@@ -220,7 +220,11 @@ impl Scheme for Hmb {
         }
         let answer = match self.translate(board, io.lpn, after) {
             Ok(known) => self.base.read(board, io, known)?,
-            Err(fault) => self.read_past(board, io, fault, after)?,
+            Err(fault) => {
+                // No entry can leave the cache for that of this page.
+                fault.unless_worn_out::<()>()?;
+                self.base.read_alone(board, io, after)?
+            }
         };
         self.answer(board, io.lpn);
         Ok(answer)
@@ -380,36 +384,13 @@ impl Hmb {
 
     /// As DFTL: makes sure that the entry of a page is cached. What was read goes to the host.
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
-        board.event(Event::MapLookups, 1);
-        let cache = &mut self.base.map.cache;
-        if let Some(slot) = cache.find(lpn) {
-            board.event(Event::MapHits, 1);
-            cache.touch(slot);
-            return Ok(after.waits_for_map(cache.ready(slot)));
+        if let Some(known) = self.base.look_up(board, lpn, after) {
+            return Ok(known);
         }
         let ready = self.make_room(board, after)?;
-        let (part, _) = self.base.map.translation.part_of(lpn);
-        let loaded = self.base.load(board, part, ready)?;
-        let map = &mut self.base.map;
-        let ppn = map.translation.entry(board, lpn);
-        map.cache.insert(lpn, ppn, loaded);
+        let slot = self.base.fetch(board, lpn, ready)?;
         self.upload(board, lpn);
-        Ok(loaded)
-    }
-
-    /// Reads a page where no entry can leave the cache for its own.
-    #[cold]
-    fn read_past(
-        &self,
-        board: &mut Board,
-        io: &PageIo,
-        fault: Fault,
-        after: When,
-    ) -> Result<(When, Tag), Fault> {
-        fault.unless_worn_out::<()>()?;
-        let (part, _) = self.base.map.translation.part_of(io.lpn);
-        let known = self.base.load(board, part, after)?;
-        self.base.read_mapped(board, io, known)
+        Ok(self.base.map.cache.ready(slot))
     }
 
     fn make_room(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {

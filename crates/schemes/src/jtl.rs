@@ -59,7 +59,6 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Tag};
-use ftlab_ftl::answers::{Location, Unsettled};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Needs};
@@ -147,7 +146,7 @@ impl Scheme for Jtl {
             return Ok(read);
         }
         let (done, tag) = self.base.read(board, io, known)?;
-        if self.settings.cache_reads && tag != Tag(0) && tag != Tag::UNREADABLE {
+        if self.settings.cache_reads && RamData::is_worth_a_frame(tag) {
             if let Some(ready) = self.after_read(board, (io.lpn, hit), 0, after)? {
                 let (slot, free) = self.data.enter(io.lpn, ready);
                 let _ = self.data.fill(board, slot, tag, done.waits_for_buffer(free));
@@ -175,11 +174,8 @@ impl Scheme for Jtl {
             old = self.data.load_old(&self.base, board, io.lpn, known)?;
         }
         let ready = self.move_up(board, (io.lpn, hit), 0, known)?;
-        let (slot, mut ready) = self.data.enter(io.lpn, ready);
-        if let Some((tag, read)) = old {
-            ready = self.data.fill(board, slot, tag, read.waits_for_buffer(ready));
-        }
-        Ok(self.data.put(board, slot, io, ready))
+        let (slot, free) = self.data.enter(io.lpn, ready);
+        Ok(self.data.put_over(board, (slot, io), old, free))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -216,9 +212,9 @@ impl Scheme for Jtl {
     }
 
     forward!(base: idle, room);
+    forward!(data over base: locate, unsettled);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
         self.data.self_check(&self.base, board)?;
         let cache = &self.base.map.cache;
         let mut entries = 0;
@@ -243,20 +239,11 @@ impl Scheme for Jtl {
         Ok(())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.data.locate(&self.base, board, lpn)
-    }
-
-    fn unsettled(&self, board: &Board) -> Unsettled {
-        self.data.unsettled(&self.base, board)
-    }
-
     fn power_off(self) -> Self::Survivor {
         let (levels, cache) = (&self.levels, &self.base.map.cache);
         let upper = (0..levels.below()).flat_map(|level| levels.members(level));
         let frames = upper.filter_map(|slot| self.data.pages().find(cache.lpn(slot)));
-        let nonvolatile = !self.base.records_trims;
-        (self.base.power_off(nonvolatile), self.data.power_off(nonvolatile, frames))
+        self.data.power_off(&self.base, frames)
     }
 
     fn recover(

@@ -113,6 +113,20 @@ impl<C: MapCache> DemandMapped<C> {
         }
     }
 
+    /// Reads a page whose entry gets no place in the cache: its translation page is read for this
+    /// page alone.
+    #[cold]
+    pub fn read_alone(
+        &self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        let (part, _) = self.map.translation.part_of(io.lpn);
+        let known = self.load(board, part, after)?;
+        self.read_mapped(board, io, known)
+    }
+
     /// Writes a page whose entry the cache holds.
     #[inline]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
