@@ -60,7 +60,6 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::Level;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::BlockMapped;
 use ftlab_ftl::parts::block_survey::Survivor;
@@ -280,10 +279,7 @@ impl Scheme for Adapt {
     }
 
     forward!(base: payload_pages, read, flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.random.free_blocks(), threshold: 1 }
-    }
+    forward!(random: room);
 
     fn power_off(self) -> Self::Survivor {}
 
@@ -461,14 +457,10 @@ impl Adapt {
                 logs.remove(number);
             }
         }
-        let free = self.random.free_blocks() as usize;
-        let surplus = logs.len().saturating_sub(free);
-        for (number, log) in logs.iter().enumerate() {
-            // Too many for the log, after a merge that was cut: the oldest are merged first.
-            match number < surplus {
-                true => self.base.stray(board, log),
-                false => self.random.resume(board.nand(), log.block),
-            }
-        }
+        let free = self.random.free_blocks();
+        self.base.hand_over_youngest(board, &logs, free, |board, log| {
+            self.random.resume(board.nand(), log.block);
+            true
+        });
     }
 }

@@ -51,7 +51,6 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings;
 use ftlab_flash::settings::Optional;
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped, FirstWrite};
 use ftlab_ftl::parts::fast_rules::{FastLog, FastRules, GapRule, RewriteRule, Stream};
@@ -195,10 +194,7 @@ impl Scheme for Fast {
     }
 
     forward!(log.base: payload_pages, read, trim, flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.log.random.free_blocks(), threshold: 1 }
-    }
+    forward!(log.random: room);
 
     fn power_off(self) -> Self::Survivor {}
 

@@ -398,19 +398,15 @@ impl Kast {
 
     /// Takes over the log blocks found after a power cut.
     fn resume(&mut self, board: &Board, logs: &[Survivor]) {
-        let surplus = logs.len().saturating_sub(self.limit as usize);
-        for (number, log) in logs.iter().enumerate() {
+        let (sequential, random) = (&mut self.sequential, &mut self.random);
+        self.base.hand_over_youngest(board, logs, self.limit, |board, log| {
             let begun = SequentialLog::found(log)
-                .filter(|open| open.first == 0 && self.random.of(Owner(open.owner.0)).is_none());
-            let taken = number >= surplus
-                && (begun.is_some_and(|open| self.sequential.resume(open))
-                    || self.random.resume(board, log.block, |owner| {
-                        u32::from(self.sequential.of(Lbn(owner.0)).is_none())
-                    }));
-            if !taken {
-                self.base.stray(board, log);
-            }
-        }
+                .filter(|open| open.first == 0 && random.of(Owner(open.owner.0)).is_none());
+            begun.is_some_and(|open| sequential.resume(open))
+                || random.resume(board, log.block, |owner| {
+                    u32::from(sequential.of(Lbn(owner.0)).is_none())
+                })
+        });
         self.rank_all(board);
     }
 }

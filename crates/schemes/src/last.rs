@@ -435,21 +435,14 @@ impl Last {
         let ended = streams.len().saturating_sub(self.sequential.limit() as usize);
         let going_on: Vec<_> =
             streams.into_iter().skip(ended).filter(|&open| self.sequential.resume(open)).collect();
-        let others = || {
-            let is_stream = |log: &&Survivor| going_on.iter().any(|open| open.block == log.block);
-            logs.iter().filter(move |log| !is_stream(log))
-        };
+        let mut others = logs.to_vec();
+        others.retain(|log| going_on.iter().all(|open| open.block != log.block));
         let free = self.hot.free_blocks() + self.cold.free_blocks();
-        let surplus = others().count().saturating_sub(free as usize);
-        for (number, log) in others().enumerate() {
-            if number < surplus {
-                // Too many, after a merge that was cut: the oldest are merged first.
-                self.base.stray(board, log);
-            } else if self.cold.free_blocks() > 0 {
-                self.cold.resume(board.nand(), log.block);
-            } else {
-                self.hot.resume(board.nand(), log.block);
-            }
-        }
+        self.base.hand_over_youngest(board, &others, free, |board, log| {
+            let is_cold = self.cold.free_blocks() > 0;
+            let partition = if is_cold { &mut self.cold } else { &mut self.hot };
+            partition.resume(board.nand(), log.block);
+            true
+        });
     }
 }

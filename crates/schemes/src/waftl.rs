@@ -81,7 +81,6 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, Tag, zeroed};
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::BlockMapped;
 use ftlab_ftl::parts::data_blocks::Lbn;
@@ -293,10 +292,7 @@ impl Scheme for Waftl {
     }
 
     forward!(base: flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.zone.free_blocks(), threshold: 1 }
-    }
+    forward!(zone: room);
 
     fn power_off(self) -> Self::Survivor {}
 
