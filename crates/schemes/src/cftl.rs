@@ -10,10 +10,10 @@
 //!
 //! # Structures
 //! Page map of everything on flash, with GTD and data blocks: DFTL's. Cached page table: entries
-//! with a run length, each for up to 2^`cftl.run_len_bits` pages (`parts::page_runs`). Cached block table:
-//! block and the pages that are there, by logical block (`blocks`). Both in order of use,
-//! `cftl.cache_split` of the bytes for pages. Hot data detector: Bloom filters. Reads and writes
-//! per logical block.
+//! with a run length, each for up to 2^`cftl.run_len_bits` pages (`parts::page_runs`). Cached block
+//! table: block and the pages that are there, by logical block (`parts::cached_blocks`). Both in
+//! order of use, `cftl.cache_split` of the bytes for pages. Hot data detector: Bloom filters. Reads
+//! and writes per logical block.
 //!
 //! # Read
 //! Cached page table, cached block table, else the translation page is read: a block-mapped logical
@@ -55,7 +55,6 @@
 //! # Settings
 //! `cftl.*`, and the groups `gc` and `alloc`.
 
-mod blocks;
 mod cache;
 mod conversion;
 mod convert;

@@ -45,7 +45,6 @@
 
 mod boundary;
 mod gather;
-mod marks;
 mod settings;
 
 use crate::janus::settings::Config;

@@ -10,7 +10,7 @@
 //! # Structures
 //! Level n has 2^n entries. Levels 0 to m, group 0: entries whose page is in RAM, as many as its
 //! data half has frames (the last of them may be cut short). The levels below, group 1: entries
-//! whose page is on flash. On flash: DFTL's data and translation pages.
+//! whose page is on flash (`parts::doubling_levels`). On flash: DFTL's data and translation pages.
 //!
 //! # Read
 //! In group 0 from RAM, else from flash. The entry goes up: to level 0 if its page is in RAM, else
@@ -43,7 +43,6 @@
 //! default 1/512 of the capacity (64 MiB of TreeFTL 2013's device; 32 KiB to 64 MiB).
 
 mod bypass;
-pub mod levels;
 mod settings;
 
 pub use settings::{JtlSettings, Sizes};
@@ -62,12 +61,12 @@ use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Needs};
+use ftlab_ftl::parts::doubling_levels::{Cascade, Levels};
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::ram_data::{KeptPages, RamData};
 use ftlab_ftl::parts::request_size::{RequestSize, SizeRule};
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
-use levels::{Cascade, Levels};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Jtl;

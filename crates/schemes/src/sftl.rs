@@ -10,9 +10,9 @@
 //!
 //! # Structures
 //! Cached translation pages: per page a bitmap of where runs begin, and the physical page of each
-//! run's head; least recently used order. Dirty-entry buffer: changed entries whose translation
-//! page is not cached, `sftl.dirty_buf_share` of the bytes. No entry is in both. GTD, translation
-//! pages, data blocks: DFTL's.
+//! run's head; least recently used order (`parts::compressed_pages`). Dirty-entry buffer: changed
+//! entries whose translation page is not cached, `sftl.dirty_buf_share` of the bytes
+//! (`parts::entry_buffer`). No entry is in both. GTD, translation pages, data blocks: DFTL's.
 //!
 //! # Read
 //! The cached page, by the rank of the bit; else the dirty-entry buffer; else the translation page
@@ -53,11 +53,10 @@
 //! `sftl.*`, and the groups `gc` and `alloc`.
 
 mod cache;
-mod compressed;
 mod settings;
 mod sizes;
 
-pub use settings::{SftlSettings, SizeFormula};
+pub use settings::SftlSettings;
 
 use cache::Cache;
 use sizes::{Sizes, needs, ram_use, sizes};

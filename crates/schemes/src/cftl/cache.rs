@@ -2,10 +2,10 @@
 //! Where both know a page the page table counts; where a page changes, its logical block is
 //! page-mapped from then on.
 
-use super::blocks::MappedBlocks;
 use super::sizes::Sizes;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::units::{Lpn, Ppn};
+use ftlab_ftl::parts::cached_blocks::MappedBlocks;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::page_runs::PageRuns;

@@ -1,47 +1,16 @@
 //! How large S-FTL's cache is, known before any run.
 
-use super::settings::SizeFormula;
 use crate::sftl::settings::Config;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::SettingError;
+use ftlab_ftl::parts::compressed_pages::PageSize;
 use ftlab_ftl::parts::demand_mapped::{CACHE_BYTES, Needs, cache_budget, check_cache};
 use ftlab_ftl::parts::translation::Translation;
 
-/// Bytes of one physical page number: a run's head, or an entry on flash.
-const WORD: u64 = 4;
-
-/// What compressed translation pages take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PageSize {
-    pub(super) formula: SizeFormula,
-    /// Entries of a page on flash (E).
-    pub(super) entries: u32,
-}
-
-impl PageSize {
-    fn of(config: &Config) -> Self {
-        let entries = Geometry::new(&config.device).entries_per_page();
-        PageSize { formula: config.own.size_formula, entries }
-    }
-
-    /// Bytes of a page on flash, the most that it takes in memory.
-    pub(super) fn raw(self) -> u64 {
-        WORD * u64::from(self.entries)
-    }
-
-    /// Bytes of a page of so many runs: the bits that say where runs begin, and the physical page
-    /// of each run's head.
-    #[inline]
-    pub(super) fn bytes(self, runs: u32) -> u64 {
-        let bits = match self.formula {
-            SizeFormula::Abstract => 1,
-            SizeFormula::Wiscsee => 2,
-            SizeFormula::Raw => return self.raw(),
-        };
-        let bitmap = (bits * u64::from(self.entries)).div_ceil(8);
-        self.raw().min(bitmap + WORD * u64::from(runs))
-    }
+fn page(config: &Config) -> PageSize {
+    let entries = Geometry::new(&config.device).entries_per_page();
+    PageSize { formula: config.own.size_formula, entries }
 }
 
 /// How the cache is divided.
@@ -74,7 +43,7 @@ fn cache_bytes(config: &Config, map_bytes: u64) -> u64 {
 /// Sizes as set: the buffer takes its share in whole entries, the pages the rest.
 pub(super) fn sizes(config: &Config) -> Sizes {
     let sftl = &config.own;
-    let page = PageSize::of(config);
+    let page = page(config);
     let map_pages = u64::from(Translation::pages(&Geometry::new(&config.device)));
     let bytes = cache_bytes(config, map_pages * page.raw());
     let entry = u64::from(sftl.entry_bytes);
@@ -108,7 +77,7 @@ pub(super) fn check(config: &Config) -> Result<(), SettingError> {
             "sftl.cache_bytes = {} leaves no room for an uncompressed page of {} bytes beside the \
              dirty-entry buffer (sftl.dirty_buf_share)",
             given.0,
-            PageSize::of(config).raw()
+            page(config).raw()
         )));
     }
     Ok(())
@@ -125,19 +94,6 @@ mod tests {
             config.set(key, value).expect("legal settings");
         }
         sizes(&config)
-    }
-
-    /// Spec 4.11: a page written in sequence takes 68 bytes (abstract) or 132 (wiscsee), a random
-    /// one its 2048 on flash.
-    #[test]
-    fn a_page_of_one_run_is_small_and_one_of_single_entries_is_as_on_flash() {
-        let sizes = |formula: &str| {
-            let page = of(&[("sftl.size_formula", formula)]).page;
-            [1, 2, 100, 496, 512].map(|runs| page.bytes(runs))
-        };
-        assert_eq!(sizes("abstract"), [68, 72, 464, 2048, 2048]);
-        assert_eq!(sizes("wiscsee"), [132, 136, 528, 2048, 2048]);
-        assert_eq!(sizes("raw"), [2048; 5]);
     }
 
     #[test]

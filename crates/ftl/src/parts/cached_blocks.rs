@@ -1,13 +1,16 @@
-//! Which logical blocks are block-mapped, and the cached block table: where they are, and which of
-//! their pages are there. Entries never differ from what the page map on flash says.
+//! Logical blocks whose pages lie in one block each, every page at its offset, beside a map of pages
+//! on flash: which they are, a bit each, and a cache of where they are and which of their pages are
+//! there, in order of use. Entries never differ from what the page map on flash says.
+//!
+//! What this is not: the map. Whether a logical block lies like that is its owner's to find out.
 
+use crate::parts::data_blocks::Lbn;
+use crate::parts::slots::Slot;
+use crate::parts::slots::slab::Slab;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
-use ftlab_ftl::parts::data_blocks::Lbn;
-use ftlab_ftl::parts::slots::Slot;
-use ftlab_ftl::parts::slots::slab::Slab;
-use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -146,5 +149,36 @@ impl MappedBlocks {
         let (word, bit) = self.place(slot, offset);
         let first = self.entries[slot].block.0 * self.pages_per_block;
         Some((self.there[word] & bit != 0).then_some(Ppn(first + offset)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+
+    /// Two of the logical blocks, the last one cut short, and a cache of one entry.
+    #[test]
+    fn the_cache_tells_where_pages_are_and_the_bits_outlive_it() {
+        let mut config = SharedSettings::default();
+        config.device.pages_per_block = 64;
+        config.device.blocks_per_plane = 80;
+        let geometry = Geometry::new(&config.device);
+        let last = Lbn(geometry.logical_blocks() - 1);
+        let short = geometry.logical_pages - last.0 * 64;
+        let mut blocks = MappedBlocks::new(&geometry, 1);
+        [Lbn(2), last].into_iter().for_each(|lbn| blocks.map(lbn));
+        assert_eq!(blocks.pages(), 64 + u64::from(short));
+        blocks.insert((Lbn(2), BlockId(7)), (0..64).map(|offset| offset != 5), When::START);
+        let at = |blocks: &MappedBlocks, offset: u32| blocks.entry(Lpn(2 * 64 + offset));
+        assert_eq!(at(&blocks, 4), Some(Some(Ppn(7 * 64 + 4))));
+        assert_eq!(at(&blocks, 5), Some(None), "known to be nowhere");
+        assert_eq!(blocks.use_block(last), None, "mapped, but not cached");
+        blocks.insert((last, BlockId(9)), (0..short).map(|_| true), When::START);
+        assert_eq!(at(&blocks, 4), None, "it made room");
+        assert!(blocks.is_mapped(Lbn(2)) && !blocks.holds(Lbn(2)) && blocks.holds(last));
+        assert_eq!(blocks.take(last), Some(When::START));
+        blocks.unmap(last);
+        assert_eq!(blocks.pages(), 64);
     }
 }
