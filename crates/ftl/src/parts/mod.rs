@@ -49,6 +49,7 @@ pub mod record_area;
 pub mod replacement_chains;
 pub mod request_size;
 pub mod second_chance;
+pub mod self_sizing;
 pub mod sequential_area;
 pub mod sequential_log;
 pub mod slots;
