@@ -231,9 +231,11 @@ impl Scheme for Adapt {
             let first = match path {
                 Path::MergeFirst(place) => Some(place),
                 Path::MakeRoom => {
-                    let victim = self.sequential_victim(board, false, when);
-                    when = victim.1;
-                    Some(victim.0)
+                    let (rule, engine) = (self.settings.seq_victim, &self.base.engine);
+                    let (victim, found) =
+                        self.sequential.choose(board, engine, (rule, false), when);
+                    when = found;
+                    Some(victim)
                 }
                 _ => None,
             };

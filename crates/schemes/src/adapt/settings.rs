@@ -7,6 +7,7 @@ use ftlab_flash::settings::{Bytes, Optional, SettingError};
 use ftlab_ftl::parts::block_mapped;
 use ftlab_ftl::parts::history_table::{HistoryLookup, HistoryTable};
 use ftlab_ftl::parts::self_sizing::{HitRate, SizingRule, SizingRules};
+use ftlab_ftl::parts::sequential_area::SequentialVictim;
 use ftlab_ftl::scheme::SchemeConfig;
 
 choices! {
@@ -78,17 +79,6 @@ choices! {
         Wait = "wait",
         /// At once.
         AtOnce = "at_once",
-    }
-}
-
-choices! {
-    /// Which sequential log block is merged when the area is full.
-    pub enum SequentialVictim {
-        /// The one written longest ago.
-        Lru = "lru",
-        /// The one whose merge is cheapest (switch, partial, full), then the one written longest
-        /// ago.
-        Cheapest = "cheapest",
     }
 }
 
