@@ -73,6 +73,7 @@ use ftlab_ftl::parts::random_log::{LogVictim, RandomLog};
 use ftlab_ftl::parts::sequential_area::SequentialArea;
 use ftlab_ftl::parts::sequential_log::{Merge, SequentialLog, SequentialRule};
 use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::told::Told;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 use interval::{Interval, Marks, Threshold};
 use predictor::Predictor;
@@ -114,8 +115,8 @@ pub struct Adapt {
     last_delta: Option<u64>,
     sizes: AreaSizes,
     limits: Limits,
-    /// Blocks of both areas as last told.
-    told: (u32, u32),
+    /// Blocks of both areas.
+    told: Told<2>,
     settings: AdaptSettings,
 }
 
@@ -317,7 +318,7 @@ impl Adapt {
         let most_random = sizes.logs - sizes.least;
         let mut random = RandomLog::new(board.nand(), most_random, LogVictim::Fifo);
         random.set_limit(sizes.logs - sizes.initial);
-        let adapt = Adapt {
+        let mut adapt = Adapt {
             sequential: SequentialArea::new(geometry, sizes.initial, sizes.most),
             random,
             predictor: Predictor::new(geometry, &settings),
@@ -326,18 +327,13 @@ impl Adapt {
             last_delta: None,
             sizes,
             limits: Limits::new(&settings, geometry),
-            told: (0, 0),
+            told: Told::new([Level::SequentialLogBlocks, Level::RandomLogBlocks]),
             settings,
             base,
         };
-        for (level, value) in [
-            (Level::SequentialLogBlocks, 0),
-            (Level::RandomLogBlocks, 0),
-            (Level::ThetaPages, adapt.threshold.pages().into()),
-            (Level::HistoryBytes, adapt.predictor.table_bytes()),
-        ] {
-            board.level(level, value);
-        }
+        adapt.tell_areas(board);
+        board.level(Level::ThetaPages, adapt.threshold.pages().into());
+        board.level(Level::HistoryBytes, adapt.predictor.table_bytes());
         adapt.tell_limits(board);
         adapt
     }
@@ -440,12 +436,7 @@ impl Adapt {
 
     #[inline]
     fn tell_areas(&mut self, board: &mut Board) {
-        let areas = (self.sequential.len(), self.random.len());
-        if areas != self.told {
-            self.told = areas;
-            board.level(Level::SequentialLogBlocks, areas.0.into());
-            board.level(Level::RandomLogBlocks, areas.1.into());
-        }
+        self.told.tell(board, [self.sequential.len(), self.random.len()].map(u64::from));
     }
 
     /// Takes over the log blocks found after a power cut.

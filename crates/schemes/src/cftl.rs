@@ -80,9 +80,10 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{BlockId, Lpn, Tag, pack};
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::data_blocks::Lbn;
+use ftlab_ftl::parts::data_blocks::{Lbn, home_of};
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::told::Told;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -95,8 +96,8 @@ pub struct Cftl {
     job: Option<Job>,
     settings: CftlSettings,
     sizes: Sizes,
-    /// Block-mapped pages when it was last told.
-    told: Option<u64>,
+    /// Block-mapped and page-mapped pages.
+    told: Told<2>,
     /// More entries are in memory than shall be: a power cut came before they could leave, or a
     /// worn-out device has no room for what they say.
     outgrown: bool,
@@ -268,7 +269,7 @@ impl Cftl {
             job: None,
             settings,
             sizes: sizes(config),
-            told: None,
+            told: Told::new([Level::BlockMappedPages, Level::PageMappedPages]),
             outgrown: false,
         };
         cftl.tell(board);
@@ -349,18 +350,7 @@ impl Cftl {
 
     /// The block in which every page of a logical block lies that is anywhere, each at its offset.
     fn block_of(&self, board: &Board, lbn: Lbn) -> Option<BlockId> {
-        let geometry = board.geometry();
-        let pages = self.base.map.cache.pages_of(lbn);
-        let first = pages.start;
-        let mut block = None;
-        for lpn in pages {
-            let Some(ppn) = self.base.map.current(board, Lpn(lpn)) else { continue };
-            let here = geometry.block_of(ppn);
-            if geometry.offset_of(ppn) != lpn - first || *block.get_or_insert(here) != here {
-                return None;
-            }
-        }
-        block
+        home_of(board.geometry(), lbn, |lpn| self.base.map.current(board, lpn))
     }
 
     fn cache_block(&mut self, board: &Board, (lbn, block): (Lbn, BlockId), ready: When) {
@@ -412,11 +402,7 @@ impl Cftl {
             board.event(Event::Reversions, reverted);
         }
         let by_block = cache.blocks.pages();
-        if self.told != Some(by_block) {
-            self.told = Some(by_block);
-            let pages = u64::from(board.geometry().logical_pages);
-            board.level(Level::BlockMappedPages, by_block);
-            board.level(Level::PageMappedPages, pages - by_block);
-        }
+        let pages = u64::from(board.geometry().logical_pages);
+        self.told.tell(board, [by_block, pages - by_block]);
     }
 }

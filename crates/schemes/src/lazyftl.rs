@@ -75,7 +75,6 @@ use ftlab_ftl::parts::demand_mapped::{self, DemandMapped};
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::page_space::Stream;
-use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -118,13 +117,8 @@ impl Scheme for LazyFtl {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         demand_mapped::check(config)?;
-        let in_gaps = config.own.convert == Convert::Background;
-        if in_gaps && config.gc.mode == GcMode::Foreground {
-            return Err(SettingError::Conflict(
-                "lazyftl.convert = background needs gc.mode = idle or both: otherwise nothing is \
-                 done in idle gaps"
-                    .to_string(),
-            ));
+        if config.own.convert == Convert::Background {
+            config.gc.check_gaps("lazyftl.convert = background")?;
         }
         Sizes::check(config)
     }

@@ -86,7 +86,6 @@ use ftlab_ftl::parts::block_mapped::BlockMapped;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::flash_map::{FlashMap, Stay};
 use ftlab_ftl::parts::map_area::Backing;
-use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::parts::random_log::{LogVictim, RandomLog};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub use settings::{Criterion, Migrate, Threshold, WaftlSettings};
@@ -163,12 +162,8 @@ impl Scheme for Waftl {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         let waftl = &config.own;
-        if waftl.migrate == Migrate::Background && config.gc.mode == GcMode::Foreground {
-            return Err(SettingError::Conflict(
-                "waftl.migrate = background needs gc.mode = idle or both: otherwise nothing is \
-                 done in idle gaps"
-                    .to_string(),
-            ));
+        if waftl.migrate == Migrate::Background {
+            config.gc.check_gaps("waftl.migrate = background")?;
         }
         if waftl.threshold == Threshold::Dynamic && waftl.thr_kind == Criterion::AccessCount {
             return Err(SettingError::Conflict(

@@ -56,6 +56,7 @@ pub mod slots;
 pub mod spare_map;
 pub mod striped_log;
 pub mod superblocks;
+pub mod told;
 pub mod translation;
 pub mod tree_frames;
 pub mod trim_records;
