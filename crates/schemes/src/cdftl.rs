@@ -231,19 +231,11 @@ impl Cdftl {
             return Ok(after);
         }
         let victim = cache.ctp().oldest();
-        let mut when = board.search(Search::Cached, cache.ctp().len(), after);
+        let found = board.search(Search::Cached, cache.ctp().len(), after);
         board.event(Event::SecondLevelEvictions, 1);
-        if cache.ctp().dirty_entries(victim) == 0 {
-            board.event(Event::EvictClean, 1);
-        } else {
-            board.event(Event::EvictDirty, 1);
-            let part = cache.ctp().part(victim);
-            let (written, entries) =
-                self.base.write_whole_part(board, part, Cause::Translate, when)?;
-            board.event(Event::BatchedEvictions, u64::from(entries - 1));
-            when = written;
-        }
+        let leaving = (cache.ctp().part(victim), cache.ctp().dirty_entries(victim) > 0);
+        let done = self.base.leave_whole_part(board, leaving, found)?;
         self.base.map.cache.remove_page(victim);
-        Ok(when)
+        Ok(done)
     }
 }

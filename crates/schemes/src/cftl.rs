@@ -75,7 +75,7 @@ use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::memory::RamUse;
-use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{BlockId, Lpn, Tag, pack};
@@ -374,12 +374,7 @@ impl Cftl {
             let first = runs.run(victim).first;
             when = board.search(Search::Cached, runs.len(), when);
             if runs.is_changed(victim) {
-                board.event(Event::EvictDirty, 1);
-                let (part, _) = self.base.map.translation.part_of(Lpn(first));
-                let (written, entries) =
-                    self.base.write_back_part(board, part, Cause::Translate, when)?;
-                board.event(Event::BatchedEvictions, u64::from(entries - 1));
-                when = written;
+                when = self.base.leave_with_part(board, Lpn(first), when)?;
             } else {
                 board.event(Event::EvictClean, 1);
             }

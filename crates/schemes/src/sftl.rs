@@ -309,18 +309,10 @@ impl Sftl {
     fn evict(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let pages = self.base.map.cache.pages.pages();
         let victim = pages.oldest();
-        let (part, changed) = (pages.part(victim), pages.dirty_entries(victim));
-        let mut when = board.search(Search::Cached, pages.len(), after);
-        if changed == 0 {
-            board.event(Event::EvictClean, 1);
-        } else {
-            board.event(Event::EvictDirty, 1);
-            let (written, entries) =
-                self.base.write_whole_part(board, part, Cause::Translate, when)?;
-            board.event(Event::BatchedEvictions, u64::from(entries - 1));
-            when = written;
-        }
+        let leaving = (pages.part(victim), pages.dirty_entries(victim) > 0);
+        let found = board.search(Search::Cached, pages.len(), after);
+        let done = self.base.leave_whole_part(board, leaving, found)?;
         self.base.map.cache.pages.remove(victim);
-        Ok(when)
+        Ok(done)
     }
 }

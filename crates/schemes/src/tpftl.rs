@@ -309,18 +309,12 @@ impl Tpftl {
         let mut when = board.search(Search::Cached, candidates, after);
         if !cache.cmt().is_dirty(victim) {
             board.event(Event::EvictClean, 1);
+        } else if self.settings.batch {
+            when = self.base.leave_with_part(board, cache.cmt().lpn(victim), when)?;
         } else {
             board.event(Event::EvictDirty, 1);
             let lpn = cache.cmt().lpn(victim);
-            if self.settings.batch {
-                let (part, _) = self.base.map.translation.part_of(lpn);
-                let (written, along) =
-                    self.base.write_back_part(board, part, Cause::Translate, when)?;
-                board.event(Event::BatchedEvictions, u64::from(along.saturating_sub(1)));
-                when = written;
-            } else {
-                when = self.base.write_back(board, lpn, Cause::Translate, when)?;
-            }
+            when = self.base.write_back(board, lpn, Cause::Translate, when)?;
         }
         let nodes = self.base.map.cache.nodes();
         self.base.map.cache.remove(victim);

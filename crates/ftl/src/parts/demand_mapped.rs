@@ -32,7 +32,7 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Cause;
+use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 
@@ -247,6 +247,37 @@ impl<C: MapCache> DemandMapped<C> {
     ) -> Result<When, Fault> {
         let how = self.map_write(board, part, cause);
         self.map.rewrite_whole_part(&mut self.space, board, part, how, after)
+    }
+
+    /// A translation page leaves a cache that holds all of it; a changed one is written first.
+    pub fn leave_whole_part(
+        &mut self,
+        board: &mut Board,
+        (part, is_changed): (u32, bool),
+        after: When,
+    ) -> Result<When, Fault> {
+        if !is_changed {
+            board.event(Event::EvictClean, 1);
+            return Ok(after);
+        }
+        board.event(Event::EvictDirty, 1);
+        let (done, entries) = self.write_whole_part(board, part, Cause::Translate, after)?;
+        board.event(Event::BatchedEvictions, u64::from(entries - 1));
+        Ok(done)
+    }
+
+    /// A changed entry leaves its cache: every changed one of its translation page is written.
+    pub fn leave_with_part(
+        &mut self,
+        board: &mut Board,
+        lpn: Lpn,
+        after: When,
+    ) -> Result<When, Fault> {
+        board.event(Event::EvictDirty, 1);
+        let (part, _) = self.map.translation.part_of(lpn);
+        let (done, entries) = self.write_back_part(board, part, Cause::Translate, after)?;
+        board.event(Event::BatchedEvictions, u64::from(entries.saturating_sub(1)));
+        Ok(done)
     }
 
     /// Writes every translation page anew, as FlashSim begins.
