@@ -6,7 +6,10 @@
 //!
 //! # Paper
 //! Wang, Wong, "ADAPT: Efficient workload-sensitive flash management based on adaptation,
-//! prediction and aggregation", MSST 2012. Spec 3.8.
+//! prediction and aggregation", MSST 2012. Spec 3.8. Its parts by file: adaptive partitioning
+//! (III.B, Algorithm 1) in `partition`, by what `interval` measures; predictive transfer (III.C) and
+//! aggregated movement, Algorithm 2, in `reclaim`, by what `predictor` expects; early reuse (III.D)
+//! at the end of `reclaim`; which area takes a write is here.
 //!
 //! # Structures
 //! P: pages per block. Block table; log page table of the random area; a queue of random log blocks
@@ -142,13 +145,10 @@ impl Scheme for Adapt {
             "adapt:auto, a table that sizes itself, is ours",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "m sequential + (M-m) random, m adapted",
-            associativity: "random N:(M-m), sequential 1:1",
-            full_merge: true,
-        },
+        class: Classification::with_log(
+            "m sequential + (M-m) random, m adapted",
+            "random N:(M-m), sequential 1:1",
+        ),
     };
     const PRESETS: &'static [Preset] = &[
         ("sw", &[("adapt.seq_max", "1")]),

@@ -112,13 +112,7 @@ impl Scheme for Aps {
             "trims and their record pages are added",
         ],
         family: Family::RamManaging,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const BUFFERS_DATA: bool = true;
     type Settings = ApsSettings;

@@ -140,13 +140,7 @@ impl Scheme for Bast {
             "after a power cut log blocks are ordered by their newest pages",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "one per updated data block",
-            associativity: "1:M",
-            full_merge: true,
-        },
+        class: Classification::with_log("one per updated data block", "1:M"),
     };
     type Settings = BastSettings;
     type Survivor = ();

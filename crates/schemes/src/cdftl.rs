@@ -91,13 +91,7 @@ impl Scheme for Cdftl {
             "recovery and trims are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[
         ("one_level", &[("cdftl.ctp_pages", "0"), ("cdftl.cmt_evict_order", "lru")]),

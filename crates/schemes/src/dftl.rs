@@ -103,13 +103,7 @@ impl Scheme for Dftl {
             "while most of the device is untouched, erased blocks are taken before untouched ones",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[
         ("gtd", &[("dftl.consistency", "gtd")]),

@@ -146,13 +146,10 @@ impl Scheme for Fast {
             "a sequential log block without a valid page is erased, not merged",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "1 sequential + (M-1) random",
-            associativity: "random N:(M-1), sequential 1:1",
-            full_merge: true,
-        },
+        class: Classification::with_log(
+            "1 sequential + (M-1) random",
+            "random N:(M-1), sequential 1:1",
+        ),
     };
     type Settings = FastSettings;
     type Survivor = ();

@@ -121,13 +121,10 @@ impl Scheme for Faster {
              are the isolation area",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "1 sequential + (M-1) random",
-            associativity: "random N:(M-1), sequential 1:1",
-            full_merge: true,
-        },
+        class: Classification::with_log(
+            "1 sequential + (M-1) random",
+            "random N:(M-1), sequential 1:1",
+        ),
     };
     const PRESETS: &'static [Preset] = &[
         ("isolation", &[("faster.mode", "full")]),

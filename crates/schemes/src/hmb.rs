@@ -138,13 +138,7 @@ impl Scheme for Hmb {
             "trims and their record pages are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     type Settings = HmbSettings;
     type Survivor = Survivor;

@@ -105,13 +105,7 @@ impl Scheme for IdealPage {
         sections: "2, 3.4",
         deviations: &["trims and their record pages are added"],
         family: Family::Page,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification { update_blocks: "all", ..Classification::PAGES },
     };
     type Settings = IdealPageSettings;
     type Survivor = ();

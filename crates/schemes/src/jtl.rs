@@ -98,13 +98,7 @@ impl Scheme for Jtl {
             "trims and their record pages are added",
         ],
         family: Family::RamManaging,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const BUFFERS_DATA: bool = true;
     type Settings = JtlSettings;

@@ -127,13 +127,10 @@ impl Scheme for Kast {
             "first writes go to the data block; trims and their record pages are added",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "several sequential, the others shared by K at most",
-            associativity: "K:1",
-            full_merge: true,
-        },
+        class: Classification::with_log(
+            "several sequential, the others shared by K at most",
+            "K:1",
+        ),
     };
     const PRESETS: &'static [Preset] =
         &[("k1", &[("kast.K", "1")]), ("k4", &[("kast.K", "4")]), ("k8", &[("kast.K", "8")])];

@@ -103,11 +103,8 @@ impl Scheme for LazyFtl {
         ],
         family: Family::CachedMap,
         class: Classification {
-            kind: "page",
-            granularity: "page",
             update_blocks: "blocks not converted yet",
-            associativity: "N:N",
-            full_merge: false,
+            ..Classification::PAGES
         },
     };
     const PRESETS: &'static [Preset] =

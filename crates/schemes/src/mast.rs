@@ -155,13 +155,7 @@ impl Scheme for Mast {
             "trims and their record pages are added",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "shared by all, one open per bank",
-            associativity: "N:M",
-            full_merge: true,
-        },
+        class: Classification::with_log("shared by all, one open per bank", "N:M"),
     };
     type Settings = MastSettings;
     type Survivor = ();

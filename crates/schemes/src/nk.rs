@@ -106,13 +106,7 @@ impl Scheme for Nk {
              begins anew after a power cut",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "up to K per group of N data blocks",
-            associativity: "N:K",
-            full_merge: true,
-        },
+        class: Classification::with_log("up to K per group of N data blocks", "N:K"),
     };
     const PRESETS: &'static [Preset] = &[("adaptive", &[("nk.dynamic", "on")])];
     type Settings = NkSettings;

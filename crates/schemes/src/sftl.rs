@@ -102,13 +102,7 @@ impl Scheme for Sftl {
             "recovery and trims are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[
         ("wiscsee", &[("sftl.size_formula", "wiscsee")]),

@@ -86,13 +86,7 @@ impl Scheme for Tpftl {
             "recovery and trims are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[
         ("none", NONE),
