@@ -6,7 +6,9 @@
 //! # Paper
 //! Park, Debnath, Du: CFTL: A Convertible Flash Translation Layer Adaptive to Data Access Patterns,
 //! SIGMETRICS 2010; A Workload-Aware Adaptive Hybrid Flash Translation Layer with an Efficient
-//! Caching Strategy, MASCOTS 2011; by their abstracts and spec 3.5.
+//! Caching Strategy, MASCOTS 2011; by their abstracts and spec 3.5. Its parts by file: the caching
+//! strategy here and in `cache`; what is worth a conversion in `candidates`, conversions in
+//! `convert`.
 //!
 //! # Structures
 //! Page map of everything on flash, with GTD and data blocks: DFTL's. Cached page table: entries
@@ -56,7 +58,7 @@
 //! `cftl.*`, and the groups `gc` and `alloc`.
 
 mod cache;
-mod conversion;
+mod candidates;
 mod convert;
 mod settings;
 mod sizes;
@@ -64,7 +66,7 @@ mod sizes;
 pub use settings::{CftlSettings, ConvertWhen};
 
 use cache::Cache;
-use conversion::{Candidates, Job};
+use candidates::{Candidates, Job};
 use sizes::{Sizes, minimum_blocks, ram_use, sizes};
 
 use std::ops::RangeInclusive;

@@ -1,7 +1,7 @@
 //! Conversion: a logical block is gathered into a block of its own, a few pages at a time.
 
 use super::Cftl;
-use super::conversion::Job;
+use super::candidates::Job;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
