@@ -1,6 +1,6 @@
-//! Logical blocks whose pages lie in one block each, every page at its offset, beside a map of pages
-//! on flash: which they are, a bit each, and a cache of where they are and which of their pages are
-//! there, in order of use. Entries never differ from what the page map on flash says.
+//! Logical blocks whose pages lie in one block each, every page at its offset, beside a map of
+//! pages on flash: which they are, a bit each, and a cache of where they are and which of their
+//! pages are there, in order of use. Entries never differ from what the page map on flash says.
 //!
 //! What this is not: the map. Whether a logical block lies like that is its owner's to find out.
 

@@ -1,6 +1,6 @@
-//! A set of numbers, such as those of logical blocks, that is walked in turn: the next member behind
-//! any place is found through words that tell which words are not empty, so that a walk takes as
-//! many steps as the set has levels, not as many as there are numbers.
+//! A set of numbers, such as those of logical blocks, that is walked in turn: the next member
+//! behind any place is found through words that tell which words are not empty, so that a walk
+//! takes as many steps as the set has levels, not as many as there are numbers.
 
 use ftlab_flash::units::zeroed;
 

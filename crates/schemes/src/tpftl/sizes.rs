@@ -55,7 +55,8 @@ pub(super) fn check(config: &Config) -> Result<(), SettingError> {
     let (given, least) = (settings.cache_bytes.0.map(|bytes| bytes.0), node_of(settings, 2));
     if let Some(bytes) = given.filter(|&bytes| bytes < least) {
         return Err(SettingError::Conflict(format!(
-            "tpftl.cache_bytes = {bytes} does not hold two entries of a node; legal: {least} and more"
+            "tpftl.cache_bytes = {bytes} does not hold two entries of a node; legal: {least} and \
+             more"
         )));
     }
     check_cache("tpftl.cache_bytes", given, budget(config))
