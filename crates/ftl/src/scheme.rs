@@ -82,6 +82,29 @@ pub struct Classification {
     pub full_merge: bool,
 }
 
+impl Classification {
+    /// Pages lie anywhere, and every data block takes updates.
+    pub const PAGES: Classification = Classification {
+        kind: "page",
+        granularity: "page",
+        update_blocks: "all data blocks",
+        associativity: "N:N",
+        full_merge: false,
+    };
+
+    /// Data blocks mapped as a whole, and log blocks mapped by pages for their updates: which ones,
+    /// and how many data blocks share how many of them.
+    pub const fn with_log(update_blocks: &'static str, associativity: &'static str) -> Self {
+        Classification {
+            kind: "hybrid",
+            granularity: "data blocks by block, log blocks by page",
+            update_blocks,
+            associativity,
+            full_merge: true,
+        }
+    }
+}
+
 /// What a scheme sees of the settings: the groups that all share, read as if they were its own
 /// (`config.device`, `config.gc`), and its own ([`Scheme::Settings`]). Those of other schemes, of
 /// the host and of a buffer in front of it are out of its sight.

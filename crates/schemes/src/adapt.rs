@@ -6,7 +6,10 @@
 //!
 //! # Paper
 //! Wang, Wong, "ADAPT: Efficient workload-sensitive flash management based on adaptation,
-//! prediction and aggregation", MSST 2012. Spec 3.8.
+//! prediction and aggregation", MSST 2012. Spec 3.8. Its parts by file: adaptive partitioning
+//! (III.B, Algorithm 1) in `partition`, by what `interval` measures; predictive transfer (III.C)
+//! and aggregated movement, Algorithm 2, in `reclaim`, by what `predictor` expects; early reuse
+//! (III.D) at the end of `reclaim`; which area takes a write is here.
 //!
 //! # Structures
 //! P: pages per block. Block table; log page table of the random area; a queue of random log blocks
@@ -60,7 +63,6 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::Level;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::BlockMapped;
 use ftlab_ftl::parts::block_survey::Survivor;
@@ -74,6 +76,7 @@ use ftlab_ftl::parts::random_log::{LogVictim, RandomLog};
 use ftlab_ftl::parts::sequential_area::SequentialArea;
 use ftlab_ftl::parts::sequential_log::{Merge, SequentialLog, SequentialRule};
 use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::told::Told;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 use interval::{Interval, Marks, Threshold};
 use predictor::Predictor;
@@ -115,8 +118,8 @@ pub struct Adapt {
     last_delta: Option<u64>,
     sizes: AreaSizes,
     limits: Limits,
-    /// Blocks of both areas as last told.
-    told: (u32, u32),
+    /// Blocks of both areas.
+    told: Told<2>,
     settings: AdaptSettings,
 }
 
@@ -142,13 +145,10 @@ impl Scheme for Adapt {
             "adapt:auto, a table that sizes itself, is ours",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "m sequential + (M-m) random, m adapted",
-            associativity: "random N:(M-m), sequential 1:1",
-            full_merge: true,
-        },
+        class: Classification::with_log(
+            "m sequential + (M-m) random, m adapted",
+            "random N:(M-m), sequential 1:1",
+        ),
     };
     const PRESETS: &'static [Preset] = &[
         ("sw", &[("adapt.seq_max", "1")]),
@@ -232,9 +232,11 @@ impl Scheme for Adapt {
             let first = match path {
                 Path::MergeFirst(place) => Some(place),
                 Path::MakeRoom => {
-                    let victim = self.sequential_victim(board, false, when);
-                    when = victim.1;
-                    Some(victim.0)
+                    let (rule, engine) = (self.settings.seq_victim, &self.base.engine);
+                    let (victim, found) =
+                        self.sequential.choose(board, engine, (rule, false), when);
+                    when = found;
+                    Some(victim)
                 }
                 _ => None,
             };
@@ -280,10 +282,7 @@ impl Scheme for Adapt {
     }
 
     forward!(base: payload_pages, read, flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.random.free_blocks(), threshold: 1 }
-    }
+    forward!(random: room);
 
     fn power_off(self) -> Self::Survivor {}
 
@@ -319,7 +318,7 @@ impl Adapt {
         let most_random = sizes.logs - sizes.least;
         let mut random = RandomLog::new(board.nand(), most_random, LogVictim::Fifo);
         random.set_limit(sizes.logs - sizes.initial);
-        let adapt = Adapt {
+        let mut adapt = Adapt {
             sequential: SequentialArea::new(geometry, sizes.initial, sizes.most),
             random,
             predictor: Predictor::new(geometry, &settings),
@@ -328,18 +327,13 @@ impl Adapt {
             last_delta: None,
             sizes,
             limits: Limits::new(&settings, geometry),
-            told: (0, 0),
+            told: Told::new([Level::SequentialLogBlocks, Level::RandomLogBlocks]),
             settings,
             base,
         };
-        for (level, value) in [
-            (Level::SequentialLogBlocks, 0),
-            (Level::RandomLogBlocks, 0),
-            (Level::ThetaPages, adapt.threshold.pages().into()),
-            (Level::HistoryBytes, adapt.predictor.table_bytes()),
-        ] {
-            board.level(level, value);
-        }
+        adapt.tell_areas(board);
+        board.level(Level::ThetaPages, adapt.threshold.pages().into());
+        board.level(Level::HistoryBytes, adapt.predictor.table_bytes());
         adapt.tell_limits(board);
         adapt
     }
@@ -442,12 +436,7 @@ impl Adapt {
 
     #[inline]
     fn tell_areas(&mut self, board: &mut Board) {
-        let areas = (self.sequential.len(), self.random.len());
-        if areas != self.told {
-            self.told = areas;
-            board.level(Level::SequentialLogBlocks, areas.0.into());
-            board.level(Level::RandomLogBlocks, areas.1.into());
-        }
+        self.told.tell(board, [self.sequential.len(), self.random.len()].map(u64::from));
     }
 
     /// Takes over the log blocks found after a power cut.
@@ -461,14 +450,10 @@ impl Adapt {
                 logs.remove(number);
             }
         }
-        let free = self.random.free_blocks() as usize;
-        let surplus = logs.len().saturating_sub(free);
-        for (number, log) in logs.iter().enumerate() {
-            // Too many for the log, after a merge that was cut: the oldest are merged first.
-            match number < surplus {
-                true => self.base.stray(board, log),
-                false => self.random.resume(board.nand(), log.block),
-            }
-        }
+        let free = self.random.free_blocks();
+        self.base.hand_over_youngest(board, &logs, free, |board, log| {
+            self.random.resume(board.nand(), log.block);
+            true
+        });
     }
 }

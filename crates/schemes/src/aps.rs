@@ -59,8 +59,7 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
-use ftlab_ftl::answers::{Location, Unsettled};
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::demand_mapped::{self, Along, DemandMapped, Needs};
@@ -93,8 +92,7 @@ pub struct Aps {
 /// What a power cut leaves.
 #[derive(Clone)]
 pub struct ApsSurvivor {
-    map: Survivor,
-    data: KeptPages,
+    ram: (Survivor, KeptPages),
     /// Size of the map partition, where memory keeps its content.
     map_bytes: Option<u64>,
 }
@@ -114,13 +112,7 @@ impl Scheme for Aps {
             "trims and their record pages are added",
         ],
         family: Family::RamManaging,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const BUFFERS_DATA: bool = true;
     type Settings = ApsSettings;
@@ -131,13 +123,7 @@ impl Scheme for Aps {
         Partitions::new(config).check()
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
-    }
+    forward!(Needs::plain => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let partitions = Partitions::new(config);
@@ -152,7 +138,7 @@ impl Scheme for Aps {
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let partitions = Partitions::new(config);
-        let cmt = cmt(&partitions, board.geometry().logical_pages, &[]);
+        let cmt = cmt(&partitions, board.geometry().logical_pages);
         let base = DemandMapped::new(board, config, &Needs::plain(config), cmt, seed);
         Ok(Self::assemble(board, config, base, partitions))
     }
@@ -163,7 +149,7 @@ impl Scheme for Aps {
         let known = self.look_up_to_read(board, io.lpn, MapLookup::First, after)?;
         board.event(Event::BufferLookups, 1);
         if let Some(slot) = self.data.pages().find(io.lpn) {
-            self.use_again(slot);
+            self.order.renew(slot);
             if self.data.covers(slot, io) {
                 board.event(Event::BufferHits, 1);
                 return Ok(self.data.get(board, slot, known));
@@ -179,7 +165,7 @@ impl Scheme for Aps {
         }
         let known = self.look_up_to_read(board, io.lpn, MapLookup::OnDemand, known)?;
         let (done, tag) = self.base.read_mapped(board, io, known)?;
-        if self.settings.cache_reads && tag != Tag(0) && tag != Tag::UNREADABLE {
+        if self.settings.cache_reads && RamData::is_worth_a_frame(tag) {
             // The host does not wait for the frame. A worn-out device has none, and is read.
             let frame = self.take_frame(board, io.lpn, after);
             if let Some((slot, free)) = frame.map(Some).or_else(Fault::unless_worn_out)? {
@@ -197,7 +183,7 @@ impl Scheme for Aps {
         board.event(Event::BufferLookups, 1);
         if let Some(slot) = self.data.pages().find(io.lpn) {
             board.event(Event::BufferHits, 1);
-            self.use_again(slot);
+            self.order.renew(slot);
             return Ok(self.data.put(board, slot, io, known));
         }
         if self.data_ghosts.remove(io.lpn) {
@@ -209,11 +195,8 @@ impl Scheme for Aps {
             known = self.look_up(board, io.lpn, MapLookup::OnDemand, known)?;
             old = self.data.load_old(&self.base, board, io.lpn, known)?;
         }
-        let (slot, mut ready) = self.take_frame(board, io.lpn, known)?;
-        if let Some((tag, read)) = old {
-            ready = self.data.fill(board, slot, tag, read.waits_for_buffer(ready));
-        }
-        Ok(self.data.put(board, slot, io, ready))
+        let (slot, free) = self.take_frame(board, io.lpn, known)?;
+        Ok(self.data.put_over(board, (slot, io), old, free))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -239,9 +222,9 @@ impl Scheme for Aps {
     }
 
     forward!(base: idle, room);
+    forward!(data over base: locate, unsettled);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
         self.data.self_check(&self.base, board)?;
         let (entries, pages) = (self.base.map.cache.len(), self.data.pages().len());
         let (most_entries, most_pages) = (self.partitions.entries(), self.partitions.frames());
@@ -262,45 +245,27 @@ impl Scheme for Aps {
         Ok(())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.data.locate(&self.base, board, lpn)
-    }
-
-    fn unsettled(&self, board: &Board) -> Unsettled {
-        self.data.unsettled(&self.base, board)
-    }
-
     fn power_off(self) -> ApsSurvivor {
+        let ram = self.data.power_off(&self.base, self.order.from_oldest(0));
         let nonvolatile = !self.base.records_trims;
-        ApsSurvivor {
-            map: self.base.power_off(nonvolatile),
-            data: self.data.power_off(nonvolatile, self.order.from_oldest(0)),
-            map_bytes: nonvolatile.then_some(self.partitions.map_bytes()),
-        }
+        ApsSurvivor { ram, map_bytes: nonvolatile.then_some(self.partitions.map_bytes()) }
     }
 
     fn recover(
         board: &mut Board,
         config: &Config,
         seed: u64,
-        survivor: ApsSurvivor,
+        ApsSurvivor { ram: (map, data), map_bytes }: ApsSurvivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let ApsSurvivor { map, data, map_bytes } = survivor;
         let mut partitions = Partitions::new(config);
         if let Some(bytes) = map_bytes {
             partitions.restore(bytes);
         }
-        let pages = board.geometry().logical_pages;
-        let (needs, room) = (Needs::plain(config), partitions.entries());
-        let (base, when) = DemandMapped::recover(
-            board,
-            config,
-            (&needs, seed),
-            (map, room),
-            |changed| cmt(&partitions, pages, changed),
-            after,
-        )?;
+        let empty = cmt(&partitions, board.geometry().logical_pages);
+        let (needs, known) = (Needs::plain(config), (map, partitions.entries()));
+        let (base, when) =
+            DemandMapped::recover(board, config, (&needs, seed), known, empty, after)?;
         let mut aps = Self::assemble(board, config, base, partitions);
         for held in &data.pages {
             let slot = aps.data.restore(held);
@@ -312,11 +277,9 @@ impl Scheme for Aps {
     }
 }
 
-/// The map cache, with entries that differ from flash.
-fn cmt(partitions: &Partitions, pages: u32, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
-    let mut cmt = Cmt::new(CachePolicyKind::Lru, pages, partitions.most_entries(), 0.0);
-    cmt.fill(changed);
-    cmt
+/// The map cache, empty.
+fn cmt(partitions: &Partitions, pages: u32) -> Cmt {
+    Cmt::new(CachePolicyKind::Lru, pages, partitions.most_entries(), 0.0)
 }
 
 impl Aps {
@@ -385,12 +348,8 @@ impl Aps {
     /// Makes sure that a page's entry is cached; when it is known.
     #[inline]
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
-        board.event(Event::MapLookups, 1);
-        let cache = &mut self.base.map.cache;
-        if let Some(slot) = cache.find(lpn) {
-            board.event(Event::MapHits, 1);
-            cache.touch(slot);
-            return Ok(after.waits_for_map(cache.ready(slot)));
+        if let Some(known) = self.base.look_up(board, lpn, after) {
+            return Ok(known);
         }
         if self.map_ghosts.remove(lpn) {
             board.event(Event::GhostMapHits, 1);
@@ -472,11 +431,5 @@ impl Aps {
     fn drop_page(&mut self, board: &mut Board, slot: Slot, free: When) {
         self.order.remove(slot);
         self.data.leave(board, slot, free);
-    }
-
-    #[inline]
-    fn use_again(&mut self, slot: Slot) {
-        self.order.remove(slot);
-        self.order.push(0, slot);
     }
 }

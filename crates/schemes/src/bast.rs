@@ -56,9 +56,9 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::settings;
 use ftlab_flash::settings::Optional;
 use ftlab_flash::units::Tag;
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped, Found};
+use ftlab_ftl::parts::block_survey::Survivor;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::flash_map::FlashMap;
 use ftlab_ftl::parts::map_area::MapArea;
@@ -140,13 +140,7 @@ impl Scheme for Bast {
             "after a power cut log blocks are ordered by their newest pages",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "one per updated data block",
-            associativity: "1:M",
-            full_merge: true,
-        },
+        class: Classification::with_log("one per updated data block", "1:M"),
     };
     type Settings = BastSettings;
     type Survivor = ();
@@ -244,10 +238,7 @@ impl Scheme for Bast {
     }
 
     forward!(base: flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.logs.free_blocks(), threshold: 1 }
-    }
+    forward!(logs: room);
 
     fn power_off(self) -> Self::Survivor {}
 
@@ -274,11 +265,9 @@ impl Bast {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let mut bast = Bast::on(base, board, config, seed);
-        for log in &found.logs {
-            if !bast.logs.resume(board, log.block, |_| 1) {
-                bast.base.stray(board, log);
-            }
-        }
+        let logs = &mut bast.logs;
+        let takes = |board: &Board, log: &Survivor| logs.resume(board, log.block, |_| 1);
+        bast.base.hand_over(board, &found.logs, takes);
         let mut done = bast.base.evacuate(board, &found.leftovers, after)?;
         if let Some(kind) = map {
             done = bast.base.engine.recover_map(board, &found.map_pages, kind, done)?;

@@ -193,9 +193,7 @@ impl Scheme for Block {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let (mut base, found, erased) = BlockMapped::recover(board, config, after)?;
-        for stray in &found.logs {
-            base.stray(board, stray);
-        }
+        base.hand_over(board, &found.logs, |_, _| false);
         let done = base.evacuate(board, &found.leftovers, erased)?;
         Ok((Block::on(base, board, config), done))
     }

@@ -62,7 +62,7 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::Lpn;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
@@ -91,13 +91,7 @@ impl Scheme for Cdftl {
             "recovery and trims are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[
         ("one_level", &[("cdftl.ctp_pages", "0"), ("cdftl.cmt_evict_order", "lru")]),
@@ -111,13 +105,7 @@ impl Scheme for Cdftl {
         sizes::check(config)
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
-    }
+    forward!(Needs::plain => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         Needs::plain(config).ram_use(config, &ram_use(config))
@@ -129,33 +117,8 @@ impl Scheme for Cdftl {
         Ok(Self::on(base, config))
     }
 
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        let known = self.translate(board, io.lpn, after)?;
-        self.base.read(board, io, known)
-    }
-
-    #[inline]
-    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let known = self.translate(board, io.lpn, after)?;
-        self.base.write(board, io, known)
-    }
-
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let known = self.translate(board, io.lpn, after)?;
-        self.base.trim(board, io.lpn, known)
-    }
-
-    forward!(base: flush, idle, locate, room);
-
-    fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
-        self.base.map.cache.self_check()
-    }
-
-    fn power_off(self) -> Kept<Levels> {
-        self.base.keep()
-    }
+    forward!(base after translate: read, write, trim);
+    forward!(base: flush, idle, locate, room, self_check, power_off);
 
     fn recover(
         board: &mut Board,
@@ -164,13 +127,9 @@ impl Scheme for Cdftl {
         survivor: Kept<Levels>,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let mut cache = levels(board, config);
-        let fill = |changed: &[(Lpn, Option<Ppn>)]| {
-            cache.fill(changed);
-            cache
-        };
-        let (needs, room) = (Needs::plain(config), sizes(config).entries);
-        let (base, when) = survivor.recover(board, config, (&needs, seed), (room, fill), after)?;
+        let (needs, empty) = (Needs::plain(config), levels(board, config));
+        let cache = (sizes(config).entries, empty);
+        let (base, when) = survivor.recover(board, config, (&needs, seed), cache, after)?;
         Ok((Self::on(base, config), when))
     }
 }
@@ -188,7 +147,8 @@ impl Cdftl {
 
     /// Makes sure that the CMT holds the entry of a page; when it is known.
     #[inline]
-    fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
+    fn translate(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+        let lpn = io.lpn;
         board.event(Event::MapLookups, 1);
         if let Some(ready) = self.base.map.cache.use_entry(lpn) {
             board.event(Event::MapHits, 1);
@@ -264,20 +224,12 @@ impl Cdftl {
         if !cache.ctp().is_full() {
             return Ok(after);
         }
-        let victim = cache.leaving_page();
-        let mut when = board.search(Search::Cached, cache.ctp().len(), after);
+        let victim = cache.ctp().oldest();
+        let found = board.search(Search::Cached, cache.ctp().len(), after);
         board.event(Event::SecondLevelEvictions, 1);
-        if cache.ctp().dirty_entries(victim) == 0 {
-            board.event(Event::EvictClean, 1);
-        } else {
-            board.event(Event::EvictDirty, 1);
-            let part = cache.ctp().part(victim);
-            let (written, entries) =
-                self.base.write_whole_part(board, part, Cause::Translate, when)?;
-            board.event(Event::BatchedEvictions, u64::from(entries - 1));
-            when = written;
-        }
+        let leaving = (cache.ctp().part(victim), cache.ctp().dirty_entries(victim) > 0);
+        let done = self.base.leave_whole_part(board, leaving, found)?;
         self.base.map.cache.remove_page(victim);
-        Ok(when)
+        Ok(done)
     }
 }

@@ -6,14 +6,16 @@
 //! # Paper
 //! Park, Debnath, Du: CFTL: A Convertible Flash Translation Layer Adaptive to Data Access Patterns,
 //! SIGMETRICS 2010; A Workload-Aware Adaptive Hybrid Flash Translation Layer with an Efficient
-//! Caching Strategy, MASCOTS 2011; by their abstracts and spec 3.5.
+//! Caching Strategy, MASCOTS 2011; by their abstracts and spec 3.5. Its parts by file: the caching
+//! strategy here and in `cache`; what is worth a conversion in `candidates`, conversions in
+//! `convert`.
 //!
 //! # Structures
 //! Page map of everything on flash, with GTD and data blocks: DFTL's. Cached page table: entries
-//! with a run length, each for up to 2^`cftl.run_len_bits` pages (`runs`). Cached block table:
-//! block and the pages that are there, by logical block (`blocks`). Both in order of use,
-//! `cftl.cache_split` of the bytes for pages. Hot data detector: Bloom filters. Reads and writes
-//! per logical block.
+//! with a run length, each for up to 2^`cftl.run_len_bits` pages (`parts::page_runs`). Cached block
+//! table: block and the pages that are there, by logical block (`parts::cached_blocks`). Both in
+//! order of use, `cftl.cache_split` of the bytes for pages. Hot data detector: Bloom filters. Reads
+//! and writes per logical block.
 //!
 //! # Read
 //! Cached page table, cached block table, else the translation page is read: a block-mapped logical
@@ -55,18 +57,16 @@
 //! # Settings
 //! `cftl.*`, and the groups `gc` and `alloc`.
 
-mod blocks;
 mod cache;
-mod conversion;
+mod candidates;
 mod convert;
-mod runs;
 mod settings;
 mod sizes;
 
 pub use settings::{CftlSettings, ConvertWhen};
 
 use cache::Cache;
-use conversion::{Candidates, Job};
+use candidates::{Candidates, Job};
 use sizes::{Sizes, minimum_blocks, ram_use, sizes};
 
 use std::ops::RangeInclusive;
@@ -77,15 +77,15 @@ use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::memory::RamUse;
-use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{BlockId, Lpn, Ppn, Tag, pack};
+use ftlab_flash::units::{BlockId, Lpn, Tag, pack};
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::data_blocks::Lbn;
+use ftlab_ftl::parts::data_blocks::{Lbn, home_of};
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use ftlab_ftl::parts::map_cache::MapCache;
-use ftlab_ftl::parts::translation::goes_on;
+use ftlab_ftl::parts::told::Told;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -98,8 +98,8 @@ pub struct Cftl {
     job: Option<Job>,
     settings: CftlSettings,
     sizes: Sizes,
-    /// Block-mapped pages when it was last told.
-    told: Option<u64>,
+    /// Block-mapped and page-mapped pages.
+    told: Told<2>,
     /// More entries are in memory than shall be: a power cut came before they could leave, or a
     /// worn-out device has no room for what they say.
     outgrown: bool,
@@ -213,9 +213,8 @@ impl Scheme for Cftl {
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
+        self.base.self_check(board)?;
         let cache = &self.base.map.cache;
-        cache.runs.self_check()?;
         if cache.runs.len() > self.sizes.pages && !self.outgrown {
             let (there, room) = (cache.runs.len(), self.sizes.pages);
             return Err(format!("the cached page table has {there} entries, {room} are allowed"));
@@ -247,13 +246,9 @@ impl Scheme for Cftl {
         survivor: Kept<Cache>,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let mut cache = new_cache(board.geometry(), config);
-        let fill = |changed: &[(Lpn, Option<Ppn>)]| {
-            changed.iter().for_each(|&(lpn, ppn)| cache.runs.change(lpn, ppn));
-            cache
-        };
-        let (needs, room) = (Needs::plain(config), (sizes(config).pages, fill));
-        let (base, when) = survivor.recover(board, config, (&needs, seed), room, after)?;
+        let (needs, empty) = (Needs::plain(config), new_cache(board.geometry(), config));
+        let cache = (sizes(config).pages, empty);
+        let (base, when) = survivor.recover(board, config, (&needs, seed), cache, after)?;
         let mut cftl = Self::on(board, base, config);
         // A cut may have come between what split runs and what makes room for them.
         cftl.outgrown = cftl.base.map.cache.runs.len() > cftl.sizes.pages;
@@ -276,7 +271,7 @@ impl Cftl {
             job: None,
             settings,
             sizes: sizes(config),
-            told: None,
+            told: Told::new([Level::BlockMappedPages, Level::PageMappedPages]),
             outgrown: false,
         };
         cftl.tell(board);
@@ -343,13 +338,8 @@ impl Cftl {
             self.base.map.cache.revert(lbn);
         }
         let map = &mut self.base.map;
-        let entry = |lpn: u32| map.translation.entry(board, Lpn(lpn));
-        let end = map.translation.lpns_of(part).end;
-        let room = map.cache.runs.room_for_run(lpn.0, end);
-        let word = |lpn: u32| pack(entry(lpn).map(|ppn| ppn.0));
-        let on = (lpn.0 + 1..lpn.0 + room).take_while(|&next| goes_on(word(next - 1), word(next)));
-        let (count, head) = (1 + on.count() as u32, entry(lpn.0));
-        map.cache.runs.add(lpn.0, count, head, loaded);
+        let word = |lpn| pack(map.translation.entry(board, Lpn(lpn)).map(|ppn| ppn.0));
+        map.cache.runs.add(lpn.0, map.translation.lpns_of(part).end, word, loaded);
         self.settle(board, Some(lpn), loaded)
     }
 
@@ -362,18 +352,7 @@ impl Cftl {
 
     /// The block in which every page of a logical block lies that is anywhere, each at its offset.
     fn block_of(&self, board: &Board, lbn: Lbn) -> Option<BlockId> {
-        let geometry = board.geometry();
-        let pages = self.base.map.cache.pages_of(lbn);
-        let first = pages.start;
-        let mut block = None;
-        for lpn in pages {
-            let Some(ppn) = self.base.map.current(board, Lpn(lpn)) else { continue };
-            let here = geometry.block_of(ppn);
-            if geometry.offset_of(ppn) != lpn - first || *block.get_or_insert(here) != here {
-                return None;
-            }
-        }
-        block
+        home_of(board.geometry(), lbn, |lpn| self.base.map.current(board, lpn))
     }
 
     fn cache_block(&mut self, board: &Board, (lbn, block): (Lbn, BlockId), ready: When) {
@@ -397,12 +376,7 @@ impl Cftl {
             let first = runs.run(victim).first;
             when = board.search(Search::Cached, runs.len(), when);
             if runs.is_changed(victim) {
-                board.event(Event::EvictDirty, 1);
-                let (part, _) = self.base.map.translation.part_of(Lpn(first));
-                let (written, entries) =
-                    self.base.write_back_part(board, part, Cause::Translate, when)?;
-                board.event(Event::BatchedEvictions, u64::from(entries - 1));
-                when = written;
+                when = self.base.leave_with_part(board, Lpn(first), when)?;
             } else {
                 board.event(Event::EvictClean, 1);
             }
@@ -425,11 +399,7 @@ impl Cftl {
             board.event(Event::Reversions, reverted);
         }
         let by_block = cache.blocks.pages();
-        if self.told != Some(by_block) {
-            self.told = Some(by_block);
-            let pages = u64::from(board.geometry().logical_pages);
-            board.level(Level::BlockMappedPages, by_block);
-            board.level(Level::PageMappedPages, pages - by_block);
-        }
+        let pages = u64::from(board.geometry().logical_pages);
+        self.told.tell(board, [by_block, pages - by_block]);
     }
 }

@@ -62,7 +62,7 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::Cmt;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, gtd_bytes};
@@ -103,13 +103,7 @@ impl Scheme for Dftl {
             "while most of the device is untouched, erased blocks are taken before untouched ones",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[
         ("gtd", &[("dftl.consistency", "gtd")]),
@@ -158,13 +152,7 @@ impl Scheme for Dftl {
         Ok(())
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        needs(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        needs(config).payload_pages(config)
-    }
+    forward!(needs => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let bytes = u64::from(entries(config)) * u64::from(config.own.entry_bytes);
@@ -180,7 +168,7 @@ impl Scheme for Dftl {
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let settings = effective(config);
-        let cmt = cmt(config, board.geometry().logical_pages, &[]);
+        let cmt = cmt(config, board.geometry().logical_pages);
         let mut base = DemandMapped::new(board, config, &needs(config), cmt, seed);
         settings.apply(&mut base);
         if settings.init_map == InitialMap::Written {
@@ -236,11 +224,7 @@ impl Scheme for Dftl {
         Ok(())
     }
 
-    forward!(base: flush, idle, locate, unsettled, room);
-
-    fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)
-    }
+    forward!(base: flush, idle, locate, unsettled, room, self_check);
 
     fn power_off(self) -> Survivor {
         let copied = self.settings.gtd_sync_every > 0;
@@ -256,16 +240,10 @@ impl Scheme for Dftl {
     ) -> Result<(Self, When), Fault> {
         let lost = survivor.lost_entries();
         let settings = effective(config);
-        let pages = board.geometry().logical_pages;
-        let (needs, entries) = (needs(config), entries(config));
-        let (mut base, when) = DemandMapped::recover(
-            board,
-            config,
-            (&needs, seed),
-            (survivor, entries),
-            |changed| cmt(config, pages, changed),
-            after,
-        )?;
+        let empty = cmt(config, board.geometry().logical_pages);
+        let (needs, known) = (needs(config), (survivor, entries(config)));
+        let (mut base, when) =
+            DemandMapped::recover(board, config, (&needs, seed), known, empty, after)?;
         settings.apply(&mut base);
         // Counted once, by the recovery that gets through.
         board.event(Event::LostMapEntries, lost);
@@ -280,13 +258,11 @@ impl DftlSettings {
     }
 }
 
-/// The cache, with entries that differ from flash.
-fn cmt(config: &Config, pages: u32, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
+/// The cache, empty.
+fn cmt(config: &Config, pages: u32) -> Cmt {
     let DftlSettings { cmt_policy, slru_protected, .. } = config.own;
     let places = (entries(config), leaving(config));
-    let mut cmt = Cmt::with_guests(cmt_policy, pages, places, slru_protected);
-    cmt.fill(changed);
-    cmt
+    Cmt::with_guests(cmt_policy, pages, places, slru_protected)
 }
 
 impl Dftl {

@@ -51,7 +51,6 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings;
 use ftlab_flash::settings::Optional;
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped, FirstWrite};
 use ftlab_ftl::parts::fast_rules::{FastLog, FastRules, GapRule, RewriteRule, Stream};
@@ -147,13 +146,10 @@ impl Scheme for Fast {
             "a sequential log block without a valid page is erased, not merged",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "1 sequential + (M-1) random",
-            associativity: "random N:(M-1), sequential 1:1",
-            full_merge: true,
-        },
+        class: Classification::with_log(
+            "1 sequential + (M-1) random",
+            "random N:(M-1), sequential 1:1",
+        ),
     };
     type Settings = FastSettings;
     type Survivor = ();
@@ -195,10 +191,7 @@ impl Scheme for Fast {
     }
 
     forward!(log.base: payload_pages, read, trim, flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.log.random.free_blocks(), threshold: 1 }
-    }
+    forward!(log.random: room);
 
     fn power_off(self) -> Self::Survivor {}
 

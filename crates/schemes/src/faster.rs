@@ -64,7 +64,6 @@ use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{BlockId, Lpn, Ppn};
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::BlockMapped;
 use ftlab_ftl::parts::fast_rules::{FastLog, FastRules, Row, Stream};
@@ -122,13 +121,10 @@ impl Scheme for Faster {
              are the isolation area",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "1 sequential + (M-1) random",
-            associativity: "random N:(M-1), sequential 1:1",
-            full_merge: true,
-        },
+        class: Classification::with_log(
+            "1 sequential + (M-1) random",
+            "random N:(M-1), sequential 1:1",
+        ),
     };
     const PRESETS: &'static [Preset] = &[
         ("isolation", &[("faster.mode", "full")]),
@@ -221,10 +217,7 @@ impl Scheme for Faster {
     }
 
     forward!(log.base: payload_pages, read, trim, flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.log.random.free_blocks(), threshold: 1 }
-    }
+    forward!(log.random: room);
 
     fn power_off(self) -> Self::Survivor {}
 

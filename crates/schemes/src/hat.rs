@@ -262,13 +262,7 @@ impl Scheme for Hat {
             "trims and their record pages are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification { update_blocks: "all", ..Classification::PAGES },
     };
     type Settings = HatSettings;
     type Survivor = Survivor;

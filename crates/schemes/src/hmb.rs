@@ -62,15 +62,12 @@ use ftlab_flash::settings::{Bytes, SettingError};
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
-use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
+use ftlab_ftl::parts::demand_mapped::{self, CACHE_BYTES, DemandMapped, Kept, Needs};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 
 /// Bytes of a cached entry, LPN and PPN, and of one in the host's memory.
 const ENTRY_BYTES: u64 = 8;
 const HOST_ENTRY_BYTES: u64 = 4;
-
-/// The device's cache where no budget is given.
-const CACHE: u64 = 32 << 10;
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Hmb;
@@ -95,7 +92,7 @@ pub struct Survivor {
 }
 
 fn entries(config: &Config) -> u32 {
-    let budget = config.map_budget().unwrap_or(CACHE);
+    let budget = config.map_budget().unwrap_or(CACHE_BYTES);
     let wanted = config.own.cache_entries.0.map_or(budget / ENTRY_BYTES, u64::from);
     wanted.clamp(2, config.device.logical_pages().max(2)) as u32
 }
@@ -120,11 +117,9 @@ fn empty_host(config: &Config) -> HostMap {
     HostMap::new(config.device.logical_pages() as u32, chunk_entries(config), chunks(config))
 }
 
-fn cmt(config: &Config, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
+fn cmt(config: &Config) -> Cmt {
     let pages = config.device.logical_pages() as u32;
-    let mut cmt = Cmt::new(CachePolicyKind::Lru, pages, entries(config), 0.0);
-    cmt.fill(changed);
-    cmt
+    Cmt::new(CachePolicyKind::Lru, pages, entries(config), 0.0)
 }
 
 impl Scheme for Hmb {
@@ -143,13 +138,7 @@ impl Scheme for Hmb {
             "trims and their record pages are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     type Settings = HmbSettings;
     type Survivor = Survivor;
@@ -183,13 +172,7 @@ impl Scheme for Hmb {
         }
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
-    }
+    forward!(Needs::plain => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let cached = ENTRY_BYTES * u64::from(entries(config));
@@ -204,7 +187,7 @@ impl Scheme for Hmb {
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let needs = Needs::plain(config);
-        let base = DemandMapped::new(board, config, &needs, cmt(config, &[]), seed);
+        let base = DemandMapped::new(board, config, &needs, cmt(config), seed);
         Ok(Self::over(config, base, empty_host(config)))
     }
 
@@ -231,7 +214,11 @@ impl Scheme for Hmb {
         }
         let answer = match self.translate(board, io.lpn, after) {
             Ok(known) => self.base.read(board, io, known)?,
-            Err(fault) => self.read_past(board, io, fault, after)?,
+            Err(fault) => {
+                // No entry can leave the cache for that of this page.
+                fault.unless_worn_out::<()>()?;
+                self.base.read_alone(board, io, after)?
+            }
         };
         self.answer(board, io.lpn);
         Ok(answer)
@@ -292,8 +279,8 @@ impl Scheme for Hmb {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let needs = Needs::plain(config);
-        let with = (entries(config), |changed: &[_]| cmt(config, changed));
-        let (base, when) = map.recover(board, config, (&needs, seed), with, after)?;
+        let cache = (entries(config), cmt(config));
+        let (base, when) = map.recover(board, config, (&needs, seed), cache, after)?;
         Ok((Self::over(config, base, host.unwrap_or_else(|| empty_host(config))), when))
     }
 }
@@ -391,36 +378,13 @@ impl Hmb {
 
     /// As DFTL: makes sure that the entry of a page is cached. What was read goes to the host.
     fn translate(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
-        board.event(Event::MapLookups, 1);
-        let cache = &mut self.base.map.cache;
-        if let Some(slot) = cache.find(lpn) {
-            board.event(Event::MapHits, 1);
-            cache.touch(slot);
-            return Ok(after.waits_for_map(cache.ready(slot)));
+        if let Some(known) = self.base.look_up(board, lpn, after) {
+            return Ok(known);
         }
         let ready = self.make_room(board, after)?;
-        let (part, _) = self.base.map.translation.part_of(lpn);
-        let loaded = self.base.load(board, part, ready)?;
-        let map = &mut self.base.map;
-        let ppn = map.translation.entry(board, lpn);
-        map.cache.insert(lpn, ppn, loaded);
+        let slot = self.base.fetch(board, lpn, ready)?;
         self.upload(board, lpn);
-        Ok(loaded)
-    }
-
-    /// Reads a page where no entry can leave the cache for its own.
-    #[cold]
-    fn read_past(
-        &self,
-        board: &mut Board,
-        io: &PageIo,
-        fault: Fault,
-        after: When,
-    ) -> Result<(When, Tag), Fault> {
-        fault.unless_worn_out::<()>()?;
-        let (part, _) = self.base.map.translation.part_of(io.lpn);
-        let known = self.base.load(board, part, after)?;
-        self.base.read_mapped(board, io, known)
+        Ok(self.base.map.cache.ready(slot))
     }
 
     fn make_room(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {

@@ -105,13 +105,7 @@ impl Scheme for IdealPage {
         sections: "2, 3.4",
         deviations: &["trims and their record pages are added"],
         family: Family::Page,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification { update_blocks: "all", ..Classification::PAGES },
     };
     type Settings = IdealPageSettings;
     type Survivor = ();
@@ -160,10 +154,7 @@ impl Scheme for IdealPage {
     }
 
     forward!(base: flush, idle, locate, room);
-
-    fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)
-    }
+    forward!(base.space: self_check);
 
     fn power_off(self) -> Self::Survivor {}
 

@@ -7,7 +7,8 @@
 //! # Paper
 //! Kwon, Ranjitkar, Ko, Noh, Baek, Shin: Janus-FTL: finding the optimal point on the spectrum
 //! between page and block mapping schemes, EMSOFT 2010; by its abstracts and spec 3.6, as the paper
-//! could not be read.
+//! could not be read. Its parts by file: fusion, and what a write does, here; the boundary and its
+//! cost model in `boundary`; the write buffer block and defusion in `gather`.
 //!
 //! # Structures
 //! P pages per block, T page-mapped logical blocks that there shall be (`boundary`). Block table:
@@ -45,7 +46,6 @@
 
 mod boundary;
 mod gather;
-mod marks;
 mod settings;
 
 use crate::janus::settings::Config;
@@ -61,7 +61,7 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::data_blocks::{DataBlocks, Lbn, accepts, in_order, lpn_of_page};
+use ftlab_ftl::parts::data_blocks::{DataBlocks, Lbn, accepts, home_of, in_order, lpn_of_page};
 use ftlab_ftl::parts::oob_scan::Extent;
 use ftlab_ftl::parts::page_mapped::{self, PageMapped, PageTable};
 use ftlab_ftl::parts::page_space::Stream;
@@ -377,9 +377,7 @@ impl Janus {
 
     /// Whether a logical block holds a page.
     fn holds_a_page(&self, board: &Board, lbn: Lbn) -> bool {
-        let geometry = board.geometry();
-        let mut pages = (0..geometry.pages_per_block).map(|offset| lbn.page(geometry, offset));
-        pages.any(|lpn| lpn.0 < geometry.logical_pages && self.entry(lpn).is_some())
+        lbn.pages(board.geometry()).any(|lpn| self.entry(Lpn(lpn)).is_some())
     }
 
     /// Writes a page of the block-mapped area; otherwise says from when on it can go elsewhere.
@@ -453,20 +451,17 @@ impl Janus {
         let geometry = board.geometry();
         let mut found: Vec<(Lbn, BlockId)> = Vec::new();
         for lbn in (0..geometry.logical_blocks()).map(Lbn) {
-            let lpns = (0..geometry.pages_per_block).map(|offset| lbn.page(geometry, offset));
-            let lpns = lpns.take_while(|lpn| lpn.0 < geometry.logical_pages);
-            let table = &self.base.map.table;
-            let places = || lpns.clone().filter_map(|lpn| table.entry(lpn).map(|p| (lpn, p)));
-            let Some((_, first)) = places().next() else { continue };
-            let block = geometry.block_of(first);
-            let count = places().count() as u32;
+            let there = |&lpn: &u32| self.entry(Lpn(lpn)).is_some();
+            let count = lbn.pages(geometry).filter(there).count() as u32;
+            if count == 0 {
+                continue;
+            }
             self.live += u64::from(count);
-            let whole = count == board.nand().valid_pages(block)
-                && places().all(|(lpn, ppn)| ppn == geometry.page(block, Lbn::of(geometry, lpn).1));
-            if whole && self.target != Target::AllPage {
-                found.push((lbn, block));
-            } else {
-                self.boundary.enter(lbn);
+            let home = home_of(geometry, lbn, |lpn| self.entry(lpn))
+                .filter(|&block| count == board.nand().valid_pages(block));
+            match home {
+                Some(block) if self.target != Target::AllPage => found.push((lbn, block)),
+                _ => self.boundary.enter(lbn),
             }
         }
         self.base.space.withhold_again(board.nand(), found.iter().map(|&(_, block)| block));

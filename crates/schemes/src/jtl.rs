@@ -10,7 +10,7 @@
 //! # Structures
 //! Level n has 2^n entries. Levels 0 to m, group 0: entries whose page is in RAM, as many as its
 //! data half has frames (the last of them may be cut short). The levels below, group 1: entries
-//! whose page is on flash. On flash: DFTL's data and translation pages.
+//! whose page is on flash (`parts::doubling_levels`). On flash: DFTL's data and translation pages.
 //!
 //! # Read
 //! In group 0 from RAM, else from flash. The entry goes up: to level 0 if its page is in RAM, else
@@ -43,7 +43,6 @@
 //! default 1/512 of the capacity (64 MiB of TreeFTL 2013's device; 32 KiB to 64 MiB).
 
 mod bypass;
-pub mod levels;
 mod settings;
 
 pub use settings::{JtlSettings, Sizes};
@@ -58,17 +57,16 @@ use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
-use ftlab_ftl::answers::{Location, Unsettled};
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Needs};
+use ftlab_ftl::parts::doubling_levels::{Cascade, Levels};
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::ram_data::{KeptPages, RamData};
 use ftlab_ftl::parts::request_size::{RequestSize, SizeRule};
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
-use levels::{Cascade, Levels};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Jtl;
@@ -100,13 +98,7 @@ impl Scheme for Jtl {
             "trims and their record pages are added",
         ],
         family: Family::RamManaging,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const BUFFERS_DATA: bool = true;
     type Settings = JtlSettings;
@@ -117,13 +109,7 @@ impl Scheme for Jtl {
         Sizes::new(config).check()
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
-    }
+    forward!(Needs::plain => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let Sizes { map_bytes, data_bytes, .. } = Sizes::new(config);
@@ -133,8 +119,7 @@ impl Scheme for Jtl {
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
-        let cmt = cmt(config, &[]);
-        let base = DemandMapped::new(board, config, &Needs::plain(config), cmt, seed);
+        let base = DemandMapped::new(board, config, &Needs::plain(config), cmt(config), seed);
         Ok(Self::assemble(board, config, base, seed))
     }
 
@@ -154,7 +139,7 @@ impl Scheme for Jtl {
             return Ok(read);
         }
         let (done, tag) = self.base.read(board, io, known)?;
-        if self.settings.cache_reads && tag != Tag(0) && tag != Tag::UNREADABLE {
+        if self.settings.cache_reads && RamData::is_worth_a_frame(tag) {
             if let Some(ready) = self.after_read(board, (io.lpn, hit), 0, after)? {
                 let (slot, free) = self.data.enter(io.lpn, ready);
                 let _ = self.data.fill(board, slot, tag, done.waits_for_buffer(free));
@@ -182,11 +167,8 @@ impl Scheme for Jtl {
             old = self.data.load_old(&self.base, board, io.lpn, known)?;
         }
         let ready = self.move_up(board, (io.lpn, hit), 0, known)?;
-        let (slot, mut ready) = self.data.enter(io.lpn, ready);
-        if let Some((tag, read)) = old {
-            ready = self.data.fill(board, slot, tag, read.waits_for_buffer(ready));
-        }
-        Ok(self.data.put(board, slot, io, ready))
+        let (slot, free) = self.data.enter(io.lpn, ready);
+        Ok(self.data.put_over(board, (slot, io), old, free))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -223,9 +205,9 @@ impl Scheme for Jtl {
     }
 
     forward!(base: idle, room);
+    forward!(data over base: locate, unsettled);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
         self.data.self_check(&self.base, board)?;
         let cache = &self.base.map.cache;
         let mut entries = 0;
@@ -250,20 +232,11 @@ impl Scheme for Jtl {
         Ok(())
     }
 
-    fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        self.data.locate(&self.base, board, lpn)
-    }
-
-    fn unsettled(&self, board: &Board) -> Unsettled {
-        self.data.unsettled(&self.base, board)
-    }
-
     fn power_off(self) -> Self::Survivor {
         let (levels, cache) = (&self.levels, &self.base.map.cache);
         let upper = (0..levels.below()).flat_map(|level| levels.members(level));
         let frames = upper.filter_map(|slot| self.data.pages().find(cache.lpn(slot)));
-        let nonvolatile = !self.base.records_trims;
-        (self.base.power_off(nonvolatile), self.data.power_off(nonvolatile, frames))
+        self.data.power_off(&self.base, frames)
     }
 
     fn recover(
@@ -276,14 +249,9 @@ impl Scheme for Jtl {
         let Sizes { entries, frames, .. } = Sizes::new(config);
         // Pages that survived have their entries in group 0; all others go to group 1.
         let room = entries - frames + data.pages.len() as u32;
-        let (base, mut when) = DemandMapped::recover(
-            board,
-            config,
-            (&Needs::plain(config), seed),
-            (map, room),
-            |changed| cmt(config, changed),
-            after,
-        )?;
+        let (needs, empty) = (Needs::plain(config), cmt(config));
+        let (base, mut when) =
+            DemandMapped::recover(board, config, (&needs, seed), (map, room), empty, after)?;
         let mut jtl = Self::assemble(board, config, base, seed);
         for held in &data.pages {
             let known = jtl.base.map.cache.find(held.lpn);
@@ -310,12 +278,10 @@ impl Scheme for Jtl {
     }
 }
 
-/// The entries, with those that differ from flash.
-fn cmt(config: &Config, changed: &[(Lpn, Option<Ppn>)]) -> Cmt {
+/// The entries, none yet.
+fn cmt(config: &Config) -> Cmt {
     let pages = config.device.logical_pages() as u32;
-    let mut cmt = Cmt::new(CachePolicyKind::Lru, pages, Sizes::new(config).entries, 0.0);
-    cmt.fill(changed);
-    cmt
+    Cmt::new(CachePolicyKind::Lru, pages, Sizes::new(config).entries, 0.0)
 }
 
 impl Jtl {

@@ -127,13 +127,10 @@ impl Scheme for Kast {
             "first writes go to the data block; trims and their record pages are added",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "several sequential, the others shared by K at most",
-            associativity: "K:1",
-            full_merge: true,
-        },
+        class: Classification::with_log(
+            "several sequential, the others shared by K at most",
+            "K:1",
+        ),
     };
     const PRESETS: &'static [Preset] =
         &[("k1", &[("kast.K", "1")]), ("k4", &[("kast.K", "4")]), ("k8", &[("kast.K", "8")])];
@@ -398,19 +395,15 @@ impl Kast {
 
     /// Takes over the log blocks found after a power cut.
     fn resume(&mut self, board: &Board, logs: &[Survivor]) {
-        let surplus = logs.len().saturating_sub(self.limit as usize);
-        for (number, log) in logs.iter().enumerate() {
+        let (sequential, random) = (&mut self.sequential, &mut self.random);
+        self.base.hand_over_youngest(board, logs, self.limit, |board, log| {
             let begun = SequentialLog::found(log)
-                .filter(|open| open.first == 0 && self.random.of(Owner(open.owner.0)).is_none());
-            let taken = number >= surplus
-                && (begun.is_some_and(|open| self.sequential.resume(open))
-                    || self.random.resume(board, log.block, |owner| {
-                        u32::from(self.sequential.of(Lbn(owner.0)).is_none())
-                    }));
-            if !taken {
-                self.base.stray(board, log);
-            }
-        }
+                .filter(|open| open.first == 0 && random.of(Owner(open.owner.0)).is_none());
+            begun.is_some_and(|open| sequential.resume(open))
+                || random.resume(board, log.block, |owner| {
+                    u32::from(sequential.of(Lbn(owner.0)).is_none())
+                })
+        });
         self.rank_all(board);
     }
 }

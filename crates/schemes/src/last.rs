@@ -71,6 +71,7 @@ use ftlab_ftl::parts::request_size::RequestSize;
 use ftlab_ftl::parts::sequential_area::SequentialArea;
 use ftlab_ftl::parts::sequential_log::{SequentialLog, SequentialRule};
 use ftlab_ftl::parts::slots::Slot;
+use ftlab_ftl::parts::told::Told;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 pub use settings::{LastSettings, MissRule, Shares, UnalignedRule};
 
@@ -104,8 +105,8 @@ pub struct Last {
     recent: RecentPages,
     /// Dead less demoted hot blocks since the partitions were last shifted (`last.adapt`).
     balance: i64,
-    /// Blocks of the three areas as told last.
-    told: [u32; 3],
+    /// Blocks of the three areas.
+    told: Told<3>,
     order: ProgramOrder,
     settings: LastSettings,
 }
@@ -248,7 +249,11 @@ impl Last {
             cold,
             recent: RecentPages::new(geometry, settings.hot_window),
             balance: 0,
-            told: [u32::MAX; 3],
+            told: Told::new([
+                Level::SequentialLogBlocks,
+                Level::HotLogBlocks,
+                Level::ColdLogBlocks,
+            ]),
             order: base.engine.data.order(),
             base,
             settings,
@@ -414,14 +419,7 @@ impl Last {
     /// Tells how large the areas are, where that changed.
     #[inline]
     fn tell(&mut self, board: &mut Board) {
-        let areas = self.areas();
-        if areas == self.told {
-            return;
-        }
-        self.told = areas;
-        board.level(Level::SequentialLogBlocks, u64::from(areas[0]));
-        board.level(Level::HotLogBlocks, u64::from(areas[1]));
-        board.level(Level::ColdLogBlocks, u64::from(areas[2]));
+        self.told.tell(board, self.areas().map(u64::from));
     }
 
     /// Takes over the log blocks found after a power cut, the oldest first.
@@ -435,21 +433,14 @@ impl Last {
         let ended = streams.len().saturating_sub(self.sequential.limit() as usize);
         let going_on: Vec<_> =
             streams.into_iter().skip(ended).filter(|&open| self.sequential.resume(open)).collect();
-        let others = || {
-            let is_stream = |log: &&Survivor| going_on.iter().any(|open| open.block == log.block);
-            logs.iter().filter(move |log| !is_stream(log))
-        };
+        let mut others = logs.to_vec();
+        others.retain(|log| going_on.iter().all(|open| open.block != log.block));
         let free = self.hot.free_blocks() + self.cold.free_blocks();
-        let surplus = others().count().saturating_sub(free as usize);
-        for (number, log) in others().enumerate() {
-            if number < surplus {
-                // Too many, after a merge that was cut: the oldest are merged first.
-                self.base.stray(board, log);
-            } else if self.cold.free_blocks() > 0 {
-                self.cold.resume(board.nand(), log.block);
-            } else {
-                self.hot.resume(board.nand(), log.block);
-            }
-        }
+        self.base.hand_over_youngest(board, &others, free, |board, log| {
+            let is_cold = self.cold.free_blocks() > 0;
+            let partition = if is_cold { &mut self.cold } else { &mut self.hot };
+            partition.resume(board.nand(), log.block);
+            true
+        });
     }
 }

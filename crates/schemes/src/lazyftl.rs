@@ -75,7 +75,6 @@ use ftlab_ftl::parts::demand_mapped::{self, DemandMapped};
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::page_space::Stream;
-use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
 /// The name under which the scheme table finds this file's scheme.
@@ -104,11 +103,8 @@ impl Scheme for LazyFtl {
         ],
         family: Family::CachedMap,
         class: Classification {
-            kind: "page",
-            granularity: "page",
             update_blocks: "blocks not converted yet",
-            associativity: "N:N",
-            full_merge: false,
+            ..Classification::PAGES
         },
     };
     const PRESETS: &'static [Preset] =
@@ -118,24 +114,13 @@ impl Scheme for LazyFtl {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         demand_mapped::check(config)?;
-        let in_gaps = config.own.convert == Convert::Background;
-        if in_gaps && config.gc.mode == GcMode::Foreground {
-            return Err(SettingError::Conflict(
-                "lazyftl.convert = background needs gc.mode = idle or both: otherwise nothing is \
-                 done in idle gaps"
-                    .to_string(),
-            ));
+        if config.own.convert == Convert::Background {
+            config.gc.check_gaps("lazyftl.convert = background")?;
         }
         Sizes::check(config)
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Sizes::of(config).needs(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Sizes::of(config).needs(config).payload_pages(config)
-    }
+    forward!(Sizes::needs => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let sizes = Sizes::of(config);
@@ -146,13 +131,13 @@ impl Scheme for LazyFtl {
             sram("umt_reserve", sizes.reserve_bytes(config)),
             sram("gmt_cache", gmt),
         ];
-        sizes.needs(config).ram_use(config, &own)
+        Sizes::needs(config).ram_use(config, &own)
     }
 
     fn format(board: &mut Board, config: &Config, seed: u64) -> Result<Self, Fault> {
         let sizes = Sizes::of(config);
-        let map = LazyMap::new(board.geometry(), sizes, &[]);
-        let mut base = DemandMapped::new(board, config, &sizes.needs(config), map, seed);
+        let map = LazyMap::new(board.geometry(), sizes);
+        let mut base = DemandMapped::new(board, config, &Sizes::needs(config), map, seed);
         base.space.withhold(board.nand());
         Ok(Self::with(config, base))
     }
@@ -220,15 +205,10 @@ impl Scheme for LazyFtl {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let sizes = Sizes::of(config);
-        let geometry = board.geometry().clone();
-        let (base, when) = DemandMapped::recover(
-            board,
-            config,
-            (&sizes.needs(config), seed),
-            (survivor, sizes.recovered(config)),
-            |changed| LazyMap::new(&geometry, sizes, changed),
-            after,
-        )?;
+        let (needs, empty) = (Sizes::needs(config), LazyMap::new(board.geometry(), sizes));
+        let known = (survivor, sizes.recovered(config));
+        let (base, when) =
+            DemandMapped::recover(board, config, (&needs, seed), known, empty, after)?;
         let mut scheme = Self::with(config, base);
         let DemandMapped { space, map, .. } = &mut scheme.base;
         space.withhold(board.nand());

@@ -53,7 +53,6 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::settings;
 use ftlab_flash::settings::Optional;
 use ftlab_flash::units::{BlockId, Ppn, zeroed};
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped, FirstWrite};
 use ftlab_ftl::parts::data_blocks::Lbn;
@@ -156,13 +155,7 @@ impl Scheme for Mast {
             "trims and their record pages are added",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "shared by all, one open per bank",
-            associativity: "N:M",
-            full_merge: true,
-        },
+        class: Classification::with_log("shared by all, one open per bank", "N:M"),
     };
     type Settings = MastSettings;
     type Survivor = ();
@@ -220,10 +213,7 @@ impl Scheme for Mast {
     }
 
     forward!(base: payload_pages, read, trim, flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.log.free_blocks(), threshold: 1 }
-    }
+    forward!(log: room);
 
     fn power_off(self) -> Self::Survivor {}
 
@@ -236,14 +226,12 @@ impl Scheme for Mast {
     ) -> Result<(Self, When), Fault> {
         let (base, found, erased) = BlockMapped::recover(board, config, after)?;
         let mut mast = Mast::on(base, board, config);
-        // Too many for the log, after a reclaim that was cut: the oldest are merged first.
-        let surplus = found.logs.len().saturating_sub(mast.log.free_blocks() as usize);
-        let (oldest, kept) = found.logs.split_at(surplus);
-        oldest.iter().for_each(|log| mast.base.stray(board, log));
-        for log in kept {
+        let free = mast.log.free_blocks();
+        mast.base.hand_over_youngest(board, &found.logs, free, |board, log| {
             let taken = mast.log.resume(board.nand(), log.block);
-            assert!(taken, "{} log blocks found room for", kept.len());
-        }
+            assert!(taken, "{} log blocks found room for", found.logs.len().min(free as usize));
+            taken
+        });
         let done = mast.base.evacuate(board, &found.leftovers, erased)?;
         Ok((mast, done))
     }

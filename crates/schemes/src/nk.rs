@@ -59,7 +59,6 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped};
 use ftlab_ftl::parts::data_blocks::Lbn;
@@ -107,13 +106,7 @@ impl Scheme for Nk {
              begins anew after a power cut",
         ],
         family: Family::LogBlock,
-        class: Classification {
-            kind: "hybrid",
-            granularity: "data blocks by block, log blocks by page",
-            update_blocks: "up to K per group of N data blocks",
-            associativity: "N:K",
-            full_merge: true,
-        },
+        class: Classification::with_log("up to K per group of N data blocks", "N:K"),
     };
     const PRESETS: &'static [Preset] = &[("adaptive", &[("nk.dynamic", "on")])];
     type Settings = NkSettings;
@@ -195,10 +188,7 @@ impl Scheme for Nk {
     }
 
     forward!(base: payload_pages, read, trim, flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.logs.free_blocks(), threshold: 1 }
-    }
+    forward!(logs: room);
 
     fn power_off(self) -> Self::Survivor {}
 
@@ -211,11 +201,9 @@ impl Scheme for Nk {
     ) -> Result<(Self, When), Fault> {
         let (base, found, erased) = BlockMapped::recover(board, config, after)?;
         let mut nk = Nk::on(base, board, config, seed);
-        for log in &found.logs {
-            if !nk.logs.resume(board, log.block, |group| nk.k.of(group)) {
-                nk.base.stray(board, log);
-            }
-        }
+        nk.base.hand_over(board, &found.logs, |board, log| {
+            nk.logs.resume(board, log.block, |group| nk.k.of(group))
+        });
         let done = nk.base.evacuate(board, &found.leftovers, erased)?;
         Ok((nk, done))
     }

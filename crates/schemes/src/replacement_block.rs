@@ -60,7 +60,6 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, Tag};
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::{self, BlockMapped, Found};
 use ftlab_ftl::parts::block_supply::Need;
@@ -207,10 +206,7 @@ impl Scheme for ReplacementBlock {
     }
 
     forward!(base: payload_pages, flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.chains.free_blocks(), threshold: 1 }
-    }
+    forward!(chains: room);
 
     fn power_off(self) -> Self::Survivor {}
 
@@ -490,15 +486,12 @@ impl ReplacementBlock {
         units.sort_by_key(|unit| unit.oldest);
         let fixed = self.settings.mode == ReplacementMode::OffsetFixed;
         let longest = self.settings.max_chain.0.unwrap_or(u32::MAX);
-        for unit in &units {
+        let chains = &mut self.chains;
+        self.base.hand_over(board, &units, |_, unit| {
             let owner = if fixed { unit.home } else { unit.owner };
-            match owner {
-                Some(lbn) if self.chains.free_blocks() > 0 && self.chains.length(lbn) < longest => {
-                    self.chains.append(lbn, unit.block);
-                }
-                _ => self.base.stray(board, unit),
-            }
-        }
+            let takes = |lbn: &Lbn| chains.free_blocks() > 0 && chains.length(*lbn) < longest;
+            owner.filter(takes).map(|lbn| chains.append(lbn, unit.block)).is_some()
+        });
         board.level(Level::LongestChain, u64::from(self.chains.longest()));
     }
 }

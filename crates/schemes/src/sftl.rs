@@ -10,9 +10,9 @@
 //!
 //! # Structures
 //! Cached translation pages: per page a bitmap of where runs begin, and the physical page of each
-//! run's head; least recently used order. Dirty-entry buffer: changed entries whose translation
-//! page is not cached, `sftl.dirty_buf_share` of the bytes. No entry is in both. GTD, translation
-//! pages, data blocks: DFTL's.
+//! run's head; least recently used order (`parts::compressed_pages`). Dirty-entry buffer: changed
+//! entries whose translation page is not cached, `sftl.dirty_buf_share` of the bytes
+//! (`parts::entry_buffer`). No entry is in both. GTD, translation pages, data blocks: DFTL's.
 //!
 //! # Read
 //! The cached page, by the rank of the bit; else the dirty-entry buffer; else the translation page
@@ -53,11 +53,10 @@
 //! `sftl.*`, and the groups `gc` and `alloc`.
 
 mod cache;
-mod compressed;
 mod settings;
 mod sizes;
 
-pub use settings::{SftlSettings, SizeFormula};
+pub use settings::SftlSettings;
 
 use cache::Cache;
 use sizes::{Sizes, needs, ram_use, sizes};
@@ -70,7 +69,7 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept};
 use ftlab_ftl::parts::map_cache::MapCache;
@@ -103,13 +102,7 @@ impl Scheme for Sftl {
             "recovery and trims are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[
         ("wiscsee", &[("sftl.size_formula", "wiscsee")]),
@@ -123,13 +116,7 @@ impl Scheme for Sftl {
         sizes::check(config)
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        needs(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        needs(config).payload_pages(config)
-    }
+    forward!(needs => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         needs(config).ram_use(config, &ram_use(config))
@@ -189,10 +176,8 @@ impl Scheme for Sftl {
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
-        let cache = &self.base.map.cache;
-        cache.self_check()?;
-        let (bytes, allowed) = (cache.pages.bytes(), self.sizes.page_bytes);
+        self.base.self_check(board)?;
+        let (bytes, allowed) = (self.base.map.cache.pages.bytes(), self.sizes.page_bytes);
         if bytes > allowed && !self.outgrown {
             return Err(format!("cached pages take {bytes} bytes, {allowed} are allowed"));
         }
@@ -213,15 +198,9 @@ impl Scheme for Sftl {
         survivor: Kept<Cache>,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let sizes = sizes(config);
-        let mut cache = Cache::new(board.geometry(), &sizes);
-        let fill = |changed: &[(Lpn, Option<Ppn>)]| {
-            cache.buffer.fill(changed);
-            cache
-        };
-        let needs = needs(config);
-        let room = (sizes.buffered, fill);
-        let (base, when) = survivor.recover(board, config, (&needs, seed), room, after)?;
+        let (sizes, needs) = (sizes(config), needs(config));
+        let cache = (sizes.buffered, Cache::new(board.geometry(), &sizes));
+        let (base, when) = survivor.recover(board, config, (&needs, seed), cache, after)?;
         let mut sftl = Self::on(base, config);
         sftl.outgrown = sftl.base.map.cache.pages.bytes() > sftl.sizes.page_bytes;
         Ok((sftl, when))
@@ -322,20 +301,12 @@ impl Sftl {
 
     /// The page used longest ago leaves; a changed one is written first, as a whole.
     fn evict(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let pages = &self.base.map.cache.pages;
+        let pages = self.base.map.cache.pages.pages();
         let victim = pages.oldest();
-        let (part, changed) = (pages.pages().part(victim), pages.pages().dirty_entries(victim));
-        let mut when = board.search(Search::Cached, pages.pages().len(), after);
-        if changed == 0 {
-            board.event(Event::EvictClean, 1);
-        } else {
-            board.event(Event::EvictDirty, 1);
-            let (written, entries) =
-                self.base.write_whole_part(board, part, Cause::Translate, when)?;
-            board.event(Event::BatchedEvictions, u64::from(entries - 1));
-            when = written;
-        }
+        let leaving = (pages.part(victim), pages.dirty_entries(victim) > 0);
+        let found = board.search(Search::Cached, pages.len(), after);
+        let done = self.base.leave_whole_part(board, leaving, found)?;
         self.base.map.cache.pages.remove(victim);
-        Ok(when)
+        Ok(done)
     }
 }

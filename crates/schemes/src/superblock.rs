@@ -75,6 +75,7 @@ use ftlab_ftl::parts::block_mapped::BlockMapped;
 use ftlab_ftl::parts::block_supply::{BlockSupply, Need};
 use ftlab_ftl::parts::block_survey::Survey;
 use ftlab_ftl::parts::block_trims::BlockTrims;
+use ftlab_ftl::parts::data_blocks::lpn_of_page;
 use ftlab_ftl::parts::log_index::LogIndex;
 use ftlab_ftl::parts::spare_map::SpareMap;
 use ftlab_ftl::parts::superblocks::{Sbn, Stream, Superblocks};
@@ -279,7 +280,7 @@ impl Scheme for Superblock {
         found.sort_by_key(|block| block.newest);
         for block in found.iter().map(|found| found.block) {
             let page = board.nand().state().next_valid(block, 0).expect("it holds a page");
-            let sbn = scheme.table.of(collect::lpn_at(board, page));
+            let sbn = scheme.table.of(lpn_of_page(board, page));
             scheme.supply.placed(board.nand(), block);
             scheme.table.add(sbn, block);
             scheme.table.updated(sbn);

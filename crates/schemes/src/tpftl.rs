@@ -55,7 +55,7 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::Lpn;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use ftlab_ftl::scheme::{Classification, Family, Pairs, Paper, Preset, Scheme};
@@ -86,13 +86,7 @@ impl Scheme for Tpftl {
             "recovery and trims are added",
         ],
         family: Family::CachedMap,
-        class: Classification {
-            kind: "page",
-            granularity: "page",
-            update_blocks: "all data blocks",
-            associativity: "N:N",
-            full_merge: false,
-        },
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[
         ("none", NONE),
@@ -112,13 +106,7 @@ impl Scheme for Tpftl {
         sizes::check(config)
     }
 
-    fn minimum_blocks(config: &Config) -> u64 {
-        Needs::plain(config).minimum_blocks(config)
-    }
-
-    fn payload_pages(config: &Config) -> u64 {
-        Needs::plain(config).payload_pages(config)
-    }
+    forward!(Needs::plain => minimum_blocks, payload_pages);
 
     fn ram_use(config: &Config) -> Vec<RamUse> {
         let bytes = sizes::cache_bytes(config);
@@ -132,33 +120,8 @@ impl Scheme for Tpftl {
         Ok(Self::on(base, board, config))
     }
 
-    #[inline]
-    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        let known = self.translate(board, io, after)?;
-        self.base.read(board, io, known)
-    }
-
-    #[inline]
-    fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let known = self.translate(board, io, after)?;
-        self.base.write(board, io, known)
-    }
-
-    fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let known = self.translate(board, io, after)?;
-        self.base.trim(board, io.lpn, known)
-    }
-
-    forward!(base: flush, idle, locate, room);
-
-    fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.base.space.self_check(board)?;
-        self.base.map.cache.self_check()
-    }
-
-    fn power_off(self) -> Kept<Nodes> {
-        self.base.keep()
-    }
+    forward!(base after translate: read, write, trim);
+    forward!(base: flush, idle, locate, room, self_check, power_off);
 
     fn recover(
         board: &mut Board,
@@ -167,13 +130,9 @@ impl Scheme for Tpftl {
         survivor: Kept<Nodes>,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let mut cache = Nodes::new(board.geometry(), config);
-        let fill = |changed: &[(Lpn, Option<Ppn>)]| {
-            cache.fill(changed);
-            cache
-        };
-        let (needs, room) = (Needs::plain(config), sizes::entries_that_fit(config));
-        let (base, when) = survivor.recover(board, config, (&needs, seed), (room, fill), after)?;
+        let (needs, empty) = (Needs::plain(config), Nodes::new(board.geometry(), config));
+        let cache = (sizes::entries_that_fit(config), empty);
+        let (base, when) = survivor.recover(board, config, (&needs, seed), cache, after)?;
         Ok((Self::on(base, board, config), when))
     }
 }
@@ -344,18 +303,12 @@ impl Tpftl {
         let mut when = board.search(Search::Cached, candidates, after);
         if !cache.cmt().is_dirty(victim) {
             board.event(Event::EvictClean, 1);
+        } else if self.settings.batch {
+            when = self.base.leave_with_part(board, cache.cmt().lpn(victim), when)?;
         } else {
             board.event(Event::EvictDirty, 1);
             let lpn = cache.cmt().lpn(victim);
-            if self.settings.batch {
-                let (part, _) = self.base.map.translation.part_of(lpn);
-                let (written, along) =
-                    self.base.write_back_part(board, part, Cause::Translate, when)?;
-                board.event(Event::BatchedEvictions, u64::from(along.saturating_sub(1)));
-                when = written;
-            } else {
-                when = self.base.write_back(board, lpn, Cause::Translate, when)?;
-            }
+            when = self.base.write_back(board, lpn, Cause::Translate, when)?;
         }
         let nodes = self.base.map.cache.nodes();
         self.base.map.cache.remove(victim);

@@ -74,7 +74,7 @@ use ftlab_flash::meter::Event;
 use ftlab_flash::units::{pack, unpack, zeroed};
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::slots::slot_list::SlotLists;
-use ftlab_ftl::scheme::{Family, Paper, Preset};
+use ftlab_ftl::scheme::{Classification, Family, Paper, Preset};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = TreeFtl;
@@ -93,8 +93,7 @@ pub struct Latte {
 impl Latte {
     /// The group was accessed now.
     fn touch(&mut self, board: &mut Board, group: Slot) {
-        self.groups.remove(group);
-        self.groups.push(0, group);
+        self.groups.renew(group);
         board.event(Event::LatteOps, 1);
     }
 }
@@ -120,7 +119,7 @@ impl Pruning for Latte {
              it is ours",
         ],
         family: Family::RamManaging,
-        class: tree::CLASS,
+        class: Classification::PAGES,
     };
     const PRESETS: &'static [Preset] = &[("gc", &[("treeftl.gc_cached", "true")])];
 

@@ -31,7 +31,7 @@
 //! The table below; everything about the tree itself is `treeftl.*`.
 
 use crate::treeftl::settings::Config;
-use crate::treeftl::tree::{self, Frames, Leaf, Pruning, Tree, frames};
+use crate::treeftl::tree::{Frames, Leaf, Pruning, Tree, frames};
 use ftlab_flash::board::Board;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings;
@@ -39,7 +39,7 @@ use ftlab_flash::units::zeroed;
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::slots::indexed_heap::IndexedHeap;
 use ftlab_ftl::parts::slots::slot_list::SlotLists;
-use ftlab_ftl::scheme::{Family, Paper};
+use ftlab_ftl::scheme::{Classification, Family, Paper};
 
 settings! {
     /// Settings of `treeftl_page_lru` beside those of its tree, `treeftl.*`.
@@ -110,7 +110,7 @@ impl Pruning for PageLru {
              ctp_needs_no_cdp say",
         ],
         family: Family::RamManaging,
-        class: tree::CLASS,
+        class: Classification::PAGES,
     };
 
     const STANDS_ON: Option<&'static str> = Some("treeftl");

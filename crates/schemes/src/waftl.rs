@@ -7,6 +7,9 @@
 //! Wei, Gong, Pathak, Veeravalli, Zeng, Okada, "WAFTL: A workload adaptive flash translation layer
 //! with data partition", MSST 2011; from its abstract and from what ADAPT 2012, II.B and V.A, says
 //! about it. Spec 3.7. The paper itself could not be read: what follows from neither is a setting.
+//! Its parts by file: the three areas in `areas`; migration out of the buffer zone, and what makes
+//! room for it, in `migration`; the map of page-mapped blocks in `page_map`; what all of them take
+//! in `sizes`.
 //!
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Nz: blocks of the buffer zone (`zone`). Np: most
@@ -81,13 +84,11 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, Tag, zeroed};
-use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::block_mapped::BlockMapped;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::flash_map::{FlashMap, Stay};
 use ftlab_ftl::parts::map_area::Backing;
-use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::parts::random_log::{LogVictim, RandomLog};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub use settings::{Criterion, Migrate, Threshold, WaftlSettings};
@@ -164,12 +165,8 @@ impl Scheme for Waftl {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         let waftl = &config.own;
-        if waftl.migrate == Migrate::Background && config.gc.mode == GcMode::Foreground {
-            return Err(SettingError::Conflict(
-                "waftl.migrate = background needs gc.mode = idle or both: otherwise nothing is \
-                 done in idle gaps"
-                    .to_string(),
-            ));
+        if waftl.migrate == Migrate::Background {
+            config.gc.check_gaps("waftl.migrate = background")?;
         }
         if waftl.threshold == Threshold::Dynamic && waftl.thr_kind == Criterion::AccessCount {
             return Err(SettingError::Conflict(
@@ -293,10 +290,7 @@ impl Scheme for Waftl {
     }
 
     forward!(base: flush, locate);
-
-    fn room(&self) -> Room {
-        Room { free_blocks: self.zone.free_blocks(), threshold: 1 }
-    }
+    forward!(zone: room);
 
     fn power_off(self) -> Self::Survivor {}
 

@@ -242,6 +242,35 @@ impl BlockMapped {
         self.strays.resume(board.nand(), block.block);
     }
 
+    /// Log blocks found after a power cut, the oldest first, for the scheme to go on with: those
+    /// that it does not take are strays.
+    pub fn hand_over(
+        &mut self,
+        board: &Board,
+        logs: &[Survivor],
+        mut takes: impl FnMut(&Board, &Survivor) -> bool,
+    ) {
+        for log in logs {
+            if !takes(board, log) {
+                self.stray(board, log);
+            }
+        }
+    }
+
+    /// The same where the scheme takes so many at most. After a merge that was cut there can be
+    /// more: the oldest are merged first.
+    pub fn hand_over_youngest(
+        &mut self,
+        board: &Board,
+        logs: &[Survivor],
+        most: u32,
+        takes: impl FnMut(&Board, &Survivor) -> bool,
+    ) {
+        let (oldest, youngest) = logs.split_at(logs.len().saturating_sub(most as usize));
+        self.hand_over(board, oldest, |_, _| false);
+        self.hand_over(board, youngest, takes);
+    }
+
     /// Moves what is left of old data blocks to the free places of their successors, and what finds
     /// none to the strays.
     pub fn evacuate(

@@ -29,6 +29,13 @@ impl Lbn {
         Lpn(self.0 * geometry.pages_per_block + offset)
     }
 
+    /// The pages of this block; those of the last one may be cut short.
+    #[inline]
+    pub fn pages(self, geometry: &Geometry) -> std::ops::Range<u32> {
+        let first = self.0 * geometry.pages_per_block;
+        first..(first + geometry.pages_per_block).min(geometry.logical_pages)
+    }
+
     /// The block of a page, and the page's offset in it.
     #[inline]
     pub fn of(geometry: &Geometry, lpn: Lpn) -> (Lbn, u32) {
@@ -70,6 +77,24 @@ pub fn padded(order: ProgramOrder) -> ProgramOrder {
         ProgramOrder::Strict => ProgramOrder::AscendingGapsOk,
         other => other,
     }
+}
+
+/// The block in which every page of a logical block lies that is anywhere by `entry`, each at its
+/// offset.
+pub fn home_of(
+    geometry: &Geometry,
+    lbn: Lbn,
+    entry: impl Fn(Lpn) -> Option<Ppn>,
+) -> Option<BlockId> {
+    let mut home = None;
+    for lpn in lbn.pages(geometry).map(Lpn) {
+        let Some(ppn) = entry(lpn) else { continue };
+        let (here, (_, offset)) = (geometry.block_of(ppn), Lbn::of(geometry, lpn));
+        if geometry.offset_of(ppn) != offset || *home.get_or_insert(here) != here {
+            return None;
+        }
+    }
+    home
 }
 
 /// The logical block of a page of host data.
@@ -159,5 +184,26 @@ impl DataBlocks {
             None => in_order(self.order, offset, 0),
             Some(block) => accepts(nand, self.order, nand.geometry().page(block, offset)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_holds_every_page_there_is_at_its_offset() {
+        let mut config = SharedSettings::default();
+        config.device.pages_per_block = 4;
+        config.device.blocks_per_plane = 80;
+        let geometry = Geometry::new(&config.device);
+        let home = |pages: [Option<u32>; 4]| {
+            let entry = |lpn: Lpn| pages[lpn.index() - 8].map(Ppn);
+            home_of(&geometry, Lbn(2), entry)
+        };
+        assert_eq!(home([None; 4]), None, "nowhere");
+        assert_eq!(home([Some(20), None, None, Some(23)]), Some(BlockId(5)));
+        assert_eq!(home([Some(20), None, None, Some(22)]), None, "not at its offset");
+        assert_eq!(home([Some(20), Some(25), None, None]), None, "two blocks");
     }
 }

@@ -13,7 +13,9 @@ mod sizes;
 
 pub use entries::Along;
 pub use kept::Kept;
-pub use sizes::{Needs, check, floor, gtd_bytes, threshold};
+pub use sizes::{
+    CACHE_BYTES, Needs, cache_budget, check, check_cache, floor, gtd_bytes, threshold,
+};
 
 use crate::answers::{Location, Room, Unsettled};
 use crate::parts::cached_map::CachedMap;
@@ -30,7 +32,7 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Cause;
+use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 
@@ -109,6 +111,20 @@ impl<C: MapCache> DemandMapped<C> {
             Some(ppn) => board.read(ppn, io.cause, known),
             None => board.read_unwritten(io.lpn, known),
         }
+    }
+
+    /// Reads a page whose entry gets no place in the cache: its translation page is read for this
+    /// page alone.
+    #[cold]
+    pub fn read_alone(
+        &self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        let (part, _) = self.map.translation.part_of(io.lpn);
+        let known = self.load(board, part, after)?;
+        self.read_mapped(board, io, known)
     }
 
     /// Writes a page whose entry the cache holds.
@@ -233,6 +249,37 @@ impl<C: MapCache> DemandMapped<C> {
         self.map.rewrite_whole_part(&mut self.space, board, part, how, after)
     }
 
+    /// A translation page leaves a cache that holds all of it; a changed one is written first.
+    pub fn leave_whole_part(
+        &mut self,
+        board: &mut Board,
+        (part, is_changed): (u32, bool),
+        after: When,
+    ) -> Result<When, Fault> {
+        if !is_changed {
+            board.event(Event::EvictClean, 1);
+            return Ok(after);
+        }
+        board.event(Event::EvictDirty, 1);
+        let (done, entries) = self.write_whole_part(board, part, Cause::Translate, after)?;
+        board.event(Event::BatchedEvictions, u64::from(entries - 1));
+        Ok(done)
+    }
+
+    /// A changed entry leaves its cache: every changed one of its translation page is written.
+    pub fn leave_with_part(
+        &mut self,
+        board: &mut Board,
+        lpn: Lpn,
+        after: When,
+    ) -> Result<When, Fault> {
+        board.event(Event::EvictDirty, 1);
+        let (part, _) = self.map.translation.part_of(lpn);
+        let (done, entries) = self.write_back_part(board, part, Cause::Translate, after)?;
+        board.event(Event::BatchedEvictions, u64::from(entries.saturating_sub(1)));
+        Ok(done)
+    }
+
     /// Writes every translation page anew, as FlashSim begins.
     pub fn write_initial_map(&mut self, board: &mut Board) -> Result<(), Fault> {
         for part in 0..Translation::pages(board.geometry()) {
@@ -262,6 +309,15 @@ impl<C: MapCache> DemandMapped<C> {
         Unsettled { stale_pages, ram_pages: 0 }
     }
 
+    /// Whether blocks, map and cache agree with themselves.
+    ///
+    /// # Errors
+    /// Says what does not, with its numbers.
+    pub fn self_check(&self, board: &Board) -> Result<(), String> {
+        self.space.self_check(board)?;
+        self.map.cache.self_check()
+    }
+
     /// Free blocks of the emptiest plane, and where collection begins.
     pub fn room(&self) -> Room {
         self.space.room()
@@ -275,9 +331,25 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     /// Goes on with the map that flash and `survivor` tell. Changed entries that `room` has place
-    /// for go to the new cache; more of them are written to their translation pages, all of a page
-    /// at once, and the cache begins without any.
+    /// for go to the `empty` cache; more of them are written to their translation pages, all of a
+    /// page at once, and the cache begins without any.
     pub fn recover(
+        board: &mut Board,
+        config: &SharedSettings,
+        needs: (&Needs, u64),
+        survivor: (Survivor, u32),
+        mut empty: C,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let fill = |changed: &[(Lpn, Option<Ppn>)]| {
+            empty.fill(changed);
+            empty
+        };
+        Self::recover_with(board, config, needs, survivor, fill, after)
+    }
+
+    /// The same with a cache that is made of these entries.
+    pub fn recover_with(
         board: &mut Board,
         config: &SharedSettings,
         (needs, seed): (&Needs, u64),

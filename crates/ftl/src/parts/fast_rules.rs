@@ -197,7 +197,7 @@ impl FastLog {
         &mut self,
         board: &mut Board,
         found: Found,
-        mut other: impl FnMut(&Board, &Survivor) -> bool,
+        other: impl FnMut(&Board, &Survivor) -> bool,
         after: When,
     ) -> Result<When, Fault> {
         let Found { mut logs, leftovers, .. } = found;
@@ -207,14 +207,9 @@ impl FastLog {
             self.sequential = SequentialLog::resumed(sequential(&logs.remove(place)));
         }
         let free = self.random.free_blocks() as usize;
-        let surplus = logs.len().saturating_sub(free);
-        for (number, log) in logs.iter().enumerate() {
-            match number < surplus {
-                true if other(board, log) => {}
-                true => self.base.stray(board, log),
-                false => self.random.resume(board.nand(), log.block),
-            }
-        }
+        let (oldest, youngest) = logs.split_at(logs.len().saturating_sub(free));
+        self.base.hand_over(board, oldest, other);
+        youngest.iter().for_each(|log| self.random.resume(board.nand(), log.block));
         log_recovery::evacuate(board, &mut self.base.engine, &mut self.random, &leftovers, after)
     }
 

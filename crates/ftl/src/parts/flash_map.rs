@@ -144,8 +144,7 @@ impl FlashMap {
     ) -> Result<When, Fault> {
         if let Some(place) = self.place(part) {
             if stay == Stay::Newest {
-                self.order.remove(Slot(place as u32));
-                self.order.push(0, Slot(place as u32));
+                self.order.renew(Slot(place as u32));
             }
             return Ok(after.waits_for_map(self.ready[place]));
         }

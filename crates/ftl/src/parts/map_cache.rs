@@ -23,6 +23,19 @@ pub trait MapCache {
     /// Every entry that differs from flash.
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_;
 
+    /// Takes in entries that differ from flash, after a power cut; there must be room. Caches of
+    /// which an entry enters before it changes have their own way.
+    fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        changed.iter().for_each(|&(lpn, ppn)| self.change(lpn, ppn));
+    }
+    /// What must hold within the cache, every number counted anew.
+    ///
+    /// # Errors
+    /// Says what does not, with its numbers.
+    fn self_check(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// The version of a host page that memory holds, newer than the one on flash and whole: what
     /// collection writes instead of copying the older one, where the owner wants that.
     fn newer(&self, _: Lpn) -> Option<Newer> {

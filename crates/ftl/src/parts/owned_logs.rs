@@ -13,6 +13,7 @@ mod victim;
 
 pub use victim::OwnedVictim;
 
+use crate::answers::Room;
 use crate::parts::block_supply::Need;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::merge_engine::{Absorb, MergeEngine, lbn_of_page};
@@ -149,6 +150,11 @@ impl OwnedLogs {
     /// Blocks that may be opened without a merge.
     pub fn free_blocks(&self) -> u32 {
         self.lists.len(FREE)
+    }
+
+    /// Free log blocks; one is enough.
+    pub fn room(&self) -> Room {
+        Room { free_blocks: self.free_blocks(), threshold: 1 }
     }
 
     /// Who owns the log pages of a logical block.

@@ -11,6 +11,7 @@ use crate::answers::{Location, Unsettled};
 use crate::parts::demand_mapped::DemandMapped;
 use crate::parts::held_pages::{Held, HeldPages, default_ram};
 use crate::parts::map_cache::MapCache;
+use crate::parts::map_recovery::Survivor;
 use crate::parts::slots::Slot;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
@@ -82,6 +83,26 @@ impl RamData {
         self.pages.write(slot, tag, io.sectors, done);
         board.level(Level::BufferedPages, u64::from(self.pages.dirty()));
         done
+    }
+
+    /// The same with a page that has just got its frame, where it may be put over the version that
+    /// was loaded from flash ([`RamData::load_old`]).
+    pub fn put_over(
+        &mut self,
+        board: &mut Board,
+        (slot, io): (Slot, &PageIo),
+        old: Option<(Tag, When)>,
+        free: When,
+    ) -> When {
+        let fill =
+            |(tag, read): (Tag, When)| self.fill(board, slot, tag, read.waits_for_buffer(free));
+        let ready = old.map_or(free, fill);
+        self.put(board, slot, io, ready)
+    }
+
+    /// Whether a version that was read from flash is worth a frame: there is one, and it is whole.
+    pub fn is_worth_a_frame(tag: Tag) -> bool {
+        tag != Tag(0) && tag != Tag::UNREADABLE
     }
 
     /// Puts a page that was read from flash into a frame; it is there at the returned moment.
@@ -238,12 +259,14 @@ impl RamData {
         unsettled
     }
 
-    /// Whether the frames agree with their counts, and clean pages are what flash holds.
+    /// Whether all below agrees with itself and the frames with their counts, and clean pages are
+    /// what flash holds.
     pub fn self_check<C: MapCache>(
         &self,
         base: &DemandMapped<C>,
         board: &Board,
     ) -> Result<(), String> {
+        base.self_check(board)?;
         self.pages.self_check()?;
         for slot in self.pages.all().filter(|&slot| !self.pages.get(slot).dirty) {
             let Held { lpn, tag, .. } = *self.pages.get(slot);
@@ -261,12 +284,18 @@ impl RamData {
         Ok(())
     }
 
-    /// What is left of the pages when the power goes, in the order of `slots`.
-    pub fn power_off(&self, nonvolatile: bool, slots: impl Iterator<Item = Slot>) -> KeptPages {
-        if !nonvolatile {
-            return KeptPages { pages: Vec::new(), lost: u64::from(self.pages.dirty()) };
-        }
-        KeptPages { pages: slots.map(|slot| *self.pages.get(slot)).collect(), lost: 0 }
+    /// What is left of map and pages when the power goes, pages in the order of `slots`.
+    pub fn power_off<C: MapCache>(
+        &self,
+        base: &DemandMapped<C>,
+        slots: impl Iterator<Item = Slot>,
+    ) -> (Survivor, KeptPages) {
+        let nonvolatile = !base.records_trims;
+        let data = match nonvolatile {
+            true => KeptPages { pages: slots.map(|slot| *self.pages.get(slot)).collect(), lost: 0 },
+            false => KeptPages { pages: Vec::new(), lost: u64::from(self.pages.dirty()) },
+        };
+        (base.power_off(nonvolatile), data)
     }
 
     /// A page that a power cut left is in a frame again.

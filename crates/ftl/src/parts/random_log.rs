@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use crate::answers::Room;
 use crate::parts::block_supply::Need;
 use crate::parts::merge_cost::MergeCost;
 use crate::parts::merge_engine::MergeEngine;
@@ -103,6 +104,11 @@ impl RandomLog {
     /// Blocks that may be opened without a merge.
     pub fn free_blocks(&self) -> u32 {
         self.limit.saturating_sub(self.blocks.len() as u32)
+    }
+
+    /// Free log blocks; one is enough.
+    pub fn room(&self) -> Room {
+        Room { free_blocks: self.free_blocks(), threshold: 1 }
     }
 
     /// Blocks in use.

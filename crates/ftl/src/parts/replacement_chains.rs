@@ -3,6 +3,7 @@
 //!
 //! What this is not: the data block itself (the block map's), or a judge of what goes where.
 
+use crate::answers::Room;
 use crate::parts::data_blocks::Lbn;
 use crate::parts::slots::Slot;
 use crate::parts::slots::indexed_heap::IndexedHeap;
@@ -102,6 +103,11 @@ impl ReplacementChains {
     /// Replacement blocks that may still be taken.
     pub fn free_blocks(&self) -> u32 {
         self.limit - self.blocks
+    }
+
+    /// Free replacement blocks; one is enough.
+    pub fn room(&self) -> Room {
+        Room { free_blocks: self.free_blocks(), threshold: 1 }
     }
 
     /// Chains with a replacement block.

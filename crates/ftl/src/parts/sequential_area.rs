@@ -6,15 +6,27 @@
 
 use crate::parts::data_blocks::Lbn;
 use crate::parts::merge_engine::{Absorb, MergeEngine};
-use crate::parts::sequential_log::{OpenLog, SequentialLog};
+use crate::parts::sequential_log::{Merge, OpenLog, SequentialLog};
 use crate::parts::slots::Slot;
 use crate::parts::slots::slot_list::SlotLists;
-use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
+use ftlab_flash::board::{Board, Search};
+use ftlab_flash::choices;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{pack, unpack, zeroed};
+
+choices! {
+    /// Which sequential log block is merged when the area is full.
+    pub enum SequentialVictim {
+        /// The one written longest ago.
+        Lru = "lru",
+        /// The one whose merge is cheapest (switch, partial, full), then the one written longest
+        /// ago.
+        Cheapest = "cheapest",
+    }
+}
 
 /// The lists that a place can be in.
 const OPEN: usize = 0;
@@ -109,6 +121,30 @@ impl SequentialArea {
         self.lists.oldest(OPEN)
     }
 
+    /// The block to merge, of a full area, and when it is found. Where the area is to shrink, one
+    /// that a switch would do for is the last choice.
+    pub fn choose(
+        &self,
+        board: &mut Board,
+        engine: &MergeEngine,
+        (rule, shrinking): (SequentialVictim, bool),
+        after: When,
+    ) -> (Slot, When) {
+        let lru = rule == SequentialVictim::Lru;
+        let oldest = self.oldest().expect("a full area has a block");
+        if lru && !shrinking {
+            return (oldest, after);
+        }
+        let found = board.search(Search::Block, self.len(), after);
+        let cost = |(_, log): &(Slot, &SequentialLog)| {
+            let merge = log.outlook(board, engine);
+            let switched = shrinking && merge == Some(Merge::Switch);
+            (switched, merge.filter(|_| !lru))
+        };
+        let least = self.open_logs().min_by_key(cost);
+        (least.map_or(oldest, |(place, _)| place), found)
+    }
+
     /// Opens a block for the logical block of `io`, which has none, beginning with that page; the
     /// area is not exhausted.
     pub fn open(
@@ -135,8 +171,7 @@ impl SequentialArea {
         io: &PageIo,
         after: When,
     ) -> Result<When, Fault> {
-        self.lists.remove(place);
-        self.lists.push(OPEN, place);
+        self.lists.renew(place);
         self.act((place, self.owner(place)), |log| log.append(board, engine, io, after))
     }
 
@@ -149,8 +184,7 @@ impl SequentialArea {
         io: &PageIo,
         after: When,
     ) -> Result<When, Fault> {
-        self.lists.remove(place);
-        self.lists.push(OPEN, place);
+        self.lists.renew(place);
         self.act((place, self.owner(place)), |log| log.append_padded(board, engine, io, after))
     }
 

@@ -1,8 +1,9 @@
-//! Numbered places of a table of fixed size, and orders among them that allocate nothing: lists,
-//! groups of lists, and a heap that knows where each place is.
+//! Numbered places of a table of fixed size, what is kept in them, and orders among them that
+//! allocate nothing: lists, groups of lists, and a heap that knows where each place is.
 
 pub mod group_lists;
 pub mod indexed_heap;
+pub mod slab;
 pub mod slot_list;
 
 /// A place in a table, such as that of an entry in a cache.

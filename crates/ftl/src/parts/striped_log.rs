@@ -6,6 +6,7 @@
 //! for what failed programs and reclaims have shifted. What this is not: a judge of what a
 //! reclaimed page's fate is.
 
+use crate::answers::Room;
 use crate::parts::merge_engine::MergeEngine;
 use crate::parts::random_log::{LogVictim, RandomLog};
 use ftlab_flash::board::Board;
@@ -51,6 +52,11 @@ impl StripedLog {
     /// Blocks that may be opened without a merge.
     pub fn free_blocks(&self) -> u32 {
         self.stripes.iter().map(RandomLog::free_blocks).sum()
+    }
+
+    /// Free log blocks; one is enough.
+    pub fn room(&self) -> Room {
+        Room { free_blocks: self.free_blocks(), threshold: 1 }
     }
 
     /// The stripe that must be reclaimed before the next append, if one must.

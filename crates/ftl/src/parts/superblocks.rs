@@ -228,8 +228,7 @@ impl Superblocks {
     #[inline]
     pub fn updated(&mut self, sbn: Sbn) {
         if self.by_update.list_of(Slot(sbn.0)).is_some() {
-            self.by_update.remove(Slot(sbn.0));
-            self.by_update.push(0, Slot(sbn.0));
+            self.by_update.renew(Slot(sbn.0));
             self.clock += 1;
             if let Some(heap) = &mut self.by_valid {
                 let (least, _) = heap.key(Slot(sbn.0));

@@ -1,14 +1,11 @@
 //! Algorithm 1: which area a log block goes to, and the threshold between them.
 
 use crate::adapt::Adapt;
-use crate::adapt::settings::SequentialVictim;
+use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
-use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
-use ftlab_ftl::parts::sequential_log::{Merge, SequentialLog};
-use ftlab_ftl::parts::slots::Slot;
 
 impl Adapt {
     /// A write request comes in: it enters HAT; the one that ends an interval adjusts.
@@ -90,8 +87,9 @@ impl Adapt {
         }
         let mut done = after;
         if self.sequential.is_exhausted() {
-            let (victim, found) = self.sequential_victim(board, true, after);
-            let engine = &mut self.base.engine;
+            // III.B: better one that needs a full or partial merge.
+            let (rule, engine) = (self.settings.seq_victim, &mut self.base.engine);
+            let (victim, found) = self.sequential.choose(board, engine, (rule, true), after);
             done = self.sequential.merge(victim, board, engine, None, found)?;
         }
         self.sequential.set_limit(self.sequential.limit() - 1);
@@ -99,30 +97,6 @@ impl Adapt {
         board.event(Event::AreaTransfers, 1);
         self.tell_limits(board);
         Ok(done)
-    }
-
-    /// The sequential log block to merge, of a full area, and when it is found. Where the area is
-    /// to shrink, one that a switch would do for is the last choice (III.B: better one that needs a
-    /// full or partial merge).
-    pub(super) fn sequential_victim(
-        &self,
-        board: &mut Board,
-        shrinking: bool,
-        after: When,
-    ) -> (Slot, When) {
-        let lru = self.settings.seq_victim == SequentialVictim::Lru;
-        let oldest = self.sequential.oldest().expect("a full area has a block");
-        if lru && !shrinking {
-            return (oldest, after);
-        }
-        let found = board.search(Search::Block, self.sequential.len(), after);
-        let cost = |(_, log): &(Slot, &SequentialLog)| {
-            let merge = log.outlook(board, &self.base.engine);
-            let switched = shrinking && merge == Some(Merge::Switch);
-            (switched, merge.filter(|_| !lru))
-        };
-        let least = self.sequential.open_logs().min_by_key(cost);
-        (least.map_or(oldest, |(place, _)| place), found)
     }
 
     pub(super) fn tell_limits(&self, board: &mut Board) {

@@ -6,6 +6,8 @@ use ftlab_flash::settings;
 use ftlab_flash::settings::{Bytes, Optional, SettingError};
 use ftlab_ftl::parts::block_mapped;
 use ftlab_ftl::parts::history_table::{HistoryLookup, HistoryTable};
+use ftlab_ftl::parts::self_sizing::{HitRate, SizingRule, SizingRules};
+use ftlab_ftl::parts::sequential_area::SequentialVictim;
 use ftlab_ftl::scheme::SchemeConfig;
 
 choices! {
@@ -81,17 +83,6 @@ choices! {
 }
 
 choices! {
-    /// Which sequential log block is merged when the area is full.
-    pub enum SequentialVictim {
-        /// The one written longest ago.
-        Lru = "lru",
-        /// The one whose merge is cheapest (switch, partial, full), then the one written longest
-        /// ago.
-        Cheapest = "cheapest",
-    }
-}
-
-choices! {
     /// Delta of an interval in which no sequential log block was allocated.
     pub enum EmptyDelta {
         /// Unknown: neither high nor low.
@@ -122,27 +113,6 @@ choices! {
         BlockAll = "block_all",
         /// Pages that are expected to be rewritten stay in the log.
         PerPage = "per_page",
-    }
-}
-
-choices! {
-    /// What counts as a hit of a prediction.
-    pub enum HitRate {
-        /// A decision that was proved right, of those that were proved either way.
-        CorrectPredictions = "correct_predictions",
-        /// A page found in the table, of those that were looked up.
-        TableHits = "table_hits",
-    }
-}
-
-choices! {
-    /// How a table that sizes itself finds its size.
-    pub enum HistoryRule {
-        /// It grows while wrong merges cost more than wrong copies, and shrinks while they cost
-        /// less.
-        Balance = "balance",
-        /// It goes on as long as the hit rate does not fall, and turns round when it does.
-        HillClimb = "hill_climb",
     }
 }
 
@@ -259,7 +229,7 @@ settings! {
         /// Step of a table that sizes itself, percent of its size, at least one entry.
         history_step_pct: u32 = 50, legal("1..=1000", |v| (1..=1000).contains(v)), source("ftlab");
         /// How a table that sizes itself decides.
-        history_rule: HistoryRule = HistoryRule::Balance, legal("", |_| true), source("ftlab");
+        history_rule: SizingRule = SizingRule::Balance, legal("", |_| true), source("ftlab");
         /// Verdicts (with hit_rate_def = table_hits: questions) without which an interval decides
         /// nothing.
         history_verdicts: u32 = 16, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
@@ -375,6 +345,19 @@ impl AdaptSettings {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// By what the historical access table sizes itself, if it does.
+    pub fn history_sizing(&self) -> Option<SizingRules> {
+        let rules = SizingRules {
+            rule: self.history_rule,
+            least: HistoryTable::entries(self.history_min.0),
+            most: self.history_entries().1,
+            step_pct: self.history_step_pct,
+            verdicts: u64::from(self.history_verdicts),
+            weight: u64::from(self.history_weight),
+        };
+        (self.history_auto && self.predictive_transfer).then_some(rules)
     }
 
     /// Entries of the historical access table at the start, and at most.

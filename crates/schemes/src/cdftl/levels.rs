@@ -13,23 +13,20 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, zeroed};
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::map_cache::MapCache;
-use ftlab_ftl::parts::map_pages::MapPages;
+use ftlab_ftl::parts::recent_map_pages::RecentMapPages;
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::slots::indexed_heap::IndexedHeap;
-use ftlab_ftl::parts::slots::slot_list::SlotLists;
 use ftlab_ftl::parts::translation::Translation;
 
 /// Single entries over whole translation pages.
 #[derive(Clone, Debug)]
 pub struct Levels {
     cmt: Cmt,
-    ctp: MapPages,
+    ctp: RecentMapPages,
     evict_order: EvictOrder,
     /// Entries of the CMT by rank, then by last use.
     leaving: IndexedHeap,
     uses: u64,
-    /// Pages of the CTP by last use.
-    pages: SlotLists<1>,
     /// Entries of each translation page that the CMT holds.
     entries_of: Vec<u32>,
     entries_per_page: u32,
@@ -40,11 +37,10 @@ impl Levels {
     pub fn new(geometry: &Geometry, entries: u32, pages: u32, evict_order: EvictOrder) -> Self {
         Levels {
             cmt: Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, entries, 0.0),
-            ctp: MapPages::new(geometry, pages),
+            ctp: RecentMapPages::new(geometry, pages),
             evict_order,
             leaving: IndexedHeap::new(entries),
             uses: 0,
-            pages: SlotLists::new(pages),
             entries_of: zeroed(Translation::pages(geometry) as usize),
             entries_per_page: geometry.entries_per_page(),
         }
@@ -56,7 +52,7 @@ impl Levels {
     }
 
     /// The second level, for looking.
-    pub fn ctp(&self) -> &MapPages {
+    pub fn ctp(&self) -> &RecentMapPages {
         &self.ctp
     }
 
@@ -80,10 +76,7 @@ impl Levels {
 
     /// The CTP's page with an entry is used: when it was there.
     pub fn use_page(&mut self, lpn: Lpn) -> Option<When> {
-        let slot = self.ctp.find(self.part(lpn))?;
-        self.pages.remove(slot);
-        self.pages.push(0, slot);
-        Some(self.ctp.ready(slot))
+        self.ctp.use_page(self.part(lpn))
     }
 
     /// Puts an entry into the CMT; there must be room.
@@ -129,20 +122,13 @@ impl Levels {
         part: u32,
         ready: When,
     ) {
-        let slot = self.ctp.insert(board, translation, part, ready);
-        self.pages.push(0, slot);
+        let _ = self.ctp.insert(board, translation, part, ready);
         self.rank_entries_of(part);
-    }
-
-    /// The page that leaves the CTP next.
-    pub fn leaving_page(&self) -> Slot {
-        self.pages.oldest(0).expect("the second level is not empty")
     }
 
     /// Drops a page from the CTP; flash must know its changes by now.
     pub fn remove_page(&mut self, slot: Slot) {
         let part = self.ctp.part(slot);
-        self.pages.remove(slot);
         self.ctp.remove(slot);
         self.rank_entries_of(part);
     }
@@ -179,33 +165,6 @@ impl Levels {
             }
             lpn.0 += 1;
         }
-    }
-
-    /// Puts entries that differ from flash into the CMT, after a power cut; there must be room.
-    pub fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
-        for &(lpn, ppn) in changed {
-            self.insert(lpn, ppn, When::START);
-            self.change(lpn, ppn);
-        }
-    }
-
-    /// What must hold between the levels.
-    pub fn self_check(&self) -> Result<(), String> {
-        for slot in self.cmt.slots() {
-            let (lpn, ppn) = (self.cmt.lpn(slot), self.cmt.ppn(slot));
-            let below = self.ctp.entry(lpn);
-            if !self.cmt.is_dirty(slot) && below.is_some_and(|below| below != ppn) {
-                return Err(format!("page {lpn}: the levels say {ppn:?} and {below:?}, unchanged"));
-            }
-            if self.leaving.key(slot).0 != self.rank(slot) {
-                return Err(format!("page {lpn} leaves the first level out of order"));
-            }
-        }
-        let counted: u32 = self.entries_of.iter().sum();
-        if counted != self.cmt.len() || self.leaving.count() != self.cmt.len() {
-            return Err(format!("{counted} entries counted, the CMT holds {}", self.cmt.len()));
-        }
-        Ok(())
     }
 }
 
@@ -246,5 +205,31 @@ impl MapCache for Levels {
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         let only_below = |(lpn, _): &(Lpn, _)| !MapCache::is_dirty(&self.cmt, *lpn);
         self.cmt.changed().chain(self.ctp.changed().filter(only_below))
+    }
+
+    fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        for &(lpn, ppn) in changed {
+            self.insert(lpn, ppn, When::START);
+            self.change(lpn, ppn);
+        }
+    }
+
+    /// What must hold between the levels.
+    fn self_check(&self) -> Result<(), String> {
+        for slot in self.cmt.slots() {
+            let (lpn, ppn) = (self.cmt.lpn(slot), self.cmt.ppn(slot));
+            let below = self.ctp.entry(lpn);
+            if !self.cmt.is_dirty(slot) && below.is_some_and(|below| below != ppn) {
+                return Err(format!("page {lpn}: the levels say {ppn:?} and {below:?}, unchanged"));
+            }
+            if self.leaving.key(slot).0 != self.rank(slot) {
+                return Err(format!("page {lpn} leaves the first level out of order"));
+            }
+        }
+        let counted: u32 = self.entries_of.iter().sum();
+        if counted != self.cmt.len() || self.leaving.count() != self.cmt.len() {
+            return Err(format!("{counted} entries counted, the CMT holds {}", self.cmt.len()));
+        }
+        Ok(())
     }
 }

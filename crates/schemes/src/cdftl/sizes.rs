@@ -4,11 +4,8 @@ use crate::cdftl::settings::Config;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::SettingError;
-use ftlab_ftl::parts::demand_mapped::gtd_bytes;
+use ftlab_ftl::parts::demand_mapped::{CACHE_BYTES, cache_budget};
 use ftlab_ftl::parts::translation::Translation;
-
-/// Bytes of both levels where no budget is given: DFTL's 32 KiB.
-const BYTES: u64 = 32 << 10;
 
 /// Entries of the first level, pages of the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +21,7 @@ fn page_bytes(config: &Config) -> u64 {
 
 /// Bytes that the budget leaves for both levels.
 fn budget(config: &Config) -> Option<u64> {
-    let gtd = if config.own.gtd_in_budget { gtd_bytes(config) } else { 0 };
-    config.map_budget().map(|budget| budget.saturating_sub(gtd))
+    cache_budget(config, config.own.gtd_in_budget, 0)
 }
 
 /// Sizes as set. A level without a size takes what a level with one leaves of the budget; where
@@ -35,7 +31,7 @@ pub(super) fn sizes(config: &Config) -> Sizes {
     let (entry, page) = (u64::from(cdftl.entry_bytes), page_bytes(config));
     let map_pages = u64::from(Translation::pages(&Geometry::new(&config.device)));
     let budget = budget(config);
-    let bytes = budget.unwrap_or(BYTES);
+    let bytes = budget.unwrap_or(CACHE_BYTES);
     let first = (bytes as f64 * cdftl.cmt_share) as u64;
     let left = |taken: u64, share: u64| budget.map_or(share, |bytes| bytes.saturating_sub(taken));
     let most = config.device.logical_pages().max(2);
@@ -84,6 +80,7 @@ pub(super) fn check(config: &Config) -> Result<(), SettingError> {
 mod tests {
     use super::*;
     use ftlab_flash::settings::Groups as _;
+    use ftlab_ftl::parts::demand_mapped::gtd_bytes;
 
     fn of(pairs: &[(&str, &str)]) -> (u32, u32) {
         let mut config = Config::default();

@@ -2,13 +2,13 @@
 //! Where both know a page the page table counts; where a page changes, its logical block is
 //! page-mapped from then on.
 
-use super::blocks::MappedBlocks;
-use super::runs::PageRuns;
 use super::sizes::Sizes;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::units::{Lpn, Ppn};
+use ftlab_ftl::parts::cached_blocks::MappedBlocks;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::page_runs::PageRuns;
 
 /// Both tables.
 #[derive(Clone, Debug)]
@@ -140,5 +140,9 @@ impl MapCache for Cache {
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         self.runs.changed()
+    }
+
+    fn self_check(&self) -> Result<(), String> {
+        self.runs.self_check()
     }
 }

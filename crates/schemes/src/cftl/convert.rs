@@ -1,10 +1,9 @@
 //! Conversion: a logical block is gathered into a block of its own, a few pages at a time.
 
 use super::Cftl;
-use super::conversion::Job;
+use super::candidates::Job;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{BlockId, Lpn};
@@ -105,11 +104,9 @@ impl Cftl {
             job.next += 1;
             let Some(old) = self.base.map.current(board, lpn) else { continue };
             let padded = self.base.space.pad_withheld(board, job.block, offset, after);
-            let result = padded.and_then(|ready| {
-                self.base.space.program_withheld(board, new, |board| {
-                    board.copy(old, new, PageKind::Data, Cause::Convert, ready)
-                })
-            });
+            let space = &mut self.base.space;
+            let result = padded
+                .and_then(|ready| space.copy_withheld(board, (old, new), Cause::Convert, ready));
             match result {
                 Ok(moved) => done = done.join(moved),
                 Err(Fault::ProgramFailed { known, .. }) => {
@@ -117,7 +114,6 @@ impl Cftl {
                 }
                 Err(fault) => return Err(fault),
             }
-            self.base.space.invalidate(board, old);
             self.base.map.cache.converted(lpn, new);
             copied += 1;
         }

@@ -5,11 +5,8 @@ use crate::cftl::settings::Config;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::SettingError;
-use ftlab_ftl::parts::demand_mapped::{Needs, gtd_bytes};
+use ftlab_ftl::parts::demand_mapped::{CACHE_BYTES, Needs, cache_budget, check_cache};
 use ftlab_ftl::parts::hot_filter::HotFilter;
-
-/// Bytes of the tables where no budget is given: DFTL's 32 KiB.
-const BYTES: u64 = 32 << 10;
 
 /// Bytes of an entry of the page table: logical page with the length of the run, physical page.
 const PAGE_ENTRY: u64 = 8;
@@ -29,16 +26,15 @@ fn block_entry(config: &Config) -> u64 {
 /// Bytes that the budget leaves for the tables: the filters lie beside them.
 fn budget(config: &Config) -> Option<u64> {
     let cftl = &config.own;
-    let gtd = if cftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
-    let beside = gtd + HotFilter::ram_bytes(cftl.hot_bf, cftl.bf_bits);
-    config.map_budget().map(|budget| budget.saturating_sub(beside))
+    let filters = HotFilter::ram_bytes(cftl.hot_bf, cftl.bf_bits);
+    cache_budget(config, cftl.gtd_in_budget, filters)
 }
 
 /// Sizes as set: by bytes, two entries of the page table and one of the block table at least.
 pub(super) fn sizes(config: &Config) -> Sizes {
     let cftl = &config.own;
     let given = cftl.cache_bytes.0.map(|bytes| bytes.0);
-    let bytes = given.or_else(|| budget(config)).unwrap_or(BYTES);
+    let bytes = given.or_else(|| budget(config)).unwrap_or(CACHE_BYTES);
     let for_pages = (bytes as f64 * cftl.cache_split) as u64;
     let geometry = Geometry::new(&config.device);
     let (pages, blocks) = (for_pages / PAGE_ENTRY, (bytes - for_pages) / block_entry(config));
@@ -59,12 +55,7 @@ pub(super) fn check(config: &Config) -> Result<(), SettingError> {
             HotFilter::most_weight(filters)
         )));
     }
-    match (given, budget(config)) {
-        (Some(given), Some(budget)) if given > budget => Err(SettingError::Conflict(format!(
-            "cftl.cache_bytes = {given} is more than device.ram_bytes leaves: {budget}"
-        ))),
-        _ => Ok(()),
-    }
+    check_cache("cftl.cache_bytes", given, budget(config))
 }
 
 /// A block per plane that a conversion fills.

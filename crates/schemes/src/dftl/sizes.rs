@@ -1,7 +1,7 @@
 //! What DFTL needs, known before any run.
 
 use crate::dftl::settings::Config;
-use ftlab_ftl::parts::demand_mapped::{self, Needs, gtd_bytes};
+use ftlab_ftl::parts::demand_mapped::{self, Needs, cache_budget, gtd_bytes};
 use ftlab_ftl::parts::map_recovery::Consistency;
 
 use super::{DftlSettings, WriteBack};
@@ -10,12 +10,10 @@ use super::{DftlSettings, WriteBack};
 /// than there are logical pages.
 pub(super) fn entries(config: &Config) -> u32 {
     let dftl = &config.own;
-    let wanted = match (dftl.cmt_entries.0, config.map_budget()) {
+    let budget = cache_budget(config, dftl.gtd_in_budget, leaving_bytes(config));
+    let wanted = match (dftl.cmt_entries.0, budget) {
         (Some(entries), _) => u64::from(entries),
-        (None, Some(budget)) => {
-            let gtd = if dftl.gtd_in_budget { gtd_bytes(config) } else { 0 };
-            budget.saturating_sub(gtd + leaving_bytes(config)) / u64::from(dftl.entry_bytes)
-        }
+        (None, Some(budget)) => budget / u64::from(dftl.entry_bytes),
         (None, None) => u64::from(dftl.auto_entries),
     };
     wanted.clamp(2, config.device.logical_pages().max(2)) as u32

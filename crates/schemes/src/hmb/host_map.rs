@@ -44,8 +44,7 @@ impl HostMap {
     pub fn hint(&mut self, lpn: Lpn) -> Option<Ppn> {
         let chunk = self.chunk_of(lpn);
         if self.held.list_of(chunk).is_some() {
-            self.held.remove(chunk);
-            self.held.push(0, chunk);
+            self.held.renew(chunk);
         }
         self.known(lpn)
     }

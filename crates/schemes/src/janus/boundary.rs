@@ -5,11 +5,11 @@
 //! is and S its spare blocks: T / 2S copies. The other W - w(T) writes cost c copies each, as
 //! measured. The T of least cost, w(T) T / 2S + (W - w(T)) c, is the target. All in integers.
 
-use super::marks::Marks;
 use super::settings::{DefuseRule, JanusSettings, Target};
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::units::zeroed;
 use ftlab_ftl::parts::data_blocks::Lbn;
+use ftlab_ftl::parts::marks::Marks;
 use std::collections::VecDeque;
 
 /// Writes and copies that the cost model goes by, and its result.

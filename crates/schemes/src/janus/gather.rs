@@ -167,10 +167,8 @@ impl Janus {
             let Some(old) = self.entry(lpn) else { continue };
             let ready = self.pad_to(board, block, missing, after)?;
             let new = board.geometry().page(block, missing);
-            let copied = self.base.space.program_withheld(board, new, |board| {
-                board.copy(old, new, PageKind::Data, Cause::Convert, ready)
-            })?;
-            self.base.space.invalidate(board, old);
+            let space = &mut self.base.space;
+            let copied = space.copy_withheld(board, (old, new), Cause::Convert, ready)?;
             self.base.map.table.change(lpn, Some(new));
             self.boundary.copied(1);
             done = done.join(copied);

@@ -84,9 +84,7 @@ impl Jtl {
     ) -> Result<(When, Tag), Fault> {
         fault.unless_worn_out::<()>()?;
         board.event(Event::BufferLookups, 1);
-        let (part, _) = self.base.map.translation.part_of(io.lpn);
-        let known = self.base.load(board, part, after)?;
-        self.base.read_mapped(board, io, known)
+        self.base.read_alone(board, io, after)
     }
 
     #[inline]

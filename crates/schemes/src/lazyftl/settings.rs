@@ -129,8 +129,8 @@ impl Sizes {
     }
 
     /// Blocks, thresholds and records; every page of the area may leave a superseded one behind.
-    pub fn needs(&self, config: &Config) -> Needs {
-        Needs { stale_pages: u64::from(self.entries), ..Needs::plain(config) }
+    pub fn needs(config: &Config) -> Needs {
+        Needs { stale_pages: u64::from(Sizes::of(config).entries), ..Needs::plain(config) }
     }
 
     /// Entries that are taken over after a power cut. There can be more, if trims were never

@@ -14,9 +14,8 @@ use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, unpack, zeroed};
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::map_cache::MapCache;
-use ftlab_ftl::parts::map_pages::MapPages;
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
-use ftlab_ftl::parts::slots::slot_list::SlotLists;
+use ftlab_ftl::parts::recent_map_pages::RecentMapPages;
 use ftlab_ftl::parts::translation::Translation;
 
 /// The streams of UBA and CBA.
@@ -32,8 +31,7 @@ pub struct LazyMap {
     part_at: Vec<u32>,
     /// Per block: how many different ones.
     distinct: Vec<u32>,
-    gmt: MapPages,
-    order: SlotLists<1>,
+    gmt: RecentMapPages,
     /// Trimmed pages that the GMT has not been told of; some have been written since.
     trimmed: Vec<Lpn>,
     /// The page that is being written: its entry stays, whatever is converted meanwhile.
@@ -47,27 +45,21 @@ pub struct LazyMap {
 }
 
 impl LazyMap {
-    /// With entries that differ from the GMT.
-    pub fn new(geometry: &Geometry, sizes: Sizes, changed: &[(Lpn, Option<Ppn>)]) -> Self {
-        let umt = Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, sizes.entries, 0.0);
-        let mut map = LazyMap {
-            umt,
+    /// Empty.
+    pub fn new(geometry: &Geometry, sizes: Sizes) -> Self {
+        LazyMap {
+            umt: Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, sizes.entries, 0.0),
             part_at: zeroed(geometry.pages() as usize),
             distinct: zeroed(geometry.blocks() as usize),
-            gmt: MapPages::new(geometry, sizes.gmt_pages),
-            order: SlotLists::new(sizes.gmt_pages),
-            trimmed: Vec::with_capacity(sizes.trimmed.max(changed.len() as u32) as usize),
+            gmt: RecentMapPages::new(geometry, sizes.gmt_pages),
+            trimmed: Vec::with_capacity(sizes.trimmed as usize),
             pinned: None,
             converting: vec![None; geometry.planes() as usize],
             sizes,
             entries_per_page: geometry.entries_per_page(),
             pages_per_block: geometry.pages_per_block,
             blocks_per_plane: geometry.blocks_per_plane,
-        };
-        for &(lpn, ppn) in changed {
-            map.change(lpn, ppn);
         }
-        map
     }
 
     /// Whether the UMT has a page.
@@ -108,10 +100,7 @@ impl LazyMap {
     /// The cached GMT page with a page's entry, used once more.
     #[inline]
     pub fn use_gmt(&mut self, part: u32) -> Option<When> {
-        let slot = self.gmt.find(part)?;
-        self.order.remove(slot);
-        self.order.push(0, slot);
-        Some(self.gmt.ready(slot))
+        self.gmt.use_page(part)
     }
 
     /// Makes room for a GMT page: the one used longest ago leaves.
@@ -119,17 +108,14 @@ impl LazyMap {
         if !self.gmt.is_full() {
             return after;
         }
-        let oldest = self.order.oldest(0).expect("the cache is full");
         board.event(Event::EvictClean, 1);
-        self.order.remove(oldest);
-        self.gmt.remove(oldest);
+        self.gmt.remove(self.gmt.oldest());
         board.search(Search::Cached, self.sizes.gmt_pages, after)
     }
 
     /// A GMT page was read from flash.
     pub fn load_gmt(&mut self, board: &Board, gmt: &Translation, part: u32, ready: When) {
-        let slot = self.gmt.insert(board, gmt, part, ready);
-        self.order.push(0, slot);
+        let _ = self.gmt.insert(board, gmt, part, ready);
     }
 
     /// Whether no more pages can be trimmed before the GMT is told of some.

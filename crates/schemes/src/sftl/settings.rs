@@ -1,20 +1,9 @@
 //! The settings of `sftl`.
 
+use ftlab_flash::settings;
 use ftlab_flash::settings::{Bytes, Optional};
-use ftlab_flash::{choices, settings};
+use ftlab_ftl::parts::compressed_pages::SizeFormula;
 use ftlab_ftl::scheme::SchemeConfig;
-
-choices! {
-    /// What a compressed translation page takes, never more than uncompressed.
-    pub enum SizeFormula {
-        /// A bit per entry, and 4 bytes per run.
-        Abstract = "abstract",
-        /// Two bits per entry, and 4 bytes per run.
-        Wiscsee = "wiscsee",
-        /// Its size on flash: no compression.
-        Raw = "raw",
-    }
-}
 
 /// What this scheme sees of the settings.
 pub(crate) type Config = SchemeConfig<SftlSettings>;

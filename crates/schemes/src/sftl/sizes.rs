@@ -1,50 +1,16 @@
 //! How large S-FTL's cache is, known before any run.
 
-use super::settings::SizeFormula;
 use crate::sftl::settings::Config;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::SettingError;
-use ftlab_ftl::parts::demand_mapped::{Needs, gtd_bytes};
+use ftlab_ftl::parts::compressed_pages::PageSize;
+use ftlab_ftl::parts::demand_mapped::{CACHE_BYTES, Needs, cache_budget, check_cache};
 use ftlab_ftl::parts::translation::Translation;
 
-/// Bytes of the cache where no budget is given: DFTL's 32 KiB.
-const BYTES: u64 = 32 << 10;
-
-/// Bytes of one physical page number: a run's head, or an entry on flash.
-const WORD: u64 = 4;
-
-/// What compressed translation pages take.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PageSize {
-    pub(super) formula: SizeFormula,
-    /// Entries of a page on flash (E).
-    pub(super) entries: u32,
-}
-
-impl PageSize {
-    fn of(config: &Config) -> Self {
-        let entries = Geometry::new(&config.device).entries_per_page();
-        PageSize { formula: config.own.size_formula, entries }
-    }
-
-    /// Bytes of a page on flash, the most that it takes in memory.
-    pub(super) fn raw(self) -> u64 {
-        WORD * u64::from(self.entries)
-    }
-
-    /// Bytes of a page of so many runs: the bits that say where runs begin, and the physical page
-    /// of each run's head.
-    #[inline]
-    pub(super) fn bytes(self, runs: u32) -> u64 {
-        let bits = match self.formula {
-            SizeFormula::Abstract => 1,
-            SizeFormula::Wiscsee => 2,
-            SizeFormula::Raw => return self.raw(),
-        };
-        let bitmap = (bits * u64::from(self.entries)).div_ceil(8);
-        self.raw().min(bitmap + WORD * u64::from(runs))
-    }
+fn page(config: &Config) -> PageSize {
+    let entries = Geometry::new(&config.device).entries_per_page();
+    PageSize { formula: config.own.size_formula, entries }
 }
 
 /// How the cache is divided.
@@ -62,8 +28,7 @@ pub(super) struct Sizes {
 
 /// Bytes that the budget leaves for the cache.
 fn budget(config: &Config) -> Option<u64> {
-    let gtd = if config.own.gtd_in_budget { gtd_bytes(config) } else { 0 };
-    config.map_budget().map(|budget| budget.saturating_sub(gtd))
+    cache_budget(config, config.own.gtd_in_budget, 0)
 }
 
 /// Bytes of the cache as given, else what the budget leaves; no more than the whole map would take
@@ -72,13 +37,13 @@ fn cache_bytes(config: &Config, map_bytes: u64) -> u64 {
     let sftl = &config.own;
     let whole = (map_bytes as f64 / (1.0 - sftl.dirty_buf_share)).ceil() as u64;
     let given = sftl.cache_bytes.0.map(|bytes| bytes.0);
-    given.unwrap_or_else(|| budget(config).unwrap_or(BYTES).min(whole))
+    given.unwrap_or_else(|| budget(config).unwrap_or(CACHE_BYTES).min(whole))
 }
 
 /// Sizes as set: the buffer takes its share in whole entries, the pages the rest.
 pub(super) fn sizes(config: &Config) -> Sizes {
     let sftl = &config.own;
-    let page = PageSize::of(config);
+    let page = page(config);
     let map_pages = u64::from(Translation::pages(&Geometry::new(&config.device)));
     let bytes = cache_bytes(config, map_pages * page.raw());
     let entry = u64::from(sftl.entry_bytes);
@@ -105,19 +70,14 @@ pub(super) fn needs(config: &Config) -> Needs {
 /// Whether a size that was given fits the budget and holds a page.
 pub(super) fn check(config: &Config) -> Result<(), SettingError> {
     let Some(given) = config.own.cache_bytes.0 else { return Ok(()) };
-    if let Some(budget) = budget(config).filter(|&budget| given.0 > budget) {
-        return Err(SettingError::Conflict(format!(
-            "sftl.cache_bytes = {} is more than device.ram_bytes leaves: {budget}",
-            given.0
-        )));
-    }
+    check_cache("sftl.cache_bytes", Some(given.0), budget(config))?;
     let used: u64 = ram_use(config).iter().map(|used| used.bytes).sum();
     if used > given.0 {
         return Err(SettingError::Conflict(format!(
             "sftl.cache_bytes = {} leaves no room for an uncompressed page of {} bytes beside the \
              dirty-entry buffer (sftl.dirty_buf_share)",
             given.0,
-            PageSize::of(config).raw()
+            page(config).raw()
         )));
     }
     Ok(())
@@ -134,19 +94,6 @@ mod tests {
             config.set(key, value).expect("legal settings");
         }
         sizes(&config)
-    }
-
-    /// Spec 4.11: a page written in sequence takes 68 bytes (abstract) or 132 (wiscsee), a random
-    /// one its 2048 on flash.
-    #[test]
-    fn a_page_of_one_run_is_small_and_one_of_single_entries_is_as_on_flash() {
-        let sizes = |formula: &str| {
-            let page = of(&[("sftl.size_formula", formula)]).page;
-            [1, 2, 100, 496, 512].map(|runs| page.bytes(runs))
-        };
-        assert_eq!(sizes("abstract"), [68, 72, 464, 2048, 2048]);
-        assert_eq!(sizes("wiscsee"), [132, 136, 528, 2048, 2048]);
-        assert_eq!(sizes("raw"), [2048; 5]);
     }
 
     #[test]

@@ -3,21 +3,13 @@
 use super::{HotRule, Superblock};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::state::{OobRead, PageKind};
+use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{BlockRole, Cause, Event, Level};
 use ftlab_flash::units::{BlockId, Lpn, Ppn};
 use ftlab_ftl::parts::block_supply::Need;
-use ftlab_ftl::parts::data_blocks::Lbn;
+use ftlab_ftl::parts::data_blocks::{Lbn, lpn_of_page};
 use ftlab_ftl::parts::superblocks::{Sbn, Stream};
-
-/// The logical page of a page of host data.
-pub(super) fn lpn_at(board: &Board, ppn: Ppn) -> Lpn {
-    match board.nand().state().oob(ppn) {
-        OobRead::Written(oob) => Lpn(oob.logical),
-        other => unreachable!("page {ppn} is valid but holds {other:?}"),
-    }
-}
 
 impl Superblock {
     /// Leaves a superblock that has a U-block with a block fewer, unless a program fails: then
@@ -78,7 +70,7 @@ impl Superblock {
         if nand.valid_pages(open) < top || self.table.role(sbn, open) == BlockRole::Data {
             return None;
         }
-        let (lbn, _) = Lbn::of(geometry, lpn_at(board, geometry.page(open, 0)));
+        let (lbn, _) = Lbn::of(geometry, lpn_of_page(board, geometry.page(open, 0)));
         let at = |offset: u32| self.index.get(lbn.page(geometry, offset));
         if (0..top).any(|offset| at(offset) != Some(geometry.page(open, offset))) {
             return None;
@@ -97,7 +89,8 @@ impl Superblock {
         (open, source): (BlockId, BlockId),
         after: When,
     ) -> Result<When, Fault> {
-        let (lbn, _) = Lbn::of(board.geometry(), lpn_at(board, board.geometry().page(open, 0)));
+        let (lbn, _) =
+            Lbn::of(board.geometry(), lpn_of_page(board, board.geometry().page(open, 0)));
         let mut done = after;
         for offset in board.nand().state().block(open).top..board.geometry().pages_per_block {
             let Some(from) = self.index.get(lbn.page(board.geometry(), offset)) else { continue };
@@ -131,7 +124,7 @@ impl Superblock {
             let mut moved = after;
             while let Some(from) = board.nand().state().next_valid(source, 0) {
                 let stream = match apart {
-                    true => self.stream(lpn_at(board, from)),
+                    true => self.stream(lpn_of_page(board, from)),
                     false => Stream::Hot,
                 };
                 let (to, ready) = match self.table.next_page(board.nand(), sbn, stream) {
@@ -180,7 +173,7 @@ impl Superblock {
             let mut from = 0;
             while let Some(page) = nand.state().next_valid(source, from) {
                 from = board.geometry().offset_of(page) + 1;
-                pages[self.stream(lpn_at(board, page)) as usize] += 1;
+                pages[self.stream(lpn_of_page(board, page)) as usize] += 1;
             }
             let blocks = |stream: usize| {
                 u32::saturating_sub(pages[stream], room[stream]).div_ceil(pages_per_block)
@@ -230,7 +223,7 @@ impl Superblock {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        let lpn = lpn_at(board, from);
+        let lpn = lpn_of_page(board, from);
         let known = self.map.lookup(board, lpn, after)?;
         let copied = board.copy(from, to, PageKind::Data, cause, known);
         if let Err(Fault::ProgramFailed { .. }) = copied {

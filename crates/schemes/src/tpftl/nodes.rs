@@ -229,41 +229,6 @@ impl Nodes {
         let cached = (first..lpn.0).rev().take_while(|&lpn| self.cmt.find(Lpn(lpn)).is_some());
         cached.count() as u32
     }
-
-    /// Caches entries that differ from flash, after a power cut; there must be room.
-    pub fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
-        for &(lpn, ppn) in changed {
-            let _ = self.insert(lpn, ppn, When::START, Place::Asked);
-            self.change(lpn, ppn);
-        }
-    }
-
-    /// What must hold within the cache.
-    pub fn self_check(&self) -> Result<(), String> {
-        if self.bytes() > self.budget {
-            return Err(format!("{} bytes cached, {} allowed", self.bytes(), self.budget));
-        }
-        let (mut nodes, mut entries) = (0, 0);
-        for node in 0..self.dirty.len() as u32 {
-            let all = || self.lists.from_oldest(node);
-            let dirty = all().filter(|&slot| self.cmt.is_dirty(slot)).count() as u32;
-            let heat: u64 = all().map(|slot| self.uses[slot.index()].last).sum();
-            let ordered = all().map(|slot| self.uses[slot.index()].last).is_sorted();
-            let listed = all().all(|slot| self.node_of(slot) == node);
-            if (dirty, heat) != (self.dirty[node as usize], self.heat[node as usize])
-                || !(ordered && listed)
-                || self.coldest.contains(Slot(node)) != (self.entries_of(node) > 0)
-            {
-                return Err(format!("the node of translation page {node} is not what it says"));
-            }
-            nodes += u32::from(all().next().is_some());
-            entries += self.entries_of(node);
-        }
-        if (nodes, entries) != (self.nodes(), self.cmt.len()) {
-            return Err(format!("{entries} entries in {nodes} nodes, counted otherwise"));
-        }
-        Ok(())
-    }
 }
 
 impl MapCache for Nodes {
@@ -295,5 +260,39 @@ impl MapCache for Nodes {
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         self.cmt.changed()
+    }
+
+    fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        for &(lpn, ppn) in changed {
+            let _ = self.insert(lpn, ppn, When::START, Place::Asked);
+            self.change(lpn, ppn);
+        }
+    }
+
+    /// What must hold within the cache.
+    fn self_check(&self) -> Result<(), String> {
+        if self.bytes() > self.budget {
+            return Err(format!("{} bytes cached, {} allowed", self.bytes(), self.budget));
+        }
+        let (mut nodes, mut entries) = (0, 0);
+        for node in 0..self.dirty.len() as u32 {
+            let all = || self.lists.from_oldest(node);
+            let dirty = all().filter(|&slot| self.cmt.is_dirty(slot)).count() as u32;
+            let heat: u64 = all().map(|slot| self.uses[slot.index()].last).sum();
+            let ordered = all().map(|slot| self.uses[slot.index()].last).is_sorted();
+            let listed = all().all(|slot| self.node_of(slot) == node);
+            if (dirty, heat) != (self.dirty[node as usize], self.heat[node as usize])
+                || !(ordered && listed)
+                || self.coldest.contains(Slot(node)) != (self.entries_of(node) > 0)
+            {
+                return Err(format!("the node of translation page {node} is not what it says"));
+            }
+            nodes += u32::from(all().next().is_some());
+            entries += self.entries_of(node);
+        }
+        if (nodes, entries) != (self.nodes(), self.cmt.len()) {
+            return Err(format!("{entries} entries in {nodes} nodes, counted otherwise"));
+        }
+        Ok(())
     }
 }

@@ -4,11 +4,8 @@ use super::settings::{Levels, TpftlSettings};
 use crate::tpftl::settings::Config;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::settings::SettingError;
-use ftlab_ftl::parts::demand_mapped::gtd_bytes;
+use ftlab_ftl::parts::demand_mapped::{CACHE_BYTES, cache_budget, check_cache};
 use ftlab_ftl::parts::translation::Translation;
-
-/// Bytes of the cache where no budget is given: DFTL's 32 KiB.
-const BYTES: u64 = 32 << 10;
 
 /// Bytes of so many entries of one node.
 fn node_of(settings: &TpftlSettings, entries: u64) -> u64 {
@@ -18,19 +15,15 @@ fn node_of(settings: &TpftlSettings, entries: u64) -> u64 {
 
 /// Bytes that the budget leaves for the cache.
 fn budget(config: &Config) -> Option<u64> {
-    let gtd = if config.own.gtd_in_budget { gtd_bytes(config) } else { 0 };
-    config.map_budget().map(|budget| budget.saturating_sub(gtd))
+    cache_budget(config, config.own.gtd_in_budget, 0)
 }
 
 /// Bytes of entries and nodes: as set, else what the budget leaves, else DFTL's; enough for two
 /// entries of a node, and never more than the whole map takes.
 pub(super) fn cache_bytes(config: &Config) -> u64 {
     let settings = &config.own;
-    let wanted = match (settings.cache_bytes.0, budget(config)) {
-        (Some(bytes), _) => bytes.0,
-        (None, Some(budget)) => budget,
-        (None, None) => BYTES,
-    };
+    let given = settings.cache_bytes.0.map(|bytes| bytes.0);
+    let wanted = given.or_else(|| budget(config)).unwrap_or(CACHE_BYTES);
     let geometry = Geometry::new(&config.device);
     let headers = u64::from(Translation::pages(&geometry)) * node_of(settings, 0);
     let all = headers + config.device.logical_pages() * u64::from(settings.entry_bytes);
@@ -59,16 +52,12 @@ pub(super) fn check(config: &Config) -> Result<(), SettingError> {
             "tpftl.{name} works on nodes, tpftl.levels = one has none; legal: false"
         )));
     }
-    let least = node_of(settings, 2);
-    match (settings.cache_bytes.0, budget(config)) {
-        (Some(bytes), _) if bytes.0 < least => Err(SettingError::Conflict(format!(
-            "tpftl.cache_bytes = {} does not hold two entries of a node; legal: {least} and more",
-            bytes.0
-        ))),
-        (Some(bytes), Some(budget)) if bytes.0 > budget => Err(SettingError::Conflict(format!(
-            "tpftl.cache_bytes = {} is more than device.ram_bytes leaves: {budget}",
-            bytes.0
-        ))),
-        _ => Ok(()),
+    let (given, least) = (settings.cache_bytes.0.map(|bytes| bytes.0), node_of(settings, 2));
+    if let Some(bytes) = given.filter(|&bytes| bytes < least) {
+        return Err(SettingError::Conflict(format!(
+            "tpftl.cache_bytes = {bytes} does not hold two entries of a node; legal: {least} and \
+             more"
+        )));
     }
+    check_cache("tpftl.cache_bytes", given, budget(config))
 }

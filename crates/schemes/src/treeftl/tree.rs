@@ -38,16 +38,7 @@ use ftlab_ftl::answers::{Location, Room, Unsettled};
 use ftlab_ftl::parts::held_pages::Held;
 use ftlab_ftl::parts::request_size::{RequestSize, SizeRule};
 use ftlab_ftl::parts::slots::Slot;
-use ftlab_ftl::scheme::{Classification, Paper, Preset};
-
-/// What every tree is in a classification of schemes.
-pub const CLASS: Classification = Classification {
-    kind: "page",
-    granularity: "page",
-    update_blocks: "all data blocks",
-    associativity: "N:N",
-    full_merge: false,
-};
+use ftlab_ftl::scheme::{Paper, Preset};
 
 /// A page that leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

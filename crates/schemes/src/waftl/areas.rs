@@ -10,6 +10,7 @@ use ftlab_flash::units::{BlockId, Lpn, Ppn, zeroed};
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::log_index::LogIndex;
 use ftlab_ftl::parts::merge_engine::MergeEngine;
+use ftlab_ftl::parts::told::Told;
 
 /// Where the newest copy of a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub struct Areas {
     of_block: Vec<u8>,
     /// Pages mapped by pages and by blocks; those in the zone are neither.
     pages: [u32; 2],
-    told: Option<[u32; 3]>,
+    told: Told<3>,
     pages_per_block: u32,
 }
 
@@ -53,7 +54,11 @@ impl Areas {
         Areas {
             of_block: zeroed(geometry.blocks() as usize),
             pages: [0; 2],
-            told: None,
+            told: Told::new([
+                Level::BufferZoneBlocks,
+                Level::PageMappedPages,
+                Level::BlockMappedPages,
+            ]),
             pages_per_block: geometry.pages_per_block,
         }
     }
@@ -146,19 +151,13 @@ impl Areas {
     /// Takes over what was counted anew.
     pub fn recounted(&mut self, pages: [u32; 2]) {
         self.pages = pages;
-        self.told = None;
+        self.told.forget();
     }
 
     /// Tells the levels, if they changed; the zone has `zone` blocks.
     #[inline]
     pub fn tell(&mut self, board: &mut Board, zone: u32) {
         let [by_page, by_block] = self.pages;
-        let now = [zone, by_page, by_block];
-        if self.told != Some(now) {
-            self.told = Some(now);
-            board.level(Level::BufferZoneBlocks, u64::from(zone));
-            board.level(Level::PageMappedPages, u64::from(by_page));
-            board.level(Level::BlockMappedPages, u64::from(by_block));
-        }
+        self.told.tell(board, [zone, by_page, by_block].map(u64::from));
     }
 }

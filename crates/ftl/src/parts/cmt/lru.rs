@@ -27,8 +27,7 @@ impl CachePolicy for Lru {
     }
 
     fn hit(&mut self, slot: Slot) {
-        self.list.remove(slot);
-        self.list.push(0, slot);
+        self.list.renew(slot);
     }
 
     fn removed(&mut self, slot: Slot) {

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use crate::parts::map_cache::MapCache;
 use crate::parts::slots::Slot;
+use crate::parts::slots::slab::Slab;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
 
@@ -89,8 +90,7 @@ policy_table! {
 pub struct Cmt {
     /// Slot of each logical page plus one, 0 for "not cached".
     slot_of: Vec<u32>,
-    entries: Vec<Entry>,
-    free: Vec<u32>,
+    entries: Slab<Entry>,
     /// Entries that the policy keeps, at most.
     capacity: u32,
     /// Entries that have left and wait to be written, in the order in which they left; their number
@@ -118,8 +118,7 @@ impl Cmt {
         let places = capacity + guests;
         Cmt {
             slot_of: zeroed(logical_pages as usize),
-            entries: Vec::with_capacity(places as usize),
-            free: Vec::with_capacity(places as usize),
+            entries: Slab::new(places),
             capacity,
             leaving: VecDeque::with_capacity(guests as usize),
             guests,
@@ -130,7 +129,7 @@ impl Cmt {
 
     /// Entries in the cache, without those that have left and wait to be written.
     pub fn len(&self) -> u32 {
-        (self.entries.len() - self.free.len() - self.leaving.len()) as u32
+        self.entries.len() - self.leaving.len() as u32
     }
 
     /// Whether nothing is cached.
@@ -161,16 +160,7 @@ impl Cmt {
         assert!(!self.is_full(), "the cached map holds all of its {} entries", self.capacity);
         debug_assert!(self.find(lpn).is_none());
         let entry = Entry { lpn: lpn.0, ppn: pack(ppn.map(|p| p.0)), ready, ..Entry::default() };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.entries[slot as usize] = entry;
-                Slot(slot)
-            }
-            None => {
-                self.entries.push(entry);
-                Slot(self.entries.len() as u32 - 1)
-            }
-        };
+        let slot = self.entries.add(entry);
         self.slot_of[lpn.index()] = pack(Some(slot.0));
         self.policy.inserted(slot);
         slot
@@ -192,7 +182,7 @@ impl Cmt {
 
     /// Drops an entry.
     pub fn remove(&mut self, slot: Slot) {
-        let entry = &mut self.entries[slot.0 as usize];
+        let entry = &mut self.entries[slot];
         self.unresolved -= u32::from(entry.unresolved);
         entry.unresolved = false;
         entry.dirty = false;
@@ -202,14 +192,14 @@ impl Cmt {
         } else {
             self.policy.removed(slot);
         }
-        self.free.push(slot.0);
+        self.entries.remove(slot);
     }
 
     /// An entry leaves the cache and waits to be written; there must be a place for it
     /// ([`Cmt::is_crowded`]). Until it is removed it is the map's newest word on its page.
     pub fn leave(&mut self, slot: Slot) {
         assert!(!self.is_crowded(), "all {} places of leaving entries are taken", self.guests);
-        let entry = &mut self.entries[slot.index()];
+        let entry = &mut self.entries[slot];
         assert!(!entry.leaving, "the entry of page {} left twice", entry.lpn);
         entry.leaving = true;
         self.policy.removed(slot);
@@ -219,7 +209,7 @@ impl Cmt {
     /// An entry that waits to be written is wanted before it is: it enters the cache as a new one
     /// does, and a `victim` waits in its place; there must be room.
     pub fn take_back(&mut self, slot: Slot, victim: Option<Slot>) {
-        let entry = &mut self.entries[slot.index()];
+        let entry = &mut self.entries[slot];
         assert!(entry.leaving, "the entry of page {} has not left", entry.lpn);
         entry.leaving = false;
         self.waits_no_more(slot);
@@ -242,7 +232,7 @@ impl Cmt {
     /// Whether an entry has left and waits to be written.
     #[inline]
     pub fn is_leaving(&self, slot: Slot) -> bool {
-        self.entries[slot.index()].leaving
+        self.entries[slot].leaving
     }
 
     /// The entry that has waited to be written for longest.
@@ -260,31 +250,31 @@ impl Cmt {
     /// Logical page of an entry.
     #[inline]
     pub fn lpn(&self, slot: Slot) -> Lpn {
-        Lpn(self.entries[slot.0 as usize].lpn)
+        Lpn(self.entries[slot].lpn)
     }
 
     /// Physical page of an entry.
     #[inline]
     pub fn ppn(&self, slot: Slot) -> Option<Ppn> {
-        unpack(self.entries[slot.0 as usize].ppn).map(Ppn)
+        unpack(self.entries[slot].ppn).map(Ppn)
     }
 
     /// When an entry was loaded.
     #[inline]
     pub fn ready(&self, slot: Slot) -> When {
-        self.entries[slot.0 as usize].ready
+        self.entries[slot].ready
     }
 
     /// Whether an entry differs from the map on flash.
     #[inline]
     pub fn is_dirty(&self, slot: Slot) -> bool {
-        self.entries[slot.0 as usize].dirty
+        self.entries[slot].dirty
     }
 
     /// Changes an entry; it differs from flash from now on.
     #[inline]
     pub fn change(&mut self, slot: Slot, ppn: Option<Ppn>) {
-        let entry = &mut self.entries[slot.0 as usize];
+        let entry = &mut self.entries[slot];
         entry.ppn = pack(ppn.map(|p| p.0));
         entry.dirty = true;
     }
@@ -292,13 +282,13 @@ impl Cmt {
     /// The map on flash says what the entry says.
     #[inline]
     pub fn clean(&mut self, slot: Slot) {
-        self.entries[slot.0 as usize].dirty = false;
+        self.entries[slot].dirty = false;
     }
 
     /// Whether the page that an entry supersedes was never looked up.
     #[inline]
     pub fn is_unresolved(&self, slot: Slot) -> bool {
-        self.entries[slot.0 as usize].unresolved
+        self.entries[slot].unresolved
     }
 
     /// Removes the entry of a write that did not happen, if that made it and nobody knows it yet.
@@ -313,25 +303,15 @@ impl Cmt {
 
     /// Notes whether the page that an entry supersedes is unknown.
     pub fn set_unresolved(&mut self, slot: Slot, unresolved: bool) {
-        let entry = &mut self.entries[slot.0 as usize];
+        let entry = &mut self.entries[slot];
         self.unresolved += u32::from(unresolved);
         self.unresolved -= u32::from(entry.unresolved);
         entry.unresolved = unresolved;
     }
 
-    /// Caches entries that differ from flash, after a power cut; there must be room.
-    pub fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
-        for &(lpn, ppn) in changed {
-            let slot = self.insert(lpn, ppn, When::START);
-            self.change(slot, ppn);
-        }
-    }
-
     /// Every cached entry.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
-        (0..self.entries.len() as u32)
-            .map(Slot)
-            .filter(|&slot| self.find(self.lpn(slot)) == Some(slot))
+        self.entries.places().filter(|&slot| self.find(self.lpn(slot)) == Some(slot))
     }
 }
 
@@ -362,6 +342,13 @@ impl MapCache for Cmt {
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         let dirty = self.slots().filter(|&slot| Cmt::is_dirty(self, slot));
         dirty.map(|slot| (self.lpn(slot), self.ppn(slot)))
+    }
+
+    fn fill(&mut self, changed: &[(Lpn, Option<Ppn>)]) {
+        for &(lpn, ppn) in changed {
+            let slot = self.insert(lpn, ppn, When::START);
+            self.change(slot, ppn);
+        }
     }
 
     #[inline]

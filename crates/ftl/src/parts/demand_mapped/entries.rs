@@ -19,6 +19,17 @@ pub enum Along<'a> {
 }
 
 impl DemandMapped<Cmt> {
+    /// The entry of a page is looked up, which is a use of it: when it is known, if it is cached.
+    #[inline]
+    pub fn look_up(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Option<When> {
+        board.event(Event::MapLookups, 1);
+        let cache = &mut self.map.cache;
+        let slot = cache.find(lpn)?;
+        board.event(Event::MapHits, 1);
+        cache.touch(slot);
+        Some(after.waits_for_map(cache.ready(slot)))
+    }
+
     /// Reads the translation page of an entry and caches the entry; there must be room.
     pub fn fetch(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<Slot, Fault> {
         let (part, _) = self.map.translation.part_of(lpn);

@@ -30,14 +30,14 @@ impl<C: MapCache> DemandMapped<C> {
 
 impl<C: MapCache> Kept<C> {
     /// Goes on with the cache that survived; without one, with what flash tells: changed entries
-    /// that `room` has place for go to a new `cache`, more of them are written to their translation
+    /// that `room` has place for go to `empty`, more of them are written to their translation
     /// pages.
     pub fn recover(
         self,
         board: &mut Board,
         config: &SharedSettings,
         needs: (&Needs, u64),
-        (room, cache): (u32, impl FnOnce(&[(Lpn, Option<Ppn>)]) -> C),
+        (room, mut empty): (u32, C),
         after: When,
     ) -> Result<(DemandMapped<C>, When), Fault> {
         let room = if self.cache.is_some() { u32::MAX } else { room };
@@ -47,8 +47,11 @@ impl<C: MapCache> Kept<C> {
                 assert!(known, "what memory kept is the map");
                 kept
             }
-            None => cache(changed),
+            None => {
+                empty.fill(changed);
+                empty
+            }
         };
-        DemandMapped::recover(board, config, needs, (self.map, room), again, after)
+        DemandMapped::recover_with(board, config, needs, (self.map, room), again, after)
     }
 }

@@ -41,6 +41,29 @@ pub fn check(config: &SharedSettings) -> Result<(), SettingError> {
     Threshold::check(config, floor(config))
 }
 
+/// Bytes of a map cache where neither a size nor a budget is given (DFTL 2014, 5.3: 32 KB).
+pub const CACHE_BYTES: u64 = 32 << 10;
+
+/// Bytes that the budget leaves for a map cache: the directory lies in it too if `counts_gtd` says
+/// so, and `beside` bytes of other structures do.
+pub fn cache_budget(config: &SharedSettings, counts_gtd: bool, beside: u64) -> Option<u64> {
+    let gtd = if counts_gtd { gtd_bytes(config) } else { 0 };
+    config.map_budget().map(|budget| budget.saturating_sub(gtd + beside))
+}
+
+/// Whether the bytes that a cache was given by `key` fit what the budget leaves for it.
+///
+/// # Errors
+/// Names the key, and what is left.
+pub fn check_cache(key: &str, given: Option<u64>, budget: Option<u64>) -> Result<(), SettingError> {
+    match (given, budget) {
+        (Some(given), Some(budget)) if given > budget => Err(SettingError::Conflict(format!(
+            "{key} = {given} is more than device.ram_bytes leaves: {budget}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Bytes of the directory of translation pages.
 pub fn gtd_bytes(config: &SharedSettings) -> u64 {
     4 * u64::from(Translation::pages(&Geometry::new(&config.device)))

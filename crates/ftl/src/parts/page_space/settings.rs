@@ -1,6 +1,7 @@
 //! The group `gc`: garbage collection of page-mapped blocks.
 
 use ftlab_flash::board::nand::Nand;
+use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::PlaneId;
 use ftlab_flash::{choices, settings};
 
@@ -115,6 +116,20 @@ settings! {
 }
 
 impl GcSettings {
+    /// Whether idle gaps are used, for a setting that has work done in them: `what` is it, key and
+    /// value.
+    ///
+    /// # Errors
+    /// Says what it needs.
+    pub fn check_gaps(&self, what: &str) -> Result<(), SettingError> {
+        if self.mode != GcMode::Foreground {
+            return Ok(());
+        }
+        Err(SettingError::Conflict(format!(
+            "{what} needs gc.mode = idle or both: otherwise nothing is done in idle gaps"
+        )))
+    }
+
     /// The policy in force, for one plane.
     pub fn victims(&self, nand: &Nand, plane: PlaneId) -> Victims {
         let context = VictimContext { nand, plane, choices: self.choices, window: self.window };

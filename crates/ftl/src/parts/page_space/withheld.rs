@@ -218,6 +218,21 @@ impl PageSpace {
         result
     }
 
+    /// Copies a page to its place in a withheld block; what it is a copy of becomes invalid.
+    pub fn copy_withheld(
+        &mut self,
+        board: &mut Board,
+        (old, new): (Ppn, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let copied = self.program_withheld(board, new, |board| {
+            board.copy(old, new, PageKind::Data, cause, after)
+        })?;
+        self.invalidate(board, old);
+        Ok(copied)
+    }
+
     /// Fills a withheld block up to an offset with pads: a scan of blocks that are written in order
     /// looks no further than the first erased page. After a failed program the block takes no more.
     pub fn pad_withheld(

@@ -87,6 +87,14 @@ impl<const LISTS: usize> SlotLists<LISTS> {
         self.length[list] += 1;
     }
 
+    /// A slot is used: from the place that it has in its list to the end of it.
+    #[inline]
+    pub fn renew(&mut self, slot: Slot) {
+        let list = self.list_of(slot).expect("the slot is in a list");
+        self.remove(slot);
+        self.push(list, slot);
+    }
+
     /// Takes a slot out of its list.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {

@@ -87,7 +87,7 @@ impl<P: Pruning> PageTree<P, OverPages> {
         // Entries that only a scan told go to flash; those that survived go back to memory.
         let room = if config.device.ram_nonvolatile { u32::MAX } else { 0 };
         let mut changed: Entries = Vec::new();
-        let (base, when) = DemandMapped::recover(
+        let (base, when) = DemandMapped::recover_with(
             board,
             config,
             (&needs, seed),

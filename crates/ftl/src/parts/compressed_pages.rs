@@ -5,25 +5,66 @@
 //! entries themselves are kept as they are here, and what they would take is counted along: a
 //! change looks at two places of the page, whatever its size.
 
-use super::sizes::PageSize;
+use crate::parts::map_cache::MapCache;
+use crate::parts::recent_map_pages::RecentMapPages;
+use crate::parts::slots::Slot;
+use crate::parts::translation::{Translation, goes_on};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
+use ftlab_flash::choices;
 use ftlab_flash::units::{Lpn, Ppn, zeroed};
-use ftlab_ftl::parts::map_cache::MapCache;
-use ftlab_ftl::parts::map_pages::MapPages;
-use ftlab_ftl::parts::slots::Slot;
-use ftlab_ftl::parts::slots::slot_list::SlotLists;
-use ftlab_ftl::parts::translation::{Translation, goes_on};
+
+choices! {
+    /// What a compressed translation page takes, never more than uncompressed.
+    pub enum SizeFormula {
+        /// A bit per entry, and 4 bytes per run.
+        Abstract = "abstract",
+        /// Two bits per entry, and 4 bytes per run.
+        Wiscsee = "wiscsee",
+        /// Its size on flash: no compression.
+        Raw = "raw",
+    }
+}
+
+/// Bytes of one physical page number: a run's head, or an entry on flash.
+const WORD: u64 = 4;
+
+/// What compressed translation pages take.
+#[derive(Clone, Copy, Debug)]
+pub struct PageSize {
+    /// By which rule.
+    pub formula: SizeFormula,
+    /// Entries of a page on flash (E).
+    pub entries: u32,
+}
+
+impl PageSize {
+    /// Bytes of a page on flash, the most that it takes in memory.
+    pub fn raw(self) -> u64 {
+        WORD * u64::from(self.entries)
+    }
+
+    /// Bytes of a page of so many runs: the bits that say where runs begin, and the physical page
+    /// of each run's head.
+    #[inline]
+    pub fn bytes(self, runs: u32) -> u64 {
+        let bits = match self.formula {
+            SizeFormula::Abstract => 1,
+            SizeFormula::Wiscsee => 2,
+            SizeFormula::Raw => return self.raw(),
+        };
+        let bitmap = (bits * u64::from(self.entries)).div_ceil(8);
+        self.raw().min(bitmap + WORD * u64::from(runs))
+    }
+}
 
 /// Compressed translation pages.
 #[derive(Clone, Debug)]
 pub struct CompressedPages {
-    pages: MapPages,
+    pages: RecentMapPages,
     /// Runs of the page in each slot.
     runs: Vec<u32>,
-    /// By last use.
-    order: SlotLists<1>,
     /// What all of them take.
     bytes: u64,
     size: PageSize,
@@ -45,11 +86,10 @@ fn runs(words: &[u32]) -> u32 {
 
 impl CompressedPages {
     /// Room for `frames` pages.
-    pub(super) fn new(geometry: &Geometry, size: PageSize, frames: u32) -> Self {
+    pub fn new(geometry: &Geometry, size: PageSize, frames: u32) -> Self {
         CompressedPages {
-            pages: MapPages::new(geometry, frames),
+            pages: RecentMapPages::new(geometry, frames),
             runs: zeroed(frames as usize),
-            order: SlotLists::new(frames),
             bytes: 0,
             size,
             compressed: 0,
@@ -58,7 +98,7 @@ impl CompressedPages {
     }
 
     /// The pages, for looking.
-    pub fn pages(&self) -> &MapPages {
+    pub fn pages(&self) -> &RecentMapPages {
         &self.pages
     }
 
@@ -82,15 +122,7 @@ impl CompressedPages {
     /// A translation page is used: when it was there; none if it is not.
     #[inline]
     pub fn use_page(&mut self, part: u32) -> Option<When> {
-        let slot = self.pages.find(part)?;
-        self.order.remove(slot);
-        self.order.push(0, slot);
-        Some(self.pages.ready(slot))
-    }
-
-    /// The page used longest ago.
-    pub fn oldest(&self) -> Slot {
-        self.order.oldest(0).expect("a page is in memory")
+        self.pages.use_page(part)
     }
 
     /// Compresses a page that was just read; there must be a frame.
@@ -102,7 +134,6 @@ impl CompressedPages {
         ready: When,
     ) -> Slot {
         let slot = self.pages.insert(board, translation, part, ready);
-        self.order.push(0, slot);
         self.runs[slot.index()] = runs(self.entries(slot));
         self.bytes += self.size.bytes(self.runs[slot.index()]);
         self.compressed += 1;
@@ -112,7 +143,6 @@ impl CompressedPages {
     /// Drops a page; flash must know its changes by now.
     pub fn remove(&mut self, slot: Slot) {
         self.bytes -= self.size.bytes(self.runs[slot.index()]);
-        self.order.remove(slot);
         self.pages.remove(slot);
     }
 
@@ -130,24 +160,6 @@ impl CompressedPages {
         let words = self.entries(slot);
         let behind = place + 1 < words.len() && is_head(words, place + 1);
         u32::from(is_head(words, place)) + u32::from(behind)
-    }
-
-    pub(super) fn self_check(&self) -> Result<(), String> {
-        let mut bytes = 0;
-        for slot in self.pages.slots() {
-            let (known, counted) = (self.runs[slot.index()], runs(self.entries(slot)));
-            if known != counted {
-                let part = self.pages.part(slot);
-                return Err(format!(
-                    "translation page {part}: {known} runs known, {counted} there"
-                ));
-            }
-            bytes += self.size.bytes(counted);
-        }
-        if bytes != self.bytes {
-            return Err(format!("{} bytes of cached pages known, {bytes} there", self.bytes));
-        }
-        Ok(())
     }
 }
 
@@ -186,13 +198,30 @@ impl MapCache for CompressedPages {
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         self.pages.changed()
     }
+
+    fn self_check(&self) -> Result<(), String> {
+        let mut bytes = 0;
+        for slot in self.pages.slots() {
+            let (known, counted) = (self.runs[slot.index()], runs(self.entries(slot)));
+            if known != counted {
+                let part = self.pages.part(slot);
+                return Err(format!(
+                    "translation page {part}: {known} runs known, {counted} there"
+                ));
+            }
+            bytes += self.size.bytes(counted);
+        }
+        if bytes != self.bytes {
+            return Err(format!("{} bytes of cached pages known, {bytes} there", self.bytes));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::settings::SizeFormula;
     use super::*;
-    use crate::sftl::settings::Config;
+    use crate::settings::SharedSettings;
     use ftlab_flash::rng::{Purpose, Rng};
     use ftlab_flash::settings::Groups as _;
 
@@ -206,12 +235,24 @@ mod tests {
         assert_eq!(runs(&[7, 6, 5]), 3, "not backwards");
     }
 
+    /// Spec 4.11: a page written in sequence takes 68 bytes (abstract) or 132 (wiscsee), a random
+    /// one its 2048 on flash.
+    #[test]
+    fn a_page_of_one_run_is_small_and_one_of_single_entries_is_as_on_flash() {
+        let sizes = |formula| {
+            [1, 2, 100, 496, 512].map(|runs| PageSize { formula, entries: 512 }.bytes(runs))
+        };
+        assert_eq!(sizes(SizeFormula::Abstract), [68, 72, 464, 2048, 2048]);
+        assert_eq!(sizes(SizeFormula::Wiscsee), [132, 136, 528, 2048, 2048]);
+        assert_eq!(sizes(SizeFormula::Raw), [2048; 5]);
+    }
+
     /// Entries change, first to what mostly goes on with a neighbour's run, then at random; pages
     /// come and go.
     #[test]
     fn runs_and_bytes_counted_along_are_those_counted_anew() {
         for (formula, name) in SizeFormula::ALL {
-            let mut config = Config::default();
+            let mut config = SharedSettings::default();
             config.set("device.page_bytes", "512").expect("legal");
             config.device.pages_per_block = 8;
             config.device.blocks_per_plane = 80;
@@ -232,7 +273,7 @@ mod tests {
                 };
                 if pages.use_page(part).is_none() {
                     if pages.pages().is_full() {
-                        let slot = pages.oldest();
+                        let slot = pages.pages().oldest();
                         let first = pages.pages().part(slot) * entries;
                         (first..first + entries).for_each(|lpn| pages.clean(Lpn(lpn)));
                         pages.remove(slot);

@@ -1,12 +1,12 @@
-//! A set of logical blocks that is walked in turn: the next member behind any place is found
-//! through words that tell which words are not empty, so that a walk takes as many steps as the set
-//! has levels, not as many as there are logical blocks.
+//! A set of numbers, such as those of logical blocks, that is walked in turn: the next member
+//! behind any place is found through words that tell which words are not empty, so that a walk
+//! takes as many steps as the set has levels, not as many as there are numbers.
 
 use ftlab_flash::units::zeroed;
 
 /// Members by number.
 #[derive(Clone, Debug)]
-pub(super) struct Marks {
+pub struct Marks {
     /// A bit per number; in each further level a bit per word of the level below that is not 0. The
     /// last level is one word.
     levels: Vec<Vec<u64>>,
@@ -14,7 +14,7 @@ pub(super) struct Marks {
 
 impl Marks {
     /// None of so many.
-    pub(super) fn new(count: u32) -> Self {
+    pub fn new(count: u32) -> Self {
         let mut levels = Vec::new();
         let mut words = (count as usize).div_ceil(64).max(1);
         loop {
@@ -26,12 +26,14 @@ impl Marks {
         }
     }
 
+    /// Whether a number is a member.
     #[inline]
-    pub(super) fn holds(&self, number: u32) -> bool {
+    pub fn holds(&self, number: u32) -> bool {
         self.levels[0][number as usize / 64] & (1 << (number % 64)) != 0
     }
 
-    pub(super) fn insert(&mut self, number: u32) {
+    /// A number is a member from now on, if it was not.
+    pub fn insert(&mut self, number: u32) {
         let mut at = number as usize;
         for words in &mut self.levels {
             words[at / 64] |= 1 << (at % 64);
@@ -39,7 +41,8 @@ impl Marks {
         }
     }
 
-    pub(super) fn remove(&mut self, number: u32) {
+    /// A number is a member no more, if it was.
+    pub fn remove(&mut self, number: u32) {
         let mut at = number as usize;
         for words in &mut self.levels {
             words[at / 64] &= !(1 << (at % 64));
@@ -51,14 +54,14 @@ impl Marks {
     }
 
     /// The same members as a set of the same size.
-    pub(super) fn copy(&mut self, other: &Marks) {
+    pub fn copy(&mut self, other: &Marks) {
         for (words, others) in self.levels.iter_mut().zip(&other.levels) {
             words.copy_from_slice(others);
         }
     }
 
     /// The first member that is not below a number.
-    pub(super) fn next(&self, from: u32) -> Option<u32> {
+    pub fn next(&self, from: u32) -> Option<u32> {
         let mut at = from as usize;
         for (level, words) in self.levels.iter().enumerate() {
             let bits = words.get(at / 64).map_or(0, |word| word & (u64::MAX << (at % 64)));
@@ -75,7 +78,7 @@ impl Marks {
     }
 
     /// The first member in turn from a number on, `but` left out.
-    pub(super) fn in_turn(&self, from: u32, but: u32) -> Option<u32> {
+    pub fn in_turn(&self, from: u32, but: u32) -> Option<u32> {
         let other = |found: u32| if found == but { self.next(found + 1) } else { Some(found) };
         self.next(from).and_then(other).or_else(|| self.next(0).and_then(other))
     }

@@ -3,9 +3,9 @@
 //! Group 0 are the upper levels, as many entries as pages fit into RAM; its last level may be cut
 //! short by that, and so may the last of all. Every operation takes a step per level.
 
+use crate::parts::slots::Slot;
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{unpack, zeroed};
-use ftlab_ftl::parts::slots::Slot;
 
 /// More levels than 32-bit numbers of entries can fill.
 const LEVELS_MAX: usize = 33;

@@ -1,12 +1,16 @@
-//! Which logical blocks are block-mapped, and the cached block table: where they are, and which of
-//! their pages are there. Entries never differ from what the page map on flash says.
+//! Logical blocks whose pages lie in one block each, every page at its offset, beside a map of
+//! pages on flash: which they are, a bit each, and a cache of where they are and which of their
+//! pages are there, in order of use. Entries never differ from what the page map on flash says.
+//!
+//! What this is not: the map. Whether a logical block lies like that is its owner's to find out.
 
+use crate::parts::data_blocks::Lbn;
+use crate::parts::slots::Slot;
+use crate::parts::slots::slab::Slab;
+use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
-use ftlab_ftl::parts::data_blocks::Lbn;
-use ftlab_ftl::parts::slots::Slot;
-use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -23,10 +27,9 @@ pub struct MappedBlocks {
     count: u32,
     /// Slot of each logical block in the cache, plus one.
     slot_of: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Slab<Entry>,
     /// A bit per page of each slot's block that is there.
     there: Vec<u64>,
-    free: Vec<u32>,
     order: SlotLists<1>,
     capacity: u32,
     pages_per_block: u32,
@@ -42,9 +45,8 @@ impl MappedBlocks {
             mapped: zeroed(blocks.div_ceil(64)),
             count: 0,
             slot_of: zeroed(blocks),
-            entries: Vec::with_capacity(capacity as usize),
+            entries: Slab::new(capacity),
             there: zeroed(words * capacity as usize),
-            free: Vec::with_capacity(capacity as usize),
             order: SlotLists::new(capacity),
             capacity,
             pages_per_block: geometry.pages_per_block,
@@ -94,9 +96,8 @@ impl MappedBlocks {
     /// A cached entry is used: when it was there.
     pub fn use_block(&mut self, lbn: Lbn) -> Option<When> {
         let slot = self.find(lbn)?;
-        self.order.remove(slot);
-        self.order.push(0, slot);
-        Some(self.entries[slot.index()].ready)
+        self.order.renew(slot);
+        Some(self.entries[slot].ready)
     }
 
     fn place(&self, slot: Slot, offset: u32) -> (usize, u64) {
@@ -117,17 +118,7 @@ impl MappedBlocks {
             let oldest = self.order.oldest(0).expect("there is room for one");
             self.drop_entry(oldest);
         }
-        let entry = Entry { lbn: lbn.0, block, ready };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.entries[slot as usize] = entry;
-                Slot(slot)
-            }
-            None => {
-                self.entries.push(entry);
-                Slot(self.entries.len() as u32 - 1)
-            }
-        };
+        let slot = self.entries.add(Entry { lbn: lbn.0, block, ready });
         for (offset, is_there) in pages.enumerate() {
             let (word, bit) = self.place(slot, offset as u32);
             self.there[word] =
@@ -138,16 +129,16 @@ impl MappedBlocks {
     }
 
     fn drop_entry(&mut self, slot: Slot) {
-        self.slot_of[self.entries[slot.index()].lbn as usize] = 0;
+        self.slot_of[self.entries[slot].lbn as usize] = 0;
         self.order.remove(slot);
-        self.free.push(slot.0);
+        self.entries.remove(slot);
     }
 
     /// Takes an entry out of the cache: when it was there.
     pub fn take(&mut self, lbn: Lbn) -> Option<When> {
         let slot = self.find(lbn)?;
         self.drop_entry(slot);
-        Some(self.entries[slot.index()].ready)
+        Some(self.entries[slot].ready)
     }
 
     /// Where a page is, if the cache holds its logical block.
@@ -156,7 +147,38 @@ impl MappedBlocks {
         let (lbn, offset) = (Lbn(lpn.0 / self.pages_per_block), lpn.0 % self.pages_per_block);
         let slot = self.find(lbn)?;
         let (word, bit) = self.place(slot, offset);
-        let first = self.entries[slot.index()].block.0 * self.pages_per_block;
+        let first = self.entries[slot].block.0 * self.pages_per_block;
         Some((self.there[word] & bit != 0).then_some(Ppn(first + offset)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+
+    /// Two of the logical blocks, the last one cut short, and a cache of one entry.
+    #[test]
+    fn the_cache_tells_where_pages_are_and_the_bits_outlive_it() {
+        let mut config = SharedSettings::default();
+        config.device.pages_per_block = 64;
+        config.device.blocks_per_plane = 80;
+        let geometry = Geometry::new(&config.device);
+        let last = Lbn(geometry.logical_blocks() - 1);
+        let short = geometry.logical_pages - last.0 * 64;
+        let mut blocks = MappedBlocks::new(&geometry, 1);
+        [Lbn(2), last].into_iter().for_each(|lbn| blocks.map(lbn));
+        assert_eq!(blocks.pages(), 64 + u64::from(short));
+        blocks.insert((Lbn(2), BlockId(7)), (0..64).map(|offset| offset != 5), When::START);
+        let at = |blocks: &MappedBlocks, offset: u32| blocks.entry(Lpn(2 * 64 + offset));
+        assert_eq!(at(&blocks, 4), Some(Some(Ppn(7 * 64 + 4))));
+        assert_eq!(at(&blocks, 5), Some(None), "known to be nowhere");
+        assert_eq!(blocks.use_block(last), None, "mapped, but not cached");
+        blocks.insert((last, BlockId(9)), (0..short).map(|_| true), When::START);
+        assert_eq!(at(&blocks, 4), None, "it made room");
+        assert!(blocks.is_mapped(Lbn(2)) && !blocks.holds(Lbn(2)) && blocks.holds(last));
+        assert_eq!(blocks.take(last), Some(When::START));
+        blocks.unmap(last);
+        assert_eq!(blocks.pages(), 64);
     }
 }

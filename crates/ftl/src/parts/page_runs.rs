@@ -1,12 +1,15 @@
-//! The cached page table: entries that cover runs of consecutive logical pages in consecutive
-//! physical pages, in order of use. Runs do not overlap and do not leave their translation page.
+//! Map entries in memory that cover runs: consecutive logical pages in consecutive physical pages,
+//! in order of use. Runs do not overlap and do not leave their translation page.
+//!
+//! What this is not: a judge of which run is loaded, or of when one leaves (its owner's business).
 
+use crate::parts::slots::Slot;
+use crate::parts::slots::slab::Slab;
+use crate::parts::slots::slot_list::SlotLists;
+use crate::parts::translation::goes_on;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
-use ftlab_ftl::parts::slots::Slot;
-use ftlab_ftl::parts::slots::slot_list::SlotLists;
-use ftlab_ftl::parts::translation::goes_on;
 
 /// One entry.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +25,12 @@ pub struct Run {
 }
 
 impl Run {
+    #[inline]
     fn end(&self) -> u32 {
         self.first + self.count
     }
 
+    #[inline]
     fn word(&self, lpn: u32) -> u32 {
         if self.head == 0 { 0 } else { self.head + (lpn - self.first) }
     }
@@ -40,8 +45,7 @@ pub struct PageRuns {
     begins: Vec<u64>,
     /// A bit per page whose entry differs from flash.
     dirty: Vec<u64>,
-    runs: Vec<Run>,
-    free: Vec<u32>,
+    runs: Slab<Run>,
     order: SlotLists<1>,
     /// Pages that an entry covers at most.
     longest: u32,
@@ -58,8 +62,7 @@ impl PageRuns {
             slot_of: zeroed(pages),
             begins: zeroed(pages.div_ceil(64)),
             dirty: zeroed(pages.div_ceil(64)),
-            runs: Vec::with_capacity(most as usize),
-            free: Vec::with_capacity(most as usize),
+            runs: Slab::new(most),
             order: SlotLists::new(most),
             longest,
             entries_per_page: geometry.entries_per_page(),
@@ -72,9 +75,9 @@ impl PageRuns {
         self.order.len(0)
     }
 
-    /// Pages that an entry covers at most.
-    pub fn longest(&self) -> u32 {
-        self.longest
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// The entry that covers a page.
@@ -91,27 +94,27 @@ impl PageRuns {
             bits = self.begins[word];
         }
         let first = word * 64 + 63 - bits.leading_zeros() as usize;
-        let slot = unpack(self.slot_of[first]).expect("a run begins here");
-        (lpn < self.runs[slot as usize].end()).then_some(Slot(slot))
+        let slot = unpack(self.slot_of[first]).map(Slot).expect("a run begins here");
+        (lpn < self.runs[slot].end()).then_some(slot)
     }
 
     /// What an entry says.
+    #[inline]
     pub fn run(&self, slot: Slot) -> &Run {
-        &self.runs[slot.index()]
+        &self.runs[slot]
     }
 
     /// Physical page of a covered page.
     #[inline]
     pub fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
         let slot = self.find(lpn.0)?;
-        Some(unpack(self.runs[slot.index()].word(lpn.0)).map(Ppn))
+        Some(unpack(self.runs[slot].word(lpn.0)).map(Ppn))
     }
 
     /// The entry is used.
     #[inline]
     pub fn touch(&mut self, slot: Slot) {
-        self.order.remove(slot);
-        self.order.push(0, slot);
+        self.order.renew(slot);
     }
 
     /// The entry used longest ago.
@@ -121,29 +124,24 @@ impl PageRuns {
 
     /// Pages, from one that is not covered, up to the end of its translation page, of the longest
     /// run, or the next covered one.
-    pub fn room_for_run(&self, lpn: u32, end: u32) -> u32 {
+    fn room_for_run(&self, lpn: u32, end: u32) -> u32 {
         let end = end.min(lpn + self.longest);
         (lpn..end).take_while(|&page| self.slot_of[page as usize] == 0).count() as u32
     }
 
-    /// Takes in an entry; none of its pages is covered.
-    pub fn add(&mut self, first: u32, count: u32, head: Option<Ppn>, ready: When) -> Slot {
-        let run = Run { first, count, head: pack(head.map(|ppn| ppn.0)), ready };
-        self.add_run(run)
+    /// Takes in an entry for a page that is not covered, with the pages behind it that go on with
+    /// it, as far as its translation page goes (`end`). `word` tells what flash says of each,
+    /// physical page plus one.
+    pub fn add(&mut self, first: u32, end: u32, word: impl Fn(u32) -> u32, ready: When) {
+        let behind = first + 1..first + self.room_for_run(first, end);
+        let on = behind.take_while(|&next| goes_on(word(next - 1), word(next)));
+        let count = 1 + on.count() as u32;
+        let _ = self.add_run(Run { first, count, head: word(first), ready });
     }
 
     fn add_run(&mut self, run: Run) -> Slot {
         debug_assert!(run.count > 0 && run.count <= self.longest);
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.runs[slot as usize] = run;
-                Slot(slot)
-            }
-            None => {
-                self.runs.push(run);
-                Slot(self.runs.len() as u32 - 1)
-            }
-        };
+        let slot = self.runs.add(run);
         self.slot_of[run.first as usize] = pack(Some(slot.0));
         self.begins[run.first as usize / 64] |= 1 << (run.first % 64);
         self.order.push(0, slot);
@@ -152,11 +150,11 @@ impl PageRuns {
 
     /// Drops an entry; flash must know what it says.
     pub fn remove(&mut self, slot: Slot) {
-        let first = self.runs[slot.index()].first;
+        let first = self.runs[slot].first;
         self.slot_of[first as usize] = 0;
         self.begins[first as usize / 64] &= !(1 << (first % 64));
         self.order.remove(slot);
-        self.free.push(slot.0);
+        self.runs.remove(slot);
     }
 
     /// Whether a page's entry differs from flash.
@@ -167,7 +165,7 @@ impl PageRuns {
 
     /// Whether any page of an entry differs from flash.
     pub fn is_changed(&self, slot: Slot) -> bool {
-        let run = self.runs[slot.index()];
+        let run = self.runs[slot];
         (run.first..run.end()).any(|lpn| self.is_dirty(lpn))
     }
 
@@ -196,9 +194,9 @@ impl PageRuns {
         let Some(slot) = self.find(lpn.0) else {
             return self.put(lpn.0, word, When::START);
         };
-        let is_alone = self.runs[slot.index()].count == 1;
+        let is_alone = self.runs[slot].count == 1;
         if is_alone && self.left_of(lpn.0, word).is_none() && self.right_of(lpn.0, word).is_none() {
-            self.runs[slot.index()].head = word;
+            self.runs[slot].head = word;
         } else {
             let ready = self.cut(slot, lpn.0);
             self.put(lpn.0, word, ready);
@@ -212,10 +210,10 @@ impl PageRuns {
 
     /// Takes a page out of its run; what is left of it are up to two.
     fn cut(&mut self, slot: Slot, lpn: u32) -> When {
-        let run = self.runs[slot.index()];
+        let run = self.runs[slot];
         let left = lpn - run.first;
         if left > 0 {
-            self.runs[slot.index()].count = left;
+            self.runs[slot].count = left;
         } else {
             self.remove(slot);
         }
@@ -231,7 +229,7 @@ impl PageRuns {
         if lpn.is_multiple_of(self.entries_per_page) {
             return None;
         }
-        let run = |slot: Slot| &self.runs[slot.index()];
+        let run = |slot: Slot| &self.runs[slot];
         let goes_on = |slot: &Slot| goes_on(run(*slot).word(lpn - 1), word);
         self.find(lpn - 1).filter(|&slot| run(slot).count < self.longest).filter(goes_on)
     }
@@ -243,7 +241,7 @@ impl PageRuns {
             return None;
         }
         let right = unpack(self.slot_of[next as usize]).map(Slot)?;
-        let run = &self.runs[right.index()];
+        let run = &self.runs[right];
         (run.count < self.longest && goes_on(word, run.head)).then_some(right)
     }
 
@@ -251,7 +249,7 @@ impl PageRuns {
     fn put(&mut self, lpn: u32, word: u32, ready: When) {
         let slot = match self.left_of(lpn, word) {
             Some(slot) => {
-                let run = &mut self.runs[slot.index()];
+                let run = &mut self.runs[slot];
                 run.count += 1;
                 run.ready = run.ready.join(ready);
                 self.touch(slot);
@@ -260,8 +258,8 @@ impl PageRuns {
             None => self.add_run(Run { first: lpn, count: 1, head: word, ready }),
         };
         if let Some(right) = self.right_of(lpn, word) {
-            let behind = self.runs[right.index()];
-            let run = &mut self.runs[slot.index()];
+            let behind = self.runs[right];
+            let run = &mut self.runs[slot];
             if run.count + behind.count <= self.longest {
                 run.count += behind.count;
                 run.ready = run.ready.join(behind.ready);
@@ -276,12 +274,12 @@ impl PageRuns {
         let mut counted = 0;
         for first in 0..self.slot_of.len() as u32 {
             let begins = self.begins[first as usize / 64] & (1 << (first % 64)) != 0;
-            let slot = unpack(self.slot_of[first as usize]);
+            let slot = unpack(self.slot_of[first as usize]).map(Slot);
             if begins != slot.is_some() {
                 return Err(format!("page {first}: bit and entry disagree whether a run begins"));
             }
             if let Some(slot) = slot {
-                let run = self.runs[slot as usize];
+                let run = self.runs[slot];
                 let last = run.end() - 1;
                 let stays = first / self.entries_per_page == last / self.entries_per_page;
                 if run.first != first || first < covered_to || !stays || run.count > self.longest {
@@ -304,13 +302,13 @@ impl PageRuns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cftl::settings::Config;
+    use crate::settings::SharedSettings;
     use ftlab_flash::rng::{Purpose, Rng};
     use ftlab_flash::settings::Groups as _;
     use std::collections::BTreeMap;
 
     fn runs(longest: u32) -> PageRuns {
-        let mut config = Config::default();
+        let mut config = SharedSettings::default();
         config.set("device.page_bytes", "512").expect("legal");
         config.device.pages_per_block = 4;
         config.device.blocks_per_plane = 80;
@@ -319,15 +317,13 @@ mod tests {
 
     fn shape(runs: &PageRuns) -> Vec<(u32, u32)> {
         let begins = (0..200).filter_map(|page| unpack(runs.slot_of[page as usize]));
-        begins
-            .map(|slot| (runs.runs[slot as usize].first, runs.runs[slot as usize].count))
-            .collect()
+        begins.map(|slot| (runs.run(Slot(slot)).first, runs.run(Slot(slot)).count)).collect()
     }
 
     #[test]
     fn a_write_in_the_middle_of_a_run_makes_three_and_sequential_writes_make_one() {
         let mut runs = runs(64);
-        runs.add(10, 20, Some(Ppn(100)), When::START);
+        runs.add(10, 30, |lpn| 91 + lpn, When::START);
         runs.change(Lpn(15), Some(Ppn(500)));
         assert_eq!(shape(&runs), [(10, 5), (15, 1), (16, 14)]);
         assert_eq!(runs.entry(Lpn(16)), Some(Some(Ppn(106))));
@@ -352,7 +348,7 @@ mod tests {
             let mut rng = Rng::new(7, Purpose::Workload);
             for _ in 0..20_000 {
                 let lpn = rng.below(200);
-                if rng.below(40) == 0 && runs.len() > 0 {
+                if rng.below(40) == 0 && !runs.is_empty() {
                     let slot = runs.oldest();
                     let run = *runs.run(slot);
                     for page in run.first..run.end() {
