@@ -1,8 +1,9 @@
 //! Which pages a request of sectors touches, and which sectors of each.
 
+use crate::device::DeviceError;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::settings::PartialWrite;
-use ftlab_flash::request::Request;
+use ftlab_flash::request::{Op, Request};
 
 /// How sectors fall into pages.
 #[derive(Clone, Copy, Debug)]
@@ -70,5 +71,19 @@ impl PageSplit {
         let end = (request.first_sector + u64::from(request.sectors) - page_start)
             .min(self.sectors_per_page);
         (self.all >> (self.sectors_per_page - (end - from))) << from
+    }
+
+    /// Whether the device has all sectors of a request.
+    #[inline]
+    pub fn check_range(&self, request: &Request) -> Result<(), DeviceError> {
+        let end = request.first_sector.saturating_add(u64::from(request.sectors));
+        if request.op != Op::Flush && end > self.capacity() {
+            return Err(DeviceError::OutOfRange {
+                first_sector: request.first_sector,
+                sectors: request.sectors,
+                capacity: self.capacity(),
+            });
+        }
+        Ok(())
     }
 }

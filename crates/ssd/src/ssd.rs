@@ -303,18 +303,6 @@ impl<S: Scheme> Ssd<S> {
         self.ledger.forgot(io.lpn);
         Ok(done)
     }
-
-    fn check_range(&self, request: &Request) -> Result<(), DeviceError> {
-        let end = request.first_sector.saturating_add(u64::from(request.sectors));
-        if request.op != Op::Flush && end > self.split.capacity() {
-            return Err(DeviceError::OutOfRange {
-                first_sector: request.first_sector,
-                sectors: request.sectors,
-                capacity: self.split.capacity(),
-            });
-        }
-        Ok(())
-    }
 }
 
 impl<S: Scheme> Device for Ssd<S> {
@@ -323,7 +311,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
-        self.check_range(request)?;
+        self.split.check_range(request)?;
         assert!(
             request.sectors > 0 || request.op == Op::Flush,
             "a {:?} request must have at least one sector",
@@ -391,7 +379,7 @@ impl<S: Scheme> Device for Ssd<S> {
     fn ready_from(&self, request: &Request) -> Nanos {
         let nand = self.board.nand();
         let free_from = |plane| nand.plane_free_from(plane);
-        let from = if request.op == Op::Read && self.check_range(request).is_ok() {
+        let from = if request.op == Op::Read && self.split.check_range(request).is_ok() {
             let lpn = Lpn(self.split.page_of(request.first_sector) as u32);
             match self.find(lpn) {
                 Location::Flash(ppn) => free_from(nand.geometry().plane_of(ppn)),
