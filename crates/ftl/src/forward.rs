@@ -1,4 +1,7 @@
 //! Methods of a scheme that are those of the part it stands on.
+//!
+//! A base trait with these as defaults would hide which ones a scheme has taken over, and would
+//! need every method twice.
 
 /// Stands in an `impl Scheme` for the methods that the scheme leaves to what it stands on, such as
 /// `BlockMapped` or `DemandMapped`: `forward!(base: flush, locate);` gives the field and the

@@ -1,10 +1,10 @@
 //! What a log-block scheme finds on flash after a power cut: the newest copy of every page, and
 //! what each block can be.
 //!
-//! A block's role follows from where its pages lie and how old they are. Every readable page at its
-//! own place: it can be the data block of that logical block. Anything else is a log block. Of
-//! several candidates for one logical block the one that was written last by a merge or in place is
-//! the data block; if none was (log blocks that a switch merge made data blocks), the oldest.
+//! A block's role follows from where its pages lie and how old they are. Every readable page at
+//! its own place: it can be the data block of that logical block. Anything else is a log block. Of
+//! several candidates for one logical block the one that was written last by a merge or in place
+//! is the data block; if none was (log blocks that a switch merge made data blocks), the oldest.
 //! Whatever is chosen is right, because the newest copy of every page is known by its sequence
 //! number: the choice only decides how much is left to tidy up.
 

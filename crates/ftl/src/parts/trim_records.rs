@@ -5,6 +5,9 @@
 //! it is dead. A flush writes the records of the segments that changed, so at most one record per
 //! segment is alive, whatever the workload. None of the papers has trims; this part is ftlab's.
 //!
+//! A trim that is not flushed yet may read after a power cut as unwritten, or as any earlier
+//! version.
+//!
 //! What this is not: a place on flash. The scheme says where record pages go.
 
 use ftlab_flash::board::Board;
