@@ -63,6 +63,8 @@ fn run_one(
     folder: &Folder,
     (observer, whole): (&dyn Observer, &dyn Task),
 ) -> Result<Done> {
+    // Whoever has cancelled waits for what is under way, not for what was still to begin.
+    going_on(whole.pass_over(0))?;
     if let Some(reason) = &job.missing {
         going_on(whole.pass_over(1))?;
         return Ok(match &job.work {
