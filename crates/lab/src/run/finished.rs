@@ -71,7 +71,8 @@ impl Plan {
     /// # Errors
     /// [`Error::Usage`] where the plan has several schemes ([`Experiment::compare`] runs those) or
     /// the workload turns out to be illegal, [`Error::Run`] where the run fails, and
-    /// [`Error::Cancelled`]. No file is left then.
+    /// [`Error::Cancelled`]. No file is left then, but where the run is done and only its snapshot
+    /// fails, the file of requests stays.
     pub fn run(&self, observer: &dyn Observer) -> Result<RunResult> {
         self.run_and_keep(observer)?.save_snapshot()
     }
