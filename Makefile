@@ -39,6 +39,7 @@ test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, 
 	$(CARGO) test --locked --workspace
 	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
+	$(MAKE) package
 	$(MAKE) demo
 	$(MAKE) quick
 	$(MAKE) browser
@@ -47,7 +48,8 @@ test-long: bench ## what takes longer than CI may: the benchmark's full device, 
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace --test fuzz_smoke
 
 package: ## packs every crate and builds each from its package alone
-	$(CARGO) package --locked --workspace --exclude ftlab-floors
+	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=none \
+	    $(CARGO) package --locked --workspace --exclude ftlab-floors
 
 check: ## formatting and lints, warnings being errors
 	$(CARGO) fmt --all --check

@@ -64,6 +64,11 @@ where
     }
 }
 
+/// Whether a value that may have been built without text could have been read from it.
+pub(crate) fn legal<T: FromStr<Err = Error> + fmt::Display>(value: &T) -> Result<()> {
+    value.to_string().parse::<T>().map(drop)
+}
+
 /// Reads a text or a number, which is taken as its text.
 pub(crate) fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
@@ -145,8 +150,14 @@ pub(crate) mod whole {
         }
     }
 
+    impl<'de> Deserialize<'de> for Whole {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            read(deserializer)
+        }
+    }
+
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-        read(deserializer).map(|Whole(number)| number)
+        Whole::deserialize(deserializer).map(|Whole(number)| number)
     }
 
     /// The same of a number that may be absent.
@@ -166,7 +177,7 @@ pub(crate) mod whole {
         pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
             deserializer: D,
         ) -> Result<Option<u64>, D::Error> {
-            super::deserialize(deserializer).map(Some)
+            Option::deserialize(deserializer).map(|read| read.map(|Whole(number)| number))
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::devices;
 use crate::error::Result;
 use crate::experiment::Experiment;
+use crate::options::text::legal;
 use crate::plan::repeat::Repeat;
 use crate::selection::{self, Chosen};
 use crate::workload::choice::WorkloadChoice;
@@ -20,6 +21,7 @@ pub struct Asked {
 impl Asked {
     /// Reads what can be read without the workload.
     pub fn of(experiment: &Experiment) -> Result<Self> {
+        check_values(experiment)?;
         let device = devices::find(&experiment.device)?;
         let buffer = experiment.buffer.as_deref();
         let mut overrides = selection::overrides(&experiment.set, buffer)?;
@@ -41,4 +43,13 @@ impl Asked {
     pub fn workload(&self, experiment: &Experiment) -> Result<WorkloadChoice> {
         WorkloadChoice::new(&experiment.workload, &experiment.reading(), &self.changes)
     }
+}
+
+/// Options that were built without text must be what their text may say.
+fn check_values(experiment: &Experiment) -> Result<()> {
+    experiment.capacity.iter().try_for_each(legal)?;
+    experiment.timing.iter().try_for_each(legal)?;
+    experiment.ram.iter().try_for_each(legal)?;
+    experiment.probe.iter().try_for_each(legal)?;
+    legal(&experiment.precondition)
 }

@@ -29,9 +29,8 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::files::ResultFile;
+use crate::files::{ResultFile, refuse_existing};
 use crate::selection::Chosen;
-use crate::unfinished::Unfinished;
 
 /// The first bytes of every snapshot.
 const MAGIC: &[u8; 16] = b"ftlab snapshot\n\0";
@@ -213,11 +212,11 @@ pub fn save(file: ResultFile, device: &mut dyn Device, chosen: &Chosen, seed: u6
     file.persist()
 }
 
-/// Claims a new file for the snapshot of a device under settings with which it can be used later.
-pub fn claim(path: &Path, chosen: &Chosen, unfinished: &Unfinished) -> Result<ResultFile> {
+/// Whether the snapshot of a device under these settings can be used later, and its file is new.
+pub fn check_wanted(path: &Path, chosen: &Chosen) -> Result<()> {
     match chosen.config.device.ram_nonvolatile {
         true => Err(Error::usage(format!("--save-snapshot: {NONVOLATILE}"))),
-        false => ResultFile::claim(path, unfinished),
+        false => refuse_existing(path),
     }
 }
 

@@ -33,8 +33,10 @@ impl Experiment {
     /// As [`Experiment::plan`], and [`Error::Cancelled`].
     pub fn plan_with(&self, observer: &dyn Observer) -> Result<Plan> {
         let plan = planned(self, None, observer)?;
-        if let (Some(path), [_]) = (&self.requests_out, plan.runs.as_slice()) {
-            RequestsFile::check_name(path)?;
+        if let [run] = plan.runs.as_slice() {
+            self.requests_out.iter().try_for_each(|path| RequestsFile::check(path, None))?;
+            let snapshot = self.save_snapshot.as_deref();
+            snapshot.map(|path| snapshot::check_wanted(path, &run.chosen)).transpose()?;
         }
         Ok(plan)
     }
@@ -89,13 +91,16 @@ impl Plan {
         let unfinished = observer.unfinished();
         let mut requests = match &self.requests_out {
             Some(path) => {
-                RequestsFile::check_name(path)?;
+                RequestsFile::check(path, None)?;
                 Some(RequestsFile::begin(path, &unfinished)?)
             }
             None => None,
         };
         let snapshot = self.save_snapshot.as_deref();
-        let snapshot = snapshot.map(|path| snapshot::claim(path, &run.chosen, &unfinished));
+        let snapshot = snapshot.map(|path| {
+            snapshot::check_wanted(path, &run.chosen)?;
+            ResultFile::begin(path, &unfinished)
+        });
         let snapshot = snapshot.transpose()?;
         let recording = Recording { requests: requests.as_mut(), probe: self.probe };
         let (result, device) = match &self.opened {

@@ -59,12 +59,6 @@ impl RequestsFile {
         Ok(format)
     }
 
-    /// Whether `path` is new and ends as one of the formats does.
-    pub fn check_name(path: &Path) -> Result<()> {
-        refuse_existing(path)?;
-        Self::format(path).map(|_| ())
-    }
-
     /// Claims a path that was found free before ([`ResultFile::begin`]).
     pub fn begin(path: &Path, unfinished: &Unfinished) -> Result<Self> {
         let format = Self::format(path)?;

@@ -51,6 +51,8 @@ fn every_option_is_told_as_it_is_read_in_json_and_in_toml() {
     known.sort_unstable();
     assert_eq!(names, known, "the names that the library lists");
     let all = read(&options);
+    let reading = serde_json::to_value(Reading::default()).unwrap();
+    assert_eq!(serde_json::from_value::<Reading>(reading).unwrap(), Reading::default());
     assert_eq!(serde_json::to_value(&all).unwrap(), Value::Object(options.clone()));
     assert_eq!(Experiment::from_toml(&all.to_toml().unwrap()).unwrap(), all);
     for (name, value) in options {

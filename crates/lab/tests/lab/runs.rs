@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ftlab_lab::{
-    Capacity, Counts, Error, Experiment, Observer, RunResult, Silent, Task, Unfinished, Work,
+    Capacity, Counts, Error, Experiment, Mode, Observer, Probe, Ram, RunResult, Silent, Task,
+    Timing, Unfinished, Work,
 };
 
 fn small(schemes: &str, workload: &str) -> Experiment {
@@ -76,6 +77,25 @@ fn everything_that_can_be_refused_is_refused_before_a_run() {
     refused(Experiment { probe: Some("20000:1".parse().unwrap()), ..base() }, "0 to 19999");
     refused(Experiment { requests_out: Some(taken.clone()), ..base() }, "exists");
     refused(Experiment { requests_out: Some("rows.txt".into()), ..base() }, ".parquet");
+    refused(Experiment { requests_out: Some("none/rows.csv".into()), ..base() }, "is no folder");
+    refused(Experiment { save_snapshot: Some(taken.clone()), ..base() }, "exists");
+    let set = ["device.ram_nonvolatile=true", "device.over_provisioning=0.2"];
+    let after = Some(home.path().join("after.snap"));
+    let lasting = Experiment { set: set.into_iter().collect(), save_snapshot: after, ..base() };
+    refused(lasting, "--save-snapshot");
+    // What no text can say cannot be said without text either.
+    for depth in [0, u32::MAX] {
+        let timing = Some(Timing::ClosedLoop { depth: Some(depth) });
+        refused(Experiment { timing, ..base() }, "closed:DEPTH");
+    }
+    refused(Experiment { capacity: Some(Capacity::Bytes(0)), ..base() }, "--capacity");
+    refused(Experiment { ram: Some(Ram::Bytes(0)), ..base() }, "--ram");
+    refused(Experiment { probe: Some(Probe { from: 0, count: 0 }), ..base() }, "--probe");
+    for mode in
+        [Mode::Steady(0), Mode::Random(u64::MAX), Mode::Prefix(0), Mode::Snapshot("".into())]
+    {
+        refused(Experiment { precondition: mode.into(), ..base() }, "--precondition");
+    }
     assert_eq!(std::fs::read(&taken).unwrap(), b"mine");
     let two = small("dftl,fast", WRITES).plan().unwrap().run(&Silent).unwrap_err();
     assert_eq!(two, Error::Usage("a run takes one scheme".to_owned()));

@@ -2,6 +2,7 @@ use ftlab_engine::meter::Event;
 use ftlab_engine::schemes::find;
 
 use super::*;
+use crate::unfinished::Unfinished;
 
 fn hat() -> Box<dyn Device> {
     let mut config = Config::default();
