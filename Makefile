@@ -35,21 +35,20 @@ quick: build ## the quick set of the papers' experiments; its verdicts must be t
 reproduce: build ## every experiment of the papers in full (about twenty minutes on two cores), to out/papers
 	$(FTLAB) reproduce all --resume --out out/papers
 
-test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, the browser test
+test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, the browser test
 	$(CARGO) test --locked --workspace
 	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
-	$(MAKE) package
 	$(MAKE) demo
 	$(MAKE) quick
-	$(MAKE) browser
+	$(MAKE) -j2 package browser
 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, ten minutes of fuzzing
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace --test fuzz_smoke
 
 package: ## packs every crate and builds each from its package alone
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=none \
-	    $(CARGO) package --locked --workspace --exclude ftlab-floors
+	    $(CARGO) package --locked --workspace --exclude ftlab-floors --allow-dirty --target-dir target/packages
 
 check: ## formatting and lints, warnings being errors
 	$(CARGO) fmt --all --check
