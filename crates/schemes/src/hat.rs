@@ -130,6 +130,8 @@ pub struct Survivor {
 }
 
 impl PageTable for Tables {
+    const AT_ONCE: bool = false;
+
     #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {
         self.qmt.entry(lpn).unwrap_or_else(|| self.slow(lpn))

@@ -135,7 +135,7 @@ fn stages_sum_to_the_response_of_every_request() {
                             .for_each(|(sum, t)| *sum += u128::from(t));
                     }
                 }
-                assert_eq!(device.board().meter().latency().stages(), &sums);
+                assert_eq!(device.board().meter().latency().stages(), sums);
                 assert!(sums[2] > 0 && sums[5] > 0 && sums[6] > 0, "{sums:?}");
             }
         }

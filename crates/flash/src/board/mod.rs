@@ -19,6 +19,7 @@ use crate::request::PageIo;
 use crate::units::{BlockId, Lpn, Nanos, Ppn, Tag};
 use nand::fault::Fault;
 use nand::geometry::Geometry;
+use nand::run::Mover;
 use nand::state::{OobRead, PageKind};
 use nand::{Nand, PageWrite, Payload};
 use pcm::Pcm;
@@ -212,6 +213,19 @@ impl Board {
         after: When,
     ) -> Result<When, Fault> {
         self.nand.copy(&mut self.meter, (from, to), kind, cause, after)
+    }
+
+    /// Moves pages of `victim` to the pages from `to` on, which are of one block: a copy each, after
+    /// which the page is not valid any more. Says of each when that is done. Only where
+    /// [`Nand::moves_runs`].
+    pub fn move_run(
+        &mut self,
+        victim: (BlockId, &mut [Mover]),
+        to: Ppn,
+        cause: Cause,
+        after: When,
+    ) {
+        self.nand.move_run(&mut self.meter, victim, to, cause, after);
     }
 
     /// Erases a block. A failed erase, and any erase of a block whose program failed, retires it.

@@ -185,6 +185,14 @@ impl Meter {
         self.overhead_programs += u64::from(cause != Cause::Host);
     }
 
+    /// So many pages were read and programmed elsewhere.
+    #[inline]
+    pub(crate) fn copies(&mut self, cause: Cause, count: u32) {
+        self.reads[cause as usize] += u64::from(count);
+        self.programs[cause as usize] += u64::from(count);
+        self.overhead_programs += u64::from(if cause == Cause::Host { 0 } else { count });
+    }
+
     #[inline]
     pub(crate) fn erase(&mut self, role: BlockRole, cause: Cause) {
         self.erases[role as usize] += 1;

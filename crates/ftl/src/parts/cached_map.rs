@@ -72,6 +72,10 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         !superseded
     }
 
+    fn copies_all(&self) -> bool {
+        !C::HOLDS_DATA && self.cache.unresolved() == 0
+    }
+
     fn newer(&mut self, logical: u32) -> Option<Newer> {
         self.cache.newer(Lpn(logical))
     }

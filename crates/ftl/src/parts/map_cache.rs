@@ -36,6 +36,8 @@ pub trait MapCache {
         Ok(())
     }
 
+    /// Whether memory may hold versions of host pages ([`MapCache::newer`]).
+    const HOLDS_DATA: bool = false;
     /// The version of a host page that memory holds, newer than the one on flash and whole: what
     /// collection writes instead of copying the older one, where the owner wants that.
     fn newer(&self, _: Lpn) -> Option<Newer> {

@@ -33,6 +33,8 @@ const FLOOR: u32 = 2;
 pub trait PageTable {
     /// How the scheme writes its blocks, for those who read them after a power cut.
     const EXTENT: Extent = Extent::Ascending;
+    /// Whether pages of a victim move as soon as they can, and to note that takes no time.
+    const AT_ONCE: bool;
 
     /// Physical page of a logical one; costs nothing.
     fn entry(&self, lpn: Lpn) -> Option<Ppn>;
@@ -67,6 +69,10 @@ impl<T: PageTable> PageOwner for PageMap<T> {
         } else {
             self.table.moved(board, Lpn(page.logical), page.new, page.done);
         }
+    }
+
+    fn copies_all(&self) -> bool {
+        T::AT_ONCE
     }
 
     #[inline]

@@ -28,6 +28,7 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::PlacementOrder;
+use ftlab_flash::board::nand::run::Mover;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::settings::WearPolicy;
 use ftlab_flash::board::when::When;
@@ -114,6 +115,13 @@ pub trait PageOwner {
         None
     }
 
+    /// Whether every valid page of a data block is copied as soon as it can be: all are wanted,
+    /// memory holds nothing newer, nothing holds collection up, and to be told of moved pages takes
+    /// no time.
+    fn copies_all(&self) -> bool {
+        false
+    }
+
     /// When the next page of a victim may be moved that could be at `after`: an owner who has no
     /// place for more of what it must note of moved pages holds collection up.
     fn may_move(&self, after: When) -> When {
@@ -192,6 +200,8 @@ pub struct PageSpace {
     withheld: Option<withheld::Withheld>,
     /// Victims reclaimed since the device was started.
     reclaimed: u64,
+    /// Pages that move together; empty between collections.
+    movers: Vec<Mover>,
 }
 
 /// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
@@ -251,6 +261,7 @@ impl PageSpace {
             moving: false,
             withheld: None,
             reclaimed: 0,
+            movers: Vec::with_capacity(geometry.pages_per_block as usize),
         }
     }
 
@@ -308,15 +319,20 @@ impl PageSpace {
     /// Marks a page as superseded.
     #[inline]
     pub fn invalidate(&mut self, board: &mut Board, ppn: Ppn) {
-        board.nand_mut().invalidate(ppn);
-        self.note_invalid(board.nand(), ppn);
+        let lost = board.nand_mut().supersede(ppn);
+        self.note_lost(board.nand(), lost);
     }
 
     /// A page became invalid inside the gate (a payload page that was replaced or copied).
     #[inline]
     pub fn note_invalid(&mut self, nand: &Nand, ppn: Ppn) {
         let block = nand.geometry().block_of(ppn);
-        let valid = nand.valid_pages(block);
+        self.note_lost(nand, (block, nand.valid_pages(block)));
+    }
+
+    /// A block lost a page and keeps so many.
+    #[inline]
+    fn note_lost(&mut self, nand: &Nand, (block, valid): (BlockId, u32)) {
         let plane = nand.geometry().plane_of_block(block);
         self.note_unused(block, plane);
         let plane = &mut self.planes[plane.index()];
@@ -377,6 +393,20 @@ impl PageSpace {
                 Err(fault) => return Err(fault),
             }
         }
+    }
+
+    /// Consecutive pages of a stream, as many as are wanted and its block has, at least one.
+    fn next_pages(
+        &mut self,
+        board: &Board,
+        (plane, stream): (PlaneId, Stream),
+        wanted: u32,
+    ) -> Result<(Ppn, u32), Fault> {
+        let first = self.next_page(board, plane, stream)?;
+        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        let more = (wanted - 1).min(self.pages_per_block - frontier.next);
+        frontier.next += more;
+        Ok((first, more + 1))
     }
 
     #[inline]

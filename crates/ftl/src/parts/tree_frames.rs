@@ -295,6 +295,8 @@ impl MapCache for Frames {
         self.maps.changed()
     }
 
+    const HOLDS_DATA: bool = true;
+
     fn newer(&self, lpn: Lpn) -> Option<Newer> {
         let held = self.data.get(self.find(lpn).filter(|_| self.for_collection)?);
         let sectors = held.sectors & self.all_sectors;

@@ -1,6 +1,6 @@
 //! Copies of pages, over the channel or within their plane.
 
-use super::clock::Load;
+use super::clock::{Load, Place};
 use super::fault::{Fault, ReadVerdict};
 use super::record::Operation;
 use super::state::{OobRead, PageKind};
@@ -13,7 +13,29 @@ impl Nand {
     /// Reads a page and programs it elsewhere with a new sequence number; the source stays valid.
     /// Where the part copies back (`timing.copyback`) and both pages lie in one plane, nothing
     /// crosses the channel.
+    #[inline]
     pub(in crate::board) fn copy(
+        &mut self,
+        meter: &mut Meter,
+        (from, to): (Ppn, Ppn),
+        kind: PageKind,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.plain && !self.clock.copies_back_at_all() && self.state.holds_host_data(from) {
+            law::read(&self.geometry, &self.state, from);
+            let geometry = &self.geometry;
+            meter.read(cause);
+            let read = self.clock.read_page(Place::of(geometry, from), cause, after);
+            let at = law::program(&self.geometry, &self.state, self.order, to);
+            self.sequence += 1;
+            self.state.store_copy(at, (from, to), kind, self.sequence);
+            return Ok(self.book_plainly(meter, (at.0, to), cause, read));
+        }
+        self.copy_with_care(meter, (from, to), kind, cause, after)
+    }
+
+    fn copy_with_care(
         &mut self,
         meter: &mut Meter,
         (from, to): (Ppn, Ppn),

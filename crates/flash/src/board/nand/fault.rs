@@ -195,6 +195,11 @@ impl FaultPlan {
         self.reads.armed = true;
     }
 
+    /// Whether every operation works, as far as this plan goes.
+    pub(super) fn is_quiet(&self) -> bool {
+        !self.armed && !self.reads.armed
+    }
+
     /// Whether the power is on.
     pub fn has_power(&self) -> bool {
         self.power

@@ -48,6 +48,9 @@ pub struct Geometry {
     pub units_per_flash_page: u32,
     /// Exported pages.
     pub logical_pages: u32,
+    planes: u32,
+    blocks: u32,
+    pages: u32,
     by_block: Divisor,
     by_plane: Divisor,
 }
@@ -55,15 +58,21 @@ pub struct Geometry {
 impl Geometry {
     /// The geometry that checked settings describe.
     pub fn new(device: &DeviceSettings) -> Self {
+        let dies_per_channel = device.packages * device.dies;
+        let planes = device.channels * dies_per_channel * device.planes;
+        let blocks = planes * device.blocks_per_plane;
         Geometry {
             channels: device.channels,
-            dies_per_channel: device.packages * device.dies,
+            dies_per_channel,
             planes_per_die: device.planes,
             blocks_per_plane: device.blocks_per_plane,
             pages_per_block: device.units_per_block(),
             page_bytes: device.unit_bytes() as u32,
             units_per_flash_page: device.units_per_page(),
             logical_pages: device.logical_pages() as u32,
+            planes,
+            blocks,
+            pages: blocks * device.units_per_block(),
             by_block: Divisor::new(device.units_per_block()),
             by_plane: Divisor::new(device.blocks_per_plane),
         }
@@ -77,19 +86,19 @@ impl Geometry {
     /// Planes of the device.
     #[inline]
     pub fn planes(&self) -> u32 {
-        self.dies() * self.planes_per_die
+        self.planes
     }
 
     /// Blocks of the device.
     #[inline]
     pub fn blocks(&self) -> u32 {
-        self.planes() * self.blocks_per_plane
+        self.blocks
     }
 
     /// Physical pages of the device.
     #[inline]
     pub fn pages(&self) -> u32 {
-        self.blocks() * self.pages_per_block
+        self.pages
     }
 
     /// Logical blocks: the exported pages in units of an erase block, rounded up.

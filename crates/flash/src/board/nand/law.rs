@@ -3,34 +3,87 @@
 //! A refusal is a broken invariant of a scheme, so it panics with block, page and rule.
 
 use super::geometry::Geometry;
-use super::state::{OobRead, State};
+use super::state::State;
 use crate::board::settings::ProgramOrder;
 use crate::units::{BlockId, Ppn};
 
 /// Reading needs a programmed, readable page.
 #[inline]
 pub fn read(geometry: &Geometry, state: &State, ppn: Ppn) {
-    assert!(ppn.0 < geometry.pages(), "read of page {ppn}: beyond the {} pages", geometry.pages());
-    match state.oob(ppn) {
-        OobRead::Written(_) => {}
-        other => panic!(
-            "read of page {ppn} (block {}, offset {}): nothing readable there ({other:?})",
-            geometry.block_of(ppn),
-            geometry.offset_of(ppn)
-        ),
+    if !state.is_written(ppn) {
+        refuse_read(geometry, state, ppn);
     }
 }
 
-/// Programming needs an erased page of a usable block, in the order that the device demands.
+#[cold]
+fn refuse_read(geometry: &Geometry, state: &State, ppn: Ppn) -> ! {
+    assert!(ppn.0 < geometry.pages(), "read of page {ppn}: beyond the {} pages", geometry.pages());
+    panic!(
+        "read of page {ppn} (block {}, offset {}): nothing readable there ({:?})",
+        geometry.block_of(ppn),
+        geometry.offset_of(ppn),
+        state.oob(ppn)
+    );
+}
+
+/// Programming needs an erased page of a usable block, in the order that the device demands; the
+/// block and the page's place in it.
 #[inline]
-pub fn program(geometry: &Geometry, state: &State, order: ProgramOrder, ppn: Ppn) {
+pub fn program(
+    geometry: &Geometry,
+    state: &State,
+    order: ProgramOrder,
+    ppn: Ppn,
+) -> (BlockId, u32) {
+    let (block, offset) = state.place(ppn);
+    let is_legal = ppn.0 < geometry.pages() && state.is_free(ppn) && {
+        let known = state.block(block);
+        !(known.read_only | known.retired | known.undefined) && in_order(order, offset, known.top)
+    };
+    if !is_legal {
+        refuse_program(geometry, state, order, ppn);
+    }
+    (block, offset)
+}
+
+/// The same of so many consecutive pages of one block, programmed one after another.
+pub fn program_run(
+    geometry: &Geometry,
+    state: &State,
+    order: ProgramOrder,
+    (first, count): (Ppn, u32),
+) -> (BlockId, u32) {
+    let at = program(geometry, state, order, first);
+    let last = first.0 + count - 1;
+    assert!(
+        at.1 + count <= geometry.pages_per_block,
+        "program of pages {first} to {last}: they are not of one block"
+    );
+    for ppn in (first.0..=last).map(Ppn) {
+        if !state.is_free(ppn) {
+            refuse_program(geometry, state, order, ppn);
+        }
+    }
+    at
+}
+
+#[inline]
+fn in_order(order: ProgramOrder, offset: u32, top: u32) -> bool {
+    match order {
+        ProgramOrder::Off => true,
+        ProgramOrder::AscendingGapsOk => offset >= top,
+        ProgramOrder::Strict => offset == top,
+    }
+}
+
+#[cold]
+fn refuse_program(geometry: &Geometry, state: &State, order: ProgramOrder, ppn: Ppn) -> ! {
     assert!(
         ppn.0 < geometry.pages(),
         "program of page {ppn}: beyond the {} pages",
         geometry.pages()
     );
-    let block = geometry.block_of(ppn);
-    let offset = geometry.offset_of(ppn);
+    let (block, offset) = state.place(ppn);
     let known = state.block(block);
     assert!(
         state.is_free(ppn),
@@ -41,13 +94,7 @@ pub fn program(geometry: &Geometry, state: &State, order: ProgramOrder, ppn: Ppn
         "program of page {ppn} (block {block}, offset {offset}): the block is retired, read-only \
          or undefined"
     );
-    let legal = match order {
-        ProgramOrder::Off => true,
-        ProgramOrder::AscendingGapsOk => offset >= known.top,
-        ProgramOrder::Strict => offset == known.top,
-    };
-    assert!(
-        legal,
+    panic!(
         "program of page {ppn} (block {block}, offset {offset}): pages up to offset {} are \
          programmed and nand.enforce_order = {}",
         known.top,
@@ -71,8 +118,14 @@ pub fn erase(geometry: &Geometry, state: &State, block: BlockId) {
 /// Only a valid page can become invalid.
 #[inline]
 pub fn invalidate(geometry: &Geometry, state: &State, ppn: Ppn) {
-    assert!(
-        state.is_valid(ppn),
+    if !state.is_valid(ppn) {
+        refuse_invalidation(geometry, ppn);
+    }
+}
+
+#[cold]
+fn refuse_invalidation(geometry: &Geometry, ppn: Ppn) -> ! {
+    panic!(
         "invalidation of page {ppn} (block {}, offset {}): it is not valid",
         geometry.block_of(ppn),
         geometry.offset_of(ppn)

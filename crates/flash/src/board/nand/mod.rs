@@ -16,6 +16,7 @@ mod program;
 mod read_fault;
 pub mod record;
 pub mod restore;
+pub mod run;
 pub mod state;
 pub mod units;
 
@@ -61,6 +62,10 @@ pub struct Nand {
     /// Out-of-band areas written to mark a page as superseded, since measuring began.
     oob_writes: u64,
     record: OperationRecord,
+    /// Every operation works, and is nothing but law, state, time and count: the short way.
+    plain: bool,
+    /// Somebody may plan failures or writes operations down: no short way any more.
+    watched: bool,
 }
 
 /// Payload slots beyond what a scheme declares: both versions of pages that a power cut left.
@@ -87,9 +92,12 @@ impl Nand {
             load: Load::Channel,
             oob_writes: 0,
             record: OperationRecord::default(),
+            plain: false,
+            watched: false,
             geometry,
         };
         nand.retire_factory_bad();
+        nand.look_whether_plain();
         nand
     }
 
@@ -130,12 +138,18 @@ impl Nand {
 
     /// The plan of failures, for tests and fault campaigns.
     pub fn faults_mut(&mut self) -> &mut FaultPlan {
+        (self.watched, self.plain) = (true, false);
         &mut self.faults
     }
 
     /// The record of operations, for tests.
     pub fn record_mut(&mut self) -> &mut OperationRecord {
+        (self.watched, self.plain) = (true, false);
         &mut self.record
+    }
+
+    fn look_whether_plain(&mut self) {
+        self.plain = !self.watched && !self.units.are_small() && self.faults.is_quiet();
     }
 
     /// Whether the power is on.
@@ -186,14 +200,32 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        if self.plain {
+            law::read(&self.geometry, &self.state, ppn);
+            meter.read(cause);
+            let geometry = &self.geometry;
+            return Ok(self.clock.read_page(Place::of(geometry, ppn), cause, after));
+        }
+        self.read_with_care(meter, ppn, cause, after)
+    }
+
+    /// A page read that may fail, come from elsewhere or be written down.
+    fn read_with_care(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
         let verdict = self.judge_read(ppn);
         if verdict == ReadVerdict::NoPower {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, ppn);
+        let at = self.place(ppn);
         let done = match self.units.are_small() {
             true => self.read_unit(ppn, cause, after),
-            false => self.clock.read_page(self.place(ppn), cause, after),
+            false => self.clock.read_page(at, cause, after),
         };
         meter.read(cause);
         self.record.add(Operation::Read(ppn, cause));
@@ -306,6 +338,43 @@ impl Nand {
 
     #[inline]
     pub(super) fn program(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        page: PageWrite,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.plain {
+            let at = law::program(&self.geometry, &self.state, self.order, ppn);
+            self.sequence += 1;
+            let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
+            self.state.store_at(at, ppn, oob, page.tag.0);
+            self.state.set_mask(ppn, page.sectors);
+            if page.unreadable {
+                self.state.set_unreadable(ppn);
+            }
+            return Ok(self.book_plainly(meter, (at.0, ppn), cause, after));
+        }
+        self.program_with_care(meter, ppn, page, cause, after)
+    }
+
+    /// Time and count of a program that works.
+    #[inline]
+    fn book_plainly(
+        &mut self,
+        meter: &mut Meter,
+        (block, ppn): (BlockId, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> When {
+        meter.program(cause);
+        let plane = self.geometry.plane_of_block(block);
+        self.clock.program_page((plane, block, ppn), self.load, cause, after)
+    }
+
+    /// A program that may fail, gather with others or be written down.
+    fn program_with_care(
         &mut self,
         meter: &mut Meter,
         ppn: Ppn,
@@ -441,8 +510,7 @@ impl Nand {
 
     #[inline]
     fn place(&self, ppn: Ppn) -> Place {
-        let block = self.geometry.block_of(ppn);
-        Place { plane: self.geometry.plane_of_block(block), page: Some((ppn, block)) }
+        Place::of(&self.geometry, ppn)
     }
 
     #[inline]
@@ -462,29 +530,43 @@ impl Nand {
     /// Marks a page as superseded; returns how many valid pages its block keeps.
     #[inline]
     pub fn invalidate(&mut self, ppn: Ppn) -> u32 {
-        if self.units.are_small() && self.source(ppn) == Source::Gathered {
-            // Nothing of it is on flash yet.
-            return self.discard(ppn);
+        self.supersede(ppn).1
+    }
+
+    /// The same, with the block.
+    #[inline]
+    pub fn supersede(&mut self, ppn: Ppn) -> (BlockId, u32) {
+        if self.units.are_small() {
+            if self.source(ppn) == Source::Gathered {
+                // Nothing of it is on flash yet.
+                return self.forget(ppn);
+            }
+            self.units.used(self.geometry.plane_of(ppn));
         }
-        let block = self.geometry.block_of(ppn);
-        let plane = self.geometry.plane_of_block(block);
         self.oob_writes += 1;
-        self.units.used(plane);
-        self.clock.write_oob(plane, block);
-        self.discard(ppn)
+        if self.clock.writes_marks() {
+            let block = self.geometry.block_of(ppn);
+            self.clock.write_oob(self.geometry.plane_of_block(block), block);
+        }
+        self.forget(ppn)
     }
 
     /// Makes a page invalid without a mark on flash: its block is erased next, or it never held
     /// anything. Returns how many valid pages its block keeps.
     #[inline]
     pub fn discard(&mut self, ppn: Ppn) -> u32 {
+        self.forget(ppn).1
+    }
+
+    #[inline]
+    fn forget(&mut self, ppn: Ppn) -> (BlockId, u32) {
         law::invalidate(&self.geometry, &self.state, ppn);
         let block = self.geometry.block_of(ppn);
         // The block tells without a look at the page, whose record is far away in memory.
         if self.state.block(block).payloads > 0 && self.has_payload(ppn) {
             self.give_back_payload(ppn);
         }
-        self.state.clear_valid(ppn)
+        (block, self.state.clear_valid(block, ppn))
     }
 
     /// Marks a page as holding the newest version, after a power cut erased the marks.

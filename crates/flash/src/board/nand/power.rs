@@ -6,6 +6,7 @@ impl Nand {
     /// Takes the power away between two operations.
     pub fn cut_power(&mut self) {
         self.faults.cut_now();
+        self.look_whether_plain();
     }
 
     /// Power is back: everything that only RAM knew is gone, and recovery begins.
@@ -17,6 +18,7 @@ impl Nand {
         self.retire_aged();
         self.state.fill_flash_pages(self.geometry.units_per_flash_page);
         self.recovering = true;
+        self.look_whether_plain();
     }
 
     pub(in crate::board) fn end_recovery(&mut self) {

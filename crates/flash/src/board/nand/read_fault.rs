@@ -54,7 +54,10 @@ impl Nand {
     ) -> When {
         let mut done = after;
         for _ in 0..self.retries(meter, verdict) {
-            done = self.clock.read_page(self.place(ppn), cause, done);
+            done = {
+                let at = self.place(ppn);
+                self.clock.read_page(at, cause, done)
+            };
             meter.read(cause);
             self.record.add(Operation::Read(ppn, cause));
         }

@@ -26,19 +26,24 @@ pub enum PageKind {
 }
 
 impl PageKind {
+    #[inline]
     fn from_bits(bits: u64) -> Self {
-        match bits {
-            0 => PageKind::Data,
-            1 => PageKind::Log,
-            2 => PageKind::Map,
-            3 => PageKind::Checkpoint,
-            4 => PageKind::TrimRecord,
-            5 => PageKind::Pad,
-            other => unreachable!("page kind {other} was never stored"),
-        }
+        /// By the bits of a stamp, of which the last two are never stored.
+        const KINDS: [PageKind; 1 << KIND_BITS] = [
+            PageKind::Data,
+            PageKind::Log,
+            PageKind::Map,
+            PageKind::Checkpoint,
+            PageKind::TrimRecord,
+            PageKind::Pad,
+            PageKind::Pad,
+            PageKind::Pad,
+        ];
+        KINDS[(bits % (1 << KIND_BITS)) as usize]
     }
 
     /// Whether it holds host data.
+    #[inline]
     pub fn is_host_data(self) -> bool {
         matches!(self, PageKind::Data | PageKind::Log)
     }
@@ -169,6 +174,15 @@ impl State {
         self.pages[ppn.index()].logical_plus_one == 0
     }
 
+    /// Whether the device has such a page, and it can be read.
+    #[inline]
+    pub(super) fn is_written(&self, ppn: Ppn) -> bool {
+        // Neither 0 nor `TORN`.
+        self.pages
+            .get(ppn.index())
+            .is_some_and(|page| page.logical_plus_one.wrapping_sub(1) < TORN - 1)
+    }
+
     /// The out-of-band area of a page, without charge; schemes use the gate's `read_oob`.
     #[inline]
     pub fn oob(&self, ppn: Ppn) -> OobRead {
@@ -178,10 +192,16 @@ impl State {
             TORN => OobRead::Torn,
             number => OobRead::Written(Oob {
                 logical: number - 1,
-                kind: PageKind::from_bits(record.stamp & ((1 << KIND_BITS) - 1)),
+                kind: PageKind::from_bits(record.stamp),
                 sequence: record.stamp >> STAMP_BITS,
             }),
         }
+    }
+
+    /// Whether a written page holds host data.
+    #[inline]
+    pub(super) fn holds_host_data(&self, ppn: Ppn) -> bool {
+        PageKind::from_bits(self.pages[ppn.index()].stamp).is_host_data()
     }
 
     /// The tag of a page (host data) or the payload slot plus one (everything else).
@@ -228,20 +248,84 @@ impl State {
         }
     }
 
+    /// The block that holds a page, and the page's place in it.
+    #[inline]
+    pub(super) fn place(&self, ppn: Ppn) -> (BlockId, u32) {
+        let (block, offset) = self.divide.both(ppn.0);
+        (BlockId(block), offset)
+    }
+
     #[inline]
     pub(super) fn store(&mut self, ppn: Ppn, oob: Oob, tag: u32) {
-        let (block, offset) = self.divide.both(ppn.0);
-        self.pages[ppn.index()] = PageRecord {
-            logical_plus_one: oob.logical + 1,
-            tag,
-            stamp: oob.sequence << STAMP_BITS | oob.kind as u64,
-        };
+        let place = self.place(ppn);
+        self.store_at(place, ppn, oob, tag);
+    }
+
+    /// The same, at a place that is known.
+    #[inline]
+    pub(super) fn store_at(&mut self, at: (BlockId, u32), ppn: Ppn, oob: Oob, tag: u32) {
+        let stamp = oob.sequence << STAMP_BITS | oob.kind as u64;
+        self.put(at, ppn, PageRecord { logical_plus_one: oob.logical + 1, tag, stamp });
+    }
+
+    /// A copy of a written page under a number and a kind of its own; what is lost stays lost.
+    #[inline]
+    pub(super) fn store_copy(
+        &mut self,
+        at: (BlockId, u32),
+        (from, to): (Ppn, Ppn),
+        kind: PageKind,
+        sequence: u64,
+    ) {
+        let PageRecord { logical_plus_one, tag, stamp } = self.pages[from.index()];
+        let stamp = sequence << STAMP_BITS | stamp & UNREADABLE | kind as u64;
+        self.put(at, to, PageRecord { logical_plus_one, tag, stamp });
+        if !self.masks.is_empty() {
+            self.masks[to.index()] = self.masks[from.index()];
+        }
+    }
+
+    /// A page of host data moves: its record and its mark, not yet the counts of the blocks
+    /// ([`State::count_run`]).
+    #[inline]
+    pub(super) fn move_record(&mut self, (from, to): (Ppn, Ppn), sequence: u64) {
+        let record = self.pages[from.index()];
+        let stamp = sequence << STAMP_BITS | record.stamp & ((1 << STAMP_BITS) - 1);
+        self.pages[to.index()] = PageRecord { stamp, ..record };
+        self.valid[from.index() / 64] &= !(1 << (from.0 % 64));
+        self.valid[to.index() / 64] |= 1 << (to.0 % 64);
+        if !self.masks.is_empty() {
+            self.masks[to.index()] = self.masks[from.index()];
+        }
+    }
+
+    /// So many pages of a block moved to another one, from this offset on; the last of them has
+    /// this sequence number.
+    pub(super) fn count_run(
+        &mut self,
+        victim: BlockId,
+        (block, offset): (BlockId, u32),
+        count: u32,
+        sequence: u64,
+    ) {
+        self.blocks[victim.index()].valid -= count;
+        let state = &mut self.blocks[block.index()];
+        state.valid += count;
+        state.programmed += count;
+        state.top = state.top.max(offset + count);
+        state.last_program = sequence as u32;
+        state.touched = true;
+    }
+
+    #[inline]
+    fn put(&mut self, (block, offset): (BlockId, u32), ppn: Ppn, record: PageRecord) {
+        self.pages[ppn.index()] = record;
         self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
-        let state = &mut self.blocks[block as usize];
+        let state = &mut self.blocks[block.index()];
         state.valid += 1;
         state.programmed += 1;
         state.top = state.top.max(offset + 1);
-        state.last_program = oob.sequence as u32;
+        state.last_program = (record.stamp >> STAMP_BITS) as u32;
         state.touched = true;
     }
 
@@ -254,11 +338,11 @@ impl State {
         state.touched = true;
     }
 
-    /// Clears the mark and returns how many valid pages the block keeps.
+    /// Clears the mark of a page of this block and returns how many valid pages the block keeps.
     #[inline]
-    pub(super) fn clear_valid(&mut self, ppn: Ppn) -> u32 {
+    pub(super) fn clear_valid(&mut self, block: BlockId, ppn: Ppn) -> u32 {
         self.valid[ppn.index() / 64] &= !(1 << (ppn.0 % 64));
-        let state = &mut self.blocks[self.divide.quotient(ppn.0) as usize];
+        let state = &mut self.blocks[block.index()];
         state.valid -= 1;
         state.valid
     }
@@ -325,6 +409,29 @@ impl State {
         for block in self.blocks.iter_mut().filter(|b| b.touched) {
             block.erases_before = block.erases;
         }
+    }
+
+    /// Hands over the valid pages of a block with what they hold, the first `most` of them, as long
+    /// as the answer is true; whether it always was.
+    pub(super) fn each_valid(
+        &self,
+        block: BlockId,
+        most: u32,
+        mut page: impl FnMut(Ppn, u32, PageKind) -> bool,
+    ) -> bool {
+        let (mut left, mut from) = (most, 0);
+        while left > 0
+            && let Some(ppn) = self.next_valid(block, from)
+        {
+            let record = &self.pages[ppn.index()];
+            let logical = record.logical_plus_one.wrapping_sub(1);
+            if !page(ppn, logical, PageKind::from_bits(record.stamp)) {
+                return false;
+            }
+            from = ppn.0 - block.0 * self.pages_per_block + 1;
+            left -= 1;
+        }
+        true
     }
 
     /// The next valid page of a block at or after `from`.

@@ -3,12 +3,13 @@
 use super::{Moved, Newer, PageOwner, PageSpace, Stream};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::state::OobRead;
+use ftlab_flash::board::nand::run::Mover;
+use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{BlockRole, Cause, Event};
 use ftlab_flash::request::{PageIo, RequestShape};
-use ftlab_flash::units::{BlockId, Lpn, PlaneId};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
 
 /// The write of a page that memory holds.
 fn held(lpn: Lpn, newer: Newer, cause: Cause) -> PageIo {
@@ -234,7 +235,10 @@ impl PageSpace {
         after: When,
     ) -> Result<(u32, When), Fault> {
         self.moving = true;
-        let moved = self.move_pages(board, owner, (victim, stream, most), cause, after);
+        let moved = match self.lists_run(board, owner, victim, most) {
+            true => self.move_run(board, owner, (victim, stream), cause, after),
+            false => self.move_pages(board, owner, (victim, stream, most), cause, after),
+        };
         self.moving = false;
         let (copied, mut done) = moved?;
         if !self.is_map(victim) && copied > 0 {
@@ -244,6 +248,60 @@ impl PageSpace {
             done = finished?;
         }
         Ok((copied, done))
+    }
+
+    /// Whether the pages of a block can move together; they are listed then.
+    fn lists_run<O: PageOwner>(
+        &mut self,
+        board: &Board,
+        owner: &O,
+        victim: BlockId,
+        most: u32,
+    ) -> bool {
+        board.nand().moves_runs()
+            && owner.copies_all()
+            && board.nand().list_movers(victim, most, &mut self.movers)
+    }
+
+    /// The same as [`PageSpace::move_pages`] of the pages that were listed.
+    fn move_run<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream): (BlockId, Stream),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        let mut movers = std::mem::take(&mut self.movers);
+        let moved = self.move_listed(board, owner, (victim, stream, &mut movers), cause, after);
+        let copied = movers.len() as u32;
+        self.movers = movers;
+        Ok((copied, moved?))
+    }
+
+    fn move_listed<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, movers): (BlockId, Stream, &mut [Mover]),
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let mut done = after;
+        let mut left = movers;
+        while !left.is_empty() {
+            let (first, count) = self.next_pages(board, (plane, stream), left.len() as u32)?;
+            let (run, others) = left.split_at_mut(count as usize);
+            board.move_run((victim, run), first, cause, after);
+            for (new, &mut Mover { old, logical, done: moved }) in (first.0..).map(Ppn).zip(run) {
+                done = done.join(moved);
+                let kind = PageKind::Data;
+                owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
+            }
+            left = others;
+        }
+        Ok(done)
     }
 
     fn move_pages<O: PageOwner>(

@@ -7,18 +7,32 @@ use super::{Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{BlockId, zeroed};
+use zerocopy::FromZeros;
+
+/// A block in a list, or in none: all that changes when it loses a page lies side by side.
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
+#[repr(align(16))]
+struct Node {
+    next: u32,
+    previous: u32,
+    /// Valid pages plus one of a candidate; 0 for others.
+    bucket: u32,
+}
+
+/// First and last of a list.
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
+struct Ends {
+    head: u32,
+    tail: u32,
+}
 
 /// Lists of blocks by valid pages. Links are block numbers within the plane plus one.
 #[derive(Clone, Debug)]
 pub struct Greedy {
     first_block: u32,
     pages_per_block: u32,
-    next: Vec<u32>,
-    previous: Vec<u32>,
-    /// Valid pages plus one of a candidate; 0 for others.
-    bucket: Vec<u32>,
-    head: Vec<u32>,
-    tail: Vec<u32>,
+    nodes: Vec<Node>,
+    lists: Vec<Ends>,
     /// No block has fewer valid pages than this.
     fewest: u32,
     /// Candidates: what a scan would compare.
@@ -26,39 +40,36 @@ pub struct Greedy {
 }
 
 impl Greedy {
+    #[inline]
     fn link(&mut self, node: u32, valid: u32) {
-        let tail = self.tail[valid as usize];
-        self.next[node as usize] = 0;
-        self.previous[node as usize] = tail;
-        if tail == 0 {
-            self.head[valid as usize] = node;
-        } else {
-            self.next[tail as usize] = node;
+        let ends = &mut self.lists[valid as usize];
+        let previous = std::mem::replace(&mut ends.tail, node);
+        match previous {
+            0 => ends.head = node,
+            tail => self.nodes[tail as usize].next = node,
         }
-        self.tail[valid as usize] = node;
-        self.bucket[node as usize] = valid + 1;
+        self.nodes[node as usize] = Node { next: 0, previous, bucket: valid + 1 };
         self.fewest = self.fewest.min(valid);
     }
 
+    #[inline]
     fn unlink(&mut self, node: u32) {
-        let valid = self.bucket[node as usize] - 1;
-        let (before, behind) = (self.previous[node as usize], self.next[node as usize]);
-        if before == 0 {
-            self.head[valid as usize] = behind;
-        } else {
-            self.next[before as usize] = behind;
+        let Node { next, previous, bucket } = self.nodes[node as usize];
+        let ends = &mut self.lists[bucket as usize - 1];
+        match previous {
+            0 => ends.head = next,
+            before => self.nodes[before as usize].next = next,
         }
-        if behind == 0 {
-            self.tail[valid as usize] = before;
-        } else {
-            self.previous[behind as usize] = before;
+        match next {
+            0 => ends.tail = previous,
+            behind => self.nodes[behind as usize].previous = previous,
         }
-        self.bucket[node as usize] = 0;
+        self.nodes[node as usize].bucket = 0;
     }
 
     /// Moves `fewest` up to the first list with a block.
     fn settle(&mut self) {
-        while self.fewest < self.pages_per_block && self.head[self.fewest as usize] == 0 {
+        while self.fewest < self.pages_per_block && self.lists[self.fewest as usize].head == 0 {
             self.fewest += 1;
         }
     }
@@ -77,11 +88,8 @@ impl VictimPolicy for Greedy {
         Greedy {
             first_block: blocks.start,
             pages_per_block: geometry.pages_per_block,
-            next: zeroed(blocks.len() + 1),
-            previous: zeroed(blocks.len() + 1),
-            bucket: zeroed(blocks.len() + 1),
-            head: zeroed(lists),
-            tail: zeroed(lists),
+            nodes: zeroed(blocks.len() + 1),
+            lists: zeroed(lists),
             fewest: geometry.pages_per_block,
             count: 0,
         }
@@ -95,7 +103,7 @@ impl VictimPolicy for Greedy {
     #[inline]
     fn invalidated(&mut self, block: BlockId, valid: u32) {
         let node = self.node(block);
-        if self.bucket[node as usize] != 0 {
+        if self.nodes[node as usize].bucket != 0 {
             // One fewer valid page: `fewest` cannot rise.
             self.unlink(node);
             self.link(node, valid);
@@ -104,7 +112,7 @@ impl VictimPolicy for Greedy {
 
     fn removed(&mut self, block: BlockId) {
         let node = self.node(block);
-        assert!(self.bucket[node as usize] != 0, "block {block} is no candidate");
+        assert!(self.nodes[node as usize].bucket != 0, "block {block} is no candidate");
         self.unlink(node);
         self.count -= 1;
         self.settle();
@@ -114,17 +122,17 @@ impl VictimPolicy for Greedy {
         if self.fewest >= self.pages_per_block {
             return Choice { victim: None, steps: self.count };
         }
-        let node = self.head[self.fewest as usize];
+        let node = self.lists[self.fewest as usize].head;
         let victim = (node != 0).then(|| BlockId(node - 1 + self.first_block));
         Choice { victim, steps: self.count }
     }
 
     /// Those with as few valid pages, in the order in which they would be chosen.
     fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-        let mut node = self.head[nand.valid_pages(victim) as usize];
+        let mut node = self.lists[nand.valid_pages(victim) as usize].head;
         let list = std::iter::from_fn(|| {
             let block = (node != 0).then(|| BlockId(node - 1 + self.first_block));
-            node = self.next[node as usize];
+            node = self.nodes[node as usize].next;
             block
         });
         Equals::of(victim, list)

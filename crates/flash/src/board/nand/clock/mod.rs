@@ -76,6 +76,8 @@ struct Site {
 #[derive(Clone, Debug)]
 pub struct Clock {
     serial: bool,
+    /// Serial, with one time for every page.
+    flat: bool,
     read: PageTime,
     program: PageTime,
     erase: Nanos,
@@ -167,6 +169,7 @@ impl Clock {
         let channel = |_| Resource::with_gaps(unit_transfer, channel_gaps(geometry));
         Clock {
             serial,
+            flat: serial && read.by_type.is_empty() && program.by_type.is_empty(),
             read,
             program,
             erase: timing.erase.0,

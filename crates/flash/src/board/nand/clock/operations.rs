@@ -23,6 +23,13 @@ pub struct Place {
 }
 
 impl Place {
+    /// Where a page is.
+    #[inline]
+    pub fn of(geometry: &Geometry, ppn: Ppn) -> Self {
+        let block = geometry.block_of(ppn);
+        Place { plane: geometry.plane_of_block(block), page: Some((ppn, block)) }
+    }
+
     /// A plane, with no page in it that matters.
     pub fn plane(plane: PlaneId) -> Self {
         Place { plane, page: None }
@@ -51,19 +58,30 @@ fn transferred(after: When, cause: Cause, done: Nanos) -> When {
 }
 
 impl Clock {
-    /// The server works for `cause`: cells for `length`, the channel for `transfer`.
+    /// Whether every page takes the same time on the one server, and nobody draws it: where an
+    /// operation takes place makes no difference then.
     #[inline]
-    fn serve(&mut self, at: (PlaneId, Work), cause: Cause, length: Nanos, transfer: Nanos) -> When {
-        if cause.is_map() {
-            self.spent.map += length + transfer;
-        } else {
-            self.spent.channel += transfer;
-        }
-        if self.timeline.is_on() {
-            self.draw_served(at, cause, length, transfer);
+    fn is_flat(&self) -> bool {
+        self.flat && !self.timeline.is_on()
+    }
+
+    /// The server works for `cause`, wherever that is.
+    #[inline]
+    fn serve_flat(&mut self, cause: Cause, length: Nanos, transfer: Nanos) -> When {
+        match cause.is_map() {
+            true => self.spent.map += length + transfer,
+            false => self.spent.channel += transfer,
         }
         self.server += length + transfer;
         When::at(self.server)
+    }
+
+    /// The server works for `cause`: cells for `length`, the channel for `transfer`.
+    fn serve(&mut self, at: (PlaneId, Work), cause: Cause, length: Nanos, transfer: Nanos) -> When {
+        if self.timeline.is_on() {
+            self.draw_served(at, cause, length, transfer);
+        }
+        self.serve_flat(cause, length, transfer)
     }
 
     #[cold]
@@ -131,9 +149,39 @@ impl Clock {
         }
     }
 
+    /// So many copies one after another, where it makes no difference which pages they are of: when
+    /// the first begins, and what each takes.
+    pub fn copy_run(&mut self, cause: Cause, copies: u32) -> Option<(Nanos, Nanos)> {
+        if !self.is_flat() {
+            return None;
+        }
+        let count = u64::from(copies);
+        let (cells, transfers) =
+            (self.read.one + self.program.one, self.unit_transfer + self.transfer);
+        self.busy.read += count * self.read.one;
+        self.busy.program += count * self.program.one;
+        self.busy.transfer += count * transfers;
+        self.busy.transfer_in += count * self.transfer;
+        self.done.reads += count;
+        self.done.programs += count;
+        let start = self.server;
+        let _ = self.serve_flat(cause, count * cells, count * transfers);
+        Some((start, cells + transfers))
+    }
+
     /// One page from the cells to the controller.
     #[inline]
     pub fn read_page(&mut self, at: Place, cause: Cause, after: When) -> When {
+        if self.is_flat() {
+            self.busy.read += self.read.one;
+            self.busy.transfer += self.unit_transfer;
+            self.done.reads += 1;
+            return self.serve_flat(cause, self.read.one, self.unit_transfer);
+        }
+        self.read_page_at(at, cause, after)
+    }
+
+    fn read_page_at(&mut self, at: Place, cause: Cause, after: When) -> When {
         let length = self.read_time(at);
         self.busy.read += length;
         self.busy.transfer += self.unit_transfer;
@@ -281,6 +329,12 @@ impl Clock {
         start
     }
 
+    /// Whether any copy stays in its plane.
+    #[inline]
+    pub fn copies_back_at_all(&self) -> bool {
+        self.copyback
+    }
+
     /// Whether a copy between these pages stays in their plane; mapping units cannot, because
     /// others share their flash page.
     pub fn copies_back(&self, geometry: &Geometry, from: Ppn, to: Ppn) -> bool {
@@ -341,6 +395,23 @@ impl Clock {
     /// last mapping unit.
     #[inline]
     pub fn program_page(
+        &mut self,
+        (plane, block, ppn): (PlaneId, BlockId, Ppn),
+        load: Load,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        if self.is_flat() && load == Load::Channel {
+            self.busy.program += self.program.one;
+            self.busy.transfer += self.transfer;
+            self.busy.transfer_in += self.transfer;
+            self.done.programs += 1;
+            return self.serve_flat(cause, self.program.one, self.transfer);
+        }
+        self.program_page_at((plane, block, ppn), load, cause, after)
+    }
+
+    fn program_page_at(
         &mut self,
         (plane, block, ppn): (PlaneId, BlockId, Ppn),
         load: Load,
@@ -418,6 +489,12 @@ impl Clock {
             return self.serve((at.plane, Work::Read), cause, length, 0);
         }
         self.sense(at, cause, after, length)
+    }
+
+    /// Whether marking a page as superseded takes the cells time.
+    #[inline]
+    pub fn writes_marks(&self) -> bool {
+        self.oob_write > 0
     }
 
     /// One page marked as superseded in its out-of-band area. Nothing waits for the mark, but the

@@ -1,0 +1,79 @@
+//! Pages of one block that move to consecutive pages of another: what collection does most.
+//!
+//! Page by page this is a read, a program and a mark that is cleared, in this order and with the
+//! same results as of [`Nand::copy`] and [`Nand::discard`]; what is the same for all of them is
+//! looked at once.
+
+use super::clock::Place;
+use super::{Nand, law};
+use crate::board::when::When;
+use crate::meter::{Cause, Meter};
+use crate::units::{BlockId, Ppn};
+
+/// A page of host data that moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Mover {
+    /// Where it was.
+    pub old: Ppn,
+    /// Its logical page.
+    pub logical: u32,
+    /// When the copy is complete.
+    pub done: When,
+}
+
+impl Nand {
+    /// Whether pages can move in runs: nothing can fail, nobody writes operations down, and copies
+    /// go through the controller.
+    #[inline]
+    pub fn moves_runs(&self) -> bool {
+        self.plain && !self.clock.copies_back_at_all()
+    }
+
+    /// Adds the valid pages of a block, the first `most` of them, where all hold host data; else
+    /// adds nothing and says so.
+    pub fn list_movers(&self, block: BlockId, most: u32, movers: &mut Vec<Mover>) -> bool {
+        movers.clear();
+        self.state.block(block).payloads == 0
+            && self.state.each_valid(block, most, |ppn, logical, kind| {
+                movers.push(Mover { old: ppn, logical, done: When::START });
+                kind.is_host_data()
+            })
+    }
+
+    /// Moves pages of `victim` to the pages from `to` on, which must be of one block, and says of
+    /// each when that is done. Every copy could begin at `after`.
+    pub(in crate::board) fn move_run(
+        &mut self,
+        meter: &mut Meter,
+        (victim, movers): (BlockId, &mut [Mover]),
+        to: Ppn,
+        cause: Cause,
+        after: When,
+    ) {
+        debug_assert!(self.moves_runs());
+        let count = movers.len() as u32;
+        let at = law::program_run(&self.geometry, &self.state, self.order, (to, count));
+        for (place, mover) in (to.0..).zip(movers.iter()) {
+            law::read(&self.geometry, &self.state, mover.old);
+            law::invalidate(&self.geometry, &self.state, mover.old);
+            self.sequence += 1;
+            self.state.move_record((mover.old, Ppn(place)), self.sequence);
+        }
+        self.state.count_run(victim, at, count, self.sequence);
+        meter.copies(cause, count);
+        if let Some((start, step)) = self.clock.copy_run(cause, count) {
+            for (number, mover) in (1..).zip(movers) {
+                mover.done = When::at(start + number * step);
+            }
+            return;
+        }
+        let target = Place::of(&self.geometry, to);
+        for (place, mover) in (to.0..).zip(movers) {
+            let from =
+                Place { plane: self.geometry.plane_of(mover.old), page: Some((mover.old, victim)) };
+            let read = self.clock.read_page(from, cause, after);
+            let program = (target.plane, at.0, Ppn(place));
+            mover.done = self.clock.program_page(program, self.load, cause, read);
+        }
+    }
+}
