@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::audit::Audit;
+use crate::host::LongestQueue;
 use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
@@ -61,6 +62,17 @@ impl fmt::Display for DeviceError {
 
 impl std::error::Error for DeviceError {}
 
+/// What becomes of requests that are served in a row.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// When the last request of a closed loop arrived; none where requests arrive by themselves.
+    pub(crate) closed: Option<Nanos>,
+    /// What waited for the device.
+    pub(crate) longest: LongestQueue,
+    /// When the last of them all was done.
+    pub(crate) completed: Nanos,
+}
+
 /// A device as the outside drives it.
 pub trait Device {
     /// Serves one request as soon as a slot of the queue is free; arrivals must not go backwards.
@@ -68,6 +80,16 @@ pub trait Device {
     /// Serves a request that a driver held until `at`, on the clock of arrivals; neither `at` nor
     /// the later of `at` and the arrival may go backwards.
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError>;
+    /// Serves requests one after another, which changes nothing but how fast that goes. Those of a
+    /// closed loop arrive when the device can take them, and are told so.
+    ///
+    /// # Errors
+    /// Of the first request that cannot be served; those before it are.
+    fn submit_all(
+        &mut self,
+        requests: &mut [Request],
+        served: &mut Served,
+    ) -> Result<(), DeviceError>;
     /// The earliest moment, on the clock of arrivals, at which another request could be admitted
     /// (closed loops ask).
     fn next_slot(&self) -> Nanos;

@@ -8,6 +8,7 @@ pub(crate) struct Ledger {
     /// One bit per logical page.
     written: Vec<u64>,
     live_pages: u64,
+    logical_pages: u64,
     /// Version written last, per logical page; empty unless reads are verified.
     expected: Vec<u32>,
     verified_reads: u64,
@@ -19,6 +20,7 @@ impl Ledger {
         Ledger {
             written: zeroed((logical_pages as usize).div_ceil(64)),
             live_pages: 0,
+            logical_pages: u64::from(logical_pages),
             expected: Vec::new(),
             verified_reads: 0,
         }
@@ -54,9 +56,12 @@ impl Ledger {
     /// A page was written in this version.
     #[inline]
     pub fn wrote(&mut self, lpn: Lpn, version: Tag) {
-        let (word, bit) = (lpn.index() / 64, 1u64 << (lpn.0 % 64));
-        self.live_pages += u64::from(self.written[word] & bit == 0);
-        self.written[word] |= bit;
+        // On a full device there is nothing to note, and no memory to touch for it.
+        if self.live_pages < self.logical_pages {
+            let (word, bit) = (lpn.index() / 64, 1u64 << (lpn.0 % 64));
+            self.live_pages += u64::from(self.written[word] & bit == 0);
+            self.written[word] |= bit;
+        }
         if let Some(expected) = self.expected.get_mut(lpn.index()) {
             *expected = version.0;
         }

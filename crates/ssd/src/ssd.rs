@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 use crate::audit::{Audit, audit};
 use crate::buffer::{Below, Buffered, Front};
-pub use crate::device::{Device, DeviceError};
+pub use crate::device::{Device, DeviceError, Served};
 use crate::fit;
 use crate::host::link::Link;
 use crate::ledger::Ledger;
@@ -119,7 +119,7 @@ impl<S: Scheme> Ssd<S> {
     }
 
     /// The buffer, if there is one, and what is below it.
-    #[inline]
+    #[inline(always)]
     fn parts(&mut self) -> (Option<&mut Front>, Below<'_, S>) {
         let scheme = self.scheme.as_mut();
         let below = Below {
@@ -199,8 +199,12 @@ impl<S: Scheme> Ssd<S> {
         Ok(())
     }
 
-    #[inline]
-    fn serve(&mut self, request: &Request, start: When) -> Result<When, DeviceError> {
+    #[inline(always)]
+    fn serve<const PLAIN: bool>(
+        &mut self,
+        request: &Request,
+        start: When,
+    ) -> Result<When, DeviceError> {
         if request.op == Op::Flush {
             let (buffer, mut below) = self.parts();
             let written = match buffer {
@@ -221,8 +225,8 @@ impl<S: Scheme> Ssd<S> {
                 request: RequestShape { first_lpn: Lpn(first), pages, index },
             };
             let page_done = match request.op {
-                Op::Read => self.read_page(&io, start)?,
-                Op::Write => self.write_page(io, start)?,
+                Op::Read => self.read_page::<PLAIN>(&io, start)?,
+                Op::Write => self.write_page::<PLAIN>(io, start)?,
                 Op::Trim => self.trim_page(&io, request, start)?,
                 Op::Flush => unreachable!("a flush has no pages"),
             };
@@ -233,14 +237,14 @@ impl<S: Scheme> Ssd<S> {
 
     /// Serves a request that began at `begun`, then does what the scheme has to do behind it. When
     /// the request was done, and what its time was spent on.
-    #[inline]
-    fn serve_and_settle(
+    #[inline(always)]
+    fn serve_and_settle<const PLAIN: bool>(
         &mut self,
         request: &Request,
         begun: Nanos,
         start: When,
     ) -> Result<(Nanos, PathSplit), DeviceError> {
-        let done = self.serve(request, start)?;
+        let done = self.serve::<PLAIN>(request, start)?;
         let clock = self.board.nand().clock();
         let times = (clock.completion(done).max(begun), clock.split(begun, done));
         let (_, below) = self.parts();
@@ -248,13 +252,17 @@ impl<S: Scheme> Ssd<S> {
         Ok(times)
     }
 
-    #[inline]
-    fn read_page(&mut self, io: &PageIo, start: When) -> Result<When, DeviceError> {
+    #[inline(always)]
+    fn read_page<const PLAIN: bool>(
+        &mut self,
+        io: &PageIo,
+        start: When,
+    ) -> Result<When, DeviceError> {
         let (buffer, mut below) = self.parts();
         let ready = below.board.nand_mut().clock_mut().host_page(start);
         let (done, found) = match buffer {
-            Some(buffer) => buffer.read(&mut below, io, ready)?,
-            None => below.scheme.read(below.board, io, ready)?,
+            Some(buffer) if !PLAIN => buffer.read(&mut below, io, ready)?,
+            _ => below.scheme.read(below.board, io, ready)?,
         };
         if found == Tag::UNREADABLE {
             self.note_unreadable(io.lpn)?;
@@ -269,8 +277,12 @@ impl<S: Scheme> Ssd<S> {
         Ok(done)
     }
 
-    #[inline]
-    fn write_page(&mut self, mut io: PageIo, start: When) -> Result<When, DeviceError> {
+    #[inline(always)]
+    fn write_page<const PLAIN: bool>(
+        &mut self,
+        mut io: PageIo,
+        start: When,
+    ) -> Result<When, DeviceError> {
         // Neither 0 nor the number that stands for what cannot be read.
         self.next_tag = (self.next_tag + 1) % Tag::UNREADABLE.0;
         self.next_tag = self.next_tag.max(1);
@@ -278,8 +290,8 @@ impl<S: Scheme> Ssd<S> {
         let (buffer, mut below) = self.parts();
         let ready = below.board.nand_mut().clock_mut().host_page(start);
         let done = match buffer {
-            Some(buffer) => buffer.write(&mut below, &io, ready)?,
-            None => below.scheme.write(below.board, &io, ready)?,
+            Some(buffer) if !PLAIN => buffer.write(&mut below, &io, ready)?,
+            _ => below.scheme.write(below.board, &io, ready)?,
         };
         self.ledger.wrote(io.lpn, io.data);
         Ok(done)
@@ -305,12 +317,36 @@ impl<S: Scheme> Ssd<S> {
     }
 }
 
-impl<S: Scheme> Device for Ssd<S> {
-    fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError> {
-        self.submit_at(request, request.arrival)
+impl<S: Scheme> Ssd<S> {
+    fn is_plain(&self) -> bool {
+        self.buffer.is_none() && self.link.is_free() && self.streams == 1 && !self.idle_work
     }
 
-    fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
+    fn submit_row<const PLAIN: bool>(
+        &mut self,
+        requests: &mut [Request],
+        served: &mut Served,
+    ) -> Result<(), DeviceError> {
+        for request in requests {
+            if let Some(now) = &mut served.closed {
+                *now = self.next_slot().max(*now);
+                request.arrival = *now;
+            }
+            let completion = self.submit_one::<PLAIN>(request, request.arrival)?;
+            served.longest.passes(completion.arrival, completion.admitted);
+            served.completed = served.completed.max(completion.completed);
+        }
+        Ok(())
+    }
+
+    /// Serves a request. A `PLAIN` device has neither a buffer nor a link that takes time, tells no
+    /// streams apart, and does nothing in gaps.
+    #[inline(always)]
+    fn submit_one<const PLAIN: bool>(
+        &mut self,
+        request: &Request,
+        at: Nanos,
+    ) -> Result<Completion, DeviceError> {
         self.split.check_range(request)?;
         assert!(
             request.sectors > 0 || request.op == Op::Flush,
@@ -318,19 +354,24 @@ impl<S: Scheme> Device for Ssd<S> {
             request.op
         );
         let (arrival, at) = (request.arrival + self.epoch, request.arrival.max(at) + self.epoch);
-        let works = self.idle_work || self.buffer.as_ref().is_some_and(Front::works_in_gaps);
-        if works && at > self.last_completion {
-            self.use_gap(at)?;
+        if !PLAIN {
+            let works = self.idle_work || self.buffer.as_ref().is_some_and(Front::works_in_gaps);
+            if works && at > self.last_completion {
+                self.use_gap(at)?;
+            }
         }
         let (admitted, start) = self.admit(at);
-        let (begun, start) = self.send_command(request, admitted, start);
+        let (begun, start) = match PLAIN {
+            true => (admitted, start),
+            false => self.send_command(request, admitted, start),
+        };
         let pages = match request.op {
             Op::Flush => 0,
             _ => u64::from(self.split.pages(request).1),
         };
         self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
         self.unreadable = None;
-        let (ready, split) = match self.serve_and_settle(request, begun, start) {
+        let (ready, split) = match self.serve_and_settle::<PLAIN>(request, begun, start) {
             Ok(times) => times,
             Err(error) => {
                 self.board.meter_mut().interrupt();
@@ -338,7 +379,7 @@ impl<S: Scheme> Device for Ssd<S> {
             }
         };
         let completed = match request.op {
-            Op::Read if !self.link.is_free() => self.link.receive(ready, request.sectors),
+            Op::Read if !PLAIN && !self.link.is_free() => self.link.receive(ready, request.sectors),
             _ => ready,
         };
         let completion = Completion {
@@ -359,7 +400,7 @@ impl<S: Scheme> Device for Ssd<S> {
         debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
         self.outstanding.push(Reverse(completed));
         self.last_completion = self.last_completion.max(completed);
-        if self.streams > 1 {
+        if !PLAIN && self.streams > 1 {
             self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
         }
         if self.board.meter_mut().complete(request.op, &completion) {
@@ -367,6 +408,27 @@ impl<S: Scheme> Device for Ssd<S> {
             self.board.meter_mut().sample_free_blocks(free_blocks);
         }
         Ok(completion)
+    }
+}
+
+impl<S: Scheme> Device for Ssd<S> {
+    fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError> {
+        self.submit_at(request, request.arrival)
+    }
+
+    fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
+        self.submit_one::<false>(request, at)
+    }
+
+    fn submit_all(
+        &mut self,
+        requests: &mut [Request],
+        served: &mut Served,
+    ) -> Result<(), DeviceError> {
+        match self.is_plain() {
+            true => self.submit_row::<true>(requests, served),
+            false => self.submit_row::<false>(requests, served),
+        }
     }
 
     fn next_slot(&self) -> Nanos {

@@ -133,7 +133,36 @@ impl AddressMap {
     /// # Errors
     /// An address or footprint beyond the device, or a second unit where spans are not known; the
     /// caller adds the place (`Records::locate`).
+    #[inline]
     pub fn map(&mut self, record: &Record, out: &mut Vec<Request>) -> Result<()> {
+        let (first, sectors) =
+            (record.offset_bytes / SECTOR_BYTES, record.size_bytes / SECTOR_BYTES);
+        let aligned = (record.offset_bytes | record.size_bytes).is_multiple_of(SECTOR_BYTES);
+        let as_it_is = self.mode == AddressMode::Strict
+            && self.bases.is_none()
+            && self.only_unit == Some(record.unit)
+            && record.op != Op::Flush;
+        // What most records are: sectors of the only unit, on the device.
+        if as_it_is
+            && aligned
+            && sectors <= u64::from(u32::MAX)
+            && first + sectors <= self.capacity_sectors
+        {
+            out.push(Request {
+                arrival: record.time_ns,
+                op: record.op,
+                first_sector: first,
+                sectors: sectors as u32,
+                unit: record.unit,
+            });
+            self.counts.records += 1;
+            self.counts.requests += 1;
+            return Ok(());
+        }
+        self.map_with_care(record, out)
+    }
+
+    fn map_with_care(&mut self, record: &Record, out: &mut Vec<Request>) -> Result<()> {
         let before = out.len();
         if record.op == Op::Flush {
             out.push(Request {

@@ -120,6 +120,18 @@ impl Records {
         self.stream().place()
     }
 
+    /// Requests of a generated workload that are made at once.
+    pub const CHUNK: usize = 64;
+
+    /// How many records can be taken ahead without that anybody notices: those of a generated
+    /// workload say nothing of what was read so far, and have no parts.
+    pub(crate) fn at_once(&self) -> usize {
+        match &self.inner {
+            Inner::Synthetic(_) => Self::CHUNK,
+            Inner::Trace(_) | Inner::Ordered(_) | Inner::Combined(_) => 1,
+        }
+    }
+
     /// Which part of a combination the record yielded last is from; 0 for any other workload.
     pub fn part(&self) -> usize {
         self.stream().part()

@@ -12,17 +12,38 @@ pub struct Requests {
     map: AddressMap,
     pending: Vec<Request>,
     next: usize,
-    failed: bool,
+    /// Records before those of the pending requests.
+    records_before: u64,
+    /// Pending requests that are a record each; the others are of one record more.
+    single: usize,
+    failed: Option<TraceError>,
+    ended: bool,
 }
 
 impl Requests {
     pub(crate) fn new(records: Records, map: AddressMap) -> Self {
-        Self { records, map, pending: Vec::new(), next: 0, failed: false }
+        Self {
+            records,
+            map,
+            pending: Vec::new(),
+            next: 0,
+            records_before: 0,
+            single: 0,
+            failed: None,
+            ended: false,
+        }
     }
 
-    /// The records behind the requests: what was read, dropped and sorted so far.
+    /// The records behind the requests: what was read, dropped and sorted so far, of a generated
+    /// workload up to [`Records::CHUNK`] ahead of the requests.
     pub fn records(&self) -> &Records {
         &self.records
+    }
+
+    /// Records of which a request was yielded.
+    pub fn records_yielded(&self) -> u64 {
+        let single = self.next.min(self.single) as u64;
+        self.records_before + single + u64::from(self.next > self.single)
     }
 
     /// Which part of a combination the request yielded last is from; 0 for any other workload.
@@ -35,9 +56,57 @@ impl Requests {
         &self.map
     }
 
-    fn fail(&mut self, error: TraceError) -> Option<Result<Request>> {
-        self.failed = true;
-        Some(Err(error))
+    /// The next requests, as many as are at hand; none at the end.
+    ///
+    /// # Errors
+    /// As of the single requests, behind the last that can be had.
+    #[inline]
+    pub fn next_chunk(&mut self) -> Option<Result<&[Request]>> {
+        if let Err(end) = self.look_ahead() {
+            return end.map(Err);
+        }
+        let from = std::mem::replace(&mut self.next, self.pending.len());
+        Some(Ok(&self.pending[from..]))
+    }
+
+    /// Makes sure that a request is pending; else the error, or nothing at the end.
+    #[inline]
+    fn look_ahead(&mut self) -> std::result::Result<(), Option<TraceError>> {
+        while self.next == self.pending.len() {
+            if self.ended {
+                return Err(self.failed.take());
+            }
+            self.fill();
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self) {
+        self.pending.clear();
+        (self.next, self.single) = (0, 0);
+        self.records_before = self.map.counts().records;
+        for _ in 0..self.records.at_once() {
+            let record = match self.records.next() {
+                Some(Ok(record)) => record,
+                Some(Err(error)) => return self.end(Some(error)),
+                None => return self.end(None),
+            };
+            let before = self.pending.len();
+            if let Err(error) = self.map.map(&record, &mut self.pending) {
+                self.pending.truncate(before);
+                let located = self.records.locate(error);
+                return self.end(Some(located));
+            }
+            if self.pending.len() != before + 1 {
+                return;
+            }
+            self.single += 1;
+        }
+    }
+
+    fn end(&mut self, error: Option<TraceError>) {
+        self.ended = true;
+        self.failed = error;
     }
 }
 
@@ -46,21 +115,8 @@ impl Iterator for Requests {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        while self.next == self.pending.len() {
-            if self.failed {
-                return None;
-            }
-            self.pending.clear();
-            self.next = 0;
-            let record = match self.records.next()? {
-                Ok(record) => record,
-                Err(error) => return self.fail(error),
-            };
-            if let Err(error) = self.map.map(&record, &mut self.pending) {
-                self.pending.clear();
-                let located = self.records.locate(error);
-                return self.fail(located);
-            }
+        if let Err(end) = self.look_ahead() {
+            return end.map(Err);
         }
         let request = self.pending[self.next];
         self.next += 1;

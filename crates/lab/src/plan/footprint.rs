@@ -54,7 +54,14 @@ impl PageBits {
 pub fn pages(request: &Request, page_bytes: u64) -> std::ops::Range<u64> {
     let sectors = page_bytes / SECTOR_BYTES;
     let end = request.first_sector + u64::from(request.sectors);
-    request.first_sector / sectors..end.div_ceil(sectors)
+    // Nearly always a power of two, and then no division.
+    match sectors.is_power_of_two() {
+        true => {
+            let shift = sectors.trailing_zeros();
+            request.first_sector >> shift..(end + sectors - 1) >> shift
+        }
+        false => request.first_sector / sectors..end.div_ceil(sectors),
+    }
 }
 
 /// What preparing a device must know of the workload.

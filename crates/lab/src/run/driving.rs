@@ -7,7 +7,7 @@ use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
 use ftlab_report::phases::PhaseRecorder;
 use ftlab_report::result::{Phase, Probe, WornOut};
-use ftlab_trace::Workload;
+use ftlab_trace::{Records, Workload};
 
 use crate::error::{Error, Result};
 use crate::observer::Steps;
@@ -210,6 +210,9 @@ impl Drive<'_> {
         driver: &mut Driver,
         stream: &mut RequestStream,
     ) -> Result<(), Stop> {
+        if driver.is_direct() && self.hears_of_none() {
+            return self.serve_chunks(device, driver, stream);
+        }
         let (begins, timing) = (self.last_completion, self.plan.timing);
         let mut origin = None;
         while let Some(request) = stream.next_request() {
@@ -240,6 +243,44 @@ impl Drive<'_> {
         driver.finish(device, &mut |device, request, done| {
             self.served(device, request, done).map_err(Stop::Failed)
         })
+    }
+
+    /// Whether nobody wants to know when which request was served.
+    fn hears_of_none(&self) -> bool {
+        self.recorders.are_off() && self.parts.is_none() && self.worn_out.is_none()
+    }
+
+    /// The same as [`Drive::serve`], many requests at a time.
+    fn serve_chunks(
+        &mut self,
+        device: &mut dyn Device,
+        driver: &mut Driver,
+        stream: &mut RequestStream,
+    ) -> Result<(), Stop> {
+        let (begins, timing) = (self.last_completion, self.plan.timing);
+        let closed = timing.arrival(0).is_none();
+        let mut origin = None;
+        let mut chunk = Vec::with_capacity(Records::CHUNK);
+        while let Some(next) = stream.next_chunk(&mut chunk) {
+            next?;
+            for request in chunk.iter_mut().filter(|_| !closed) {
+                let time = request.arrival - *origin.get_or_insert(request.arrival);
+                let arrival = timing.arrival(time).unwrap_or_default();
+                request.arrival = later(begins, arrival, self.plan.repeat.option())?;
+            }
+            let completed = driver.submit_all(device, &mut chunk)?;
+            self.last_completion = self.last_completion.max(completed);
+            self.measured += chunk.len() as u64;
+            for request in chunk.iter().filter(|one| matches!(one.op, Op::Read | Op::Write)) {
+                for page in pages(request, self.plan.layout.page_bytes) {
+                    self.touched.insert(page);
+                }
+                let written = if request.op == Op::Write { request.sectors } else { 0 };
+                self.bytes_written += u64::from(written) * SECTOR_BYTES;
+            }
+            self.steps.advance_by(chunk.len() as u64)?;
+        }
+        Ok(())
     }
 
     #[inline]

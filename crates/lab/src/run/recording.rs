@@ -33,6 +33,11 @@ impl<'a> Recorders<'a> {
         }
     }
 
+    /// Whether nobody wants to know.
+    pub fn are_off(&self) -> bool {
+        self.rows.is_none() && self.probe.is_none()
+    }
+
     /// A request arrives, in order of arrival.
     #[inline]
     pub fn arrives(&mut self, device: &mut dyn Device, request: &Request) {

@@ -42,8 +42,19 @@ impl RequestStream {
         }
     }
 
+    /// Puts the next requests, as many as are at hand, in place of others.
+    pub fn next_chunk(&mut self, chunk: &mut Vec<Request>) -> Option<Result<()>> {
+        chunk.clear();
+        if let Some(request) = self.held.take() {
+            chunk.push(request);
+            return Some(Ok(()));
+        }
+        let next = self.requests.next_chunk()?.map(|requests| chunk.extend_from_slice(requests));
+        Some(next.map_err(Into::into))
+    }
+
     fn records(&self) -> u64 {
-        self.requests.map_used().counts().records
+        self.requests.records_yielded()
     }
 
     /// Records whose requests were handed out so far.

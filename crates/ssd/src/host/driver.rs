@@ -13,7 +13,7 @@ use super::arbitration::Arbiter;
 use super::longest::LongestQueue;
 use super::queue::Queue;
 use super::{SchedulerKind, Schedulers, View};
-use crate::device::{Device, DeviceError};
+use crate::device::{Device, DeviceError, Served};
 use crate::settings::SsdSettings;
 use ftlab_flash::request::{Completion, Request};
 use ftlab_flash::units::Nanos;
@@ -34,7 +34,8 @@ pub struct Driver {
     entered: Nanos,
     /// Of the requests that the device has not taken, in order, whoever goes first.
     arrivals: VecDeque<Nanos>,
-    longest: LongestQueue,
+    /// What the device was told of so far.
+    served: Served,
     closed: Option<ClosedLoop>,
 }
 
@@ -44,8 +45,6 @@ struct ClosedLoop {
     depth: usize,
     /// Completions of requests that the device has taken.
     completions: BinaryHeap<Reverse<Nanos>>,
-    /// When the last request arrived.
-    now: Nanos,
 }
 
 impl Driver {
@@ -62,8 +61,8 @@ impl Driver {
         let closed_loop = |depth: u32| ClosedLoop {
             depth: depth as usize,
             completions: BinaryHeap::with_capacity(if direct { 0 } else { depth as usize }),
-            now: 0,
         };
+        let closed = in_flight.map(|_| 0);
         let queue = Queue::new(host.streams, if direct { 0 } else { host.driver_queue_depth });
         let arrivals = VecDeque::with_capacity(if direct { 0 } else { queue.room() + 1 });
         Driver {
@@ -75,9 +74,33 @@ impl Driver {
             now: 0,
             entered: 0,
             arrivals,
-            longest: LongestQueue::new(),
+            served: Served { closed, longest: LongestQueue::new(), completed: 0 },
             closed: in_flight.map(closed_loop),
         }
+    }
+
+    /// Whether requests go straight to the device, which can take many at once then
+    /// ([`Driver::submit_all`]).
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// Takes requests of which nobody wants to hear one by one; in a closed loop they arrive when
+    /// the device can take them. When the last one of all so far was done.
+    ///
+    /// # Errors
+    /// Of the first request that cannot be served; those before it are.
+    ///
+    /// # Panics
+    /// When requests do not go straight to the device.
+    pub fn submit_all(
+        &mut self,
+        device: &mut dyn Device,
+        requests: &mut [Request],
+    ) -> Result<Nanos, DeviceError> {
+        assert!(self.direct, "requests that may wait go to the device one by one");
+        device.submit_all(requests, &mut self.served)?;
+        Ok(self.served.completed)
     }
 
     /// Takes a request; arrivals must not go backwards. `served` is told of every request that the
@@ -91,7 +114,7 @@ impl Driver {
     ) -> Result<(), E> {
         if self.direct {
             let completion = device.submit(request)?;
-            self.longest.passes(completion.arrival, completion.admitted);
+            self.served.longest.passes(completion.arrival, completion.admitted);
             return served(device, request, &completion);
         }
         self.enqueue(device, request, served)
@@ -119,12 +142,13 @@ impl Driver {
         device: &mut dyn Device,
         served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
     ) -> Result<Nanos, E> {
-        let closed = self.closed.as_mut().expect("the driver of a closed loop");
+        let now = self.served.closed.expect("the driver of a closed loop");
         if self.direct {
-            closed.now = closed.now.max(device.next_slot());
-            return Ok(closed.now);
+            let next = now.max(device.next_slot());
+            self.served.closed = Some(next);
+            return Ok(next);
         }
-        let (depth, now) = (closed.depth, closed.now);
+        let depth = self.closed.as_ref().map_or(0, |closed| closed.depth);
         if self.in_flight() < depth {
             return Ok(now);
         }
@@ -138,17 +162,18 @@ impl Driver {
         }
         let first = self.first_completion().expect("all that was in flight went to the device");
         let closed = self.closed.as_mut().expect("the driver of a closed loop");
-        closed.now = now.max(first);
-        while closed.completions.peek().is_some_and(|&Reverse(done)| done <= closed.now) {
+        let next = now.max(first);
+        while closed.completions.peek().is_some_and(|&Reverse(done)| done <= next) {
             closed.completions.pop();
         }
-        Ok(closed.now)
+        self.served.closed = Some(next);
+        Ok(next)
     }
 
     /// The most requests that had arrived and were not admitted at once: exact below 4,096, from
     /// there on too high by one in two thousand at most.
     pub fn longest_queue(&self) -> u64 {
-        self.longest.longest()
+        self.served.longest.longest()
     }
 
     /// Of the requests of a closed loop that the device has taken.
@@ -203,7 +228,7 @@ impl Driver {
         let request = self.queue.take(index);
         let completion = device.submit_at(&request, at)?;
         let arrival = self.arrivals.pop_front().expect("what is admitted has arrived");
-        self.longest.passes(arrival, completion.admitted);
+        self.served.longest.passes(arrival, completion.admitted);
         if let Some(closed) = &mut self.closed {
             closed.completions.push(Reverse(completion.completed));
         }

@@ -24,7 +24,7 @@ struct Group {
 
 /// The most that waited so far, and what still waits at the last arrival.
 #[derive(Clone, Debug)]
-pub(super) struct LongestQueue {
+pub(crate) struct LongestQueue {
     groups: VecDeque<Group>,
     /// Requests of all groups.
     waiting: u64,

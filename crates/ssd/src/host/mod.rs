@@ -21,6 +21,7 @@ mod scheduler;
 pub mod settings;
 
 pub use driver::Driver;
+pub(crate) use longest::LongestQueue;
 pub use queue::Waiting;
 pub use scheduler::{Bounds, Scheduler, View};
 pub use settings::{Arbitration, Duplex};

@@ -114,6 +114,7 @@ impl Clock {
     }
 
     /// Arrival of the request numbered `issued` (first: 0), in nanoseconds.
+    #[inline]
     pub(super) fn arrival(&mut self, issued: u64) -> u64 {
         const NANOS_PER_MILLI_RATE: u128 = 1_000_000_000_000;
         let mean = match &self.arrivals {

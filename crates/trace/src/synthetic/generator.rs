@@ -28,6 +28,8 @@ pub struct Generator {
     stack: Option<Stack>,
     sampler: Sampler,
     scatter: Option<Permutation>,
+    /// The last block at which a request of the first size begins, and that size.
+    last_block: (u64, u64),
     addresses: Stream,
     operations: Stream,
     sizes: Stream,
@@ -38,8 +40,11 @@ impl Generator {
     pub(crate) fn new(spec: SyntheticSpec) -> Self {
         let blocks = spec.span_bytes / spec.align_bytes;
         let scattered = spec.scatter && spec.distribution != Distribution::Uniform;
+        let size = spec.block_sizes.first().map_or(0, |&(bytes, _)| bytes);
+        let last = spec.span_bytes.saturating_sub(size) / spec.align_bytes * spec.align_bytes;
         Self {
             issued: 0,
+            last_block: (last, size),
             sequential: [0; 2],
             previous_end: None,
             stack: spec.stack.clone().map(|distances| Stack::new(distances, spec.seed)),
@@ -58,6 +63,7 @@ impl Generator {
         self.issued
     }
 
+    #[inline]
     fn operation(&mut self) -> Op {
         match self.spec.mode {
             Mode::Read | Mode::RandomRead => Op::Read,
@@ -70,6 +76,7 @@ impl Generator {
         }
     }
 
+    #[inline]
     fn size(&mut self) -> u64 {
         if let [(bytes, _)] = self.spec.block_sizes[..] {
             return bytes;
@@ -85,6 +92,7 @@ impl Generator {
     }
 
     /// Offset within the span; the request never reaches beyond it.
+    #[inline]
     fn position(&mut self, op: Op, size: u64) -> u64 {
         let span = self.spec.span_bytes;
         if !self.spec.mode.is_random() {
@@ -107,12 +115,16 @@ impl Generator {
         let recent = self.stack.as_mut().and_then(Stack::draw);
         let block = recent.unwrap_or_else(|| self.fresh_block());
         let align = self.spec.align_bytes;
-        let last = (span - size) / align * align;
+        let last = match self.last_block {
+            (last, known) if known == size => last,
+            _ => (span - size) / align * align,
+        };
         (block * align).min(last)
     }
 
     /// A block by the distribution; not one of the recent ones, where those have a share of
     /// their own.
+    #[inline]
     fn fresh_block(&mut self) -> u64 {
         let (sampler, scatter) = (&self.sampler, self.scatter.as_ref());
         let addresses = &mut self.addresses;
@@ -130,6 +142,7 @@ impl Generator {
 impl Iterator for Generator {
     type Item = Record;
 
+    #[inline]
     fn next(&mut self) -> Option<Record> {
         if self.issued == self.spec.count {
             return None;
