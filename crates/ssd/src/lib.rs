@@ -10,6 +10,7 @@ pub mod device;
 pub mod fit;
 pub mod host;
 mod ledger;
+mod outstanding;
 mod page_split;
 pub mod settings;
 pub mod ssd;

@@ -2,15 +2,13 @@
 //!
 //! [`Ssd`] is generic over the scheme, so that nothing is dispatched below a request.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use crate::audit::{Audit, audit};
 use crate::buffer::{Below, Buffered, Front};
 pub use crate::device::{Device, DeviceError, Served};
 use crate::fit;
 use crate::host::link::Link;
 use crate::ledger::Ledger;
+use crate::outstanding::Outstanding;
 use crate::page_split::PageSplit;
 use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
@@ -39,10 +37,9 @@ pub struct Ssd<S: Scheme> {
     /// What the scheme sees of it, and its own settings.
     seen: SchemeConfig<S::Settings>,
     seed: u64,
-    queue_depth: usize,
     link: Link,
     streams: u32,
-    outstanding: BinaryHeap<Reverse<Nanos>>,
+    outstanding: Outstanding,
     last_completion: Nanos,
     /// The device's clock when measuring began: time 0 of arrivals and completions.
     epoch: Nanos,
@@ -93,10 +90,9 @@ impl<S: Scheme> Ssd<S> {
             ),
             survivor: None,
             seed,
-            queue_depth: depth as usize,
             link: Link::new(&config.host, depth as usize),
             streams: config.host.streams,
-            outstanding: BinaryHeap::with_capacity(depth as usize + 1),
+            outstanding: Outstanding::new(depth as usize),
             last_completion: 0,
             epoch: 0,
             split: PageSplit::new(geometry, config.io.partial_write),
@@ -135,27 +131,11 @@ impl<S: Scheme> Ssd<S> {
         self.board.nand().clock().idle_from().max(self.last_completion)
     }
 
-    /// Waits for a slot of the device's queue.
-    #[inline]
-    fn admission(&mut self, arrival: Nanos) -> Nanos {
-        while let Some(&Reverse(done)) = self.outstanding.peek() {
-            if done <= arrival {
-                self.outstanding.pop();
-            } else if self.outstanding.len() >= self.queue_depth {
-                self.outstanding.pop();
-                return done;
-            } else {
-                break;
-            }
-        }
-        arrival
-    }
-
     /// When a request enters the device that may do so from `at`. In the serial profile that is
     /// not before the server is free, for example of an idle step that overran the arrival.
     #[inline]
     fn admit(&mut self, at: Nanos) -> (Nanos, When) {
-        let admitted = self.admission(at);
+        let admitted = self.outstanding.admit(at);
         let clock = self.board.nand_mut().clock_mut();
         let start = clock.admit(admitted);
         (clock.completion(start).max(admitted), start)
@@ -398,7 +378,7 @@ impl<S: Scheme> Ssd<S> {
             unreadable: self.unreadable,
         };
         debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
-        self.outstanding.push(Reverse(completed));
+        self.outstanding.push(completed);
         self.last_completion = self.last_completion.max(completed);
         if !PLAIN && self.streams > 1 {
             self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
@@ -432,10 +412,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn next_slot(&self) -> Nanos {
-        if self.outstanding.len() < self.queue_depth {
-            return 0;
-        }
-        self.outstanding.peek().map_or(0, |&Reverse(done)| done - self.epoch)
+        self.outstanding.next_slot().map_or(0, |done| done - self.epoch)
     }
 
     fn ready_from(&self, request: &Request) -> Nanos {

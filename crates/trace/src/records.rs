@@ -121,14 +121,14 @@ impl Records {
     }
 
     /// Requests of a generated workload that are made at once.
-    pub const CHUNK: usize = 64;
+    pub const CHUNK: usize = 32;
 
-    /// How many records can be taken ahead without that anybody notices: those of a generated
-    /// workload say nothing of what was read so far, and have no parts.
-    pub(crate) fn at_once(&self) -> usize {
-        match &self.inner {
-            Inner::Synthetic(_) => Self::CHUNK,
-            Inner::Trace(_) | Inner::Ordered(_) | Inner::Combined(_) => 1,
+    /// The records of a generated workload, which can be taken ahead without that anybody notices:
+    /// they say nothing of what was read so far, and have no parts.
+    pub(crate) fn generated_mut(&mut self) -> Option<&mut Generated> {
+        match &mut self.inner {
+            Inner::Synthetic(generated) => Some(generated),
+            Inner::Trace(_) | Inner::Ordered(_) | Inner::Combined(_) => None,
         }
     }
 
@@ -188,11 +188,23 @@ impl RecordStream for Records {
 }
 
 /// Generated records, as many as were asked for.
-struct Generated {
+pub(crate) struct Generated {
     records: Generator,
     left: u64,
     names: [String; 1],
     summary: Summary,
+}
+
+impl Generated {
+    /// The next record; making one cannot fail.
+    #[inline]
+    pub fn next_record(&mut self) -> Option<Record> {
+        self.left = self.left.checked_sub(1)?;
+        let record = self.records.next()?;
+        self.summary.requests += 1;
+        self.summary.origin_ns = Some(0);
+        Some(record)
+    }
 }
 
 impl Iterator for Generated {
@@ -200,11 +212,7 @@ impl Iterator for Generated {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let record = self.records.next()?;
-        self.summary.requests += 1;
-        self.summary.origin_ns = Some(0);
-        Some(Ok(record))
+        self.next_record().map(Ok)
     }
 }
 

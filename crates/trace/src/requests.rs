@@ -4,6 +4,7 @@ use ftlab_flash::request::Request;
 
 use crate::error::{Result, TraceError};
 use crate::layout::AddressMap;
+use crate::record::Record;
 use crate::records::Records;
 
 /// The requests of a workload on a device, in order of time. Nothing follows an error.
@@ -56,17 +57,24 @@ impl Requests {
         &self.map
     }
 
-    /// The next requests, as many as are at hand; none at the end.
+    /// Puts the next requests, as many as are at hand, in place of others; nothing at the end.
     ///
     /// # Errors
     /// As of the single requests, behind the last that can be had.
-    #[inline]
-    pub fn next_chunk(&mut self) -> Option<Result<&[Request]>> {
+    pub fn next_chunk(&mut self, chunk: &mut Vec<Request>) -> Option<Result<()>> {
+        chunk.clear();
         if let Err(end) = self.look_ahead() {
             return end.map(Err);
         }
-        let from = std::mem::replace(&mut self.next, self.pending.len());
-        Some(Ok(&self.pending[from..]))
+        if self.next == 0 {
+            // All are yielded, and the count of records says so.
+            (self.records_before, self.single) = (self.map.counts().records, 0);
+            std::mem::swap(chunk, &mut self.pending);
+        } else {
+            chunk.extend_from_slice(&self.pending[self.next..]);
+            self.next = self.pending.len();
+        }
+        Some(Ok(()))
     }
 
     /// Makes sure that a request is pending; else the error, or nothing at the end.
@@ -85,28 +93,51 @@ impl Requests {
         self.pending.clear();
         (self.next, self.single) = (0, 0);
         self.records_before = self.map.counts().records;
-        for _ in 0..self.records.at_once() {
-            let record = match self.records.next() {
-                Some(Ok(record)) => record,
-                Some(Err(error)) => return self.end(Some(error)),
-                None => return self.end(None),
-            };
-            let before = self.pending.len();
-            if let Err(error) = self.map.map(&record, &mut self.pending) {
-                self.pending.truncate(before);
-                let located = self.records.locate(error);
-                return self.end(Some(located));
+        if let Some(generated) = self.records.generated_mut() {
+            // A chunk of them, but none behind one that is no single request.
+            for _ in 0..Records::CHUNK {
+                let Some(record) = generated.next_record() else { return self.end(None) };
+                match lay_out(&mut self.map, &record, &mut self.pending) {
+                    Ok(true) => self.single += 1,
+                    Ok(false) => return,
+                    Err(error) => return self.end_at_record(error),
+                }
             }
-            if self.pending.len() != before + 1 {
-                return;
-            }
-            self.single += 1;
+            return;
         }
+        let record = match self.records.next() {
+            Some(Ok(record)) => record,
+            Some(Err(error)) => return self.end(Some(error)),
+            None => return self.end(None),
+        };
+        match lay_out(&mut self.map, &record, &mut self.pending) {
+            Ok(single) => self.single = usize::from(single),
+            Err(error) => self.end_at_record(error),
+        }
+    }
+
+    #[cold]
+    fn end_at_record(&mut self, error: TraceError) {
+        let located = self.records.locate(error);
+        self.end(Some(located));
     }
 
     fn end(&mut self, error: Option<TraceError>) {
         self.ended = true;
         self.failed = error;
+    }
+}
+
+/// Adds the requests of a record; whether that is a single one.
+#[inline]
+fn lay_out(map: &mut AddressMap, record: &Record, out: &mut Vec<Request>) -> Result<bool> {
+    let before = out.len();
+    match map.map(record, out) {
+        Ok(()) => Ok(out.len() == before + 1),
+        Err(error) => {
+            out.truncate(before);
+            Err(error)
+        }
     }
 }
 

@@ -164,7 +164,7 @@ impl Board {
     /// Programs a page with host data, reading the superseded page first where a partial write
     /// needs its other sectors (`io.partial_write = rmw`). The old page stays valid. If it cannot
     /// be read, the new page is unreadable as a whole: errors have the size of a page.
-    #[inline]
+    #[inline(always)]
     pub fn program_update(
         &mut self,
         new: Ppn,
@@ -173,19 +173,32 @@ impl Board {
         kind: PageKind,
         after: When,
     ) -> Result<When, Fault> {
-        let mut start = after;
-        let mut sectors = io.sectors;
-        let mut unreadable = io.data == Tag::UNREADABLE;
+        let unreadable = io.data == Tag::UNREADABLE;
+        let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors);
         if let (true, Some(old)) = (self.rmw, old) {
             let held = self.nand.state().mask(old);
-            if held & !io.sectors != 0 {
-                start = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
-                sectors |= held;
-                unreadable |= self.nand.state().is_unreadable(old);
+            if held & !sectors != 0 {
+                return self.read_modify_program(new, (old, held), io, kind, after);
             }
         }
-        let page = PageWrite { logical: io.lpn.0, kind, tag: io.data, sectors, unreadable };
-        self.nand.program(&mut self.meter, new, page, io.cause, start)
+        let page = PageWrite { logical, kind, tag, sectors, unreadable };
+        self.nand.program(&mut self.meter, new, page, io.cause, after)
+    }
+
+    /// A write of part of a page whose other sectors are kept.
+    fn read_modify_program(
+        &mut self,
+        new: Ppn,
+        (old, held): (Ppn, u64),
+        io: &PageIo,
+        kind: PageKind,
+        after: When,
+    ) -> Result<When, Fault> {
+        let read = self.nand.read(&mut self.meter, old, Cause::ReadModifyWrite, after)?;
+        let unreadable = io.data == Tag::UNREADABLE || self.nand.state().is_unreadable(old);
+        let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors | held);
+        let page = PageWrite { logical, kind, tag, sectors, unreadable };
+        self.nand.program(&mut self.meter, new, page, io.cause, read)
     }
 
     /// Programs a map, checkpoint or trim-record page.

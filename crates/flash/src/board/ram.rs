@@ -52,7 +52,7 @@ impl Board {
 
     /// Reads or writes `accesses` entries of a table in DRAM, one after another. Counts to the
     /// stage `map`, where it takes time at all (`timing.dram_access`).
-    #[inline]
+    #[inline(always)]
     pub fn dram(&mut self, accesses: u32, after: When) -> When {
         self.meter.event(Event::DramAccesses, u64::from(accesses));
         let length = u64::from(accesses) * self.ram.access;

@@ -271,7 +271,7 @@ impl PageSpace {
     }
 
     /// The plane that takes a host page.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, nand: &Nand, lpn: Lpn) -> PlaneId {
         if self.planes.len() == 1 {
             return PlaneId(0);
@@ -317,7 +317,7 @@ impl PageSpace {
     }
 
     /// Marks a page as superseded.
-    #[inline]
+    #[inline(always)]
     pub fn invalidate(&mut self, board: &mut Board, ppn: Ppn) {
         let lost = board.nand_mut().supersede(ppn);
         self.note_lost(board.nand(), lost);
@@ -331,7 +331,7 @@ impl PageSpace {
     }
 
     /// A block lost a page and keeps so many.
-    #[inline]
+    #[inline(always)]
     fn note_lost(&mut self, nand: &Nand, (block, valid): (BlockId, u32)) {
         let plane = nand.geometry().plane_of_block(block);
         self.note_unused(block, plane);
@@ -342,7 +342,7 @@ impl PageSpace {
 
     /// Makes sure that `stream` has a page to write in `plane`, collecting garbage first where it
     /// is due. Writes start from the returned moment.
-    #[inline]
+    #[inline(always)]
     pub fn make_room<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -355,6 +355,19 @@ impl PageSpace {
         if frontier.block.is_some() && frontier.next < known.usable {
             return Ok(after);
         }
+        self.make_room_behind_frontier(board, owner, (plane, stream), after)
+    }
+
+    #[cold]
+    fn make_room_behind_frontier<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (plane, stream): (PlaneId, Stream),
+        after: When,
+    ) -> Result<When, Fault> {
+        let known = &mut self.planes[plane.index()];
+        let frontier = &known.frontiers[stream as usize];
         known.usable = self.pages_per_block;
         if frontier.block.is_some() && frontier.next == self.pages_per_block {
             self.close(board.nand(), plane, stream);
@@ -369,7 +382,7 @@ impl PageSpace {
     /// Programs the next page of a stream; a failed program closes its block (its other pages
     /// stay readable until it is collected and retired) and the next block is tried when the
     /// failure is known. `program` is told the page and from when on it may start.
-    #[inline]
+    #[inline(always)]
     pub fn program(
         &mut self,
         board: &mut Board,
@@ -377,22 +390,38 @@ impl PageSpace {
         after: When,
         mut program: impl FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
     ) -> Result<(Ppn, When), Fault> {
-        let mut ready = after;
-        loop {
+        let ppn = self.next_page(board, plane, stream)?;
+        match program(board, ppn, after) {
+            Ok(done) => {
+                self.planes[plane.index()].valid += 1;
+                Ok((ppn, done))
+            }
+            Err(fault) => self.program_elsewhere(board, (plane, stream), fault, &mut program),
+        }
+    }
+
+    /// After a program that failed, for whatever reason.
+    #[cold]
+    fn program_elsewhere(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): (PlaneId, Stream),
+        mut fault: Fault,
+        program: &mut dyn FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
+    ) -> Result<(Ppn, When), Fault> {
+        while let Fault::ProgramFailed { known, .. } = fault {
+            board.event(Event::ProgramFailures, 1);
+            self.close(board.nand(), plane, stream);
             let ppn = self.next_page(board, plane, stream)?;
-            match program(board, ppn, ready) {
+            match program(board, ppn, known) {
                 Ok(done) => {
                     self.planes[plane.index()].valid += 1;
                     return Ok((ppn, done));
                 }
-                Err(Fault::ProgramFailed { known, .. }) => {
-                    ready = known;
-                    board.event(Event::ProgramFailures, 1);
-                    self.close(board.nand(), plane, stream);
-                }
-                Err(fault) => return Err(fault),
+                Err(again) => fault = again,
             }
         }
+        Err(fault)
     }
 
     /// Consecutive pages of a stream, as many as are wanted and its block has, at least one.
@@ -409,18 +438,32 @@ impl PageSpace {
         Ok((first, more + 1))
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_page(&mut self, board: &Board, plane: PlaneId, stream: Stream) -> Result<Ppn, Fault> {
-        let frontier = self.planes[plane.index()].frontiers[stream as usize];
-        if frontier.block.is_none() || frontier.next == self.pages_per_block {
-            self.close(board.nand(), plane, stream);
-            self.open(board, plane, stream)?;
-        }
         let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
-        let block = frontier.block.expect("opened above");
-        let ppn = board.geometry().page(block, frontier.next);
-        frontier.next += 1;
-        Ok(ppn)
+        match frontier.block {
+            Some(block) if frontier.next < self.pages_per_block => {
+                let ppn = board.geometry().page(block, frontier.next);
+                frontier.next += 1;
+                Ok(ppn)
+            }
+            _ => self.next_page_elsewhere(board, plane, stream),
+        }
+    }
+
+    /// The first page of another block.
+    #[cold]
+    fn next_page_elsewhere(
+        &mut self,
+        board: &Board,
+        plane: PlaneId,
+        stream: Stream,
+    ) -> Result<Ppn, Fault> {
+        self.close(board.nand(), plane, stream);
+        self.open(board, plane, stream)?;
+        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        frontier.next = 1;
+        Ok(board.geometry().page(frontier.block.expect("opened above"), 0))
     }
 
     fn open(&mut self, board: &Board, plane: PlaneId, stream: Stream) -> Result<(), Fault> {

@@ -49,8 +49,7 @@ impl RequestStream {
             chunk.push(request);
             return Some(Ok(()));
         }
-        let next = self.requests.next_chunk()?.map(|requests| chunk.extend_from_slice(requests));
-        Some(next.map_err(Into::into))
+        Some(self.requests.next_chunk(chunk)?.map_err(Into::into))
     }
 
     fn records(&self) -> u64 {

@@ -336,7 +336,7 @@ impl Nand {
         Ok(done)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn program(
         &mut self,
         meter: &mut Meter,
@@ -534,7 +534,7 @@ impl Nand {
     }
 
     /// The same, with the block.
-    #[inline]
+    #[inline(always)]
     pub fn supersede(&mut self, ppn: Ppn) -> (BlockId, u32) {
         if self.units.are_small() {
             if self.source(ppn) == Source::Gathered {
@@ -558,7 +558,7 @@ impl Nand {
         self.forget(ppn).1
     }
 
-    #[inline]
+    #[inline(always)]
     fn forget(&mut self, ppn: Ppn) -> (BlockId, u32) {
         law::invalidate(&self.geometry, &self.state, ppn);
         let block = self.geometry.block_of(ppn);

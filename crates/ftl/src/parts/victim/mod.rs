@@ -45,7 +45,7 @@ macro_rules! victim_table {
             }
 
             /// A page of a block became invalid.
-            #[inline]
+            #[inline(always)]
             pub fn invalidated(&mut self, block: BlockId, valid: u32) {
                 match self {
                     $( Victims::$variant(policy) => policy.invalidated(block, valid), )*

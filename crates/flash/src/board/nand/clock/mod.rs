@@ -252,6 +252,7 @@ impl Clock {
 
     /// What the time from `start` (when the request's operations could begin) to the completion of
     /// its last token was spent on. In the serial profile: of the request admitted last.
+    #[inline]
     pub fn split(&self, start: Nanos, done: When) -> PathSplit {
         let mut rest = self.completion(done).saturating_sub(start);
         let mut take = |wanted: Nanos| {
