@@ -74,7 +74,7 @@ impl Checkpoints {
             self.body.push(block.0);
         }
         self.body[0] = self.body.len() as u32 - 1;
-        self.body.extend(words);
+        words.for_each(|word| self.body.push(word));
         self.body.len().div_ceil(self.words_per_page - HEADER_WORDS) as u32
     }
 

@@ -13,7 +13,7 @@ use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Cause;
-use ftlab_flash::units::{Lpn, PlaneId, Ppn, pack, unpack, zeroed};
+use ftlab_flash::units::{Divisor, Lpn, PlaneId, Ppn, pack, unpack, zeroed};
 
 /// The directory, and the way to the pages that it points to.
 #[derive(Clone, Debug)]
@@ -21,6 +21,7 @@ pub struct Translation {
     /// Physical page of each translation page, plus one.
     gtd: Vec<u32>,
     entries_per_page: u32,
+    by_part: Divisor,
     logical_pages: u32,
 }
 
@@ -46,6 +47,7 @@ impl Translation {
         Translation {
             gtd: zeroed(Self::pages(geometry) as usize),
             entries_per_page: geometry.entries_per_page(),
+            by_part: Divisor::new(geometry.entries_per_page()),
             logical_pages: geometry.logical_pages,
         }
     }
@@ -56,6 +58,7 @@ impl Translation {
         Translation {
             gtd,
             entries_per_page: geometry.entries_per_page(),
+            by_part: Divisor::new(geometry.entries_per_page()),
             logical_pages: geometry.logical_pages,
         }
     }
@@ -73,13 +76,13 @@ impl Translation {
     /// The translation page (MVPN) that holds a page's entry, and the entry's place in it.
     #[inline]
     pub fn part_of(&self, lpn: Lpn) -> (u32, u32) {
-        (lpn.0 / self.entries_per_page, lpn.0 % self.entries_per_page)
+        self.by_part.both(lpn.0)
     }
 
     /// The same without the place, as a function that holds no borrow.
     pub fn part_function(&self) -> impl Fn(u32) -> u32 + use<> {
-        let entries_per_page = self.entries_per_page;
-        move |lpn| lpn / entries_per_page
+        let by_part = self.by_part;
+        move |lpn| by_part.quotient(lpn)
     }
 
     /// Logical pages whose entries one translation page holds.

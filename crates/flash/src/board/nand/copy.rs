@@ -22,11 +22,14 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        if self.plain && !self.clock.copies_back_at_all() && self.state.holds_host_data(from) {
+        if self.plain && !self.clock.copies_back_at_all() {
             law::read(&self.geometry, &self.state, from);
             let geometry = &self.geometry;
             meter.read(cause);
             let read = self.clock.read_page(Place::of(geometry, from), cause, after);
+            if !self.state.holds_host_data(from) {
+                return self.copy_payload(meter, (from, to), kind, cause, read);
+            }
             let at = law::program(&self.geometry, &self.state, self.order, to);
             self.sequence += 1;
             self.state.store_copy(at, (from, to), kind, self.sequence);
@@ -76,6 +79,22 @@ impl Nand {
         Ok(self.clock.read_for_program(at, target, cause, after))
     }
 
+    /// A page that holds words was read: they move on, and the page that held them is invalid.
+    fn copy_payload(
+        &mut self,
+        meter: &mut Meter,
+        (from, to): (Ppn, Ppn),
+        kind: PageKind,
+        cause: Cause,
+        read: When,
+    ) -> Result<When, Fault> {
+        let OobRead::Written(oob) = self.state.oob(from) else {
+            panic!("copy of page {from}: nothing readable there");
+        };
+        let payload = Payload::Update { old: Some(from), edits: &[] };
+        self.program_payload(meter, to, (kind, oob.logical), payload, cause, read)
+    }
+
     #[inline]
     fn copy_page(
         &mut self,
@@ -93,8 +112,7 @@ impl Nand {
             false => self.read(meter, from, cause, after)?,
         };
         if !oob.kind.is_host_data() {
-            let payload = Payload::Update { old: Some(from), edits: &[] };
-            return self.program_payload(meter, to, (kind, oob.logical), payload, cause, read);
+            return self.copy_payload(meter, (from, to), kind, cause, read);
         }
         let page = PageWrite {
             logical: oob.logical,

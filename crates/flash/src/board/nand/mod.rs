@@ -405,6 +405,49 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        if !self.plain {
+            return self.program_payload_with_care(
+                meter,
+                ppn,
+                (kind, logical),
+                payload,
+                cause,
+                after,
+            );
+        }
+        let at = law::program(&self.geometry, &self.state, self.order, ppn);
+        let slot = self.fill_slot(payload, true);
+        self.sequence += 1;
+        self.state.store_at(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
+        self.state.note_payload(ppn);
+        let done = self.book_plainly(meter, (at.0, ppn), cause, after);
+        self.replaced_by(payload);
+        Ok(done)
+    }
+
+    /// The page that a new one replaces has lost its payload, and becomes invalid.
+    #[inline]
+    fn replaced_by(&mut self, payload: Payload<'_>) {
+        if let Payload::Update { old: Some(old), edits } = payload {
+            self.state.drop_payload(old);
+            // A move leaves no mark: the old page's block is erased next.
+            if !edits.is_empty() {
+                self.mark(old);
+            }
+            law::invalidate(&self.geometry, &self.state, old);
+            self.state.clear_valid(self.geometry.block_of(old), old);
+        }
+    }
+
+    fn program_payload_with_care(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        (kind, logical): (PageKind, u32),
+        payload: Payload<'_>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
         let verdict = self.faults.on_program(self.units.completes(ppn));
         let done = verdict == Verdict::Works;
@@ -415,13 +458,8 @@ impl Nand {
             self.state.note_payload(ppn);
         }
         let result = self.finish_program(meter, verdict, ppn, cause, after);
-        if let (true, Payload::Update { old: Some(old), .. }) = (done, payload) {
-            self.state.drop_payload(old);
-            match payload {
-                // A move: the old page's block is erased next.
-                Payload::Update { edits: [], .. } => self.discard(old),
-                _ => self.invalidate(old),
-            };
+        if done {
+            self.replaced_by(payload);
         }
         result
     }
@@ -536,10 +574,17 @@ impl Nand {
     /// The same, with the block.
     #[inline(always)]
     pub fn supersede(&mut self, ppn: Ppn) -> (BlockId, u32) {
+        self.mark(ppn);
+        self.forget(ppn)
+    }
+
+    /// Marks a page on flash as superseded.
+    #[inline(always)]
+    fn mark(&mut self, ppn: Ppn) {
         if self.units.are_small() {
             if self.source(ppn) == Source::Gathered {
                 // Nothing of it is on flash yet.
-                return self.forget(ppn);
+                return;
             }
             self.units.used(self.geometry.plane_of(ppn));
         }
@@ -548,7 +593,6 @@ impl Nand {
             let block = self.geometry.block_of(ppn);
             self.clock.write_oob(self.geometry.plane_of_block(block), block);
         }
-        self.forget(ppn)
     }
 
     /// Makes a page invalid without a mark on flash: its block is erased next, or it never held

@@ -5,18 +5,21 @@
 //! looked at once.
 
 use super::clock::Place;
+use super::state::PageKind;
 use super::{Nand, law};
 use crate::board::when::When;
 use crate::meter::{Cause, Meter};
 use crate::units::{BlockId, Ppn};
 
-/// A page of host data that moves.
+/// A page that moves.
 #[derive(Clone, Copy, Debug)]
 pub struct Mover {
     /// Where it was.
     pub old: Ppn,
-    /// Its logical page.
+    /// Its logical number: of the page, of the map part, of the record.
     pub logical: u32,
+    /// What it is.
+    pub kind: PageKind,
     /// When the copy is complete.
     pub done: When,
 }
@@ -29,15 +32,14 @@ impl Nand {
         self.plain && !self.clock.copies_back_at_all()
     }
 
-    /// Adds the valid pages of a block, the first `most` of them, where all hold host data; else
-    /// adds nothing and says so.
+    /// Lists the valid pages of a block, the first `most` of them. Returns whether they can move
+    /// together: all hold host data, or all hold words.
     pub fn list_movers(&self, block: BlockId, most: u32, movers: &mut Vec<Mover>) -> bool {
         movers.clear();
-        self.state.block(block).payloads == 0
-            && self.state.each_valid(block, most, |ppn, logical, kind| {
-                movers.push(Mover { old: ppn, logical, done: When::START });
-                kind.is_host_data()
-            })
+        self.state.each_valid(block, most, |old, logical, kind| {
+            movers.push(Mover { old, logical, kind, done: When::START });
+            kind.holds_words() == movers[0].kind.holds_words() && kind != PageKind::Pad
+        })
     }
 
     /// Moves pages of `victim` to the pages from `to` on, which must be of one block, and says of
@@ -52,14 +54,15 @@ impl Nand {
     ) {
         debug_assert!(self.moves_runs());
         let count = movers.len() as u32;
+        let words = movers[0].kind.holds_words();
         let at = law::program_run(&self.geometry, &self.state, self.order, (to, count));
         for (place, mover) in (to.0..).zip(movers.iter()) {
             law::read(&self.geometry, &self.state, mover.old);
             law::invalidate(&self.geometry, &self.state, mover.old);
             self.sequence += 1;
-            self.state.move_record((mover.old, Ppn(place)), self.sequence);
+            self.state.move_record((mover.old, Ppn(place)), words, self.sequence);
         }
-        self.state.count_run(victim, at, count, self.sequence);
+        self.state.count_run((victim, at), count, words, self.sequence);
         meter.copies(cause, count);
         if let Some((start, step)) = self.clock.copy_run(cause, count) {
             for (number, mover) in (1..).zip(movers) {

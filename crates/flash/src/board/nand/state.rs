@@ -285,16 +285,19 @@ impl State {
         }
     }
 
-    /// A page of host data moves: its record and its mark, not yet the counts of the blocks
-    /// ([`State::count_run`]).
+    /// A page moves: its record and its mark, not yet the counts of the blocks
+    /// ([`State::count_run`]). The words of one that holds `words` go with it.
     #[inline]
-    pub(super) fn move_record(&mut self, (from, to): (Ppn, Ppn), sequence: u64) {
+    pub(super) fn move_record(&mut self, (from, to): (Ppn, Ppn), words: bool, sequence: u64) {
         let record = self.pages[from.index()];
         let stamp = sequence << STAMP_BITS | record.stamp & ((1 << STAMP_BITS) - 1);
         self.pages[to.index()] = PageRecord { stamp, ..record };
         self.valid[from.index() / 64] &= !(1 << (from.0 % 64));
         self.valid[to.index() / 64] |= 1 << (to.0 % 64);
-        if !self.masks.is_empty() {
+        if words {
+            assert!(record.tag > 0, "page {from} holds no payload");
+            self.pages[from.index()].tag = 0;
+        } else if !self.masks.is_empty() {
             self.masks[to.index()] = self.masks[from.index()];
         }
     }
@@ -303,14 +306,18 @@ impl State {
     /// this sequence number.
     pub(super) fn count_run(
         &mut self,
-        victim: BlockId,
-        (block, offset): (BlockId, u32),
+        (victim, (block, offset)): (BlockId, (BlockId, u32)),
         count: u32,
+        words: bool,
         sequence: u64,
     ) {
-        self.blocks[victim.index()].valid -= count;
+        let payloads = if words { count } else { 0 };
+        let state = &mut self.blocks[victim.index()];
+        state.valid -= count;
+        state.payloads -= payloads;
         let state = &mut self.blocks[block.index()];
         state.valid += count;
+        state.payloads += payloads;
         state.programmed += count;
         state.top = state.top.max(offset + count);
         state.last_program = sequence as u32;

@@ -340,7 +340,8 @@ impl MapCache for Cmt {
     }
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
-        let dirty = self.slots().filter(|&slot| Cmt::is_dirty(self, slot));
+        // What left is not changed any more.
+        let dirty = self.entries.places().filter(|&slot| Cmt::is_dirty(self, slot));
         dirty.map(|slot| (self.lpn(slot), self.ppn(slot)))
     }
 

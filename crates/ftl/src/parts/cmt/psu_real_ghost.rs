@@ -5,16 +5,18 @@
 //! GHOST leaves. A hit adds one to the age; a hit in GHOST changes places with the lowest of REAL
 //! if its age is at least as high. It behaves like order of arrival plus one credit per hit, which
 //! is neither LRU nor the textbook's segmented LRU (that one enters on probation).
+//!
+//! New ages are the highest, and hits raise them by one: a slot is a few steps from its place.
 
 use super::CachePolicy;
 use crate::parts::slots::Slot;
-use crate::parts::slots::indexed_heap::IndexedHeap;
+use crate::parts::slots::sorted_slots::SortedSlots;
 
 /// Both segments, ordered by age, then by arrival.
 #[derive(Clone, Debug)]
 pub struct PsuRealGhost {
-    real: IndexedHeap,
-    ghost: IndexedHeap,
+    real: SortedSlots,
+    ghost: SortedSlots,
     real_capacity: u32,
     highest_age: u64,
     arrivals: u64,
@@ -33,8 +35,8 @@ impl CachePolicy for PsuRealGhost {
     fn new(slots: u32, capacity: u32, protected: f64) -> Self {
         let real = (f64::from(capacity) * protected).ceil() as u32;
         PsuRealGhost {
-            real: IndexedHeap::new(slots),
-            ghost: IndexedHeap::new(slots),
+            real: SortedSlots::new(slots),
+            ghost: SortedSlots::new(slots),
             real_capacity: real.clamp(1, capacity),
             highest_age: 0,
             arrivals: 0,
@@ -53,7 +55,7 @@ impl CachePolicy for PsuRealGhost {
     fn hit(&mut self, slot: Slot) {
         if self.real.contains(slot) {
             let (age, arrival) = self.real.key(slot);
-            self.real.change(slot, (age + 1, arrival));
+            self.real.raise(slot, (age + 1, arrival));
             self.highest_age = self.highest_age.max(age + 1);
             return;
         }
@@ -63,7 +65,7 @@ impl CachePolicy for PsuRealGhost {
         let full = self.real.count() == self.real_capacity;
         let reaches = self.real.min().is_none_or(|lowest| key.0 >= self.real.key(lowest).0);
         if full && !reaches {
-            self.ghost.change(slot, key);
+            self.ghost.raise(slot, key);
             return;
         }
         self.ghost.remove(slot);

@@ -4,7 +4,7 @@ use super::{Moved, Newer, PageOwner, PageSpace, Stream};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::run::Mover;
-use ftlab_flash::board::nand::state::{OobRead, PageKind};
+use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{BlockRole, Cause, Event};
@@ -294,9 +294,9 @@ impl PageSpace {
             let (first, count) = self.next_pages(board, (plane, stream), left.len() as u32)?;
             let (run, others) = left.split_at_mut(count as usize);
             board.move_run((victim, run), first, cause, after);
-            for (new, &mut Mover { old, logical, done: moved }) in (first.0..).map(Ppn).zip(run) {
+            for (new, mover) in (first.0..).map(Ppn).zip(run) {
+                let Mover { old, logical, kind, done: moved } = *mover;
                 done = done.join(moved);
-                let kind = PageKind::Data;
                 owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
             }
             left = others;
