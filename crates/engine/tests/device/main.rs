@@ -20,6 +20,7 @@ mod occupancy;
 mod parameters;
 mod peers;
 mod regression;
+mod short_way;
 mod suspend;
 mod theory;
 mod timing;

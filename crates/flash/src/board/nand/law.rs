@@ -59,12 +59,18 @@ pub fn program_run(
         at.1 + count <= geometry.pages_per_block,
         "program of pages {first} to {last}: they are not of one block"
     );
-    for ppn in (first.0..=last).map(Ppn) {
-        if !state.is_free(ppn) {
-            refuse_program(geometry, state, order, ppn);
-        }
+    if !state.are_free(first, count) {
+        let taken = (first.0..=last).map(Ppn).find(|&ppn| !state.is_free(ppn));
+        refuse_program(geometry, state, order, taken.unwrap_or(first));
     }
     at
+}
+
+/// Of a page that moves: it must be readable and valid.
+#[cold]
+pub fn refuse_move(geometry: &Geometry, state: &State, ppn: Ppn) -> ! {
+    read(geometry, state, ppn);
+    refuse_invalidation(geometry, ppn);
 }
 
 #[inline]

@@ -57,10 +57,10 @@ impl Nand {
         let words = movers[0].kind.holds_words();
         let at = law::program_run(&self.geometry, &self.state, self.order, (to, count));
         for (place, mover) in (to.0..).zip(movers.iter()) {
-            law::read(&self.geometry, &self.state, mover.old);
-            law::invalidate(&self.geometry, &self.state, mover.old);
             self.sequence += 1;
-            self.state.move_record((mover.old, Ppn(place)), words, self.sequence);
+            if !self.state.move_record((mover.old, Ppn(place)), words, self.sequence) {
+                law::refuse_move(&self.geometry, &self.state, mover.old);
+            }
         }
         self.state.count_run((victim, at), count, words, self.sequence);
         meter.copies(cause, count);
@@ -70,12 +70,12 @@ impl Nand {
             }
             return;
         }
-        let target = Place::of(&self.geometry, to);
+        let (source, target) =
+            (self.geometry.plane_of_block(victim), self.geometry.plane_of_block(at.0));
         for (place, mover) in (to.0..).zip(movers) {
-            let from =
-                Place { plane: self.geometry.plane_of(mover.old), page: Some((mover.old, victim)) };
+            let from = Place { plane: source, page: Some((mover.old, victim)) };
             let read = self.clock.read_page(from, cause, after);
-            let program = (target.plane, at.0, Ppn(place));
+            let program = (target, at.0, Ppn(place));
             mover.done = self.clock.program_page(program, self.load, cause, read);
         }
     }

@@ -84,6 +84,24 @@ struct PageRecord {
     stamp: u64,
 }
 
+impl PageRecord {
+    /// Whether the page can be read.
+    #[inline]
+    fn is_written(&self) -> bool {
+        // Neither 0 nor `TORN`.
+        self.logical_plus_one.wrapping_sub(1) < TORN - 1
+    }
+}
+
+/// The bits of a word of 64 pages that stand for pages from `first` on and before `end`; the word
+/// holds one of them at least.
+#[inline]
+fn mask_within(word: u32, first: u32, end: u32) -> u64 {
+    let from = first.saturating_sub(word * 64);
+    let behind = (word * 64 + 64).saturating_sub(end);
+    u64::MAX << from & u64::MAX >> behind
+}
+
 const KIND_BITS: u32 = 3;
 /// Bit of the stamp behind the kind: the page cannot be read.
 const UNREADABLE: u64 = 1 << KIND_BITS;
@@ -177,10 +195,7 @@ impl State {
     /// Whether the device has such a page, and it can be read.
     #[inline]
     pub(super) fn is_written(&self, ppn: Ppn) -> bool {
-        // Neither 0 nor `TORN`.
-        self.pages
-            .get(ppn.index())
-            .is_some_and(|page| page.logical_plus_one.wrapping_sub(1) < TORN - 1)
+        self.pages.get(ppn.index()).is_some_and(PageRecord::is_written)
     }
 
     /// The out-of-band area of a page, without charge; schemes use the gate's `read_oob`.
@@ -285,21 +300,31 @@ impl State {
         }
     }
 
-    /// A page moves: its record and its mark, not yet the counts of the blocks
-    /// ([`State::count_run`]). The words of one that holds `words` go with it.
+    /// A page moves: its record and the mark of where it was, not yet what
+    /// [`State::count_run`] does for all. The words of one that holds `words` go with it. Nothing
+    /// and false where there is no valid page.
     #[inline]
-    pub(super) fn move_record(&mut self, (from, to): (Ppn, Ppn), words: bool, sequence: u64) {
+    pub(super) fn move_record(
+        &mut self,
+        (from, to): (Ppn, Ppn),
+        words: bool,
+        sequence: u64,
+    ) -> bool {
         let record = self.pages[from.index()];
+        let (word, bit) = (&mut self.valid[from.index() / 64], 1 << (from.0 % 64));
+        if !record.is_written() || *word & bit == 0 {
+            return false;
+        }
+        *word &= !bit;
         let stamp = sequence << STAMP_BITS | record.stamp & ((1 << STAMP_BITS) - 1);
         self.pages[to.index()] = PageRecord { stamp, ..record };
-        self.valid[from.index() / 64] &= !(1 << (from.0 % 64));
-        self.valid[to.index() / 64] |= 1 << (to.0 % 64);
         if words {
             assert!(record.tag > 0, "page {from} holds no payload");
             self.pages[from.index()].tag = 0;
         } else if !self.masks.is_empty() {
             self.masks[to.index()] = self.masks[from.index()];
         }
+        true
     }
 
     /// So many pages of a block moved to another one, from this offset on; the last of them has
@@ -311,6 +336,10 @@ impl State {
         words: bool,
         sequence: u64,
     ) {
+        let first = block.0 * self.pages_per_block + offset;
+        for index in first / 64..(first + count).div_ceil(64) {
+            self.valid[index as usize] |= mask_within(index, first, first + count);
+        }
         let payloads = if words { count } else { 0 };
         let state = &mut self.blocks[victim.index()];
         state.valid -= count;
@@ -420,25 +449,40 @@ impl State {
 
     /// Hands over the valid pages of a block with what they hold, the first `most` of them, as long
     /// as the answer is true; whether it always was.
+    #[inline]
     pub(super) fn each_valid(
         &self,
         block: BlockId,
         most: u32,
         mut page: impl FnMut(Ppn, u32, PageKind) -> bool,
     ) -> bool {
-        let (mut left, mut from) = (most, 0);
-        while left > 0
-            && let Some(ppn) = self.next_valid(block, from)
-        {
-            let record = &self.pages[ppn.index()];
-            let logical = record.logical_plus_one.wrapping_sub(1);
-            if !page(ppn, logical, PageKind::from_bits(record.stamp)) {
-                return false;
+        let first = block.0 * self.pages_per_block;
+        let end = first + self.pages_per_block;
+        let mut left = most;
+        for index in first / 64..end.div_ceil(64) {
+            let mut word = self.valid[index as usize] & mask_within(index, first, end);
+            while word != 0 {
+                if left == 0 {
+                    return true;
+                }
+                left -= 1;
+                let ppn = index * 64 + word.trailing_zeros();
+                word &= word - 1;
+                let record = &self.pages[ppn as usize];
+                let logical = record.logical_plus_one.wrapping_sub(1);
+                if !page(Ppn(ppn), logical, PageKind::from_bits(record.stamp)) {
+                    return false;
+                }
             }
-            from = ppn.0 - block.0 * self.pages_per_block + 1;
-            left -= 1;
         }
         true
+    }
+
+    /// Whether all of so many pages are erased.
+    #[inline]
+    pub(super) fn are_free(&self, first: Ppn, count: u32) -> bool {
+        let pages = &self.pages[first.index()..first.index() + count as usize];
+        pages.iter().all(|page| page.logical_plus_one == 0)
     }
 
     /// The next valid page of a block at or after `from`.

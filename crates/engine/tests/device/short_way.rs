@@ -1,0 +1,129 @@
+//! The gate's short way (nothing can fail, nobody writes operations down; victims move in runs) and
+//! requests in chunks leave what the long way and single requests leave: every count, every page
+//! and block of the flash, every time.
+
+use crate::common::outcome::Pairs;
+use crate::common::{chosen, mixed, open, tiny};
+use ftlab_engine::board::nand::clock::ServiceTime;
+use ftlab_engine::board::nand::restore::StoredBlock;
+use ftlab_engine::config::Config;
+use ftlab_engine::host::Driver;
+use ftlab_engine::meter::{BlockRole, Cause, Event};
+use ftlab_engine::request::Request;
+use ftlab_engine::schemes::TABLE;
+use ftlab_engine::ssd::Device;
+use ftlab_engine::units::{BlockId, Nanos, Ppn};
+
+const DEVICES: &[Pairs<'_>] = &[
+    &[],
+    &[("timing.profile", "parallel"), ("timing.page_transfer", "10us"), ("device.channels", "2")],
+    &[("timing.read_pages", "20us,60us"), ("timing.oob_write", "3us")],
+    &[("timing.copyback", "true"), ("device.planes", "2"), ("timing.profile", "parallel")],
+    &[("io.partial_write", "rmw"), ("nand.enforce_order", "ascending_gaps_ok")],
+    &[("gc.mode", "both"), ("wear.policy", "static"), ("wear.spread", "2")],
+];
+
+/// All that a run leaves to compare.
+#[derive(Debug, PartialEq)]
+struct Left {
+    counts: Vec<u64>,
+    pages: Vec<String>,
+    blocks: Vec<(StoredBlock, u32, u32, u32)>,
+    service: ServiceTime,
+    stages: [u128; 7],
+    percentiles: Vec<Nanos>,
+    ends: Nanos,
+}
+
+fn left(device: &dyn Device) -> Left {
+    device.audit().expect("the device is sound");
+    let (meter, nand) = (device.board().meter(), device.board().nand());
+    let causes = || Cause::ALL.iter().copied();
+    let mut counts: Vec<u64> = causes().map(|cause| meter.reads(cause)).collect();
+    counts.extend(causes().map(|cause| meter.programs(cause)));
+    counts.extend(BlockRole::ALL.iter().map(|&role| meter.erases(role)));
+    counts.extend(Event::ALL.iter().map(|&event| meter.events(event)));
+    counts.extend([nand.oob_writes(), nand.sequence(), meter.merges().partial]);
+    let page = |ppn| format!("{:?} {}", nand.stored_page(Ppn(ppn)), nand.state().is_valid(Ppn(ppn)));
+    let block = |block| {
+        let known = nand.state().block(BlockId(block));
+        (nand.stored_block(BlockId(block)), known.valid, known.top, known.last_program)
+    };
+    let latency = meter.latency();
+    let times = latency.read().iter().chain(latency.write());
+    Left {
+        counts,
+        pages: (0..nand.geometry().pages()).map(page).collect(),
+        blocks: (0..nand.geometry().blocks()).map(block).collect(),
+        service: nand.clock().service_time(),
+        stages: latency.stages(),
+        percentiles: times.flat_map(|one| [one.percentile(50.0), one.percentile(99.0)]).collect(),
+        ends: device.idle_from(),
+    }
+}
+
+/// In chunks to a device that nobody watches.
+fn shortly(scheme: &str, config: &Config, requests: &[Request]) -> Left {
+    let mut device = open(scheme, config);
+    let mut driver = Driver::new(config, Some(config.queue_depth()));
+    assert!(driver.is_direct());
+    for chunk in requests.chunks(7) {
+        driver.submit_all(device.as_mut(), &mut chunk.to_vec()).expect("the device works");
+    }
+    left(device.as_ref())
+}
+
+/// One by one, every operation written down.
+fn at_length(scheme: &str, config: &Config, requests: &[Request]) -> Left {
+    let mut device = open(scheme, config);
+    device.board_mut().nand_mut().record_mut().start();
+    let mut arrival = 0;
+    for request in requests {
+        arrival = device.next_slot().max(arrival);
+        device.submit(&Request { arrival, ..*request }).expect("the device works");
+    }
+    let operations = device.board_mut().nand_mut().record_mut().take();
+    assert!(operations.len() > requests.len() / 2, "{scheme}: it was written down");
+    left(device.as_ref())
+}
+
+#[test]
+fn the_short_way_leaves_what_the_long_way_leaves() {
+    let mut compared = 0;
+    for row in TABLE.iter().filter(|row| chosen(row.paper.name)) {
+        for pairs in DEVICES {
+            let mut config = Config::default();
+            let fits = pairs.iter().all(|(key, value)| config.set(key, value).is_ok());
+            assert!(fits, "{pairs:?}");
+            let name = row.paper.name;
+            let config = tiny(name, 24, pairs);
+            if (row.open)(&config, 1).is_err() {
+                // Not every scheme knows every setting of a device.
+                continue;
+            }
+            let requests = mixed(&config, 2500, 11);
+            let (short, long) =
+                (shortly(name, &config, &requests), at_length(name, &config, &requests));
+            assert!(short.counts.iter().sum::<u64>() > 2500, "{name}: it did something");
+            assert!(short == long, "{name} {pairs:?}: {}", first_difference(&short, &long));
+            compared += 1;
+        }
+    }
+    assert!(compared > 0);
+}
+
+fn first_difference(short: &Left, long: &Left) -> String {
+    if short.counts != long.counts {
+        return format!("counts {:?} and {:?}", short.counts, long.counts);
+    }
+    if short.blocks != long.blocks {
+        return format!("blocks {:?} and {:?}", short.blocks, long.blocks);
+    }
+    match short.pages.iter().zip(&long.pages).position(|(one, two)| one != two) {
+        Some(page) => format!("page {page}: {} and {}", short.pages[page], long.pages[page]),
+        None => format!(
+            "times {:?} {:?} and {:?} {:?}",
+            short.service, short.stages, long.service, long.stages
+        ),
+    }
+}
