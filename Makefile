@@ -12,7 +12,7 @@ PICTURED := dftl2014-fig12 dftl2014-fig13 dftl2014-fig15 dftl2014-fig16 adapt201
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test test-long check fmt bench fuzz docs browser reproduce quick package clean
+.PHONY: demo build test test-long check fmt bench cost fuzz docs browser reproduce quick package clean
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
@@ -40,6 +40,7 @@ test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, 
 	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
 	$(MAKE) demo
+	$(MAKE) cost
 	$(MAKE) quick
 	$(MAKE) -j2 package browser
 
@@ -57,9 +58,13 @@ check: ## formatting and lints, warnings being errors
 fmt: ## formats everything
 	$(CARGO) fmt --all
 
-bench: ## speed as ratios against a bare loop on 32 GiB (make test runs 4 GiB), and parsing
+bench: cost ## cost; speed as ratios against a bare loop on 32 GiB (make test runs 4 GiB); parsing
 	FTLAB_BENCH=full $(CARGO) bench --locked -p ftlab-engine --bench hot_loop
 	$(CARGO) bench --locked -p ftlab-trace
+
+cost: build ## instructions and cache misses of a host page; none may rise by 3 % unnoticed
+	command -v valgrind >/dev/null || tests/install.sh valgrind
+	python3 tests/cost.py $(FTLAB) tests/golden/cost.txt
 
 fuzz: ## libFuzzer targets; needs a nightly toolchain and cargo-fuzz
 	for target in operations trace_lines trace_spec trace_compression trace_pipeline; do \

@@ -22,25 +22,14 @@ root=$(dirname "$(dirname "$here")")
 venv=$root/target/browser-venv
 shots=$root/target/browser/$(basename "$report" .html)
 
-as_root() {
-    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo "$@"; fi
-}
-
-install_packages() {
-    as_root apt-get update -qq
-    as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "$@" >/dev/null
-}
-
 if [ ! -x /usr/bin/chromium ] || [ ! -x /usr/bin/chromedriver ]; then
-    echo "installing Debian's chromium"
-    install_packages chromium chromium-driver fonts-liberation
+    "$here/../install.sh" chromium chromium-driver fonts-liberation
 fi
 # The venv is made anew when the pinned versions change.
 if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
     rm -rf "$venv"
     mkdir -p "$(dirname "$venv")"
-    python3 -m venv "$venv" || { install_packages python3-venv; python3 -m venv "$venv"; }
+    python3 -m venv "$venv" || { "$here/../install.sh" python3-venv; python3 -m venv "$venv"; }
     "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
     cp "$here/requirements.txt" "$venv/requirements.txt"
 fi

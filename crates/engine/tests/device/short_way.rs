@@ -44,7 +44,8 @@ fn left(device: &dyn Device) -> Left {
     counts.extend(BlockRole::ALL.iter().map(|&role| meter.erases(role)));
     counts.extend(Event::ALL.iter().map(|&event| meter.events(event)));
     counts.extend([nand.oob_writes(), nand.sequence(), meter.merges().partial]);
-    let page = |ppn| format!("{:?} {}", nand.stored_page(Ppn(ppn)), nand.state().is_valid(Ppn(ppn)));
+    let page =
+        |ppn| format!("{:?} {}", nand.stored_page(Ppn(ppn)), nand.state().is_valid(Ppn(ppn)));
     let block = |block| {
         let known = nand.state().block(BlockId(block));
         (nand.stored_block(BlockId(block)), known.valid, known.top, known.last_program)

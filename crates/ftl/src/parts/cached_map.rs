@@ -325,8 +325,8 @@ impl<C: MapCache> CachedMap<C> {
     ) -> Result<(When, u32), Fault> {
         let ready = space.make_room(board, self, (how.plane, Stream::Map), after)?;
         // A collection that made the room may have written this very page.
-        let mut lpns = self.translation.lpns_of(part).map(Lpn);
-        if C::ADOPTS && !lpns.any(|lpn| self.cache.is_dirty(lpn)) {
+        let lpns = self.translation.lpns_of(part);
+        if C::ADOPTS && self.cache.first_dirty(lpns).is_none() {
             return Ok((ready, 0));
         }
         let read = self.translation.read(board, part, how.cause, ready)?;
@@ -391,10 +391,10 @@ impl<C: MapCache> CachedMap<C> {
     /// Makes the changed entries of a translation page the edits; returns how many there are.
     fn collect_changed(&mut self, space: &mut PageSpace, board: &mut Board, part: u32) -> u32 {
         self.edits.clear();
-        for lpn in self.translation.lpns_of(part).map(Lpn) {
-            if self.cache.is_dirty(lpn) {
-                self.edit_from_cache(space, board, lpn);
-            }
+        let mut lpns = self.translation.lpns_of(part);
+        while let Some(lpn) = self.cache.first_dirty(lpns.clone()) {
+            self.edit_from_cache(space, board, lpn);
+            lpns.start = lpn.0 + 1;
         }
         self.edits.len() as u32
     }
@@ -411,8 +411,8 @@ impl<C: MapCache> CachedMap<C> {
         let lazy_copying = std::mem::replace(&mut self.lazy_copying, false);
         let mut when = after;
         for part in 0..self.translation.gtd().len() as u32 {
-            let mut lpns = self.translation.lpns_of(part);
-            if lpns.any(|lpn| self.cache.is_dirty(Lpn(lpn))) {
+            let lpns = self.translation.lpns_of(part);
+            if self.cache.first_dirty(lpns).is_some() {
                 let how = MapWrite { plane: space.home(board.nand(), part), cause };
                 (when, _) = self.write_back_part(space, board, part, how, when)?;
             }

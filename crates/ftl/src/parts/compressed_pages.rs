@@ -174,6 +174,10 @@ impl MapCache for CompressedPages {
         self.pages.is_dirty(lpn)
     }
 
+    fn first_dirty(&self, lpns: std::ops::Range<u32>) -> Option<Lpn> {
+        self.pages.first_dirty(lpns)
+    }
+
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let slot = self.pages.find(lpn.0 / self.size.entries).expect("the page is in memory");

@@ -16,6 +16,10 @@ pub trait MapCache {
     fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>>;
     /// Whether memory holds an entry that its translation page on flash does not say yet.
     fn is_dirty(&self, lpn: Lpn) -> bool;
+    /// The first of some consecutive pages of whose entries that is so.
+    fn first_dirty(&self, mut lpns: std::ops::Range<u32>) -> Option<Lpn> {
+        lpns.find(|&lpn| self.is_dirty(Lpn(lpn))).map(Lpn)
+    }
     /// Changes an entry that memory holds; it differs from flash from now on.
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
     /// The translation page on flash says what memory says, if memory holds the entry.

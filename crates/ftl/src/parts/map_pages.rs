@@ -3,6 +3,8 @@
 //!
 //! Which page leaves next is the owner's business; it keeps the order by [`Slot`].
 
+use std::ops::Range;
+
 use crate::parts::map_cache::MapCache;
 use crate::parts::slots::Slot;
 use crate::parts::translation::Translation;
@@ -189,6 +191,29 @@ impl MapCache for MapPages {
         self.place(lpn).is_some_and(|(_, _, (index, bit))| self.dirty[index] & bit != 0)
     }
 
+    /// A word of 64 entries at a time.
+    fn first_dirty(&self, lpns: Range<u32>) -> Option<Lpn> {
+        let bits = self.entries_per_page.div_ceil(64);
+        let mut lpn = lpns.start;
+        while lpn < lpns.end {
+            let (part, place) = (lpn / self.entries_per_page, lpn % self.entries_per_page);
+            let end = lpns.end.min((part + 1) * self.entries_per_page);
+            let slot = self.find(part).filter(|&slot| self.dirty_entries(slot) > 0);
+            let Some(slot) = slot else {
+                lpn = end;
+                continue;
+            };
+            let word = self.dirty[(slot.0 * bits + place / 64) as usize] >> (place % 64);
+            if word == 0 {
+                lpn = end.min(lpn + 64 - place % 64);
+                continue;
+            }
+            lpn += word.trailing_zeros();
+            return (lpn < end).then_some(Lpn(lpn)).or_else(|| self.first_dirty(end..lpns.end));
+        }
+        None
+    }
+
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let (slot, word, (index, bit)) = self.place(lpn).expect("the page is in memory");
@@ -213,12 +238,13 @@ impl MapCache for MapPages {
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         let pages = self.slots().filter(|&slot| self.dirty_entries(slot) > 0);
-        let lpns = pages.flat_map(|slot| {
+        let lpns = pages.flat_map(move |slot| {
             let first = self.part(slot) * self.entries_per_page;
-            first..(first + self.entries_per_page).min(self.entries)
+            let end = (first + self.entries_per_page).min(self.entries);
+            let next = move |after: u32| self.first_dirty(after..end);
+            std::iter::successors(next(first), move |lpn| next(lpn.0 + 1))
         });
-        let dirty = lpns.map(Lpn).filter(|&lpn| self.is_dirty(lpn));
-        dirty.map(|lpn| (lpn, self.entry(lpn).flatten()))
+        lpns.map(|lpn| (lpn, self.entry(lpn).flatten()))
     }
 }
 
@@ -245,6 +271,9 @@ mod tests {
         pages.change(lpn, Some(Ppn(8)));
         assert_eq!(pages.changed().collect::<Vec<_>>(), [(lpn, Some(Ppn(8)))]);
         assert_eq!((pages.dirty_entries(slot), pages.words(slot)[65]), (1, 9));
+        let first = |from, end| pages.first_dirty(from..end);
+        assert_eq!([first(0, lpn.0), first(0, lpn.0 + 1)], [None, Some(lpn)]);
+        assert_eq!([first(lpn.0, 3 * entries), first(lpn.0 + 1, 3 * entries)], [Some(lpn), None]);
         assert_eq!(pages.dirty_pages(), 1);
         pages.clean(lpn);
         assert_eq!((pages.dirty_entries(slot), pages.is_dirty(lpn)), (0, false));

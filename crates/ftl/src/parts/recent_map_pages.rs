@@ -87,6 +87,10 @@ impl MapCache for RecentMapPages {
         self.pages.is_dirty(lpn)
     }
 
+    fn first_dirty(&self, lpns: std::ops::Range<u32>) -> Option<Lpn> {
+        self.pages.first_dirty(lpns)
+    }
+
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         self.pages.change(lpn, ppn);

@@ -281,6 +281,10 @@ impl MapCache for Frames {
         self.maps.is_dirty(lpn)
     }
 
+    fn first_dirty(&self, lpns: std::ops::Range<u32>) -> Option<Lpn> {
+        self.maps.first_dirty(lpns)
+    }
+
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         self.maps.change(lpn, ppn);

@@ -97,7 +97,10 @@ impl Resource {
         if !self.is_useful(gap) {
             return;
         }
-        self.gaps.insert(place, gap);
+        match place == self.gaps.len() {
+            true => self.gaps.push_back(gap),
+            false => self.gaps.insert(place, gap),
+        }
         if self.gaps.len() > self.limit {
             self.gaps.pop_front();
         }

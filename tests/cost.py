@@ -1,0 +1,97 @@
+"""What a host page costs the machine: instructions and first-level cache misses, counted by cachegrind.
+
+    tests/cost.py FTLAB KNOWN.txt            fails when a number is more than 3 % above the known one
+    tests/cost.py FTLAB KNOWN.txt --update   makes the found ones the known ones
+
+Counted are the second half of a run, less the first half: uniform random writes of single pages to a filled device of
+128 MiB. The same program counts the same, whatever else the machine does; another compiler counts otherwise.
+"""
+
+import concurrent.futures
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PAGES = 30_000
+TOLERANCE = 1.03
+DEVICE = ["--device", "dftl2014", "--capacity", "128MiB", "--set", "device.over_provisioning=0.25"]
+# One cache for every machine: what a core has to itself, and enough behind it for all of the device.
+CACHES = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=33554432,16,64"]
+PARALLEL = ["--set", "timing.profile=parallel", "--set", "timing.page_transfer=10us"]
+CASES = {
+    "ideal_page": [],
+    "ideal_page, parallel": PARALLEL,
+    "dftl, 8192 entries": ["--set", "dftl.cmt_entries=8192"],
+    "lazyftl": [],
+    "fast": [],
+    "adapt": [],
+    "treeftl": [],
+    "hat": [],
+}
+
+
+def run(ftlab, case, pages, folder):
+    """Instructions, misses and flash operations of a run of so many pages."""
+    scheme = case.split(",")[0]
+    result = folder / f"{case}-{pages}.json"
+    command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", *CACHES, "--cachegrind-out-file=/dev/null"]
+    command += [ftlab, "run", "--scheme", scheme, *DEVICE, *CASES[case], "--precondition", "fill", "--timing", "asap"]
+    command += ["--workload", f"randwrite:bs=2k,span=100%,count={pages},seed=3", "--quiet", "--json", result]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stderr}")
+
+    def counted(what):
+        return int(re.search(rf"{what}: +([\d,]+)", done.stderr).group(1).replace(",", ""))
+
+    flash = json.loads(result.read_text())["flash"]
+    operations = sum(sum(flash[kind].values()) for kind in ("reads", "programs", "erases"))
+    return counted("I +refs"), counted("D1 +misses"), operations
+
+
+def measure(ftlab, case, folder):
+    """Instructions and misses of a host page, and instructions of a flash operation."""
+    half, whole = (run(ftlab, case, pages, folder) for pages in (PAGES, 2 * PAGES))
+    instructions, misses, operations = (after - before for before, after in zip(half, whole))
+    return instructions / PAGES, misses / PAGES, instructions / operations
+
+
+def line(case, values):
+    return "{:<22} {:>9.0f} {:>9.1f} {:>9.0f}\n".format(case, *values)
+
+
+def main():
+    if not shutil.which("valgrind"):
+        sys.exit("tests/cost.py needs valgrind, which counts (Debian: apt-get install valgrind)")
+    ftlab, known = sys.argv[1], pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        found = pool.map(lambda case: measure(ftlab, case, pathlib.Path(folder)), CASES)
+        found = dict(zip(CASES, found))
+    head = "{:<22} {:>9} {:>9} {:>9}\n".format("", "instr.", "misses", "instr.")
+    head += "{:<22} {:>9} {:>9} {:>9}\n".format("", "per host", "page", "per op.")
+    table = head + "".join(line(case, values) for case, values in found.items())
+    print(table, end="")
+    if sys.argv[3:] == ["--update"]:
+        known.write_text(table)
+        return 0
+    worse = []
+    for text in known.read_text().splitlines()[2:]:
+        case = text[:22].strip()
+        names = ("instructions per host page", "misses per host page", "instructions per operation")
+        for name, before, now in zip(names, map(float, text[22:].split()), found.pop(case)):
+            # What is printed as 9.9 may be 9.94.
+            if now > before * TOLERANCE + 0.05:
+                worse.append(f"{case}: {now:.1f} {name}, {before:g} are known")
+    worse += [f"{case}: is not in {known}" for case in found]
+    print("\n".join(worse), end="\n" if worse else "")
+    if worse:
+        print(f"A dearer program must be meant to be: run this with --update and commit {known}.")
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
