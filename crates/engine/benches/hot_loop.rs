@@ -9,6 +9,7 @@
 use std::time::Instant;
 
 use ftlab_engine::config::Config;
+use ftlab_engine::host::Driver;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
@@ -145,15 +146,30 @@ fn config(gibibytes: u64, pairs: &[(&str, &str)]) -> Config {
     config
 }
 
-fn submit(device: &mut dyn Device, page: u32) {
-    let request = Request {
-        arrival: device.next_slot(),
-        op: Op::Write,
-        first_sector: u64::from(page) * SECTORS,
-        sectors: SECTORS as u32,
-        unit: 0,
-    };
-    device.submit(&request).expect("the device works");
+/// Requests that go to the device at once, as those of a generated workload do.
+const CHUNK: usize = 32;
+
+/// A host that keeps the queue of a device full.
+struct Host {
+    device: Box<dyn Device>,
+    driver: Driver,
+    chunk: Vec<Request>,
+}
+
+impl Host {
+    fn write(&mut self, page: u32) {
+        self.chunk.push(Request {
+            arrival: 0,
+            op: Op::Write,
+            first_sector: u64::from(page) * SECTORS,
+            sectors: SECTORS as u32,
+            unit: 0,
+        });
+        if self.chunk.len() == CHUNK {
+            self.driver.submit_all(self.device.as_mut(), &mut self.chunk).expect("it works");
+            self.chunk.clear();
+        }
+    }
 }
 
 /// Fills, overwrites once to reach steady state, then measures; returns pages per second.
@@ -169,9 +185,12 @@ fn measure(logical: u32, writes: u32, mut write: impl FnMut(u32)) -> f64 {
 fn scheme(name: &str, gibibytes: u64, writes: u32, pairs: &[(&str, &str)]) -> f64 {
     let config = config(gibibytes, pairs);
     let (row, _) = schemes::find(name).expect("a scheme of the table");
-    let mut device = (row.open)(&config, 1).unwrap_or_else(|error| panic!("{error}"));
+    let device = (row.open)(&config, 1).unwrap_or_else(|error| panic!("{error}"));
+    let driver = Driver::new(&config, Some(config.queue_depth()));
+    let mut host = Host { device, driver, chunk: Vec::with_capacity(CHUNK) };
     let logical = config.device.logical_pages() as u32;
-    let rate = measure(logical, writes, |page| submit(device.as_mut(), page));
+    let rate = measure(logical, writes, |page| host.write(page));
+    let device = host.device;
     device.audit().expect("the audit passes");
     let meter = device.board().meter();
     println!(
@@ -231,8 +250,8 @@ fn main() {
     ];
     let advanced = scheme("ideal_page", gibibytes, writes, &[&board[..], &advanced].concat());
     let dftl = scheme("dftl", gibibytes, writes, &[("dftl.cmt_entries", "8192")]);
-    println!("bare loop / ideal_page           {:.2} (aim: at most 3)", rate / page);
+    println!("bare loop / ideal_page           {:.2} (aim: at most 2)", rate / page);
     println!("ideal_page serial / parallel     {:.2}", page / parallel);
     println!("16 planes, plain / advanced      {:.2}", plain / advanced);
-    println!("dftl, 8192 entries               {:.2} M pages/s (aim: above 2)", dftl / 1e6);
+    println!("bare loop / dftl, 8192 entries   {:.2} (aim: at most 10)", rate / dftl);
 }
