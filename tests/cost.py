@@ -82,7 +82,7 @@ def main():
     for text in known.read_text().splitlines()[2:]:
         case = text[:22].strip()
         names = ("instructions per host page", "misses per host page", "instructions per operation")
-        for name, before, now in zip(names, map(float, text[22:].split()), found.pop(case)):
+        for name, before, now in zip(names, map(float, text[22:].split()), found.pop(case, ())):
             # What is printed as 9.9 may be 9.94.
             if now > before * TOLERANCE + 0.05:
                 worse.append(f"{case}: {now:.1f} {name}, {before:g} are known")

@@ -190,6 +190,7 @@ fn scheme(name: &str, gibibytes: u64, writes: u32, pairs: &[(&str, &str)]) -> f6
     let mut host = Host { device, driver, chunk: Vec::with_capacity(CHUNK) };
     let logical = config.device.logical_pages() as u32;
     let rate = measure(logical, writes, |page| host.write(page));
+    host.driver.submit_all(host.device.as_mut(), &mut host.chunk).expect("it works");
     let device = host.device;
     device.audit().expect("the audit passes");
     let meter = device.board().meter();

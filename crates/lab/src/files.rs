@@ -98,6 +98,23 @@ impl ClosedFile {
     }
 }
 
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A new file needs a folder that is there.
+pub(crate) fn check_folder(option: &str, path: &Path) -> Result<()> {
+    match folder_of(path).is_dir() {
+        true => Ok(()),
+        false => Err(Error::usage(format!(
+            "{option} {}: {} is no folder; legal: a file in a folder that exists",
+            path.display(),
+            folder_of(path).display()
+        ))),
+    }
+}
+
 /// Nothing is overwritten.
 pub(crate) fn refuse_existing(path: &Path) -> Result<()> {
     match path.exists() {

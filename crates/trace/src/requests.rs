@@ -35,13 +35,13 @@ impl Requests {
         }
     }
 
-    /// The records behind the requests: what was read, dropped and sorted so far, of a generated
-    /// workload up to [`Records::CHUNK`] ahead of the requests.
+    /// The records behind the requests: what was read, dropped and sorted so far. Behind a chunk
+    /// that is all of it.
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// Records of which a request was yielded.
+    /// Records before the one whose first request comes next.
     pub fn records_yielded(&self) -> u64 {
         let single = self.next.min(self.single) as u64;
         self.records_before + single + u64::from(self.next > self.single)
@@ -63,7 +63,7 @@ impl Requests {
     /// As of the single requests, behind the last that can be had.
     pub fn next_chunk(&mut self, chunk: &mut Vec<Request>) -> Option<Result<()>> {
         chunk.clear();
-        if let Err(end) = self.look_ahead() {
+        if let Err(end) = self.look_ahead(Records::CHUNK) {
             return end.map(Err);
         }
         if self.next == 0 {
@@ -77,25 +77,26 @@ impl Requests {
         Some(Ok(()))
     }
 
-    /// Makes sure that a request is pending; else the error, or nothing at the end.
+    /// Makes sure that a request is pending, and takes up to `most` records for that; else the
+    /// error, or nothing at the end.
     #[inline]
-    fn look_ahead(&mut self) -> std::result::Result<(), Option<TraceError>> {
+    fn look_ahead(&mut self, most: usize) -> std::result::Result<(), Option<TraceError>> {
         while self.next == self.pending.len() {
             if self.ended {
                 return Err(self.failed.take());
             }
-            self.fill();
+            self.fill(most);
         }
         Ok(())
     }
 
-    fn fill(&mut self) {
+    fn fill(&mut self, most: usize) {
         self.pending.clear();
         (self.next, self.single) = (0, 0);
         self.records_before = self.map.counts().records;
         if let Some(generated) = self.records.generated_mut() {
             // A chunk of them, but none behind one that is no single request.
-            for _ in 0..Records::CHUNK {
+            for _ in 0..most {
                 let Some(record) = generated.next_record() else { return self.end(None) };
                 match lay_out(&mut self.map, &record, &mut self.pending) {
                     Ok(true) => self.single += 1,
@@ -146,11 +147,67 @@ impl Iterator for Requests {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if let Err(end) = self.look_ahead() {
+        if let Err(end) = self.look_ahead(1) {
             return end.map(Err);
         }
         let request = self.pending[self.next];
         self.next += 1;
         Some(Ok(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ftlab_flash::request::Request;
+
+    use crate::{AddressMap, AddressMode, Options, Requests, Workload};
+
+    fn requests(spec: &str, mode: AddressMode, capacity: u64) -> Requests {
+        let workload = Workload::parse(spec, &Options::default(), 64 << 10).unwrap();
+        workload.requests(AddressMap::new(mode, capacity, 4096, None).unwrap()).unwrap()
+    }
+
+    /// Single ones, and how many records each of them was known to have taken; then the error.
+    fn singly(mut requests: Requests) -> (Vec<(Request, u64)>, Option<String>) {
+        let mut all = Vec::new();
+        loop {
+            match requests.next() {
+                Some(Ok(request)) => all.push((request, requests.records_yielded())),
+                Some(Err(error)) => return (all, Some(error.to_string())),
+                None => return (all, None),
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_hold_what_single_requests_are() {
+        let split = "randwrite:bs=6k,blockalign=2k,span=64k,count=300,seed=4";
+        let plain = "randrw:bs=4k,span=64k,count=300,rwmixread=40,rate_iops=100,seed=4";
+        for (spec, mode, capacity) in [
+            (plain, AddressMode::Strict, 64 << 10),
+            (split, AddressMode::Modulo, 40 << 10),
+            (split, AddressMode::Dense, 64 << 10),
+            // Some are beyond the device.
+            (plain, AddressMode::Strict, 60 << 10),
+        ] {
+            let (single, error) = singly(requests(spec, mode, capacity));
+            for taken in [0, 1, 20] {
+                let mut chunked = requests(spec, mode, capacity);
+                let first = chunked.by_ref().take(taken).map(Result::unwrap);
+                let mut all: Vec<Request> = first.collect();
+                let mut chunk = Vec::new();
+                let mut failed = None;
+                while let Some(next) = chunked.next_chunk(&mut chunk) {
+                    match next {
+                        Ok(()) => all.extend_from_slice(&chunk),
+                        Err(error) => failed = Some(error.to_string()),
+                    }
+                    let known = single.get(all.len() - 1).map(|(_, records)| *records);
+                    assert_eq!(Some(chunked.records_yielded()), known, "{spec} {mode:?}");
+                }
+                let expected: Vec<Request> = single.iter().map(|(request, _)| *request).collect();
+                assert_eq!((all, failed), (expected, error.clone()), "{spec} {mode:?} {taken}");
+            }
+        }
     }
 }

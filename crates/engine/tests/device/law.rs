@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::common::config;
 use ftlab_engine::board::Board;
+use ftlab_engine::board::nand::run::Mover;
 use ftlab_engine::board::nand::state::PageKind;
 use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
@@ -116,4 +117,67 @@ fn a_retired_block_is_out_of_use() {
     assert!(text.contains("the block is retired, read-only or undefined"), "{text}");
     let text = refusal(&mut board, |board| erase(board, 2));
     assert!(text.contains("erase of block 2: it was retired"), "{text}");
+}
+
+/// Pages 0 to 2 of block 0 in a list of those that move.
+fn movers(board: &mut Board) -> Vec<Mover> {
+    (0..3).for_each(|page| program(board, page));
+    let mut movers = Vec::new();
+    assert!(board.nand().list_movers(BlockId(0), u32::MAX, &mut movers));
+    movers
+}
+
+fn move_run(board: &mut Board, movers: &mut [Mover], to: u32) {
+    board.move_run((BlockId(0), movers), Ppn(to), Cause::Gc, When::START);
+}
+
+#[test]
+fn pages_that_move_together_obey_every_law_of_single_ones() {
+    let refused = |act: &dyn Fn(&mut Board, &mut Vec<Mover>), rule: &str| {
+        let mut board = board(&[]);
+        let mut movers = movers(&mut board);
+        let text = refusal(&mut board, |board| act(board, &mut movers));
+        assert!(text.contains(rule), "{text}");
+    };
+    refused(&|board, list| move_run(board, list, 6), "6 to 8: they are not of one block");
+    refused(
+        &|board, list| {
+            program(board, 9);
+            move_run(board, list, 8);
+        },
+        "page 9 (block 2, offset 1): it is not erased",
+    );
+    refused(
+        &|board, list| {
+            let _ = board.nand_mut().discard(Ppn(1));
+            move_run(board, list, 8);
+        },
+        "page 1 (block 0, offset 1): it is not valid",
+    );
+    refused(
+        &|board, list| {
+            list[1].old = Ppn(3);
+            move_run(board, list, 8);
+        },
+        "page 3 (block 0, offset 3): nothing readable there",
+    );
+    refused(
+        &|board, list| {
+            list[1].old = Ppn(5);
+            move_run(board, list, 8);
+        },
+        "page 5 moves with others",
+    );
+    refused(
+        &|board, list| {
+            let _ = board.nand_mut().faults_mut();
+            move_run(board, list, 8);
+        },
+        "only where nothing can happen",
+    );
+    let mut board = board(&[]);
+    let mut movers = movers(&mut board);
+    move_run(&mut board, &mut movers, 8);
+    let valid = (0..12).filter(|&page| board.nand().state().is_valid(Ppn(page)));
+    assert_eq!(valid.collect::<Vec<_>>(), [8, 9, 10]);
 }

@@ -4,11 +4,11 @@
 
 use crate::common::outcome::Pairs;
 use crate::common::{chosen, mixed, open, tiny};
-use ftlab_engine::board::nand::clock::ServiceTime;
-use ftlab_engine::board::nand::restore::StoredBlock;
+use ftlab_engine::board::nand::clock::{CellOperations, ServiceTime};
+use ftlab_engine::board::nand::state::BlockState;
 use ftlab_engine::config::Config;
 use ftlab_engine::host::Driver;
-use ftlab_engine::meter::{BlockRole, Cause, Event};
+use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics};
 use ftlab_engine::request::Request;
 use ftlab_engine::schemes::TABLE;
 use ftlab_engine::ssd::Device;
@@ -16,6 +16,8 @@ use ftlab_engine::units::{BlockId, Nanos, Ppn};
 
 const DEVICES: &[Pairs<'_>] = &[
     &[],
+    &[("timing.page_transfer", "7us"), ("timing.controller_page", "2us")],
+    &[("device.pages_per_block", "48"), ("device.page_bytes", "512")],
     &[("timing.profile", "parallel"), ("timing.page_transfer", "10us"), ("device.channels", "2")],
     &[("timing.read_pages", "20us,60us"), ("timing.oob_write", "3us")],
     &[("timing.copyback", "true"), ("device.planes", "2"), ("timing.profile", "parallel")],
@@ -28,10 +30,11 @@ const DEVICES: &[Pairs<'_>] = &[
 struct Left {
     counts: Vec<u64>,
     pages: Vec<String>,
-    blocks: Vec<(StoredBlock, u32, u32, u32)>,
+    blocks: Vec<BlockState>,
     service: ServiceTime,
+    cells: CellOperations,
     stages: [u128; 7],
-    percentiles: Vec<Nanos>,
+    times: Vec<(u64, u128, u128, Vec<(Nanos, u64)>)>,
     ends: Nanos,
 }
 
@@ -41,24 +44,25 @@ fn left(device: &dyn Device) -> Left {
     let causes = || Cause::ALL.iter().copied();
     let mut counts: Vec<u64> = causes().map(|cause| meter.reads(cause)).collect();
     counts.extend(causes().map(|cause| meter.programs(cause)));
+    counts.extend(causes().map(|cause| meter.erases_by_cause(cause)));
     counts.extend(BlockRole::ALL.iter().map(|&role| meter.erases(role)));
     counts.extend(Event::ALL.iter().map(|&event| meter.events(event)));
     counts.extend([nand.oob_writes(), nand.sequence(), meter.merges().partial]);
     let page =
         |ppn| format!("{:?} {}", nand.stored_page(Ppn(ppn)), nand.state().is_valid(Ppn(ppn)));
-    let block = |block| {
-        let known = nand.state().block(BlockId(block));
-        (nand.stored_block(BlockId(block)), known.valid, known.top, known.last_program)
-    };
+    let block = |block| *nand.state().block(BlockId(block));
     let latency = meter.latency();
     let times = latency.read().iter().chain(latency.write());
+    let all =
+        |one: &LatencyStatistics| (one.count(), one.sum(), one.sum_of_squares(), one.cumulative());
     Left {
         counts,
         pages: (0..nand.geometry().pages()).map(page).collect(),
         blocks: (0..nand.geometry().blocks()).map(block).collect(),
         service: nand.clock().service_time(),
+        cells: nand.clock().cell_operations(),
         stages: latency.stages(),
-        percentiles: times.flat_map(|one| [one.percentile(50.0), one.percentile(99.0)]).collect(),
+        times: times.map(all).collect(),
         ends: device.idle_from(),
     }
 }
@@ -71,6 +75,8 @@ fn shortly(scheme: &str, config: &Config, requests: &[Request]) -> Left {
     for chunk in requests.chunks(7) {
         driver.submit_all(device.as_mut(), &mut chunk.to_vec()).expect("the device works");
     }
+    let copyback = config.timing.copyback;
+    assert_eq!(device.board().nand().moves_runs(), !copyback, "it is the short way");
     left(device.as_ref())
 }
 
@@ -98,8 +104,10 @@ fn the_short_way_leaves_what_the_long_way_leaves() {
             assert!(fits, "{pairs:?}");
             let name = row.paper.name;
             let config = tiny(name, 24, pairs);
-            if (row.open)(&config, 1).is_err() {
-                // Not every scheme knows every setting of a device.
+            if let Err(error) = (row.open)(&config, 1) {
+                // Not every scheme takes every device; each takes the first four.
+                let first = DEVICES[..4].iter().any(|first| first == pairs);
+                assert!(!first, "{name} {pairs:?}: {error}");
                 continue;
             }
             let requests = mixed(&config, 2500, 11);

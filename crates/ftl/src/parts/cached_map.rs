@@ -77,7 +77,8 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
     }
 
     fn newer(&mut self, logical: u32) -> Option<Newer> {
-        self.cache.newer(Lpn(logical))
+        // A cache that did not say so has nothing, in runs of pages and page by page.
+        if C::HOLDS_DATA { self.cache.newer(Lpn(logical)) } else { None }
     }
 
     /// Translation pages that must be written on behalf of a data victim.

@@ -115,7 +115,7 @@ pub trait PageOwner {
         None
     }
 
-    /// Whether every valid page of a data block is copied as soon as it can be: all are wanted,
+    /// Whether every valid page of a victim is copied as soon as it can be: all are wanted,
     /// memory holds nothing newer, nothing holds collection up, and to be told of moved pages takes
     /// no time.
     fn copies_all(&self) -> bool {
@@ -200,7 +200,7 @@ pub struct PageSpace {
     withheld: Option<withheld::Withheld>,
     /// Victims reclaimed since the device was started.
     reclaimed: u64,
-    /// Pages that move together; empty between collections.
+    /// Pages that move together; between collections, those that moved last.
     movers: Vec<Mover>,
 }
 

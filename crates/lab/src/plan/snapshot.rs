@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::files::{ResultFile, refuse_existing};
+use crate::files::{ResultFile, check_folder, refuse_existing};
 use crate::selection::Chosen;
 
 /// The first bytes of every snapshot.
@@ -216,7 +216,7 @@ pub fn save(file: ResultFile, device: &mut dyn Device, chosen: &Chosen, seed: u6
 pub fn check_wanted(path: &Path, chosen: &Chosen) -> Result<()> {
     match chosen.config.device.ram_nonvolatile {
         true => Err(Error::usage(format!("--save-snapshot: {NONVOLATILE}"))),
-        false => refuse_existing(path),
+        false => refuse_existing(path).and_then(|()| check_folder("--save-snapshot", path)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ftlab_report::records::{Cell, RECORD_FORMATS, RecordFormat, RecordWriter, Row, record_format};
 
 use crate::error::{Error, Result};
-use crate::files::{ClosedFile, ResultFile, refuse_existing};
+use crate::files::{ClosedFile, ResultFile, check_folder, folder_of, refuse_existing};
 use crate::unfinished::Unfinished;
 
 /// Where the rows of one run go.
@@ -29,13 +29,7 @@ impl RequestsFile {
                  must be empty; legal: a file in another folder"
             )));
         }
-        match folder_of(path).is_dir() {
-            true => Ok(()),
-            false => Err(Error::usage(format!(
-                "--requests-out {shown}: {} is no folder; legal: a file in a folder that exists",
-                folder_of(path).display()
-            ))),
-        }
+        check_folder("--requests-out", path)
     }
 
     /// The same of a file whose name is final, which must be new, too.
@@ -102,11 +96,6 @@ impl CompleteRequests {
     pub fn publish(self) -> Result<()> {
         self.file.publish()
     }
-}
-
-/// The folder that a file is in.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Is `path`, which need not exist, the folder `out` or in it? What is there is told without its

@@ -79,6 +79,7 @@ fn everything_that_can_be_refused_is_refused_before_a_run() {
     refused(Experiment { requests_out: Some("rows.txt".into()), ..base() }, ".parquet");
     refused(Experiment { requests_out: Some("none/rows.csv".into()), ..base() }, "is no folder");
     refused(Experiment { save_snapshot: Some(taken.clone()), ..base() }, "exists");
+    refused(Experiment { save_snapshot: Some("none/x.snap".into()), ..base() }, "is no folder");
     let set = ["device.ram_nonvolatile=true", "device.over_provisioning=0.2"];
     let after = Some(home.path().join("after.snap"));
     let lasting = Experiment { set: set.into_iter().collect(), save_snapshot: after, ..base() };
@@ -239,4 +240,32 @@ fn files_are_on_the_list_until_they_have_their_names() {
     assert_eq!(entries(home.path()), 1, "rows-dftl.csv has its name, the other one is gone");
     assert!(files.next().unwrap().path().ends_with("rows-fast.csv"));
     assert!(home.path().join("rows-dftl.csv").is_file());
+}
+
+/// A probe hears of single requests; nothing else of the result may know that.
+#[test]
+fn requests_in_chunks_and_single_requests_are_the_same_run() {
+    let rated = "randrw:bs=4k,span=100%,count=5000,rwmixread=40,rate_iops=200";
+    let poisson =
+        "randrw:bs=5k,blockalign=1k,span=100%,count=5000,rate_iops=500,rate_process=poisson";
+    for (workload, timing, precondition) in [
+        (WRITES, "asap", "fill"),
+        (rated, "trace:0.5", "prefix:1017"),
+        (poisson, "trace", "touch"),
+        (MIXED, "closed:1", "random:0.5x"),
+    ] {
+        let alone = Experiment {
+            timing: Some(timing.parse().unwrap()),
+            precondition: precondition.parse().unwrap(),
+            capacity: Some(Capacity::Bytes(64 << 20)),
+            ..small("dftl", workload)
+        };
+        let watched = Experiment { probe: Some("0:1".parse().unwrap()), ..alone.clone() };
+        let run = |experiment: &Experiment| {
+            let mut run = without_wall(experiment.plan().unwrap().run(&Silent).unwrap());
+            run.probe = None;
+            serde_json::to_value(run).unwrap()
+        };
+        assert_eq!(run(&alone), run(&watched), "{workload} {timing} {precondition}");
+    }
 }

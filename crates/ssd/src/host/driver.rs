@@ -86,7 +86,7 @@ impl Driver {
     }
 
     /// Takes requests of which nobody wants to hear one by one; in a closed loop they arrive when
-    /// the device can take them. When the last one of all so far was done.
+    /// the device can take them. When the last one of all that were taken so was done.
     ///
     /// # Errors
     /// Of the first request that cannot be served; those before it are.

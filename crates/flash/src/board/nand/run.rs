@@ -52,12 +52,19 @@ impl Nand {
         cause: Cause,
         after: When,
     ) {
-        debug_assert!(self.moves_runs());
-        let count = movers.len() as u32;
-        let words = movers[0].kind.holds_words();
+        assert!(
+            self.moves_runs(),
+            "pages of block {victim} move in runs only where nothing can happen"
+        );
+        let (count, words) = (movers.len() as u32, movers[0].kind.holds_words());
         let at = law::program_run(&self.geometry, &self.state, self.order, (to, count));
         for (place, mover) in (to.0..).zip(movers.iter()) {
             self.sequence += 1;
+            assert!(
+                self.geometry.block_of(mover.old) == victim && mover.kind.holds_words() == words,
+                "page {} moves with others that are not of its block and kind",
+                mover.old
+            );
             if !self.state.move_record((mover.old, Ppn(place)), words, self.sequence) {
                 law::refuse_move(&self.geometry, &self.state, mover.old);
             }

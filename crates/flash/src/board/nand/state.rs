@@ -98,7 +98,7 @@ impl PageRecord {
 #[inline]
 fn mask_within(word: u32, first: u32, end: u32) -> u64 {
     let from = first.saturating_sub(word * 64);
-    let behind = (word * 64 + 64).saturating_sub(end);
+    let behind = 64u32.saturating_sub(end - word * 64);
     u64::MAX << from & u64::MAX >> behind
 }
 
@@ -173,6 +173,12 @@ impl State {
     #[inline]
     pub fn block(&self, block: BlockId) -> &BlockState {
         &self.blocks[block.index()]
+    }
+
+    /// State of a page's block.
+    #[inline]
+    pub fn block_of(&self, ppn: Ppn) -> &BlockState {
+        self.block(self.place(ppn).0)
     }
 
     #[inline]
@@ -319,7 +325,10 @@ impl State {
         let stamp = sequence << STAMP_BITS | record.stamp & ((1 << STAMP_BITS) - 1);
         self.pages[to.index()] = PageRecord { stamp, ..record };
         if words {
-            assert!(record.tag > 0, "page {from} holds no payload");
+            assert!(
+                record.tag > 0 && !PageKind::from_bits(stamp).is_host_data(),
+                "page {from} holds no payload"
+            );
             self.pages[from.index()].tag = 0;
         } else if !self.masks.is_empty() {
             self.masks[to.index()] = self.masks[from.index()];
@@ -501,5 +510,28 @@ impl State {
             return (page < end).then_some(Ppn(page));
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the pages one by one, with blocks that begin and end anywhere in a word, the last
+    /// word of all among them.
+    #[test]
+    fn a_mask_has_the_bits_of_a_range() {
+        for (first, end) in
+            [(0, 64), (0, 4), (48, 96), (100, 200), (60, 70), (4_294_967_232, 4_294_967_280)]
+        {
+            for word in first / 64..u32::div_ceil(end, 64) {
+                let bits = (0..64u64).filter(|bit| {
+                    let page = u64::from(word) * 64 + bit;
+                    (u64::from(first)..u64::from(end)).contains(&page)
+                });
+                let expected = bits.fold(0u64, |mask, bit| mask | 1 << bit);
+                assert_eq!(mask_within(word, first, end), expected, "{word}: {first} to {end}");
+            }
+        }
     }
 }

@@ -340,7 +340,7 @@ impl MapCache for Cmt {
     }
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
-        // What left is not changed any more.
+        // A place that was given back is not dirty.
         let dirty = self.entries.places().filter(|&slot| Cmt::is_dirty(self, slot));
         dirty.map(|slot| (self.lpn(slot), self.ppn(slot)))
     }

@@ -72,7 +72,8 @@ impl CachePolicy for PsuRealGhost {
         if full {
             self.drop_to_ghost();
         }
-        self.real.push(slot, key);
+        // Its age is about that of the lowest of REAL.
+        self.real.push_low(slot, key);
     }
 
     fn removed(&mut self, slot: Slot) {

@@ -1,5 +1,5 @@
-//! Slots in the order of their keys, as a linked list. A slot finds its place by walking: from the
-//! end when it comes, from where it was when its key grows. That is a step or two where new keys
+//! Slots in the order of their keys, as a linked list. A slot finds its place by walking: from
+//! either end when it comes, from where it was when its key grows. That is a step or two where new keys
 //! are among the highest and keys grow by little; where they do not,
 //! [`IndexedHeap`](super::indexed_heap::IndexedHeap) is the better part.
 
@@ -66,10 +66,23 @@ impl SortedSlots {
         self.count += 1;
     }
 
+    /// The same of a key that is among the lowest: the walk begins there.
+    pub fn push_low(&mut self, slot: Slot, key: (u64, u64)) {
+        debug_assert!(!self.contains(slot));
+        let mut higher = self.nodes[0].higher;
+        while higher != 0 && self.nodes[higher as usize].key < key {
+            higher = self.nodes[higher as usize].higher;
+        }
+        self.insert(slot.0 + 1, key, self.nodes[higher as usize].lower);
+        self.member[slot.index() + 1] = 1;
+        self.count += 1;
+    }
+
     /// Gives a slot a higher key, which no other one has.
     pub fn raise(&mut self, slot: Slot, key: (u64, u64)) {
         let node = slot.0 + 1;
-        debug_assert!(self.contains(slot) && self.nodes[node as usize].key < key);
+        assert!(self.contains(slot), "slot {} is not in the list", slot.0);
+        debug_assert!(self.nodes[node as usize].key < key);
         let mut higher = self.nodes[node as usize].higher;
         if higher == 0 || self.nodes[higher as usize].key > key {
             self.nodes[node as usize].key = key;
@@ -84,7 +97,7 @@ impl SortedSlots {
 
     /// Takes a slot out.
     pub fn remove(&mut self, slot: Slot) {
-        debug_assert!(self.contains(slot));
+        assert!(self.contains(slot), "slot {} is not in the list", slot.0);
         self.unlink(slot.0 + 1);
         self.member[slot.index() + 1] = 0;
         self.count -= 1;
@@ -122,7 +135,10 @@ mod tests {
             match (list.contains(slot), rng.below(3)) {
                 (false, _) => {
                     let key = (u64::from(rng.below(40)), step);
-                    list.push(slot, key);
+                    match rng.below(2) {
+                        0 => list.push(slot, key),
+                        _ => list.push_low(slot, key),
+                    }
                     heap.push(slot, key);
                 }
                 (true, 0) => {
