@@ -25,6 +25,9 @@ const DEVICES: &[Pairs<'_>] = &[
     &[("gc.mode", "both"), ("wear.policy", "static"), ("wear.spread", "2")],
 ];
 
+/// How many, their sum and that of their squares, and all of them.
+type Times = (u64, u128, u128, Vec<(Nanos, u64)>);
+
 /// All that a run leaves to compare.
 #[derive(Debug, PartialEq)]
 struct Left {
@@ -34,7 +37,7 @@ struct Left {
     service: ServiceTime,
     cells: CellOperations,
     stages: [u128; 7],
-    times: Vec<(u64, u128, u128, Vec<(Nanos, u64)>)>,
+    times: Vec<Times>,
     ends: Nanos,
 }
 
