@@ -23,6 +23,7 @@ use ftlab_ftl::answers::{Location, Room};
 use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
 
+mod chunk;
 mod versions;
 
 /// A device under one scheme.
@@ -298,48 +299,6 @@ impl<S: Scheme> Ssd<S> {
 }
 
 impl<S: Scheme> Ssd<S> {
-    fn is_plain(&self) -> bool {
-        self.buffer.is_none() && self.link.is_free() && self.streams == 1 && !self.idle_work
-    }
-
-    /// Looks where the first pages of requests are, one after another and at nothing else, so that
-    /// the memory that says so is at hand when they are served: one after the other each request
-    /// would wait for it. What is found is not used, because it may be wrong by then.
-    fn look_ahead(&self, requests: &[Request]) {
-        let mut seen = 0;
-        for request in requests {
-            let sector = request.first_sector;
-            if matches!(request.op, Op::Read | Op::Write) && sector < self.split.capacity() {
-                let page = Lpn(self.split.page_of(sector) as u32);
-                if let Location::Flash(ppn) = self.scheme().locate(&self.board, page) {
-                    seen ^= self.board.nand().state().block_of(ppn).valid;
-                    seen ^= u32::from(self.board.nand().state().is_valid(ppn));
-                }
-            }
-        }
-        std::hint::black_box(seen);
-    }
-
-    fn submit_row<const PLAIN: bool>(
-        &mut self,
-        requests: &mut [Request],
-        served: &mut Served,
-    ) -> Result<(), DeviceError> {
-        if PLAIN && requests.len() > 1 {
-            self.look_ahead(requests);
-        }
-        for request in requests {
-            if let Some(now) = &mut served.closed {
-                *now = self.next_slot().max(*now);
-                request.arrival = *now;
-            }
-            let completion = self.submit_one::<PLAIN>(request, request.arrival)?;
-            served.longest.passes(completion.arrival, completion.admitted);
-            served.completed = served.completed.max(completion.completed);
-        }
-        Ok(())
-    }
-
     /// Serves a request. A `PLAIN` device has neither a buffer nor a link that takes time, tells no
     /// streams apart, and does nothing in gaps.
     #[inline(always)]

@@ -1,7 +1,13 @@
-//! What a program carries, and the ledger that the audit compares counts with.
+//! Programs: what they carry, the short way and the long one, and the ledger that the audit compares
+//! counts with.
 
-use super::state::PageKind;
-use crate::units::{Ppn, Tag};
+use super::fault::{CutOutcome, Fault, Verdict};
+use super::record::Operation;
+use super::state::{Oob, PageKind};
+use super::{Nand, law};
+use crate::board::when::When;
+use crate::meter::{Cause, Meter};
+use crate::units::{BlockId, Ppn, Tag};
 
 /// What a program puts into a page's out-of-band area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,4 +48,185 @@ pub(super) struct ProgramLedger {
     pub(super) failed: u64,
     /// Programs that a power cut interrupted after the fact: with a number, but not counted.
     pub(super) interrupted: u64,
+}
+
+impl Nand {
+    #[inline(always)]
+    pub(in crate::board) fn program(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        page: PageWrite,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.plain {
+            let at = law::program(&self.geometry, &self.state, self.order, ppn);
+            self.sequence += 1;
+            let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
+            self.state.store_at(at, ppn, oob, page.tag.0);
+            self.state.set_mask(ppn, page.sectors);
+            if page.unreadable {
+                self.state.set_unreadable(ppn);
+            }
+            return Ok(self.book_plainly(meter, (at.0, ppn), cause, after));
+        }
+        self.program_with_care(meter, ppn, page, cause, after)
+    }
+
+    /// Time and count of a program that works.
+    #[inline]
+    pub(super) fn book_plainly(
+        &mut self,
+        meter: &mut Meter,
+        (block, ppn): (BlockId, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> When {
+        meter.program(cause);
+        let plane = self.geometry.plane_of_block(block);
+        self.clock.program_page((plane, block, ppn), self.load, cause, after)
+    }
+
+    /// A program that may fail, gather with others or be written down.
+    fn program_with_care(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        page: PageWrite,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        law::program(&self.geometry, &self.state, self.order, ppn);
+        let verdict = self.faults.on_program(self.units.completes(ppn));
+        if verdict == Verdict::Works || verdict == Verdict::Cut(CutOutcome::Done) {
+            self.sequence += 1;
+            let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
+            self.state.store(ppn, oob, page.tag.0);
+            self.state.set_mask(ppn, page.sectors);
+            if page.unreadable {
+                self.state.set_unreadable(ppn);
+            }
+        }
+        self.finish_program(meter, verdict, ppn, cause, after)
+    }
+
+    pub(in crate::board) fn program_payload(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        (kind, logical): (PageKind, u32),
+        payload: Payload<'_>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if !self.plain {
+            return self.program_payload_with_care(
+                meter,
+                ppn,
+                (kind, logical),
+                payload,
+                cause,
+                after,
+            );
+        }
+        let at = law::program(&self.geometry, &self.state, self.order, ppn);
+        let slot = self.fill_slot(payload, true);
+        self.sequence += 1;
+        self.state.store_at(at, ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
+        self.state.note_payload(ppn);
+        let done = self.book_plainly(meter, (at.0, ppn), cause, after);
+        self.replaced_by(payload);
+        Ok(done)
+    }
+
+    /// The page that a new one replaces has lost its payload, and becomes invalid.
+    #[inline]
+    fn replaced_by(&mut self, payload: Payload<'_>) {
+        if let Payload::Update { old: Some(old), edits } = payload {
+            self.state.drop_payload(old);
+            // A move leaves no mark: the old page's block is erased next.
+            if !edits.is_empty() {
+                self.mark(old);
+            }
+            law::invalidate(&self.geometry, &self.state, old);
+            self.state.clear_valid(self.geometry.block_of(old), old);
+        }
+    }
+
+    fn program_payload_with_care(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        (kind, logical): (PageKind, u32),
+        payload: Payload<'_>,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        law::program(&self.geometry, &self.state, self.order, ppn);
+        let verdict = self.faults.on_program(self.units.completes(ppn));
+        let done = verdict == Verdict::Works;
+        if done || verdict == Verdict::Cut(CutOutcome::Done) {
+            let slot = self.fill_slot(payload, done);
+            self.sequence += 1;
+            self.state.store(ppn, Oob { logical, kind, sequence: self.sequence }, slot.0 + 1);
+            self.state.note_payload(ppn);
+        }
+        let result = self.finish_program(meter, verdict, ppn, cause, after);
+        if done {
+            self.replaced_by(payload);
+        }
+        result
+    }
+
+    #[inline]
+    fn finish_program(
+        &mut self,
+        meter: &mut Meter,
+        verdict: Verdict,
+        ppn: Ppn,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        match verdict {
+            Verdict::Works => {
+                let done = self.book_program(ppn, cause, after);
+                meter.program(cause);
+                self.record.add(Operation::Program(ppn, cause));
+                Ok(done)
+            }
+            Verdict::Cut(CutOutcome::Done) => {
+                self.ledger.interrupted += 1;
+                Err(Fault::PowerCut)
+            }
+            Verdict::NoPower | Verdict::Cut(CutOutcome::Undone) => Err(Fault::PowerCut),
+            Verdict::Cut(CutOutcome::Torn) => {
+                self.state.store_torn(ppn);
+                Err(Fault::PowerCut)
+            }
+            Verdict::Fails => {
+                self.ledger.failed += 1;
+                let known = self.book_program(ppn, cause, after);
+                meter.program(cause);
+                self.state.store_torn(ppn);
+                let block = self.geometry.block_of(ppn);
+                self.state.block_mut(block).read_only = true;
+                Err(Fault::ProgramFailed { block, known })
+            }
+        }
+    }
+
+    #[inline]
+    fn book_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        let block = self.geometry.block_of(ppn);
+        let plane = self.geometry.plane_of_block(block);
+        let ready = match self.units.are_small() {
+            true => match self.gather(ppn, after) {
+                Some(ready) => ready,
+                None => return after,
+            },
+            false => after,
+        };
+        self.clock.program_page((plane, block, ppn), self.load, cause, ready)
+    }
 }

@@ -1,0 +1,127 @@
+//! Frontiers: the next page of a stream, its next block, and a program that goes elsewhere when it
+//! fails.
+
+use super::{Frontier, PageSpace, Stream};
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Event;
+use ftlab_flash::units::{PlaneId, Ppn};
+
+impl PageSpace {
+    /// Programs the next page of a stream; a failed program closes its block (its other pages
+    /// stay readable until it is collected and retired) and the next block is tried when the
+    /// failure is known. `program` is told the page and from when on it may start.
+    #[inline(always)]
+    pub fn program(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): (PlaneId, Stream),
+        after: When,
+        mut program: impl FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
+    ) -> Result<(Ppn, When), Fault> {
+        let ppn = self.next_page(board, plane, stream)?;
+        match program(board, ppn, after) {
+            Ok(done) => {
+                self.planes[plane.index()].valid += 1;
+                Ok((ppn, done))
+            }
+            Err(fault) => self.program_elsewhere(board, (plane, stream), fault, &mut program),
+        }
+    }
+
+    /// After a program that failed, for whatever reason.
+    #[cold]
+    fn program_elsewhere(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): (PlaneId, Stream),
+        mut fault: Fault,
+        program: &mut dyn FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
+    ) -> Result<(Ppn, When), Fault> {
+        while let Fault::ProgramFailed { known, .. } = fault {
+            board.event(Event::ProgramFailures, 1);
+            self.close(board.nand(), plane, stream);
+            let ppn = self.next_page(board, plane, stream)?;
+            match program(board, ppn, known) {
+                Ok(done) => {
+                    self.planes[plane.index()].valid += 1;
+                    return Ok((ppn, done));
+                }
+                Err(again) => fault = again,
+            }
+        }
+        Err(fault)
+    }
+
+    /// Consecutive pages of a stream, as many as are wanted and its block has, at least one.
+    pub(super) fn next_pages(
+        &mut self,
+        board: &Board,
+        (plane, stream): (PlaneId, Stream),
+        wanted: u32,
+    ) -> Result<(Ppn, u32), Fault> {
+        let first = self.next_page(board, plane, stream)?;
+        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        let more = (wanted - 1).min(self.pages_per_block - frontier.next);
+        frontier.next += more;
+        Ok((first, more + 1))
+    }
+
+    #[inline(always)]
+    pub(super) fn next_page(
+        &mut self,
+        board: &Board,
+        plane: PlaneId,
+        stream: Stream,
+    ) -> Result<Ppn, Fault> {
+        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        match frontier.block {
+            Some(block) if frontier.next < self.pages_per_block => {
+                let ppn = board.geometry().page(block, frontier.next);
+                frontier.next += 1;
+                Ok(ppn)
+            }
+            _ => self.next_page_elsewhere(board, plane, stream),
+        }
+    }
+
+    /// The first page of another block.
+    #[cold]
+    fn next_page_elsewhere(
+        &mut self,
+        board: &Board,
+        plane: PlaneId,
+        stream: Stream,
+    ) -> Result<Ppn, Fault> {
+        self.close(board.nand(), plane, stream);
+        self.open(board, plane, stream)?;
+        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        frontier.next = 1;
+        Ok(board.geometry().page(frontier.block.expect("opened above"), 0))
+    }
+
+    pub(super) fn open(
+        &mut self,
+        board: &Board,
+        plane: PlaneId,
+        stream: Stream,
+    ) -> Result<(), Fault> {
+        let pool = &mut self.planes[plane.index()].free;
+        // Under `dynamic` who opens a block decides: a write of the host or a moved page. Where
+        // they share a frontier (`gc.separate_frontiers = false`), what the other puts in goes
+        // along.
+        let worn = stream == Stream::Worn || (self.dynamic && self.moving);
+        let Some(block) = (if worn { pool.take_worn() } else { pool.take() }) else {
+            return Err(self.out_of_blocks(board, plane));
+        };
+        let holds = if stream == Stream::Worn { self.levelled } else { stream };
+        self.stream_of[block.index()] = holds as u8 + 1;
+        if !self.holds_back(block) {
+            self.is_in_use(board.nand(), block);
+        }
+        self.planes[plane.index()].frontiers[stream as usize] =
+            Frontier { block: Some(block), next: 0 };
+        Ok(())
+    }
+}
