@@ -1,6 +1,6 @@
 # The only list of commands. `make demo` and `make test` need Rust (1.88 or newer), Python (3.10 or
 # newer) and Debian's packages; what else they need they install themselves, into target/ where it
-# is a Python package, with apt-get where it is Debian's chromium.
+# is a Python package, with apt-get where it is Debian's chromium or valgrind.
 
 CARGO ?= cargo
 FTLAB := target/release/ftlab
