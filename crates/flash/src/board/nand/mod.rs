@@ -10,6 +10,7 @@ mod factory;
 pub mod fault;
 pub mod geometry;
 mod law;
+pub mod oob;
 mod payload;
 mod power;
 mod program;
@@ -410,10 +411,8 @@ impl Nand {
             self.units.used(self.geometry.plane_of(ppn));
         }
         self.oob_writes += 1;
-        if self.clock.writes_marks() {
-            let block = self.geometry.block_of(ppn);
-            self.clock.write_oob(self.geometry.plane_of_block(block), block);
-        }
+        let block = self.geometry.block_of(ppn);
+        self.clock.write_oob(self.geometry.plane_of_block(block), block);
     }
 
     /// Makes a page invalid without a mark on flash: its block is erased next, or it never held

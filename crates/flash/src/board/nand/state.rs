@@ -6,75 +6,8 @@
 use zerocopy::FromZeros;
 
 use super::geometry::Geometry;
+pub use super::oob::{Oob, OobRead, PageKind};
 use crate::units::{BlockId, Divisor, Ppn, Tag, zeroed};
-
-/// What a programmed page says it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageKind {
-    /// Host data in a data block.
-    Data = 0,
-    /// Host data in a log block.
-    Log = 1,
-    /// Part of a map.
-    Map = 2,
-    /// Part of a checkpoint.
-    Checkpoint = 3,
-    /// A record of trims.
-    TrimRecord = 4,
-    /// Nothing: a page that had to be programmed because the next one was wanted.
-    Pad = 5,
-}
-
-impl PageKind {
-    #[inline]
-    fn from_bits(bits: u64) -> Self {
-        /// By the bits of a stamp, of which the last two are never stored.
-        const KINDS: [PageKind; 1 << KIND_BITS] = [
-            PageKind::Data,
-            PageKind::Log,
-            PageKind::Map,
-            PageKind::Checkpoint,
-            PageKind::TrimRecord,
-            PageKind::Pad,
-            PageKind::Pad,
-            PageKind::Pad,
-        ];
-        KINDS[(bits % (1 << KIND_BITS)) as usize]
-    }
-
-    /// Whether it holds host data.
-    #[inline]
-    pub fn is_host_data(self) -> bool {
-        matches!(self, PageKind::Data | PageKind::Log)
-    }
-
-    /// Whether it holds words of the scheme.
-    pub fn holds_words(self) -> bool {
-        matches!(self, PageKind::Map | PageKind::Checkpoint | PageKind::TrimRecord)
-    }
-}
-
-/// The out-of-band area of a programmed page: all that recovery may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Oob {
-    /// Logical number: of the page for data, of the part for maps, checkpoints and trim records.
-    pub logical: u32,
-    /// What the page is.
-    pub kind: PageKind,
-    /// Number of the program, ascending over the life of the device, never 0.
-    pub sequence: u64,
-}
-
-/// What a look at a page's out-of-band area finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OobRead {
-    /// Erased.
-    Free,
-    /// A program that did not finish, or failed: unreadable.
-    Torn,
-    /// A programmed page.
-    Written(Oob),
-}
 
 /// 16 bytes a page: number (plus one), tag or payload slot, sequence and kind.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
@@ -85,6 +18,12 @@ struct PageRecord {
 }
 
 impl PageRecord {
+    /// What a written page is.
+    #[inline]
+    fn kind(&self) -> PageKind {
+        PageKind::of(self.stamp % (1 << KIND_BITS))
+    }
+
     /// Whether the page can be read.
     #[inline]
     fn is_written(&self) -> bool {
@@ -213,7 +152,7 @@ impl State {
             TORN => OobRead::Torn,
             number => OobRead::Written(Oob {
                 logical: number - 1,
-                kind: PageKind::from_bits(record.stamp),
+                kind: record.kind(),
                 sequence: record.stamp >> STAMP_BITS,
             }),
         }
@@ -222,7 +161,7 @@ impl State {
     /// Whether a written page holds host data.
     #[inline]
     pub(super) fn holds_host_data(&self, ppn: Ppn) -> bool {
-        PageKind::from_bits(self.pages[ppn.index()].stamp).is_host_data()
+        self.pages[ppn.index()].kind().is_host_data()
     }
 
     /// The tag of a page (host data) or the payload slot plus one (everything else).
@@ -326,7 +265,7 @@ impl State {
         self.pages[to.index()] = PageRecord { stamp, ..record };
         if words {
             assert!(
-                record.tag > 0 && !PageKind::from_bits(stamp).is_host_data(),
+                record.tag > 0 && !record.kind().is_host_data(),
                 "page {from} holds no payload"
             );
             self.pages[from.index()].tag = 0;
@@ -479,7 +418,7 @@ impl State {
                 word &= word - 1;
                 let record = &self.pages[ppn as usize];
                 let logical = record.logical_plus_one.wrapping_sub(1);
-                if !page(Ppn(ppn), logical, PageKind::from_bits(record.stamp)) {
+                if !page(Ppn(ppn), logical, record.kind()) {
                     return false;
                 }
             }

@@ -13,14 +13,6 @@ use ftlab_engine::board::nand::restore::{StoredBlock, StoredPage};
 use ftlab_engine::board::nand::state::{Oob, PageKind};
 use ftlab_engine::units::{BlockId, Tag};
 
-const KINDS: [PageKind; 6] = [
-    PageKind::Data,
-    PageKind::Log,
-    PageKind::Map,
-    PageKind::Checkpoint,
-    PageKind::TrimRecord,
-    PageKind::Pad,
-];
 const FREE: u8 = 0xFE;
 const TORN: u8 = 0xFF;
 const KIND: u8 = 7;
@@ -144,7 +136,7 @@ fn read_page<'a>(
     if first >= FREE {
         return Ok(if first == FREE { StoredPage::Free } else { StoredPage::Torn });
     }
-    let known = KINDS.get(usize::from(first & KIND)).copied();
+    let known = PageKind::ALL.get(usize::from(first & KIND)).copied();
     let kind = known.ok_or_else(|| format!("there is no page of kind {first}"))?;
     let logical = number(body)?;
     let oob = Oob { logical, kind, sequence: u64::from_le_bytes(bytes(body)?) };

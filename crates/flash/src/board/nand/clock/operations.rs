@@ -491,12 +491,6 @@ impl Clock {
         self.sense(at, cause, after, length)
     }
 
-    /// Whether marking a page as superseded takes the cells time.
-    #[inline]
-    pub fn writes_marks(&self) -> bool {
-        self.oob_write > 0
-    }
-
     /// One page marked as superseded in its out-of-band area. Nothing waits for the mark, but the
     /// cells are busy with it, and the block is not erased before.
     #[inline]

@@ -1,0 +1,69 @@
+//! The out-of-band area of a page: what a program leaves beside the data, and recovery reads.
+
+/// What a programmed page says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageKind {
+    /// Host data in a data block.
+    Data = 0,
+    /// Host data in a log block.
+    Log = 1,
+    /// Part of a map.
+    Map = 2,
+    /// Part of a checkpoint.
+    Checkpoint = 3,
+    /// A record of trims.
+    TrimRecord = 4,
+    /// Nothing: a page that had to be programmed because the next one was wanted.
+    Pad = 5,
+}
+
+impl PageKind {
+    /// Every kind, in the order of the numbers that pages are stored with.
+    pub const ALL: [PageKind; 6] = [
+        PageKind::Data,
+        PageKind::Log,
+        PageKind::Map,
+        PageKind::Checkpoint,
+        PageKind::TrimRecord,
+        PageKind::Pad,
+    ];
+
+    /// The kind of this number; any other was never stored.
+    #[inline]
+    pub(super) fn of(number: u64) -> Self {
+        Self::ALL[number as usize]
+    }
+
+    /// Whether it holds host data.
+    #[inline]
+    pub fn is_host_data(self) -> bool {
+        matches!(self, PageKind::Data | PageKind::Log)
+    }
+
+    /// Whether it holds words of the scheme.
+    pub fn holds_words(self) -> bool {
+        matches!(self, PageKind::Map | PageKind::Checkpoint | PageKind::TrimRecord)
+    }
+}
+
+/// The out-of-band area of a programmed page: all that recovery may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oob {
+    /// Logical number: of the page for data, of the part for maps, checkpoints and trim records.
+    pub logical: u32,
+    /// What the page is.
+    pub kind: PageKind,
+    /// Number of the program, ascending over the life of the device, never 0.
+    pub sequence: u64,
+}
+
+/// What a look at a page's out-of-band area finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OobRead {
+    /// Erased.
+    Free,
+    /// A program that did not finish, or failed: unreadable.
+    Torn,
+    /// A programmed page.
+    Written(Oob),
+}
