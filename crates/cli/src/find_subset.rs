@@ -10,10 +10,14 @@ use serde_json::json;
 use crate::arguments::FindSubsetArguments;
 use crate::conversion;
 use crate::print;
+use crate::progress::Progress;
+use crate::watch::Watch;
 
 /// Searches and prints.
 pub fn print_subset(typed: &FindSubsetArguments) -> Result<()> {
-    let found = find_subset(&typed.file, &conversion::reading(&typed.reading)?, &typed.like)?;
+    let (watch, reading) = (Watch::begin()?, conversion::reading(&typed.reading)?);
+    let progress = Progress::new(false, &watch);
+    let found = find_subset(&typed.file, &reading, &typed.like, &progress)?;
     match typed.json {
         true => print::json(&json(&found, &typed.file, &typed.like)),
         false => print::text(&text(&found, &typed.file, &typed.like)),

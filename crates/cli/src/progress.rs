@@ -1,9 +1,9 @@
 //! Progress on a terminal, nothing elsewhere.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use ftlab_lab::{Counts, Observer, Task, Unfinished, Work};
 use indicatif::{
@@ -36,18 +36,25 @@ impl Progress {
         Progress { bars, part: format!("{part}, "), watch }
     }
 
-    /// A bar for `length` requests, or one without an end where that is not known.
-    fn requests(&self, label: &str, length: Option<u64>) -> ProgressBar {
-        let bar = self.bars.add(length.map_or_else(ProgressBar::no_length, ProgressBar::new));
-        let template = match length {
-            Some(_) => "{prefix:>24} [{bar:30}] {percent:>3} %  {rate}, {eta} left",
-            None => "{prefix:>24} {spinner} {human_pos} requests, {rate}, {elapsed}",
+    /// A bar, not shown yet, for work counted in `what`; one without an end where its length is
+    /// not known.
+    fn bar(&self, work: &Work<'_>, what: &str) -> ProgressBar {
+        let bar = ProgressBar::with_draw_target(work.length, ProgressDrawTarget::hidden());
+        let template = match work.length {
+            Some(_) => "{prefix:>24} [{bar:30}] {percent:>3} %  {rate}, {eta} left".to_owned(),
+            None => {
+                format!("{{prefix:>24}} {{spinner}} {{human_pos}} {what}, {{rate}}, {{elapsed}}")
+            }
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
+        if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style.progress_chars("=> ").with_key("rate", rate));
         }
-        bar.set_prefix(format!("{}{label}", self.part));
-        shown(bar)
+        bar.set_prefix(format!("{}{}", self.part, work.label));
+        bar
+    }
+
+    fn show(&self, bar: ProgressBar) -> ProgressBar {
+        shown(self.bars.add(bar))
     }
 
     /// A bar for `length` parts, of which `to_make` will take their time; `made` counts those of
@@ -77,14 +84,19 @@ impl Observer for Progress {
     fn begins<'a>(&'a self, work: &Work<'_>) -> Box<dyn Task + 'a> {
         let made = Arc::new(AtomicU64::new(0));
         let bar = match work.counts {
-            // Mostly over at once: they need only be ended by Ctrl-C.
-            Counts::FirstPass => ProgressBar::hidden(),
-            Counts::Requests => self.requests(work.label, work.length),
+            Counts::Requests => self.show(self.bar(work, "requests")),
+            Counts::FirstPass => self.bar(work, "requests"),
+            Counts::Bytes => self.bar(work, "bytes"),
+            Counts::Pages => self.bar(work, "pages"),
+            Counts::Subsets => self.bar(work, "subsets"),
             Counts::Parts { to_make } => {
                 self.whole(work.label, work.length.unwrap_or_default(), to_make, &made)
             }
         };
-        Box::new(Bar { bar, made, watch: &self.watch })
+        // Mostly over at once; who waits for a second is told what for.
+        let is_late = !matches!(work.counts, Counts::Requests | Counts::Parts { .. });
+        let late = is_late.then(|| Instant::now() + Duration::from_secs(1));
+        Box::new(Bar { bar, made, late: Mutex::new(late), progress: self })
     }
 
     fn unfinished(&self) -> Unfinished {
@@ -117,7 +129,9 @@ struct Bar<'a> {
     bar: ProgressBar,
     /// What took its time, of what is done.
     made: Arc<AtomicU64>,
-    watch: &'a Watch,
+    /// When it will be shown, where it is not yet.
+    late: Mutex<Option<Instant>>,
+    progress: &'a Progress,
 }
 
 impl Task for Bar<'_> {
@@ -128,7 +142,11 @@ impl Task for Bar<'_> {
 
     fn pass_over(&self, count: u64) -> ControlFlow<()> {
         self.bar.inc(count);
-        self.watch.answer()
+        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        if late.take_if(|when| *when <= Instant::now()).is_some() {
+            self.progress.show(self.bar.clone());
+        }
+        self.progress.watch.answer()
     }
 }
 

@@ -14,8 +14,10 @@ use crate::watch::Watch;
 pub fn run(typed: &RunArguments) -> Result<()> {
     let experiment = conversion::experiment(&typed.scheme, &typed.simulation, &typed.recording)?;
     let experiment = Experiment { save_snapshot: typed.save_snapshot.clone(), ..experiment };
+    let watch = Watch::begin()?;
+    let progress = Progress::new(typed.simulation.meeting.quiet, &watch);
     // Nothing is claimed yet that would have to be given up.
-    let plan = experiment.plan()?;
+    let plan = experiment.plan_with(&progress)?;
     if plan.schemes().len() > 1 {
         return Err(Error::usage("--scheme takes one scheme; `ftlab compare` takes several"));
     }
@@ -25,12 +27,9 @@ pub fn run(typed: &RunArguments) -> Result<()> {
              draws it",
         ));
     }
-    let watch = Watch::begin()?;
     let claim = |path| ResultFile::claim(path, &watch.unfinished);
     let file = typed.json.as_deref().map(claim).transpose()?;
-    let progress = Progress::new(typed.simulation.meeting.quiet, &watch);
     let finished = plan.run_and_keep(&progress)?;
-    drop(progress);
     let result = &finished.result;
     let title = format!("{} on {}", result.scheme, result.device);
     let document =
@@ -40,10 +39,12 @@ pub fn run(typed: &RunArguments) -> Result<()> {
     }
     print::bytes(&written("text", &document)?)?;
     // Last: the run is done, whatever becomes of its snapshot.
-    finished.save_snapshot().map(|_| ()).map_err(|error| {
-        Error::Run(format!(
-            "no snapshot was saved: {error}; the result above is complete{}",
-            if typed.json.is_some() { ", and so is --json" } else { "" }
-        ))
+    let json = if typed.json.is_some() { ", and so is --json" } else { "" };
+    let complete = format!("the result above is complete{json}");
+    finished.save_snapshot(&progress).map(|_| ()).map_err(|error| match error {
+        Error::Cancelled(_) => {
+            Error::Cancelled(format!("interrupted; no snapshot was saved; {complete}"))
+        }
+        error => Error::Run(format!("no snapshot was saved: {error}; {complete}")),
     })
 }

@@ -87,11 +87,18 @@ pub fn check(scheme: &str, config: &SsdSettings) -> Result<(), SettingError> {
 }
 
 /// Puts a device on which nothing was written yet into the state that uniform random writes of its
-/// whole logical space lead to, and lets its scheme recover. `seed` says which page lies where.
+/// whole logical space lead to, and lets its scheme recover. `seed` says which page lies where;
+/// `noted` is told how many pages were put onto each plane, and may end it.
 ///
 /// # Errors
-/// When there is no model for the settings, or they leave no room for any cleaning.
-pub fn install(device: &mut dyn Device, scheme: &str, seed: u64) -> Result<(), OccupancyError> {
+/// When there is no model for the settings, or they leave no room for any cleaning; what `noted`
+/// gives.
+pub fn install<E: From<OccupancyError>>(
+    device: &mut dyn Device,
+    scheme: &str,
+    seed: u64,
+    mut noted: impl FnMut(u64) -> Result<(), E>,
+) -> Result<(), E> {
     check(scheme, device.config()).map_err(OccupancyError::Settings)?;
     let mut rng = Rng::new(seed, Purpose::Occupancy);
     let pages = device.board().geometry().logical_pages;
@@ -112,6 +119,7 @@ pub fn install(device: &mut dyn Device, scheme: &str, seed: u64) -> Result<(), O
         let plan = PlanePlan::new(device, plane, logical.len() as u32, &mut rng)
             .map_err(OccupancyError::Settings)?;
         plan.install(device, logical, &mut rng);
+        noted(logical.len() as u64)?;
     }
     device.power_cycle().map_err(OccupancyError::Device)?;
     let found = (0..pages).filter(|&lpn| device.locate(Lpn(lpn)) != Location::Nowhere).count();

@@ -1,6 +1,7 @@
 //! Why something was not done, in the words that its user reads.
 
 use ftlab_engine::config::{SettingError, nearest};
+use ftlab_engine::occupancy::OccupancyError;
 use ftlab_engine::ssd::DeviceError;
 use ftlab_trace::TraceError;
 
@@ -83,6 +84,17 @@ impl Error {
 impl From<TraceError> for Error {
     fn from(error: TraceError) -> Self {
         Error::Usage(error.to_string())
+    }
+}
+
+impl From<OccupancyError> for Error {
+    fn from(error: OccupancyError) -> Self {
+        match error {
+            OccupancyError::Settings(error) => {
+                Error::Usage(format!("--precondition model: {error}"))
+            }
+            OccupancyError::Device(error) => Error::Run(format!("during recovery: {error}")),
+        }
     }
 }
 

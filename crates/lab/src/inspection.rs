@@ -4,15 +4,16 @@ use std::fmt;
 use std::num::NonZero;
 use std::str::FromStr;
 
-use ftlab_trace::{InspectionOptions, inspect_workload, parse_bytes};
+use ftlab_trace::{InspectionOptions, Workload, inspect_workload, parse_bytes};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::devices;
 use crate::error::{Error, Result};
-use crate::observer::{Observer, Steps};
+use crate::observer::{Observer, Silent, Steps};
 use crate::options::reading::Reading;
 use crate::options::text::as_text;
+use crate::plan::first_pass::description;
 use crate::workload::choice::WorkloadChoice;
 
 /// What is to be looked into, and what is counted.
@@ -108,11 +109,12 @@ impl Inspection {
     /// [`Error::Usage`] for what cannot be read or is not legal, [`Error::Cancelled`].
     pub fn run(&self, observer: &dyn Observer) -> Result<(ftlab_trace::Inspection, Value)> {
         let (counting, logical_bytes) = self.counting.options()?;
-        let choice = WorkloadChoice::new(&self.workload, &self.reading, &[])?;
+        let choice = WorkloadChoice::new(&self.workload, &self.reading, &[], observer)?;
         let workload = choice.open(logical_bytes)?;
         let steps = Steps::requests(observer, &choice.name, workload.requests_known());
-        let mut found =
-            inspect_workload(&workload, &counting, |requests| steps.advance_by(requests))?;
+        let watch = |requests| steps.advance_by(requests);
+        let described = |workload: &Workload| description(workload, observer);
+        let mut found = inspect_workload(&workload, &counting, watch, described)?;
         drop(steps);
         found.stand_in = choice.stands_for();
         found.name = choice.name;
@@ -123,7 +125,7 @@ impl Inspection {
 
     /// Whether the workload is there, without looking into it.
     pub(crate) fn check(&self) -> Result<()> {
-        WorkloadChoice::new(&self.workload, &self.reading, &[]).map(|_| ())
+        WorkloadChoice::new(&self.workload, &self.reading, &[], &Silent).map(|_| ())
     }
 }
 

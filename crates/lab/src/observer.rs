@@ -2,6 +2,7 @@
 //! and may end it. Every call takes its own observer, and nothing here is shared between calls.
 
 use std::cell::Cell;
+use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 
 use crate::error::{Error, Result};
@@ -12,6 +13,12 @@ use crate::unfinished::Unfinished;
 pub enum Counts {
     /// Requests of a pass over a workload before its run; such passes are mostly short.
     FirstPass,
+    /// Bytes of files: to digest them, of a snapshot.
+    Bytes,
+    /// Logical pages of a device that is put into a state or audited.
+    Pages,
+    /// Subsets of units that are considered.
+    Subsets,
     /// Requests of a workload: to prepare a device, to measure, to inspect, to find units.
     Requests,
     /// Whole parts: units of a trace, runs of a reproduction.
@@ -88,6 +95,7 @@ const STRIDE: u64 = 4096;
 pub(crate) struct Steps<'a> {
     task: Box<dyn Task + 'a>,
     pending: Cell<u64>,
+    ended: Cell<bool>,
 }
 
 impl<'a> Steps<'a> {
@@ -98,7 +106,7 @@ impl<'a> Steps<'a> {
         length: Option<u64>,
     ) -> Self {
         let task = observer.begins(&Work { label, length, counts });
-        Steps { task, pending: Cell::new(0) }
+        Steps { task, pending: Cell::new(0), ended: Cell::new(false) }
     }
 
     /// Requests of a run.
@@ -121,7 +129,50 @@ impl<'a> Steps<'a> {
             return Ok(());
         }
         self.pending.set(0);
-        going_on(self.task.advance(pending))
+        let answer = self.task.advance(pending);
+        self.ended.set(answer.is_break());
+        going_on(answer)
+    }
+
+    /// Passes on what is read or written, of which every byte is a step.
+    pub(crate) fn over<T>(&self, inner: T) -> Stepping<'_, T> {
+        Stepping { inner, steps: self }
+    }
+
+    /// What made reading or writing fail: that the observer ended it, or `error`.
+    pub(crate) fn why(&self, error: Error) -> Error {
+        if self.ended.get() { Error::cancelled() } else { error }
+    }
+}
+
+/// Reads or writes while an observer watches; fails once that ends it ([`Steps::why`]).
+pub(crate) struct Stepping<'a, T> {
+    inner: T,
+    steps: &'a Steps<'a>,
+}
+
+impl<T> Stepping<'_, T> {
+    fn step(&self, bytes: usize) -> io::Result<usize> {
+        self.steps.advance_by(bytes as u64).map_err(|_| io::Error::other("cancelled"))?;
+        Ok(bytes)
+    }
+}
+
+impl<T: Read> Read for Stepping<'_, T> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.inner.read(buffer)?;
+        self.step(bytes)
+    }
+}
+
+impl<T: Write> Write for Stepping<'_, T> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let bytes = self.inner.write(buffer)?;
+        self.step(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
     }
 }
 

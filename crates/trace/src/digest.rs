@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Result, TraceError};
+use crate::error::TraceError;
 use crate::source::Source;
 
 /// A digest that several readers feed.
@@ -42,26 +42,36 @@ impl Read for Tee {
     }
 }
 
-/// Digest of all parts of a source, one after the other.
-pub(crate) fn of_source(source: &Source) -> Result<String> {
+/// Digest of all parts of a source, one after the other. `noted` is told of the bytes as they are
+/// read, and may end it.
+pub(crate) fn of_source<E: From<TraceError>>(
+    source: &Source,
+    noted: &mut impl FnMut(u64) -> std::result::Result<(), E>,
+) -> std::result::Result<String, E> {
     let digest = SharedDigest::default();
     for (part, name) in source.names().iter().enumerate() {
-        let mut stored = digest.tee(source.open_stored(part)?);
-        drain(&mut stored)
-            .map_err(|error| TraceError::new(format!("cannot be read ({error})")).at(name, None))?;
+        drain(&mut digest.tee(source.open_stored(part)?), name, noted)?;
     }
     Ok(digest.finish())
 }
 
-/// Reads to the end.
-pub(crate) fn drain(stored: &mut dyn Read) -> io::Result<()> {
+/// Reads what is called `name` to its end. `noted` is told of the bytes as they are read, and may
+/// end it.
+pub(crate) fn drain<E: From<TraceError>>(
+    stored: &mut dyn Read,
+    name: &str,
+    noted: &mut impl FnMut(u64) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
     let mut buffer = vec![0; 256 << 10];
     loop {
         match stored.read(&mut buffer) {
             Ok(0) => return Ok(()),
-            Ok(_) => {}
+            Ok(count) => noted(count as u64)?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => {
+                let error = TraceError::new(format!("cannot be read ({error})"));
+                return Err(error.at(name, None).into());
+            }
         }
     }
 }
@@ -87,8 +97,15 @@ mod tests {
         let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(of_text(""), empty);
         let shared = SharedDigest::default();
-        drain(&mut shared.tee(Box::new(&b"a"[..]))).unwrap();
-        drain(&mut shared.tee(Box::new(&b"bc"[..]))).unwrap();
+        let mut bytes = Vec::new();
+        for text in [&b"a"[..], &b"bc"[..]] {
+            let mut noted = |count| {
+                bytes.push(count);
+                Ok::<(), TraceError>(())
+            };
+            drain(&mut shared.tee(Box::new(text)), "-", &mut noted).unwrap();
+        }
         assert_eq!(shared.finish(), of_text("abc"));
+        assert_eq!(bytes, [1, 2]);
     }
 }

@@ -27,20 +27,24 @@ pub struct UnitStatistics {
 }
 
 impl UnitStatistics {
-    /// Counts every record.
+    /// Counts every record. `noted` is called behind each, and may end the pass.
     ///
     /// # Errors
-    /// The first error of the records; more units than a search takes.
-    pub fn of(records: impl Iterator<Item = Result<Record>>) -> Result<Self> {
+    /// The first error of the records, or of `noted`; more units than a search takes.
+    pub fn of<E: From<TraceError>>(
+        records: impl Iterator<Item = Result<Record>>,
+        mut noted: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Self, E> {
         let mut all = Self::default();
         for record in records {
             let record = record?;
+            noted()?;
             let (counted, end) = all.units.entry(record.unit).or_default();
             counted.note(&record, *end);
             *end = Some(record.end_bytes());
             if all.units.len() > SUBSET_UNITS_MAX {
-                return Err(TraceError::new("the trace has too many units for a search")
-                    .with_legal(format!("up to {SUBSET_UNITS_MAX}")));
+                let error = TraceError::new("the trace has too many units for a search");
+                return Err(error.with_legal(format!("up to {SUBSET_UNITS_MAX}")).into());
             }
         }
         Ok(all)
@@ -191,8 +195,16 @@ pub struct SubsetSearch {
     pub exact: bool,
 }
 
-/// The subsets of units that come nearest to `target`.
-pub fn find_subset(units: &UnitStatistics, target: &SubsetTarget) -> SubsetSearch {
+/// The subsets of units that come nearest to `target`. `noted` is called at each branch, and may
+/// end the search.
+///
+/// # Errors
+/// What `noted` gives.
+pub fn find_subset<E>(
+    units: &UnitStatistics,
+    target: &SubsetTarget,
+    noted: impl FnMut() -> std::result::Result<(), E>,
+) -> std::result::Result<SubsetSearch, E> {
     let mut order: Vec<(u32, Sums)> =
         units.units.iter().map(|(unit, (one, _))| (*unit, Sums::of(one))).collect();
     // A stable sort: units of equal size stay in order of their numbers.
@@ -207,38 +219,41 @@ pub fn find_subset(units: &UnitStatistics, target: &SubsetTarget) -> SubsetSearc
         rest,
         taken: Vec::new(),
         found: SubsetSearch { nearest: Vec::new(), branches: 0, exact: true },
+        noted,
     };
-    search.decide(0, Sums::default());
-    search.found
+    search.decide(0, Sums::default())?;
+    Ok(search.found)
 }
 
-struct Search<'a> {
+struct Search<'a, N> {
     target: &'a SubsetTarget,
     order: Vec<(u32, Sums)>,
     /// All units from a place on.
     rest: Vec<Sums>,
     taken: Vec<u32>,
     found: SubsetSearch,
+    noted: N,
 }
 
-impl Search<'_> {
+impl<E, N: FnMut() -> std::result::Result<(), E>> Search<'_, N> {
     /// Decides the unit at `place` and all after it.
-    fn decide(&mut self, place: usize, sums: Sums) {
+    fn decide(&mut self, place: usize, sums: Sums) -> std::result::Result<(), E> {
         self.found.branches += 1;
         if self.found.branches > BRANCHES_MAX {
             self.found.exact = false;
-            return;
+            return Ok(());
         }
+        (self.noted)()?;
         let least = self.target.least(sums, sums.plus(self.rest[place])).sqrt();
         let full = self.found.nearest.len() == KEPT;
         if full && self.found.nearest.last().is_some_and(|worst| least >= worst.distance) {
-            return;
+            return Ok(());
         }
         if place == self.order.len() {
             if sums.requests > 0.0 {
                 self.keep(least);
             }
-            return;
+            return Ok(());
         }
         let (unit, own) = self.order[place];
         // The nearer side first: good subsets early cut more later.
@@ -247,12 +262,13 @@ impl Search<'_> {
         for take in [wanted, !wanted] {
             if take {
                 self.taken.push(unit);
-                self.decide(place + 1, sums.plus(own));
+                self.decide(place + 1, sums.plus(own))?;
                 self.taken.pop();
             } else {
-                self.decide(place + 1, sums);
+                self.decide(place + 1, sums)?;
             }
         }
+        Ok(())
     }
 
     fn keep(&mut self, distance: f64) {
@@ -292,6 +308,17 @@ mod tests {
         all
     }
 
+    fn all_of(units: &UnitStatistics, target: &SubsetTarget) -> SubsetSearch {
+        let mut branches = 0;
+        let noted = || {
+            branches += 1;
+            Ok::<(), TraceError>(())
+        };
+        let found = find_subset(units, target, noted).unwrap();
+        assert_eq!(found.branches, branches);
+        found
+    }
+
     #[test]
     fn the_search_finds_what_trying_all_subsets_finds() {
         for seed in 1..6 {
@@ -302,7 +329,7 @@ mod tests {
                 read_percent: 30.0,
                 sequential_percent: 4.0,
             };
-            let found = find_subset(&units, &target);
+            let found = all_of(&units, &target);
             let mut all: Vec<f64> = (1u32..1 << 12)
                 .map(|set| {
                     let chosen: Vec<u32> = (0..12).filter(|unit| set >> unit & 1 == 1).collect();
@@ -331,7 +358,7 @@ mod tests {
             read_percent: value(Statistic::ReadPercent),
             sequential_percent: value(Statistic::SequentialPercent),
         };
-        let found = find_subset(&units, &target);
+        let found = all_of(&units, &target);
         assert_eq!(found.nearest[0].units, hidden);
         assert!(found.nearest[0].distance < 1e-9 && found.exact);
         assert!(found.branches < 1 << 22, "{} branches", found.branches);

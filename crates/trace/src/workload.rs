@@ -212,15 +212,33 @@ impl Workload {
         }
     }
 
-    /// Name, digest and kind.
+    /// Name, digest and kind. The digest of a trace takes a pass over its files.
     ///
     /// # Errors
     /// Files that cannot be read.
     pub fn describe(&self) -> Result<Description> {
+        self.describe_while(|_| Ok(()))
+    }
+
+    /// The same; `noted` is told of the bytes as they are read for a digest, and may end the pass.
+    ///
+    /// # Errors
+    /// As [`Self::describe`], and those of `noted`.
+    pub fn describe_while<E: From<TraceError>>(
+        &self,
+        mut noted: impl FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Description, E> {
+        self.described(&mut noted)
+    }
+
+    fn described<E: From<TraceError>>(
+        &self,
+        noted: &mut impl FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Description, E> {
         Ok(match &self.kind {
             Kind::Trace(trace) => Description {
                 name: self.name.clone(),
-                sha256: trace.sha256()?,
+                sha256: trace.sha256(noted)?,
                 synthetic: false,
                 format: trace.detection.format.name.into(),
                 canonical_spec: None,
@@ -238,7 +256,7 @@ impl Workload {
                 closed_loop_depth: spec.closed_loop_depth(),
                 head: *head,
             },
-            Kind::Combined(all) => all.describe(&self.name)?,
+            Kind::Combined(all) => all.described(&self.name, noted)?,
         })
     }
 
@@ -378,11 +396,15 @@ impl Combined {
     }
 
     /// Its digest is that of the names and digests of its parts.
-    fn describe(&self, name: &str) -> Result<Description> {
+    fn described<E: From<TraceError>>(
+        &self,
+        name: &str,
+        noted: &mut impl FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<Description, E> {
         let mut text = self.how.word().to_owned();
         let mut synthetic = false;
         for part in &self.parts {
-            let described = part.workload.describe()?;
+            let described = part.workload.described(noted)?;
             synthetic |= described.synthetic;
             text.push_str(&format!("\n{} {}", part.name, described.sha256));
         }
@@ -432,17 +454,18 @@ impl Trace {
         Ok(false)
     }
 
-    fn sha256(&self) -> Result<String> {
+    fn sha256<E: From<TraceError>>(
+        &self,
+        noted: &mut impl FnMut(u64) -> std::result::Result<(), E>,
+    ) -> std::result::Result<String, E> {
         if *self.source != Source::StandardInput {
-            return digest::of_source(&self.source);
+            return digest::of_source(&self.source, noted);
         }
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         if !opened {
             // The reader may have stopped early (`--head`, trailing bytes): the rest counts too.
             let mut rest = self.digest.tee(self.source.open_stored(0)?);
-            digest::drain(&mut rest).map_err(|error| {
-                TraceError::new(format!("cannot be read ({error})")).at("-", None)
-            })?;
+            digest::drain(&mut rest, "-", noted)?;
         }
         Ok(self.digest.finish())
     }

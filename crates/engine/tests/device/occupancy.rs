@@ -2,10 +2,21 @@
 
 use crate::common::{config, open, pages, size};
 use ftlab_engine::config::Config;
-use ftlab_engine::occupancy::{self, SCHEMES};
+use ftlab_engine::occupancy::{self, OccupancyError, SCHEMES};
 use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::Device;
+
+fn install(device: &mut dyn Device, scheme: &str, seed: u64) -> Result<(), OccupancyError> {
+    let mut pages = 0;
+    let noted = |more| {
+        pages += more;
+        Ok(())
+    };
+    occupancy::install(device, scheme, seed, noted)?;
+    assert_eq!(pages, u64::from(device.board().geometry().logical_pages));
+    Ok(())
+}
 
 /// One plane of 64-page blocks.
 fn device(victim: &str, logical: u32, utilisation: f64) -> Config {
@@ -44,7 +55,7 @@ fn the_next_fill_costs_what_it_costs_after_long_random_writing() {
             let slow = next_fill(slow.as_mut(), &config, &mut rng);
             for scheme in SCHEMES {
                 let mut quick = open(scheme, &config);
-                occupancy::install(quick.as_mut(), scheme, 1).expect("there is a model");
+                install(quick.as_mut(), scheme, 1).expect("there is a model");
                 let quick = next_fill(quick.as_mut(), &config, &mut rng);
                 let error = quick / slow - 1.0;
                 println!(
@@ -77,7 +88,7 @@ fn every_page_is_found_whatever_the_device_looks_like() {
             config.device.blocks_per_plane += 16;
             let mut device = open(scheme, &config);
             device.verify_reads();
-            occupancy::install(device.as_mut(), scheme, 7).expect("there is a model");
+            install(device.as_mut(), scheme, 7).expect("there is a model");
             device.audit().unwrap_or_else(|broken| panic!("{scheme} {shape:?}: {broken}"));
             let logical = config.device.logical_pages() as u32;
             let mut rng = Rng::new(2, Purpose::Workload);

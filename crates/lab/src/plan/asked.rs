@@ -3,6 +3,7 @@
 use crate::devices;
 use crate::error::Result;
 use crate::experiment::Experiment;
+use crate::observer::Observer;
 use crate::options::text::legal;
 use crate::plan::repeat::Repeat;
 use crate::selection::{self, Chosen};
@@ -40,8 +41,12 @@ impl Asked {
     }
 
     /// The workload of the same experiment, which is not opened yet.
-    pub fn workload(&self, experiment: &Experiment) -> Result<WorkloadChoice> {
-        WorkloadChoice::new(&experiment.workload, &experiment.reading(), &self.changes)
+    pub fn workload(
+        &self,
+        experiment: &Experiment,
+        observer: &dyn Observer,
+    ) -> Result<WorkloadChoice> {
+        WorkloadChoice::new(&experiment.workload, &experiment.reading(), &self.changes, observer)
     }
 }
 

@@ -2,7 +2,7 @@
 //! which pages it touches. Each is a pass over all of it, which an observer may end.
 
 use ftlab_engine::config::UnwrittenRead;
-use ftlab_trace::{AddressMode, UnitSpans, Workload};
+use ftlab_trace::{AddressMode, Description, UnitSpans, Workload};
 
 use crate::error::{Error, Result};
 use crate::observer::{Counts, Observer, Steps};
@@ -96,6 +96,16 @@ pub fn footprint(
         steps.advance()?;
     }
     Ok(footprint)
+}
+
+/// Name, kind and digest of a workload. The digest of a trace is a pass over its files.
+pub fn description(workload: &Workload, observer: &dyn Observer) -> Result<Description> {
+    let label = format!("digest of {}", workload.name());
+    let mut steps = None;
+    workload.describe_while(|bytes| {
+        let begin = || Steps::of(observer, Counts::Bytes, &label, None);
+        steps.get_or_insert_with(begin).advance_by(bytes)
+    })
 }
 
 fn steps<'a>(observer: &'a dyn Observer, label: &str) -> Steps<'a> {

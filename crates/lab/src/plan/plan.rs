@@ -15,7 +15,7 @@ use crate::options::precondition::{Mode, Modes};
 use crate::options::timing::Timing;
 use crate::plan::asked::Asked;
 use crate::plan::budget::{apply_budget, apply_timing, enlarged};
-use crate::plan::first_pass::{FirstPass, footprint, needs_footprint};
+use crate::plan::first_pass::{FirstPass, description, footprint, needs_footprint};
 use crate::plan::footprint::Footprint;
 use crate::plan::layout::Layout;
 use crate::plan::refusals::{
@@ -119,7 +119,7 @@ pub(crate) fn planned(
     observer: &dyn Observer,
 ) -> Result<Plan> {
     let asked = Asked::of(experiment)?;
-    let choice = asked.workload(experiment)?;
+    let choice = asked.workload(experiment, observer)?;
     let Asked { mut chosen, repeat, .. } = asked;
     let (capacity, mode) = (experiment.capacity, *experiment.address);
     let modes = &experiment.precondition;
@@ -162,9 +162,13 @@ pub(crate) fn planned(
         true => Some(footprint(&workload, &layout, observer)?),
         false => None,
     };
-    let description = description(&choice, &workload, described, kept)?;
+    let description = match (workload.can_be_read_again(), described) {
+        (false, _) => None,
+        (true, Some(known)) => Some(of_part(known.clone(), &choice, kept)),
+        (true, None) => Some(of_part(description(&workload, observer)?, &choice, kept)),
+    };
     Ok(Plan {
-        runs: runs(chosen, modes, experiment.seed)?,
+        runs: runs(chosen, modes, experiment.seed, observer)?,
         workload: choice,
         opened: Some(workload),
         description,
@@ -182,25 +186,21 @@ pub(crate) fn planned(
     })
 }
 
-/// What results say about the workload, of which the first `kept` requests are there where it has
-/// more; none for standard input, which must be read first.
-fn description(
-    choice: &WorkloadChoice,
-    workload: &Workload,
-    described: Option<&Description>,
-    kept: Option<u64>,
-) -> Result<Option<Description>> {
-    if !workload.can_be_read_again() {
-        return Ok(None);
-    }
-    let described = described.map_or_else(|| workload.describe(), |known| Ok(known.clone()))?;
+/// What results say about a workload, of which the first `kept` requests are there where it has
+/// more.
+fn of_part(described: Description, choice: &WorkloadChoice, kept: Option<u64>) -> Description {
     let (name, stand_in) = (choice.name.clone(), choice.stands_for());
-    Ok(Some(Description { name, stand_in, head: kept, ..described }))
+    Description { name, stand_in, head: kept, ..described }
 }
 
 /// The runs with their preparation, as far as it can be judged before it begins.
-fn runs(chosen: Vec<Chosen>, modes: &Modes, seed: u64) -> Result<Vec<SchemePlan>> {
-    let with_mode = |chosen| SchemePlan::new(chosen, modes, seed);
+fn runs(
+    chosen: Vec<Chosen>,
+    modes: &Modes,
+    seed: u64,
+    observer: &dyn Observer,
+) -> Result<Vec<SchemePlan>> {
+    let with_mode = |chosen| SchemePlan::new(chosen, modes, seed, observer);
     let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect::<Result<_>>()?;
     refuse_unequal_prefixes(&runs)?;
     refuse_what_has_no_model(&runs)?;

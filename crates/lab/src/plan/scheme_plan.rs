@@ -1,6 +1,7 @@
 //! One scheme's run, as it was planned.
 
 use crate::error::Result;
+use crate::observer::Observer;
 use crate::options::precondition::{Mode, Modes};
 use crate::plan::snapshot::Snapshot;
 use crate::selection::Chosen;
@@ -17,10 +18,10 @@ pub struct SchemePlan {
 
 impl SchemePlan {
     /// A scheme with its preparation, as far as it can be judged before it begins.
-    pub fn new(chosen: Chosen, modes: &Modes, seed: u64) -> Result<Self> {
+    pub fn new(chosen: Chosen, modes: &Modes, seed: u64, observer: &dyn Observer) -> Result<Self> {
         let mode = modes.of(&chosen.name);
         let snapshot = match &mode {
-            Mode::Snapshot(path) => Some(Snapshot::open(path)?),
+            Mode::Snapshot(path) => Some(Snapshot::open(path, observer)?),
             _ => None,
         };
         if let Some(snapshot) = &snapshot {

@@ -30,6 +30,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::files::{ResultFile, check_folder, refuse_existing};
+use crate::observer::{Counts, Observer, Steps};
 use crate::selection::Chosen;
 
 /// The first bytes of every snapshot.
@@ -60,8 +61,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads the header and checks the file from end to end.
-    pub fn open(path: &Path) -> Result<Self> {
+    /// Reads the header and checks the file from end to end, watched.
+    pub fn open(path: &Path, observer: &dyn Observer) -> Result<Self> {
         let refuse =
             |why: &str| Error::usage(format!("--precondition snapshot:{} {why}", path.display()));
         let cannot = |error: std::io::Error| refuse(&format!("cannot be read ({error})"));
@@ -82,8 +83,11 @@ impl Snapshot {
         }
         let ends = length - DIGEST_BYTES;
         file.seek(SeekFrom::Start(0)).map_err(cannot)?;
-        let mut digest = Digesting { inner: std::io::sink(), digest: Sha256::new() };
-        std::io::copy(&mut (&mut file).take(ends), &mut digest).map_err(cannot)?;
+        let label = format!("digest of {}", path.display());
+        let steps = Steps::of(observer, Counts::Bytes, &label, Some(ends));
+        let mut digest = Digesting { inner: steps.over(std::io::sink()), digest: Sha256::new() };
+        let copied = std::io::copy(&mut (&mut file).take(ends), &mut digest);
+        copied.map_err(|error| steps.why(cannot(error)))?;
         let mut expected = [0; DIGEST_BYTES as usize];
         file.read_exact(&mut expected).map_err(cannot)?;
         if digest.digest.finalize().as_slice() != expected {
@@ -142,16 +146,18 @@ impl Snapshot {
     }
 
     /// Puts flash and phase-change memory onto a new device and lets the scheme recover.
-    pub fn load(&self, device: &mut dyn Device) -> Result<()> {
+    /// Every byte is a step.
+    pub fn load(&self, device: &mut dyn Device, steps: &Steps<'_>) -> Result<()> {
         let damaged = |why: String| {
             Error::Run(format!("snapshot {} cannot be used: {why}", self.path.display()))
         };
         let unreadable = |error: std::io::Error| damaged(format!("it cannot be read ({error})"));
         let mut file = File::open(&self.path).map_err(unreadable)?;
         file.seek(SeekFrom::Start(self.body.0)).map_err(unreadable)?;
-        let mut body = BufReader::new(file).take(self.body.1 - self.body.0);
-        content::read(&mut body, device.board_mut().nand_mut()).map_err(damaged)?;
-        content::read_pcm(body, device.pcm_mut()).map_err(damaged)?;
+        let mut body = BufReader::new(steps.over(file)).take(self.body.1 - self.body.0);
+        let read = content::read(&mut body, device.board_mut().nand_mut())
+            .and_then(|()| content::read_pcm(body, device.pcm_mut()));
+        read.map_err(|why| steps.why(damaged(why)))?;
         device.power_cycle().map_err(|error| damaged(format!("during recovery: {error}")))?;
         let found = live(device);
         if Some(&Value::from(found.as_str())) != self.header.get("live") {
@@ -179,8 +185,13 @@ const NONVOLATILE: &str = "device.ram_nonvolatile = true keeps memory over a pow
                            snapshot holds none";
 
 /// Flushes the device and writes its flash and phase-change memory to a file that was claimed for
-/// it.
-pub fn save(file: ResultFile, device: &mut dyn Device, chosen: &Chosen, seed: u64) -> Result<()> {
+/// it, watched.
+pub fn save(
+    file: ResultFile,
+    device: &mut dyn Device,
+    (chosen, seed): (&Chosen, u64),
+    observer: &dyn Observer,
+) -> Result<()> {
     let row = chosen.row;
     let arrival = device.idle_from();
     let flush = Request { arrival, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 };
@@ -196,9 +207,12 @@ pub fn save(file: ResultFile, device: &mut dyn Device, chosen: &Chosen, seed: u6
     header.insert("live".to_owned(), live(device).into());
     header.insert("pcm_words".to_owned(), device.pcm().len().into());
     let text = Value::Object(header).to_string();
+    let label = format!("{} (saving)", chosen.name);
+    let steps = Steps::of(observer, Counts::Bytes, &label, None);
     let written = || -> std::io::Result<()> {
         let handle = file.handle().map_err(|_| std::io::ErrorKind::Other)?;
-        let mut out = Digesting { inner: BufWriter::new(handle), digest: Sha256::new() };
+        let mut out =
+            Digesting { inner: BufWriter::new(steps.over(handle)), digest: Sha256::new() };
         out.write_all(MAGIC)?;
         out.write_all(&(text.len() as u32).to_le_bytes())?;
         out.write_all(text.as_bytes())?;
@@ -208,7 +222,7 @@ pub fn save(file: ResultFile, device: &mut dyn Device, chosen: &Chosen, seed: u6
         inner.write_all(digest.finalize().as_slice())?;
         inner.flush()
     };
-    written().map_err(|error| file.cannot(&error))?;
+    written().map_err(|error| steps.why(file.cannot(&error)))?;
     file.persist()
 }
 

@@ -9,12 +9,13 @@ use ftlab_trace::{Description, Workload};
 
 use crate::error::{Error, Result};
 use crate::memory::peak_rss_bytes;
-use crate::observer::{Observer, Steps};
+use crate::observer::{Counts, Observer, Steps};
+use crate::plan::first_pass;
 use crate::plan::plan::Plan;
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
 use crate::run::driving::{Driven, drive};
-use crate::run::filling::{Filler, Prepared, requests};
+use crate::run::filling::{Filler, Prepared, counts, length};
 use crate::run::reclaiming::nothing_reclaimed;
 use crate::run::recording::Recording;
 use crate::run::stream::RequestStream;
@@ -37,7 +38,8 @@ pub fn execute(
     }
     let mut stream = RequestStream::new(workload.requests(plan.layout.map()?)?);
     let label = format!("{name} (preparing)");
-    let steps = Steps::requests(observer, &label, requests(&run.mode, &plan.layout));
+    let expected = length(&run.mode, &plan.layout);
+    let steps = Steps::of(observer, counts(&run.mode), &label, expected);
     let Prepared { precondition, steady_state } = Filler::new(device.as_mut(), &steps)
         .prepare(run, plan.seed, plan.footprint.as_ref(), &mut stream)
         .map_err(|error| error.of(name))?;
@@ -50,14 +52,19 @@ pub fn execute(
     let driven = drive(plan, device.as_mut(), workload_and_rest, &steps, recording)
         .map_err(|error| error.of(name))?;
     let wall_seconds = began.elapsed().as_secs_f64();
+    let pages = u64::from(device.board().geometry().logical_pages);
+    let label = format!("{name} (auditing)");
+    let steps = Steps::of(observer, Counts::Pages, &label, Some(pages));
     device
         .audit()
         .map_err(|broken| Error::Run(format!("{name}: the audit did not pass: {broken}")))?;
+    steps.advance_by(pages)?;
+    drop(steps);
     let description = match &plan.description {
         Some(description) => description.clone(),
         // Standard input: whether it came to `--head` is known only now.
         None => {
-            let described = workload.describe()?;
+            let described = first_pass::description(workload, observer)?;
             let head = described.head.filter(|&head| stream.records_taken() >= head);
             Description { head, ..described }
         }

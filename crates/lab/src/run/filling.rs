@@ -4,7 +4,7 @@
 //! every count is forgotten and the clock starts anew, while flash, maps and caches stay.
 
 use ftlab_engine::config::UnwrittenRead;
-use ftlab_engine::occupancy::{self, OccupancyError};
+use ftlab_engine::occupancy;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::Device;
@@ -12,7 +12,7 @@ use ftlab_engine::units::{Lpn, Nanos, SECTOR_BYTES};
 use ftlab_report::result::{Precondition, SteadyState};
 
 use crate::error::{Error, Result};
-use crate::observer::Steps;
+use crate::observer::{Counts, Steps};
 use crate::options::precondition::{Mode, share};
 use crate::plan::footprint::Footprint;
 use crate::plan::layout::Layout;
@@ -24,16 +24,25 @@ use crate::run::stream::RequestStream;
 /// workload-independent preconditioning).
 const WIPC_BYTES: u64 = 128 * 1024;
 
-/// Requests that a mode takes, where that is known beforehand.
-pub fn requests(mode: &Mode, layout: &Layout) -> Option<u64> {
+/// How much of what it [`counts`] a mode takes, where that is known beforehand.
+pub fn length(mode: &Mode, layout: &Layout) -> Option<u64> {
     let capacity = layout.capacity_bytes;
     match *mode {
-        Mode::None | Mode::Touch | Mode::Steady(_) => None,
-        Mode::Model | Mode::Snapshot(_) => None,
+        Mode::None | Mode::Touch | Mode::Steady(_) | Mode::Snapshot(_) => None,
+        Mode::Model => Some(capacity / layout.page_bytes),
         Mode::Fill => Some(capacity.div_ceil(layout.extent_bytes)),
         Mode::Prefix(count) => Some(count),
         Mode::Random(millionths) => Some(share(capacity / layout.page_bytes, millionths)),
         Mode::Wipc => Some(2 * capacity.div_ceil(WIPC_BYTES)),
+    }
+}
+
+/// What a mode counts in.
+pub fn counts(mode: &Mode) -> Counts {
+    match mode {
+        Mode::Model => Counts::Pages,
+        Mode::Snapshot(_) => Counts::Bytes,
+        _ => Counts::Requests,
     }
 }
 
@@ -96,7 +105,7 @@ impl<'a> Filler<'a> {
         }
         let mut name = run.mode.to_string();
         if let Some(snapshot) = &run.snapshot {
-            snapshot.load(self.device)?;
+            snapshot.load(self.device, self.steps)?;
             self.device.start_measuring();
             name = snapshot.title();
         }
@@ -136,12 +145,8 @@ impl<'a> Filler<'a> {
 
     /// Puts the steady state of random writing onto the flash.
     fn install_model(&mut self, scheme: &str, seed: u64) -> Result<()> {
-        occupancy::install(self.device, scheme, seed).map_err(|error| match error {
-            OccupancyError::Settings(error) => {
-                Error::usage(format!("--precondition model: {error}"))
-            }
-            OccupancyError::Device(error) => Error::Run(format!("during recovery: {error}")),
-        })
+        let steps = self.steps;
+        occupancy::install(self.device, scheme, seed, |pages| steps.advance_by(pages))
     }
 
     /// So many pages, each anywhere in the logical space.

@@ -54,13 +54,14 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// Writes the snapshot that the experiment asks for, if it does.
+    /// Writes the snapshot that the experiment asks for, if it does, watched.
     ///
     /// # Errors
-    /// The device fails while it is flushed, or the file cannot be written.
-    pub fn save_snapshot(mut self) -> Result<RunResult> {
+    /// The device fails while it is flushed, or the file cannot be written, and
+    /// [`Error::Cancelled`]; then no file is left.
+    pub fn save_snapshot(mut self, observer: &dyn Observer) -> Result<RunResult> {
         if let Some(file) = self.snapshot {
-            snapshot::save(file, self.device.as_mut(), &self.chosen, self.seed)?;
+            snapshot::save(file, self.device.as_mut(), (&self.chosen, self.seed), observer)?;
         }
         Ok(self.result)
     }
@@ -76,7 +77,7 @@ impl Plan {
     /// [`Error::Cancelled`]. No file is left then, but where the run is done and only its snapshot
     /// fails, the file of requests stays.
     pub fn run(&self, observer: &dyn Observer) -> Result<RunResult> {
-        self.run_and_keep(observer)?.save_snapshot()
+        self.run_and_keep(observer)?.save_snapshot(observer)
     }
 
     /// The same, but that the snapshot is still to be written: whatever becomes of that, the result

@@ -9,6 +9,7 @@ use ftlab_trace::synthetic::with_changes;
 use ftlab_trace::{Options, SyntheticSpec, UnitSelection, Workload};
 
 use crate::error::{Error, Result};
+use crate::observer::Observer;
 use crate::options::reading::Reading;
 use crate::workload::files::WORKLOADS;
 use crate::workload::resolve::resolved;
@@ -35,8 +36,13 @@ pub struct WorkloadChoice {
 
 impl WorkloadChoice {
     /// Finds out what was meant; a file of that name comes before a bundled workload. `changes`
-    /// are settings of the spec, as in `--set workload.KEY=VALUE`.
-    pub fn new(text: &str, reading: &Reading, changes: &[(String, String)]) -> Result<Self> {
+    /// are settings of the spec, as in `--set workload.KEY=VALUE`. A search for units is watched.
+    pub fn new(
+        text: &str,
+        reading: &Reading,
+        changes: &[(String, String)],
+        observer: &dyn Observer,
+    ) -> Result<Self> {
         let options = reading.options()?;
         let folder = reading.trace_dir.as_deref();
         let found = resolved(text, folder, 0)?;
@@ -54,14 +60,14 @@ impl WorkloadChoice {
             whole: found.whole,
         };
         if reading.find_subset {
-            choice.narrow(found.real.as_deref())?;
+            choice.narrow(found.real.as_deref(), observer)?;
         }
         choice.change(changes)?;
         Ok(choice)
     }
 
     /// `--find-subset`: of the real trace, only the units that come nearest to its source.
-    fn narrow(&mut self, real: Option<&str>) -> Result<()> {
+    fn narrow(&mut self, real: Option<&str>, observer: &dyn Observer) -> Result<()> {
         let Some(like) = real else {
             return Err(Error::usage(
                 "--find-subset has no effect without a real trace; legal: with --workload NAME and \
@@ -72,7 +78,7 @@ impl WorkloadChoice {
             return Err(Error::usage("--find-subset and --unit exclude each other"));
         }
         let workload = Workload::parse(&self.text, &Options::default(), 0)?;
-        let found = subset::search(&workload, like)?;
+        let found = subset::search(&workload, like, observer)?;
         let units = found.unit_list();
         self.notes.push(format!(
             "Units {units} of {} were used: of all subsets they come nearest to the source of \
@@ -160,12 +166,13 @@ impl WorkloadChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observer::Silent;
     use ftlab_trace::Combination;
 
     fn choice(text: &str, changes: &[(&str, &str)]) -> Result<WorkloadChoice> {
         let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let changes: Vec<_> = changes.iter().map(own).collect();
-        WorkloadChoice::new(text, &Reading::default(), &changes)
+        WorkloadChoice::new(text, &Reading::default(), &changes, &Silent)
     }
 
     #[test]
@@ -208,7 +215,7 @@ mod tests {
         std::fs::write(file.path(), lines).unwrap();
         let path = file.path().display().to_string();
         let mut narrowed = choice(&path, &[]).unwrap();
-        narrowed.narrow(Some("websearch")).unwrap();
+        narrowed.narrow(Some("websearch"), &Silent).unwrap();
         assert_eq!(narrowed.options.units, "1".parse().unwrap());
         let notes = narrowed.notes.join(" ");
         assert!(notes.contains(&format!("Units 1 of {path} were used")), "{notes}");
@@ -217,9 +224,9 @@ mod tests {
         let count = narrowed.open(0).unwrap().records().unwrap().count();
         assert_eq!(count, 100, "the other units are left out");
         // Units that were chosen by hand are not chosen again.
-        let refusal = narrowed.narrow(Some("websearch")).unwrap_err().to_string();
+        let refusal = narrowed.narrow(Some("websearch"), &Silent).unwrap_err().to_string();
         assert!(refusal.contains("--find-subset and --unit"), "{refusal}");
-        let refusal = choice(&path, &[]).unwrap().narrow(None).unwrap_err().to_string();
+        let refusal = choice(&path, &[]).unwrap().narrow(None, &Silent).unwrap_err().to_string();
         assert!(refusal.contains("--trace-dir DIR"), "{refusal}");
     }
 

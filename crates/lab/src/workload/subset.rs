@@ -3,6 +3,7 @@
 use ftlab_trace::{Options, SubsetSearch, SubsetTarget, UnitStatistics, Workload, find_subset};
 
 use crate::error::{Error, Result};
+use crate::observer::{Counts, Observer, Steps};
 use crate::workload::files::{WORKLOADS, bundled_file, own_file};
 
 /// A search that is done.
@@ -18,8 +19,8 @@ pub struct Found {
 /// Searches the units of a trace for those that together have the statistics of a stand-in.
 ///
 /// # Errors
-/// Unknown stand-ins, stand-ins without the statistics, traces that cannot be read.
-pub fn search(workload: &Workload, like: &str) -> Result<Found> {
+/// Unknown stand-ins, stand-ins without the statistics, traces that cannot be read; cancelled.
+pub fn search(workload: &Workload, like: &str, observer: &dyn Observer) -> Result<Found> {
     let file = match WORKLOADS.iter().find(|workload| workload.name == like) {
         Some(bundled) => bundled_file(bundled)?,
         None if like.ends_with(".toml") => own_file(like)?,
@@ -31,8 +32,11 @@ pub fn search(workload: &Workload, like: &str) -> Result<Found> {
     let stand_in = Workload::parse(&file.spec, &Options::default(), 0)?;
     let requests = stand_in.requests_known().unwrap_or_default();
     let target = SubsetTarget::of(like, &file, requests)?;
-    let units = UnitStatistics::of(workload.records()?)?;
-    let search = find_subset(&units, &target);
+    let steps = Steps::requests(observer, "counting by unit", workload.requests_known());
+    let units = UnitStatistics::of(workload.records()?, || steps.advance())?;
+    drop(steps);
+    let steps = Steps::of(observer, Counts::Subsets, "searching subsets of units", None);
+    let search = find_subset(&units, &target, || steps.advance())?;
     match search.nearest.is_empty() {
         true => Err(Error::usage(format!("{}: holds no unit with a request", workload.name()))),
         false => Ok(Found { search, target, units }),

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ftlab_lab::workloads::find_subset;
 use ftlab_lab::{
-    Capacity, Counts, Error, Experiment, Mode, Observer, Probe, Ram, RunResult, Silent, Task,
-    Timing, Unfinished, Work,
+    Capacity, Counts, Error, Experiment, Mode, Observer, Probe, Ram, Reading, RunResult, Silent,
+    Task, Timing, Unfinished, Work,
 };
 
 fn small(schemes: &str, workload: &str) -> Experiment {
@@ -144,7 +145,7 @@ fn a_comparison_gives_a_result_per_scheme_whatever_becomes_of_the_others() {
 /// Notes what begins, and ends the work of some label once so much of it is done.
 #[derive(Default)]
 struct Ending {
-    label: &'static str,
+    label: String,
     after: u64,
     done: AtomicU64,
     begun: Mutex<Vec<(String, Option<u64>, Counts)>>,
@@ -177,8 +178,8 @@ impl Task for Watched<'_> {
     }
 }
 
-fn ending(label: &'static str, after: u64) -> Ending {
-    Ending { label, after, ..Ending::default() }
+fn ending(label: &str, after: u64) -> Ending {
+    Ending { label: label.to_owned(), after, ..Ending::default() }
 }
 
 #[test]
@@ -187,10 +188,63 @@ fn an_observer_hears_of_every_request() {
     let experiment = small("dftl", WRITES);
     experiment.plan_with(&watched).unwrap().run(&watched).unwrap();
     // `fill` writes a block at a time: 8 MiB are 64 of them.
-    let expected = [("dftl (preparing)", Some(64)), ("dftl", Some(20_000))];
-    let expected = expected.map(|(label, length)| (label.to_owned(), length, Counts::Requests));
+    let expected = [
+        ("dftl (preparing)", Some(64), Counts::Requests),
+        ("dftl", Some(20_000), Counts::Requests),
+        ("dftl (auditing)", Some(4096), Counts::Pages),
+    ];
+    let expected = expected.map(|(label, length, counts)| (label.to_owned(), length, counts));
     assert_eq!(*watched.begun.lock().unwrap(), expected);
-    assert_eq!(watched.done.into_inner(), 20_064);
+    assert_eq!(watched.done.into_inner(), 20_064 + 4096);
+}
+
+/// What takes its time beside the requests can be ended as well: each piece by its label, once
+/// something of it is done.
+#[test]
+fn every_pass_can_be_ended() {
+    let home = tempfile::tempdir().unwrap();
+    let snapshot = home.path().join("before.snap");
+    let filled = Experiment { save_snapshot: Some(snapshot.clone()), ..small("dftl", WRITES) };
+    filled.plan().unwrap().run(&Silent).unwrap();
+
+    let trace = home.path().join("trace.spc");
+    // Thirty units of sizes and shares of reads of their own: many subsets are considered.
+    let line = |turn: u64| {
+        let unit = turn * turn % 61 % 30;
+        let op = if turn % (unit + 2) == 0 { 'w' } else { 'r' };
+        format!("{unit},{},{},{op},{turn}.0\n", 8 * turn, 512 * (1 + unit * unit % 13))
+    };
+    std::fs::write(&trace, (0..20_000).map(line).collect::<String>()).unwrap();
+    let trace = trace.display().to_string();
+    let of_trace = Experiment { address: "modulo".parse().unwrap(), ..small("dftl", &trace) };
+    let modelled =
+        Experiment { precondition: "model".parse().unwrap(), ..small("ideal_page", WRITES) };
+    let loaded = Experiment {
+        precondition: format!("snapshot:{}", snapshot.display()).parse().unwrap(),
+        ..small("dftl", WRITES)
+    };
+    let saved =
+        Experiment { save_snapshot: Some(home.path().join("after.snap")), ..small("dftl", WRITES) };
+    let files = entries(home.path());
+    for (experiment, label) in [
+        (&of_trace, format!("digest of {trace}")),
+        (&modelled, "ideal_page (preparing)".to_owned()),
+        (&loaded, format!("digest of {}", snapshot.display())),
+        (&loaded, "dftl (preparing)".to_owned()),
+        (&saved, "dftl (auditing)".to_owned()),
+        (&saved, "dftl (saving)".to_owned()),
+    ] {
+        let watched = ending(&label, 1);
+        let ended = experiment.plan_with(&watched).and_then(|plan| plan.run(&watched));
+        let begun = watched.begun.into_inner().unwrap();
+        assert_eq!(begun.last().map(|(label, ..)| label), Some(&label));
+        assert!(matches!(ended, Err(Error::Cancelled(_))), "{label}: {ended:?}");
+        assert_eq!(entries(home.path()), files, "{label}");
+    }
+    for label in ["counting by unit", "searching subsets of units"] {
+        let ended = find_subset(&trace, &Reading::default(), "financial", &ending(label, 1));
+        assert!(matches!(ended, Err(Error::Cancelled(_))), "{label}");
+    }
 }
 
 #[test]

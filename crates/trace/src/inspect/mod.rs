@@ -26,7 +26,7 @@ use crate::record::Record;
 use crate::records::Records;
 use crate::size::human_bytes;
 use crate::survey::Survey;
-use crate::workload::Workload;
+use crate::workload::{Description, Workload};
 
 use arrivals::Arrivals;
 use growth::Growth;
@@ -104,18 +104,20 @@ pub fn inspect(
     logical_bytes: u64,
     settings: &InspectionOptions,
 ) -> Result<Inspection> {
-    inspect_workload(&Workload::parse(text, options, logical_bytes)?, settings, |_| Ok(()))
+    let workload = Workload::parse(text, options, logical_bytes)?;
+    inspect_workload(&workload, settings, |_| Ok(()), Workload::describe)
 }
 
 /// The same for a workload that is open; `watch` is told every now and then that so many requests
-/// more were read, and may end it.
+/// more were read, and may end it. How it is described is asked once all of it was read.
 ///
 /// # Errors
-/// Those of the records; a footprint of 2^31 pages or more; what `watch` gives.
+/// Those of the records; a footprint of 2^31 pages or more; what `watch` and `describe` give.
 pub fn inspect_workload<E: From<TraceError>>(
     workload: &Workload,
     settings: &InspectionOptions,
     mut watch: impl FnMut(u64) -> std::result::Result<(), E>,
+    describe: impl FnOnce(&Workload) -> std::result::Result<Description, E>,
 ) -> std::result::Result<Inspection, E> {
     let mut records = workload.records()?;
     let mut counted = Counted::new(settings);
@@ -142,7 +144,8 @@ pub fn inspect_workload<E: From<TraceError>>(
         }
         watch(batch.len() as u64)?;
     }
-    Ok(counted.report(workload, &records)?)
+    let description = describe(workload)?;
+    Ok(counted.report(workload, &records, description)?)
 }
 
 /// What is counted while records go by.
@@ -314,8 +317,12 @@ impl<'a> Counted<'a> {
         }
     }
 
-    fn report(mut self, workload: &Workload, records: &Records) -> Result<Inspection> {
-        let description = workload.describe()?;
+    fn report(
+        mut self,
+        workload: &Workload,
+        records: &Records,
+        description: Description,
+    ) -> Result<Inspection> {
         let detection = workload.detection();
         let summary = records.summary();
         let [reads, writes, trims, flushes] = self.by_op;

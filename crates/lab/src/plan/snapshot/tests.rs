@@ -2,6 +2,7 @@ use ftlab_engine::meter::Event;
 use ftlab_engine::schemes::find;
 
 use super::*;
+use crate::observer::Silent;
 use crate::unfinished::Unfinished;
 
 fn hat() -> Box<dyn Device> {
@@ -41,15 +42,20 @@ fn phase_change_memory_is_put_back_as_it_was() {
         let write = Request { arrival, op: Op::Write, first_sector, sectors, unit: 0 };
         device.submit(&write).unwrap();
     }
-    save(ResultFile::claim(&path, &Unfinished::default()).unwrap(), device.as_mut(), &chosen, 1)
-        .unwrap();
+    save(
+        ResultFile::claim(&path, &Unfinished::default()).unwrap(),
+        device.as_mut(),
+        (&chosen, 1),
+        &Silent,
+    )
+    .unwrap();
     let (saved, versions) = (device.pcm().to_vec(), live(device.as_ref()));
     assert_eq!(corrected(device.as_mut()), 16);
     assert_ne!(device.pcm(), saved, "what recovery corrected");
 
-    let snapshot = Snapshot::open(&path).unwrap();
+    let snapshot = Snapshot::open(&path, &Silent).unwrap();
     let mut loaded = hat();
-    snapshot.load(loaded.as_mut()).unwrap();
+    snapshot.load(loaded.as_mut(), &Steps::requests(&Silent, "", None)).unwrap();
     assert_eq!(loaded.board().meter().events(Event::PcmWrites), 16);
     assert_eq!((loaded.pcm(), live(loaded.as_ref())), (device.pcm(), versions));
     assert!(snapshot.title().contains("flash and phase-change memory"), "{}", snapshot.title());
