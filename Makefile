@@ -12,7 +12,7 @@ PICTURED := dftl2014-fig12 dftl2014-fig13 dftl2014-fig15 dftl2014-fig16 adapt201
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test test-long check fmt bench cost fuzz docs browser reproduce quick package clean
+.PHONY: demo build test test-long check fmt bench cost fuzz fuzz-minute docs browser reproduce quick package clean
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
@@ -37,15 +37,18 @@ reproduce: build ## every experiment of the papers in full (about twenty minutes
 
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, the browser test
 	$(CARGO) test --locked --workspace
-	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
+	$(MAKE) -j2 fuzz-minute build
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
-	$(MAKE) demo
-	$(MAKE) cost
+	$(MAKE) -j2 demo cost
 	$(MAKE) quick
 	$(MAKE) -j2 package browser
 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, ten minutes of fuzzing
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace --test fuzz_smoke
+
+# Needs one core; the release build beside it takes what is left.
+fuzz-minute:
+	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 
 package: ## packs every crate and builds each from its package alone
 	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=none \
