@@ -211,7 +211,7 @@ fn every_pass_can_be_ended() {
     // Thirty units of sizes and shares of reads of their own: many subsets are considered.
     let line = |turn: u64| {
         let unit = turn * turn % 61 % 30;
-        let op = if turn % (unit + 2) == 0 { 'w' } else { 'r' };
+        let op = if turn.is_multiple_of(unit + 2) { 'w' } else { 'r' };
         format!("{unit},{},{},{op},{turn}.0\n", 8 * turn, 512 * (1 + unit * unit % 13))
     };
     std::fs::write(&trace, (0..20_000).map(line).collect::<String>()).unwrap();
