@@ -1,0 +1,97 @@
+"""How speed and memory grow with the device: rates from 1 GiB to 1 TiB, two runs side by side, bytes per page.
+
+    tests/scaling.py FTLAB
+
+Rates are of this machine; what tells is how they compare within one run of this script. Each is the best of three.
+Memory is what a process holds at most, of a filled device of 4 GiB less that of one of 1 GiB, by physical page.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+DEVICE = ["--device", "dftl2014", "--set", "device.over_provisioning=0.25", "--timing", "asap"]
+PAGE_BYTES = 2048
+WRITES = 1_000_000
+TIMES = 3
+SIZES = ("1GiB", "4GiB", "32GiB")
+RATED = ("ideal_page", "dftl")
+SIDE_BY_SIDE = "dftl,cdftl,tpftl,sftl"
+
+
+def run(ftlab, folder, scheme, *arguments):
+    """The result of one run."""
+    out = folder / "result.json"
+    out.unlink(missing_ok=True)
+    command = [ftlab, "run", "--scheme", scheme, *DEVICE, *arguments, "--quiet", "--json", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
+    return json.loads(out.read_text())
+
+
+def writes(count, span="100%"):
+    return ["--workload", f"randwrite:bs=2k,span={span},count={count},seed=3"]
+
+
+def rates(ftlab, folder):
+    print(f"Million host pages a second, {WRITES:,} random writes of 2 KiB")
+    print(f"{'':<14}" + "".join(f"{size:>10}" for size in SIZES) + f"{'1TiB *':>10}")
+    for scheme in RATED:
+        cells = []
+        for size in SIZES:
+            asked = ["--capacity", size, "--precondition", "fill", *writes(WRITES)]
+            cells.append(max(rate(run(ftlab, folder, scheme, *asked)) for _ in range(TIMES)))
+        sparse = ["--capacity", "1TiB", *writes(WRITES, "1GiB")]
+        results = [run(ftlab, folder, scheme, *sparse) for _ in range(TIMES)]
+        cells.append(max(map(rate, results)))
+        peak = results[0]["wall"]["peak_rss_bytes"] / 2**20
+        print(f"{scheme:<14}" + "".join(f"{cell:>10.2f}" for cell in cells) + f"   ({peak:,.0f} MiB at most on 1 TiB)")
+    print("* sparse: 1 GiB of it is written, from empty; the others are filled before\n")
+
+
+def rate(result):
+    return WRITES / result["wall"]["seconds"] / 1e6
+
+
+def side_by_side(ftlab, folder):
+    seconds = {}
+    for jobs in ("1", "2"):
+        for turn in range(TIMES):
+            out = folder / f"jobs-{jobs}-{turn}"
+            command = [ftlab, "compare", "--schemes", SIDE_BY_SIDE, *DEVICE, "--capacity", "512MiB", "--precondition"]
+            command += ["fill", *writes(WRITES), "--jobs", jobs, "--quiet", "--out", str(out)]
+            began = time.monotonic()
+            subprocess.run(command, check=True, capture_output=True)
+            taken = time.monotonic() - began
+            seconds[jobs] = min(taken, seconds.get(jobs, taken))
+    ratio = seconds["1"] / seconds["2"]
+    print(f"{SIDE_BY_SIDE} compared with --jobs 2: {ratio:.2f} times as fast as with --jobs 1\n")
+
+
+def memory(ftlab, folder):
+    schemes = json.loads(subprocess.run([ftlab, "list", "schemes", "--json"], check=True, capture_output=True).stdout)
+    print(f"{'':<20}{'bytes per physical page':>24}")
+    for name in (scheme["name"] for scheme in schemes):
+        peaks = {}
+        for gib in (1, 4):
+            result = run(ftlab, folder, name, "--capacity", f"{gib}GiB", "--precondition", "fill", *writes(10_000))
+            peaks[gib] = result["wall"]["peak_rss_bytes"]
+        pages = 3 * 2**30 * 1.25 / PAGE_BYTES
+        print(f"{name:<20}{(peaks[4] - peaks[1]) / pages:>24.1f}")
+
+
+def main():
+    ftlab = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        rates(ftlab, folder)
+        side_by_side(ftlab, folder)
+        memory(ftlab, folder)
+
+
+if __name__ == "__main__":
+    main()
