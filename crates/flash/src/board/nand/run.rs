@@ -71,14 +71,11 @@ impl Nand {
         }
         self.state.count_run((victim, at), count, words, self.sequence);
         meter.copies(cause, count);
-        if let Some((start, step)) = self.clock.copy_run(cause, count) {
-            for (number, mover) in (1..).zip(movers) {
-                mover.done = When::at(start + number * step);
-            }
-            return;
-        }
         let (source, target) =
             (self.geometry.plane_of_block(victim), self.geometry.plane_of_block(at.0));
+        if self.clock.copy_run((source, victim), (target, at.0, to), cause, movers, after) {
+            return;
+        }
         for (place, mover) in (to.0..).zip(movers) {
             let from = Place { plane: source, page: Some((mover.old, victim)) };
             let read = self.clock.read_page(from, cause, after);

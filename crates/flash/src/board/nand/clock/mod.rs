@@ -17,6 +17,7 @@ mod operations;
 mod ready;
 pub mod resource;
 mod schedule;
+mod short;
 mod spent;
 pub mod timeline;
 
@@ -72,12 +73,23 @@ struct Site {
     unit: Unit,
 }
 
+/// How operations are booked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// On one server, whatever page they are of.
+    OneServer,
+    /// On the cells of a plane and on its channel, and nowhere else.
+    CellsAndChannel,
+    /// With care.
+    Long,
+}
+
 /// The clock of a device.
 #[derive(Clone, Debug)]
 pub struct Clock {
     serial: bool,
-    /// Serial, with one time for every page.
-    flat: bool,
+    /// How operations are booked while nobody draws them.
+    way: Way,
     read: PageTime,
     program: PageTime,
     erase: Nanos,
@@ -167,9 +179,16 @@ impl Clock {
         let unit_transfer = timing.page_transfer.0 / u64::from(geometry.units_per_flash_page);
         let registers = if geometry.units_per_flash_page > 1 { geometry.planes() } else { 0 };
         let channel = |_| Resource::with_gaps(unit_transfer, channel_gaps(geometry));
+        let alike = read.by_type.is_empty() && program.by_type.is_empty();
+        let bare = scheduled == 0 && announced == 0 && registers == 0;
+        let way = match (alike, serial) {
+            (true, true) => Way::OneServer,
+            (true, false) if bare && timing.page_transfer.0 > 0 => Way::CellsAndChannel,
+            _ => Way::Long,
+        };
         Clock {
             serial,
-            flat: serial && read.by_type.is_empty() && program.by_type.is_empty(),
+            way,
             read,
             program,
             erase: timing.erase.0,

@@ -7,7 +7,7 @@
 
 use super::schedule::Job;
 use super::timeline::{Span, Unit, Work};
-use super::{Clock, Site};
+use super::{Clock, Site, Way};
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::meter::Cause;
@@ -58,24 +58,6 @@ fn transferred(after: When, cause: Cause, done: Nanos) -> When {
 }
 
 impl Clock {
-    /// Whether every page takes the same time on the one server, and nobody draws it: where an
-    /// operation takes place makes no difference then.
-    #[inline]
-    fn is_flat(&self) -> bool {
-        self.flat && !self.timeline.is_on()
-    }
-
-    /// The server works for `cause`, wherever that is.
-    #[inline]
-    fn serve_flat(&mut self, cause: Cause, length: Nanos, transfer: Nanos) -> When {
-        match cause.is_map() {
-            true => self.spent.map += length + transfer,
-            false => self.spent.channel += transfer,
-        }
-        self.server += length + transfer;
-        When::at(self.server)
-    }
-
     /// The server works for `cause`: cells for `length`, the channel for `transfer`.
     fn serve(&mut self, at: (PlaneId, Work), cause: Cause, length: Nanos, transfer: Nanos) -> When {
         if self.timeline.is_on() {
@@ -149,36 +131,16 @@ impl Clock {
         }
     }
 
-    /// So many copies one after another, where it makes no difference which pages they are of: when
-    /// the first begins, and what each takes.
-    pub fn copy_run(&mut self, cause: Cause, copies: u32) -> Option<(Nanos, Nanos)> {
-        if !self.is_flat() {
-            return None;
-        }
-        let count = u64::from(copies);
-        let (cells, transfers) =
-            (self.read.one + self.program.one, self.unit_transfer + self.transfer);
-        self.busy.read += count * self.read.one;
-        self.busy.program += count * self.program.one;
-        self.busy.transfer += count * transfers;
-        self.busy.transfer_in += count * self.transfer;
-        self.done.reads += count;
-        self.done.programs += count;
-        let start = self.server;
-        let _ = self.serve_flat(cause, count * cells, count * transfers);
-        Some((start, cells + transfers))
-    }
-
     /// One page from the cells to the controller.
     #[inline]
     pub fn read_page(&mut self, at: Place, cause: Cause, after: When) -> When {
-        if self.is_flat() {
-            self.busy.read += self.read.one;
-            self.busy.transfer += self.unit_transfer;
-            self.done.reads += 1;
-            return self.serve_flat(cause, self.read.one, self.unit_transfer);
+        match (self.way(), at.page) {
+            (Way::OneServer, _) => self.read_on_server(cause),
+            (Way::CellsAndChannel, Some(page)) => {
+                self.read_in_parallel(at.plane, page, cause, after)
+            }
+            _ => self.read_page_at(at, cause, after),
         }
-        self.read_page_at(at, cause, after)
     }
 
     fn read_page_at(&mut self, at: Place, cause: Cause, after: When) -> When {
@@ -401,14 +363,13 @@ impl Clock {
         cause: Cause,
         after: When,
     ) -> When {
-        if self.is_flat() && load == Load::Channel {
-            self.busy.program += self.program.one;
-            self.busy.transfer += self.transfer;
-            self.busy.transfer_in += self.transfer;
-            self.done.programs += 1;
-            return self.serve_flat(cause, self.program.one, self.transfer);
+        match (self.way(), load) {
+            (Way::OneServer, Load::Channel) => self.program_on_server(cause),
+            (Way::CellsAndChannel, Load::Channel) => {
+                self.program_in_parallel(plane, (ppn, block), cause, after)
+            }
+            _ => self.program_page_at((plane, block, ppn), load, cause, after),
         }
-        self.program_page_at((plane, block, ppn), load, cause, after)
     }
 
     fn program_page_at(

@@ -1,0 +1,155 @@
+//! The short way of reads, programs and copies, where nothing can be joined, overtaken, suspended,
+//! kept in a register or drawn, and every page takes the same time: the same bookings as of
+//! `operations.rs`, in the same order, with nothing decided between them.
+
+use super::{Clock, Site, Way};
+use crate::board::nand::run::Mover;
+use crate::board::when::When;
+use crate::meter::Cause;
+use crate::units::{BlockId, Nanos, PlaneId, Ppn};
+
+impl Clock {
+    /// How operations are booked just now.
+    #[inline]
+    pub(super) fn way(&self) -> Way {
+        if self.timeline.is_on() { Way::Long } else { self.way }
+    }
+
+    /// The server works for `cause`, wherever that is.
+    #[inline]
+    pub(super) fn serve_flat(&mut self, cause: Cause, length: Nanos, transfer: Nanos) -> When {
+        match cause.is_map() {
+            true => self.spent.map += length + transfer,
+            false => self.spent.channel += transfer,
+        }
+        self.server += length + transfer;
+        When::at(self.server)
+    }
+
+    /// Books one transfer; returns its end.
+    #[inline]
+    fn cross(&mut self, channel: u32, length: Nanos, from: Nanos) -> Nanos {
+        let resource = &mut self.channels[channel as usize];
+        resource.forget(self.server);
+        let start = resource.book(from, length);
+        self.busy.bus_wait += start - from;
+        start + length
+    }
+
+    /// One page from cells to controller: when it was sensed, and when it is there.
+    #[inline]
+    fn fetch(&mut self, site: Site, (ppn, block): (Ppn, BlockId), after: When) -> (Nanos, Nanos) {
+        let from = after.time().max(self.ready.to_read(ppn));
+        let sensed = self.cells[site.cells as usize].book(from, self.read.one) + self.read.one;
+        self.ready.uses(block, sensed);
+        (sensed, self.cross(site.channel, self.unit_transfer, sensed))
+    }
+
+    /// One page from controller to cells: when it was in the register, and when it is programmed.
+    #[inline]
+    fn put(&mut self, site: Site, (ppn, block): (Ppn, BlockId), from: Nanos) -> (Nanos, Nanos) {
+        let loaded = self.cross(site.channel, self.transfer, from);
+        let from = loaded.max(self.ready.to_program(block));
+        let length = self.program.one;
+        let done = self.cells[site.cells as usize].book(from, length) + length;
+        self.ready.programs(ppn, block, done);
+        (loaded, done)
+    }
+
+    #[inline]
+    fn count(&mut self, reads: u64, programs: u64) {
+        self.busy.read += reads * self.read.one;
+        self.busy.program += programs * self.program.one;
+        self.busy.transfer += reads * self.unit_transfer + programs * self.transfer;
+        self.busy.transfer_in += programs * self.transfer;
+        self.done.reads += reads;
+        self.done.programs += programs;
+    }
+
+    /// One page from the cells to the controller, on the one server.
+    #[inline]
+    pub(super) fn read_on_server(&mut self, cause: Cause) -> When {
+        self.count(1, 0);
+        self.serve_flat(cause, self.read.one, self.unit_transfer)
+    }
+
+    /// The same on cells and channel.
+    pub(super) fn read_in_parallel(
+        &mut self,
+        plane: PlaneId,
+        page: (Ppn, BlockId),
+        cause: Cause,
+        after: When,
+    ) -> When {
+        self.count(1, 0);
+        let (sensed, done) = self.fetch(self.sites[plane.index()], page, after);
+        match cause.is_map() {
+            true => after.until_by_map(done),
+            false => after.until(sensed).until_by_channel(done),
+        }
+    }
+
+    /// One page from the controller to the cells, on the one server.
+    #[inline]
+    pub(super) fn program_on_server(&mut self, cause: Cause) -> When {
+        self.count(0, 1);
+        self.serve_flat(cause, self.program.one, self.transfer)
+    }
+
+    /// The same on cells and channel.
+    pub(super) fn program_in_parallel(
+        &mut self,
+        plane: PlaneId,
+        page: (Ppn, BlockId),
+        cause: Cause,
+        after: When,
+    ) -> When {
+        self.count(0, 1);
+        let (loaded, done) = self.put(self.sites[plane.index()], page, after.time());
+        self.newest_program = done;
+        match cause.is_map() {
+            true => after.until_by_map(done),
+            false => after.until_by_channel(loaded).until(done),
+        }
+    }
+
+    /// Copies of pages of one block to the pages of another from `first` on, one after another,
+    /// each of which could begin at `after`. Says of each when it is done; false where each must be
+    /// booked with care.
+    pub fn copy_run(
+        &mut self,
+        (source, victim): (PlaneId, BlockId),
+        (target, block, first): (PlaneId, BlockId, Ppn),
+        cause: Cause,
+        movers: &mut [Mover],
+        after: When,
+    ) -> bool {
+        let count = movers.len() as u64;
+        match self.way() {
+            Way::Long => return false,
+            Way::OneServer => {
+                let cells = self.read.one + self.program.one;
+                let transfers = self.unit_transfer + self.transfer;
+                let start = self.server;
+                let _ = self.serve_flat(cause, count * cells, count * transfers);
+                for (number, mover) in (1..).zip(movers) {
+                    mover.done = When::at(start + number * (cells + transfers));
+                }
+            }
+            Way::CellsAndChannel => {
+                let (from, to) = (self.sites[source.index()], self.sites[target.index()]);
+                for (place, mover) in (first.0..).zip(movers) {
+                    let (sensed, fetched) = self.fetch(from, (mover.old, victim), after);
+                    let (loaded, done) = self.put(to, (Ppn(place), block), fetched);
+                    self.newest_program = done;
+                    mover.done = match cause.is_map() {
+                        true => after.until_by_map(done),
+                        false => after.until(sensed).until_by_channel(loaded).until(done),
+                    };
+                }
+            }
+        }
+        self.count(count, count);
+        true
+    }
+}
