@@ -9,10 +9,13 @@ QUICK := out/quick
 # A part of it, small enough to be looked at chart by chart: every form of picture is in it.
 PAPERS := out/papers-page
 PICTURED := dftl2014-fig12 dftl2014-fig13 dftl2014-fig15 dftl2014-fig16 adapt2012-fig7
+# Tests make tens of thousands of small devices one after another, in threads. Without this glibc
+# gives the memory of each back to the system and asks for it again, half of the time of some.
+SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=33554432
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test test-long check fmt bench cost fuzz fuzz-minute docs browser reproduce quick package clean
+.PHONY: demo build test test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs browser reproduce quick package clean
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
@@ -36,7 +39,7 @@ reproduce: build ## every experiment of the papers in full (about twenty minutes
 	$(FTLAB) reproduce all --resume --out out/papers
 
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, the browser test
-	$(CARGO) test --locked --workspace
+	$(SMALL_DEVICES) $(CARGO) test --locked --workspace
 	$(MAKE) -j2 fuzz-minute build
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
 	$(MAKE) -j2 demo cost
@@ -68,6 +71,12 @@ bench: cost ## cost; speed as ratios against a bare loop on 32 GiB (make test ru
 cost: build ## instructions and cache misses of a host page; none may rise by 3 % unnoticed
 	command -v valgrind >/dev/null || tests/install.sh valgrind
 	python3 tests/cost.py $(FTLAB) tests/golden/cost.txt
+
+scaling: build ## rates from 1 GiB to 1 TiB, two runs side by side, bytes of memory per page; needs 8 GiB
+	python3 tests/scaling.py $(FTLAB)
+
+pgo: ## target/pgo/ftlab: a release binary that was trained on runs of every scheme; needs rustup
+	tests/pgo.sh
 
 fuzz: ## libFuzzer targets; needs a nightly toolchain and cargo-fuzz
 	for target in operations trace_lines trace_spec trace_compression trace_pipeline; do \

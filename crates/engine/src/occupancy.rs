@@ -88,7 +88,7 @@ pub fn check(scheme: &str, config: &SsdSettings) -> Result<(), SettingError> {
 
 /// Puts a device on which nothing was written yet into the state that uniform random writes of its
 /// whole logical space lead to, and lets its scheme recover. `seed` says which page lies where;
-/// `noted` is told how many pages were put onto each plane, and may end it.
+/// `noted` is told of the logical pages as they are placed, and may end it.
 ///
 /// # Errors
 /// When there is no model for the settings, or they leave no room for any cleaning; what `noted`
@@ -118,8 +118,7 @@ pub fn install<E: From<OccupancyError>>(
         let plane = PlaneId(plane as u32);
         let plan = PlanePlan::new(device, plane, logical.len() as u32, &mut rng)
             .map_err(OccupancyError::Settings)?;
-        plan.install(device, logical, &mut rng);
-        noted(logical.len() as u64)?;
+        plan.install(device, logical, &mut rng, &mut noted)?;
     }
     device.power_cycle().map_err(OccupancyError::Device)?;
     let found = (0..pages).filter(|&lpn| device.locate(Lpn(lpn)) != Location::Nowhere).count();
@@ -171,7 +170,13 @@ impl PlanePlan {
 
     /// Programs every page, from the newest to the oldest: valid ones take the next of `logical`,
     /// superseded ones are older versions of pages that lie in newer places.
-    fn install(&self, device: &mut dyn Device, logical: &[u32], rng: &mut Rng) {
+    fn install<E>(
+        &self,
+        device: &mut dyn Device,
+        logical: &[u32],
+        rng: &mut Rng,
+        noted: &mut impl FnMut(u64) -> Result<(), E>,
+    ) -> Result<(), E> {
         let pages: u64 = self.blocks.iter().map(|&(_, pages, _)| u64::from(pages)).sum();
         let nand = device.board_mut().nand_mut();
         // Planes follow each other in age, which no scheme can tell from having been side by side.
@@ -206,8 +211,10 @@ impl PlanePlan {
                 let ppn = nand.geometry().page(block, offset);
                 nand.restore_page(ppn, page).expect("an erased page of the device");
             }
+            noted(u64::from(valid))?;
         }
         debug_assert_eq!(placed, logical.len(), "every page of the plane has its place");
+        Ok(())
     }
 }
 

@@ -5,7 +5,6 @@
 //! random streams, requests, settings, memories) <- meter <- board.
 
 pub mod board;
-mod huge_pages;
 pub mod memory;
 pub mod meter;
 pub mod names;

@@ -5,8 +5,6 @@
 
 use std::fmt;
 
-use crate::huge_pages;
-
 /// Simulated time or duration in nanoseconds.
 pub type Nanos = u64;
 
@@ -78,10 +76,7 @@ pub fn unpack(stored: u32) -> Option<u32> {
 
 /// A vector of zeroes that stays non-resident until it is written.
 pub fn zeroed<T: zerocopy::FromZeros>(count: usize) -> Vec<T> {
-    let mut zeroes =
-        T::new_vec_zeroed(count).expect("the address space holds every array of the device");
-    huge_pages::ask_for(&mut zeroes);
-    zeroes
+    T::new_vec_zeroed(count).expect("the address space holds every array of the device")
 }
 
 /// Division by a number that is fixed when the device is built: a multiplication instead of a

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::devices;
 use crate::error::{Error, Result};
-use crate::observer::{Observer, Silent, Steps};
+use crate::observer::{Observer, Steps};
 use crate::options::reading::Reading;
 use crate::options::text::as_text;
 use crate::plan::first_pass::description;
@@ -109,7 +109,7 @@ impl Inspection {
     /// [`Error::Usage`] for what cannot be read or is not legal, [`Error::Cancelled`].
     pub fn run(&self, observer: &dyn Observer) -> Result<(ftlab_trace::Inspection, Value)> {
         let (counting, logical_bytes) = self.counting.options()?;
-        let choice = WorkloadChoice::new(&self.workload, &self.reading, &[], observer)?;
+        let choice = WorkloadChoice::new(&self.workload, &self.reading, &[], Some(observer))?;
         let workload = choice.open(logical_bytes)?;
         let steps = Steps::requests(observer, &choice.name, workload.requests_known());
         let watch = |requests| steps.advance_by(requests);
@@ -125,7 +125,7 @@ impl Inspection {
 
     /// Whether the workload is there, without looking into it.
     pub(crate) fn check(&self) -> Result<()> {
-        WorkloadChoice::new(&self.workload, &self.reading, &[], &Silent).map(|_| ())
+        WorkloadChoice::new(&self.workload, &self.reading, &[], None).map(|_| ())
     }
 }
 

@@ -53,7 +53,8 @@ pub trait Observer: Sync {
 
 /// A piece of work under way.
 pub trait Task: Send + Sync {
-    /// So much more is done, in steps of a few thousand requests or of one part. `Break` cancels:
+    /// So much more is done, in steps of a few thousand requests, pages or subsets, of some 64 KiB
+    /// or of one part. `Break` cancels:
     /// the call that was watched ends with [`Error::Cancelled`].
     fn advance(&self, count: u64) -> ControlFlow<()>;
 
@@ -87,13 +88,16 @@ pub(crate) fn going_on(answer: ControlFlow<()>) -> Result<()> {
     }
 }
 
-/// Requests between two calls of an observer: few enough that Ctrl-C is felt at once, so many that
-/// nobody can measure the calls.
+/// What is done between two calls of an observer: so little that Ctrl-C is felt at once, so much
+/// that nobody can measure the calls.
 const STRIDE: u64 = 4096;
+/// The same of bytes.
+const STRIDE_BYTES: u64 = 64 << 10;
 
-/// Counts single requests for an observer, which hears of them in strides.
+/// Counts single steps (requests, pages, bytes) for an observer, which hears of them in strides.
 pub(crate) struct Steps<'a> {
     task: Box<dyn Task + 'a>,
+    stride: u64,
     pending: Cell<u64>,
     ended: Cell<bool>,
 }
@@ -106,7 +110,8 @@ impl<'a> Steps<'a> {
         length: Option<u64>,
     ) -> Self {
         let task = observer.begins(&Work { label, length, counts });
-        Steps { task, pending: Cell::new(0), ended: Cell::new(false) }
+        let stride = if counts == Counts::Bytes { STRIDE_BYTES } else { STRIDE };
+        Steps { task, stride, pending: Cell::new(0), ended: Cell::new(false) }
     }
 
     /// Requests of a run.
@@ -114,24 +119,34 @@ impl<'a> Steps<'a> {
         Self::of(observer, Counts::Requests, label, length)
     }
 
-    /// One more request is done; an error where the observer ends it.
+    /// One more step is done; an error where the observer ends it.
     #[inline]
     pub(crate) fn advance(&self) -> Result<()> {
         self.advance_by(1)
     }
 
-    /// So many requests more are done; an error where the observer ends it.
+    /// So many steps more are done; an error where the observer ends it.
     #[inline]
-    pub(crate) fn advance_by(&self, requests: u64) -> Result<()> {
-        let pending = self.pending.get() + requests;
-        if pending < STRIDE {
+    pub(crate) fn advance_by(&self, steps: u64) -> Result<()> {
+        going_on(self.answer(steps))
+    }
+
+    /// So many steps more are done: what the observer answers. Once it ended the work it is not
+    /// asked again.
+    #[inline]
+    pub(crate) fn answer(&self, steps: u64) -> ControlFlow<()> {
+        let pending = self.pending.get() + steps;
+        if pending < self.stride {
             self.pending.set(pending);
-            return Ok(());
+            return ControlFlow::Continue(());
+        }
+        if self.ended.get() {
+            return ControlFlow::Break(());
         }
         self.pending.set(0);
         let answer = self.task.advance(pending);
         self.ended.set(answer.is_break());
-        going_on(answer)
+        answer
     }
 
     /// Passes on what is read or written, of which every byte is a step.

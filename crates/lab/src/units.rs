@@ -115,7 +115,7 @@ fn units(
         ));
     }
     let reading = Reading { unit: Units::default(), ..experiment.reading() };
-    let mut choice = WorkloadChoice::new(&experiment.workload, &reading, changes, observer)?;
+    let mut choice = WorkloadChoice::new(&experiment.workload, &reading, changes, Some(observer))?;
     if choice.is_standard_input() {
         return Err(refuse(
             "--workload - (standard input) can be read only once, and every unit reads it from \

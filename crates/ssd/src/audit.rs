@@ -3,6 +3,8 @@
 //! Counts must add up: what the host wrote and did not trim is found on flash or in memory, every
 //! valid page is what the map says, requests in equal requests out.
 
+use std::ops::ControlFlow;
+
 use crate::buffer::Buffered;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::state::OobRead;
@@ -31,10 +33,12 @@ pub struct Audit {
 pub(crate) fn audit<S: Scheme>(
     board: &Board,
     scheme: &S,
-    buffered: Buffered,
-    live_pages: u64,
-) -> Result<Audit, String> {
-    let mut audit = blocks(board, scheme)?;
+    (buffered, live_pages): (Buffered, u64),
+    noted: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<ControlFlow<(), Audit>, String> {
+    let ControlFlow::Continue(mut audit) = blocks(board, scheme, noted)? else {
+        return Ok(ControlFlow::Break(()));
+    };
     let unsettled = scheme.unsettled(board);
     audit.stale_pages = unsettled.stale_pages + buffered.superseded;
     audit.ram_pages = unsettled.ram_pages + buffered.dirty;
@@ -48,10 +52,14 @@ pub(crate) fn audit<S: Scheme>(
     }
     scheme.self_check(board)?;
     counts(board)?;
-    Ok(audit)
+    Ok(ControlFlow::Continue(audit))
 }
 
-fn blocks<S: Scheme>(board: &Board, scheme: &S) -> Result<Audit, String> {
+fn blocks<S: Scheme>(
+    board: &Board,
+    scheme: &S,
+    noted: &mut dyn FnMut(u64) -> ControlFlow<()>,
+) -> Result<ControlFlow<(), Audit>, String> {
     let geometry = board.geometry();
     let state = board.nand().state();
     let mut audit = Audit::default();
@@ -63,6 +71,9 @@ fn blocks<S: Scheme>(board: &Board, scheme: &S) -> Result<Audit, String> {
             continue;
         }
         audit.touched_blocks += 1;
+        if noted(u64::from(geometry.pages_per_block)).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
         let mut valid = 0;
         let mut programmed = 0;
         for offset in 0..geometry.pages_per_block {
@@ -91,7 +102,7 @@ fn blocks<S: Scheme>(board: &Board, scheme: &S) -> Result<Audit, String> {
              reports {stale} stale ones"
         ));
     }
-    Ok(audit)
+    Ok(ControlFlow::Continue(audit))
 }
 
 /// Judges one valid page; true when it holds host data that the map does not point to.

@@ -1,6 +1,8 @@
 //! A device as the outside drives it: the one object-safe boundary, one virtual call per host
 //! request.
 
+use std::ops::ControlFlow;
+
 use std::fmt;
 
 use crate::audit::Audit;
@@ -100,7 +102,17 @@ pub trait Device {
     /// stay as they are.
     fn start_measuring(&mut self);
     /// Checks the whole device.
-    fn audit(&self) -> Result<Audit, String>;
+    fn audit(&self) -> Result<Audit, String> {
+        match self.audit_while(&mut |_| ControlFlow::Continue(()))? {
+            ControlFlow::Continue(audit) => Ok(audit),
+            ControlFlow::Break(()) => unreachable!("nobody ends it"),
+        }
+    }
+    /// The same; `noted` is told of the pages as they are looked at, and may end it.
+    fn audit_while(
+        &self,
+        noted: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<(), Audit>, String>;
     /// Flash and counts.
     fn board(&self) -> &Board;
     /// Flash and counts, to plan faults.

@@ -2,6 +2,8 @@
 //!
 //! [`Ssd`] is generic over the scheme, so that nothing is dispatched below a request.
 
+use std::ops::ControlFlow;
+
 use crate::audit::{Audit, audit};
 use crate::buffer::{Below, Buffered, Front};
 pub use crate::device::{Device, DeviceError, Served};
@@ -13,7 +15,6 @@ use crate::page_split::PageSplit;
 use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::clock::PathSplit;
-use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Cause;
 use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape, Stages, Unreadable};
@@ -24,6 +25,7 @@ use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
 
 mod chunk;
+mod gaps;
 mod versions;
 
 /// A device under one scheme.
@@ -151,33 +153,6 @@ impl<S: Scheme> Ssd<S> {
         let sectors = if request.op == Op::Write { request.sectors } else { 0 };
         let sent = self.link.send(admitted, sectors);
         (sent, self.board.nand_mut().clock_mut().begin(sent))
-    }
-
-    /// Lets buffer and scheme work while nothing else is to do.
-    #[cold]
-    fn use_gap(&mut self, until: Nanos) -> Result<(), Fault> {
-        let mut from = self.absolute_idle_from();
-        while from < until {
-            let start = self.board.nand_mut().clock_mut().admit(from);
-            let scheme_works = self.idle_work;
-            let (buffer, mut below) = self.parts();
-            let mut done = match buffer {
-                Some(buffer) => buffer.idle(&mut below, start)?,
-                None => None,
-            };
-            if done.is_none() && scheme_works {
-                done = below.scheme.idle(below.board, start)?;
-            }
-            let Some(done) = done else {
-                break;
-            };
-            let end = self.board.nand().clock().completion(done);
-            let (_, below) = self.parts();
-            below.scheme.behind_request(below.board, done)?;
-            // A step that takes no time must not be taken for ever.
-            from = end.max(from + 1);
-        }
-        Ok(())
     }
 
     #[inline(always)]
@@ -419,14 +394,21 @@ impl<S: Scheme> Device for Ssd<S> {
         self.ledger.start_measuring();
     }
 
-    fn audit(&self) -> Result<Audit, String> {
+    fn audit_while(
+        &self,
+        noted: &mut dyn FnMut(u64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<(), Audit>, String> {
         let scheme = self.scheme.as_ref().ok_or("the scheme did not recover")?;
         let mut buffered = Buffered::default();
         if let Some(buffer) = &self.buffer {
             buffer.self_check(scheme, &self.board)?;
             buffered = buffer.buffered(scheme, &self.board);
         }
-        let found = audit(&self.board, scheme, buffered, self.ledger.live_pages())?;
+        let live_pages = self.ledger.live_pages();
+        let found = audit(&self.board, scheme, (buffered, live_pages), noted)?;
+        if found.is_break() {
+            return Ok(found);
+        }
         for (lpn, expected) in self.ledger.all_expected() {
             let (tag, lost) = self.version_of(lpn);
             // Memory and what is written from there do not know which version was lost.

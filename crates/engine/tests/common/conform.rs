@@ -9,8 +9,8 @@ pub fn conform(device: &mut dyn Device, requests: &[Request]) -> Result<(), Stri
     conform_audited(device, requests, 1)
 }
 
-/// The same with an audit after every `stride`-th request and the last one: what breaks stays
-/// broken, and a larger device takes its time to be audited.
+/// The same with an audit after every `stride`-th request and the last one: a larger device takes
+/// its time to be audited, and little of what breaks is whole again a few requests later.
 pub fn conform_audited(
     device: &mut dyn Device,
     requests: &[Request],

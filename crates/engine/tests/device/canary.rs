@@ -1,7 +1,7 @@
 //! Deliberately wrong schemes: the conformance test must reject every one of them, or it proves
 //! nothing about the right ones.
 
-use crate::common::conform::conform;
+use crate::common::conform::conform_audited;
 use crate::common::{mixed, tiny};
 use ftlab_engine::board::Board;
 use ftlab_engine::board::nand::fault::Fault;
@@ -128,11 +128,18 @@ impl<const WRONG: u8> Scheme for Canary<WRONG> {
     }
 }
 
+/// Whether a scheme is taken for a right one, audited after every request and after every fifth.
 fn verdict<const WRONG: u8>(pairs: &[(&str, &str)]) -> Result<(), String> {
+    let [verdict, of_fifths] = [1, 5].map(|stride| audited::<WRONG>(pairs, stride));
+    assert_eq!(verdict.is_ok(), of_fifths.is_ok(), "{pairs:?}: {verdict:?}, {of_fifths:?}");
+    verdict
+}
+
+fn audited<const WRONG: u8>(pairs: &[(&str, &str)], stride: usize) -> Result<(), String> {
     let config = tiny("ideal_page", 24, pairs);
     let mut device = Ssd::<Canary<WRONG>>::new(&config, config.scheme.ideal_page.clone(), 1)
         .expect("legal settings");
-    conform(&mut device, &mixed(&config, 900, 1))
+    conform_audited(&mut device, &mixed(&config, 900, 1), stride)
 }
 
 /// A buffer in front hides no fault: what it does not hold is found below.

@@ -10,13 +10,6 @@ use crate::units::Nanos;
 /// Longest time that a histogram tells apart: 11 days, in ns. Longer ones count as this.
 const LONGEST: Nanos = 1_000_000_000_000_000;
 
-/// The same at first: a millisecond.
-const FIRST_LONGEST: Nanos = 1 << 20;
-
-fn histogram_up_to(longest: Nanos) -> Histogram<u64> {
-    Histogram::new_with_bounds(1, longest, 3).expect("from 1 ns on in three digits is legal")
-}
-
 /// Times of one kind.
 #[derive(Clone, Debug)]
 pub struct LatencyStatistics {
@@ -40,8 +33,8 @@ impl Default for LatencyStatistics {
 impl LatencyStatistics {
     fn new() -> Self {
         LatencyStatistics {
-            // It grows with the longest time, so that a new device is not mostly histograms.
-            histogram: histogram_up_to(FIRST_LONGEST),
+            histogram: Histogram::new_with_bounds(1, LONGEST, 3)
+                .expect("1 ns to 11 days in three digits is a legal histogram"),
             sum: 0,
             sum_of_squares: 0,
             min: Nanos::MAX,
@@ -65,30 +58,12 @@ impl LatencyStatistics {
         if count == 0 {
             return;
         }
-        self.make_room(time);
         self.histogram.saturating_record_n(time, count);
         let (wide, many) = (u128::from(time), u128::from(count));
         self.sum += wide * many;
         self.sum_of_squares += wide * wide * many;
         self.min = self.min.min(time);
         self.max = self.max.max(time);
-    }
-
-    /// The histogram can hold this time.
-    #[inline]
-    fn make_room(&mut self, time: Nanos) {
-        if time > self.histogram.high() {
-            self.grow(time);
-        }
-    }
-
-    #[cold]
-    fn grow(&mut self, time: Nanos) {
-        if self.histogram.high() < LONGEST {
-            let mut larger = histogram_up_to(time.saturating_mul(16).min(LONGEST));
-            larger += &self.histogram;
-            self.histogram = larger;
-        }
     }
 
     /// With everything in its place.
@@ -110,7 +85,6 @@ impl LatencyStatistics {
     /// Both together.
     pub fn plus(&self, other: &LatencyStatistics) -> LatencyStatistics {
         let (mut sum, other) = (self.settled().into_owned(), other.settled());
-        sum.make_room(other.max);
         sum.histogram += &other.histogram;
         sum.sum += other.sum;
         sum.sum_of_squares += other.sum_of_squares;
@@ -251,33 +225,5 @@ impl LatencyMeter {
     /// Of reads and writes together: system, device, queue.
     pub fn all(&self) -> [LatencyStatistics; 3] {
         std::array::from_fn(|i| self.read[i].plus(&self.write[i]))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_histogram_that_grew_says_what_a_large_one_says() {
-        let mut grown = LatencyStatistics::default();
-        let mut large = LatencyStatistics { histogram: histogram_up_to(LONGEST), ..grown.clone() };
-        let mut other = grown.clone();
-        other.record(3);
-        for step in 0..3000u64 {
-            // From nanoseconds to beyond the longest time, and back.
-            let time = (step * step % 79 + 1) << (step % 60).min(50);
-            grown.record(time);
-            large.record(time);
-        }
-        assert!(grown.range().1 > LONGEST);
-        for (grown, large) in [(&grown, &large), (&grown.plus(&other), &large.plus(&other))] {
-            assert_eq!((grown.count(), grown.sum()), (large.count(), large.sum()));
-            assert_eq!(grown.cumulative(), large.cumulative());
-            for percent in [0.0, 1.0, 50.0, 99.9, 100.0] {
-                assert_eq!(grown.percentile(percent), large.percentile(percent));
-            }
-        }
-        assert_eq!(other.plus(&grown).cumulative(), grown.plus(&other).cumulative());
     }
 }

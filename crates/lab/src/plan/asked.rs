@@ -40,11 +40,11 @@ impl Asked {
         self.chosen.iter().map(|one| one.name.as_str())
     }
 
-    /// The workload of the same experiment, which is not opened yet.
+    /// The workload of the same experiment, which is not opened yet; see [`WorkloadChoice::new`].
     pub fn workload(
         &self,
         experiment: &Experiment,
-        observer: &dyn Observer,
+        observer: Option<&dyn Observer>,
     ) -> Result<WorkloadChoice> {
         WorkloadChoice::new(&experiment.workload, &experiment.reading(), &self.changes, observer)
     }

@@ -101,6 +101,7 @@ pub fn footprint(
 /// Name, kind and digest of a workload. The digest of a trace is a pass over its files.
 pub fn description(workload: &Workload, observer: &dyn Observer) -> Result<Description> {
     let label = format!("digest of {}", workload.name());
+    // What is generated is described without a pass.
     let mut steps = None;
     workload.describe_while(|bytes| {
         let begin = || Steps::of(observer, Counts::Bytes, &label, None);

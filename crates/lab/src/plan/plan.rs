@@ -119,7 +119,7 @@ pub(crate) fn planned(
     observer: &dyn Observer,
 ) -> Result<Plan> {
     let asked = Asked::of(experiment)?;
-    let choice = asked.workload(experiment, observer)?;
+    let choice = asked.workload(experiment, Some(observer))?;
     let Asked { mut chosen, repeat, .. } = asked;
     let (capacity, mode) = (experiment.capacity, *experiment.address);
     let modes = &experiment.precondition;

@@ -159,7 +159,7 @@ impl Snapshot {
             .and_then(|()| content::read_pcm(body, device.pcm_mut()));
         read.map_err(|why| steps.why(damaged(why)))?;
         device.power_cycle().map_err(|error| damaged(format!("during recovery: {error}")))?;
-        let found = live(device);
+        let found = live(device, || Ok(()))?;
         if Some(&Value::from(found.as_str())) != self.header.get("live") {
             return Err(damaged(
                 "the scheme's recovery did not find every page that was there; a scheme that keeps \
@@ -198,16 +198,20 @@ pub fn save(
     device
         .submit(&flush)
         .map_err(|error| Error::Run(format!("before the snapshot was saved: {error}")))?;
+    let label = format!("{} (saving)", chosen.name);
+    let pages = u64::from(device.board().geometry().logical_pages);
+    let steps = Steps::of(observer, Counts::Pages, &label, Some(pages));
+    let live = live(device, || steps.advance())?;
+    drop(steps);
     let mut header = Map::new();
     header.insert("version".to_owned(), VERSION.into());
     header.insert("scheme".to_owned(), row.paper.name.into());
     header.insert("made_by".to_owned(), env!("CARGO_PKG_VERSION").into());
     let settings = binding_settings(row, &chosen.config, seed);
     header.insert("settings".to_owned(), Value::Object(settings));
-    header.insert("live".to_owned(), live(device).into());
+    header.insert("live".to_owned(), live.into());
     header.insert("pcm_words".to_owned(), device.pcm().len().into());
     let text = Value::Object(header).to_string();
-    let label = format!("{} (saving)", chosen.name);
     let steps = Steps::of(observer, Counts::Bytes, &label, None);
     let written = || -> std::io::Result<()> {
         let handle = file.handle().map_err(|_| std::io::ErrorKind::Other)?;
@@ -253,12 +257,14 @@ fn binding_settings(row: &Row, config: &Config, seed: u64) -> Map<String, Value>
     settings
 }
 
-/// Number and digest of the pages that the host would read, each with its version.
-fn live(device: &dyn Device) -> String {
+/// Number and digest of the pages that the host would read, each with its version. `noted` is
+/// called at each page, and may end it.
+fn live(device: &dyn Device, noted: impl Fn() -> Result<()>) -> Result<String> {
     let state = device.board().nand().state();
     let mut digest = Sha256::new();
     let mut pages = 0u64;
     for lpn in (0..device.board().geometry().logical_pages).map(Lpn) {
+        noted()?;
         let tag = match device.locate(lpn) {
             Location::Flash(ppn) => state.tag(ppn),
             Location::Ram(tag) => tag,
@@ -268,7 +274,7 @@ fn live(device: &dyn Device) -> String {
         digest.update(lpn.0.to_le_bytes());
         digest.update(tag.0.to_le_bytes());
     }
-    format!("{pages} pages, {}", hexadecimal(digest.finalize().as_slice()))
+    Ok(format!("{pages} pages, {}", hexadecimal(digest.finalize().as_slice())))
 }
 
 fn shown(value: Option<&Value>) -> String {

@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::inspection::Inspection;
-use crate::observer::Silent;
 use crate::plan::asked::Asked;
 use crate::reproduce::bundle::sha256;
 use crate::reproduce::definition::{Definition, InspectionBlock, RunBlock, Variant};
@@ -64,7 +63,7 @@ impl Job {
     pub(crate) fn check(&self) -> Result<()> {
         match &self.work {
             Work::Run(experiment) => {
-                Asked::of(experiment)?.workload(experiment, &Silent)?;
+                Asked::of(experiment)?.workload(experiment, None)?;
             }
             Work::Inspection(inspection) => inspection.check()?,
         }

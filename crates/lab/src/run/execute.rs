@@ -52,14 +52,15 @@ pub fn execute(
     let driven = drive(plan, device.as_mut(), workload_and_rest, &steps, recording)
         .map_err(|error| error.of(name))?;
     let wall_seconds = began.elapsed().as_secs_f64();
-    let pages = u64::from(device.board().geometry().logical_pages);
-    let label = format!("{name} (auditing)");
-    let steps = Steps::of(observer, Counts::Pages, &label, Some(pages));
-    device
-        .audit()
-        .map_err(|broken| Error::Run(format!("{name}: the audit did not pass: {broken}")))?;
-    steps.advance_by(pages)?;
+    let steps = Steps::of(observer, Counts::Pages, &format!("{name} (auditing)"), None);
+    let audited = device.audit_while(&mut |pages| steps.answer(pages));
     drop(steps);
+    if audited
+        .map_err(|broken| Error::Run(format!("{name}: the audit did not pass: {broken}")))?
+        .is_break()
+    {
+        return Err(Error::cancelled());
+    }
     let description = match &plan.description {
         Some(description) => description.clone(),
         // Standard input: whether it came to `--head` is known only now.

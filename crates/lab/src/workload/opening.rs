@@ -14,7 +14,7 @@ use crate::workload::subset::{Found, search};
 /// # Errors
 /// What cannot be read, units in doubt, names and settings that are unknown.
 pub fn open(text: &str, reading: &Reading) -> Result<Workload> {
-    WorkloadChoice::new(text, reading, &[], &Silent)?.open(0)
+    WorkloadChoice::new(text, reading, &[], Some(&Silent))?.open(0)
 }
 
 /// Searches the units of the trace `text` for those that together have the published statistics of
@@ -29,6 +29,6 @@ pub fn find_subset(
     like: &str,
     observer: &dyn Observer,
 ) -> Result<Found> {
-    let choice = WorkloadChoice::new(text, reading, &[], observer)?;
+    let choice = WorkloadChoice::new(text, reading, &[], Some(observer))?;
     search(&Workload::parse(&choice.text, &reading.options()?, 0)?, like, observer)
 }

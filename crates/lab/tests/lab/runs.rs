@@ -191,11 +191,12 @@ fn an_observer_hears_of_every_request() {
     let expected = [
         ("dftl (preparing)", Some(64), Counts::Requests),
         ("dftl", Some(20_000), Counts::Requests),
-        ("dftl (auditing)", Some(4096), Counts::Pages),
+        ("dftl (auditing)", None, Counts::Pages),
     ];
     let expected = expected.map(|(label, length, counts)| (label.to_owned(), length, counts));
     assert_eq!(*watched.begun.lock().unwrap(), expected);
-    assert_eq!(watched.done.into_inner(), 20_064 + 4096);
+    let audited = watched.done.into_inner() - 20_064;
+    assert!(audited >= 4096 && audited.is_multiple_of(64), "{audited} pages of touched blocks");
 }
 
 /// What takes its time beside the requests can be ended as well: each piece by its label, once

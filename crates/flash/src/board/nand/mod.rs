@@ -10,6 +10,7 @@ mod factory;
 pub mod fault;
 pub mod geometry;
 mod law;
+mod mover;
 pub mod oob;
 mod payload;
 mod power;

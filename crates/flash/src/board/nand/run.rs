@@ -5,24 +5,12 @@
 //! looked at once.
 
 use super::clock::Place;
+pub use super::mover::Mover;
 use super::state::PageKind;
 use super::{Nand, law};
 use crate::board::when::When;
 use crate::meter::{Cause, Meter};
 use crate::units::{BlockId, Ppn};
-
-/// A page that moves.
-#[derive(Clone, Copy, Debug)]
-pub struct Mover {
-    /// Where it was.
-    pub old: Ppn,
-    /// Its logical number: of the page, of the map part, of the record.
-    pub logical: u32,
-    /// What it is.
-    pub kind: PageKind,
-    /// When the copy is complete.
-    pub done: When,
-}
 
 impl Nand {
     /// Whether pages can move in runs: nothing can fail, nobody writes operations down, and copies

@@ -49,7 +49,7 @@ fn phase_change_memory_is_put_back_as_it_was() {
         &Silent,
     )
     .unwrap();
-    let (saved, versions) = (device.pcm().to_vec(), live(device.as_ref()));
+    let (saved, versions) = (device.pcm().to_vec(), live(device.as_ref(), || Ok(())).unwrap());
     assert_eq!(corrected(device.as_mut()), 16);
     assert_ne!(device.pcm(), saved, "what recovery corrected");
 
@@ -57,7 +57,7 @@ fn phase_change_memory_is_put_back_as_it_was() {
     let mut loaded = hat();
     snapshot.load(loaded.as_mut(), &Steps::requests(&Silent, "", None)).unwrap();
     assert_eq!(loaded.board().meter().events(Event::PcmWrites), 16);
-    assert_eq!((loaded.pcm(), live(loaded.as_ref())), (device.pcm(), versions));
+    assert_eq!((loaded.pcm(), live(loaded.as_ref(), || Ok(())).unwrap()), (device.pcm(), versions));
     assert!(snapshot.title().contains("flash and phase-change memory"), "{}", snapshot.title());
 
     let mut other = hat();

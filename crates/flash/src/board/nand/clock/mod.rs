@@ -78,9 +78,9 @@ struct Site {
 enum Way {
     /// On one server, whatever page they are of.
     OneServer,
-    /// On the cells of a plane and on its channel, and nowhere else.
+    /// On the cells and on the channel that a page needs, and nowhere else.
     CellsAndChannel,
-    /// With care.
+    /// Whatever may come between, and a channel that takes no time left alone.
     Long,
 }
 

@@ -3,7 +3,7 @@
 //! `operations.rs`, in the same order, with nothing decided between them.
 
 use super::{Clock, Site, Way};
-use crate::board::nand::run::Mover;
+use crate::board::nand::mover::Mover;
 use crate::board::when::When;
 use crate::meter::Cause;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn};

@@ -1,0 +1,18 @@
+//! A page that moves in a run: what the gate lists, the clock times and the owner is told of.
+
+use super::state::PageKind;
+use crate::board::when::When;
+use crate::units::Ppn;
+
+/// A page that moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Mover {
+    /// Where it was.
+    pub old: Ppn,
+    /// Its logical number: of the page, of the map part, of the record.
+    pub logical: u32,
+    /// What it is.
+    pub kind: PageKind,
+    /// When the copy is complete.
+    pub done: When,
+}
