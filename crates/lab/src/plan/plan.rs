@@ -148,8 +148,10 @@ pub(crate) fn planned(
     let workload = choice.open(capacity_bytes)?;
     let timing = Timing::of(experiment.timing, workload.closed_loop_depth())?;
     apply_timing(&mut chosen, timing, &experiment.set);
-    if workload.needs_survey() && workload.can_be_read_again() {
-        first_pass.survey(&workload, extent_bytes)?;
+    // What `--capacity auto` found of a trace holds for the device that came of it.
+    let is_known = first_pass.spans.is_some() && !workload.depends_on_capacity();
+    if workload.needs_survey() && workload.can_be_read_again() && !is_known {
+        first_pass.survey(&workload, None)?;
     }
     let counted = choice.whole.as_ref().zip(first_pass.requests_read);
     warnings.extend(counted.map(|(whole, requests)| whole.verdict(requests)));

@@ -176,7 +176,7 @@ impl<'a> Counted<'a> {
             settings,
             page_bytes: settings.page_bytes.max(1),
             map_entries: settings.map_entries.max(1),
-            survey: Survey::new(settings.extent_bytes),
+            survey: Survey::new(Some(settings.extent_bytes)),
             by_op: [0; 4],
             bytes: [0; 4],
             size_min: u64::MAX,
@@ -388,7 +388,7 @@ impl<'a> Counted<'a> {
             units: self.unit_reports(),
             strict_capacity_bytes: self.survey.strict_bytes(),
             extent_bytes: self.settings.extent_bytes,
-            dense_capacity_bytes: self.survey.dense_bytes(),
+            dense_capacity_bytes: self.survey.dense_bytes().unwrap_or_default(),
         })
     }
 
