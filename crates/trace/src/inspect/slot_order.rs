@@ -10,7 +10,7 @@
 //! a word or a child: a query reads one number per level, and to give a slot back adds to those
 //! behind it, neither with a branch that depends on the slot, where a binary tree mispredicts one
 //! per level. When the line is used up the taken slots move together, keeping their order, so that
-//! memory follows the slots taken and not the slots ever handed out: at most 3 bits a page.
+//! memory follows the slots taken and not the slots ever handed out: at most 4 bits a page.
 
 use std::hint::black_box;
 
