@@ -28,7 +28,7 @@ pub struct Conversion {
 pub fn convert(workload: &Workload, out: &Path) -> Result<Conversion> {
     let name = out.display().to_string();
     let spans = match workload.can_be_read_again() && !is_compact(&name) {
-        true => Some(workload.survey(1 << 20)?.spans),
+        true => Some(workload.survey_while(None, || Ok::<_, TraceError>(()))?.spans),
         false => None,
     };
     let file = OpenOptions::new().write(true).create_new(true).open(out).map_err(|error| {

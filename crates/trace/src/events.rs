@@ -98,6 +98,12 @@ impl Files {
 
 /// Reads until the buffer is full or the file ends.
 pub(crate) fn fill(bytes: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
+    let (filled, outcome) = fill_as_far(bytes, buffer);
+    outcome.map(|()| filled)
+}
+
+/// The same, with what was read before a fault.
+pub(crate) fn fill_as_far(bytes: &mut impl Read, buffer: &mut [u8]) -> (usize, Result<()>) {
     let mut filled = 0;
     while filled < buffer.len() {
         match bytes.read(&mut buffer[filled..]) {
@@ -106,11 +112,11 @@ pub(crate) fn fill(bytes: &mut impl Read, buffer: &mut [u8]) -> Result<usize> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 let problem = format!("reading stopped here ({error}): truncated or corrupt file");
-                return Err(TraceError::new(problem).with_legal("a complete file"));
+                return (filled, Err(TraceError::new(problem).with_legal("a complete file")));
             }
         }
     }
-    Ok(filled)
+    (filled, Ok(()))
 }
 
 /// Reads a record of fixed size; `false` at the end of the file.

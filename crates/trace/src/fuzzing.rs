@@ -182,7 +182,7 @@ pub fn fuzz_spec(data: &[u8]) {
     let again = SyntheticSpec::parse(&spec.to_string(), capacity).expect("canonical form is legal");
     assert_eq!(again, spec, "the canonical form means something else");
     let records = spec.records().take(256).map(Ok);
-    let survey = Survey::of(records, 1 << 20, || Ok::<_, TraceError>(()))
+    let survey = Survey::of(records, None, || Ok::<_, TraceError>(()))
         .expect("generated records are no errors");
     assert!(survey.strict_bytes() <= capacity, "a request beyond the device");
 }

@@ -68,7 +68,9 @@ pub struct AddressMap {
     mode: AddressMode,
     capacity_sectors: u64,
     bases: Option<BTreeMap<u32, u64>>,
-    only_unit: Option<u32>,
+    /// The unit of the record before, and the sector at which it begins; without `bases` the only
+    /// unit there may be. Not for dense.
+    latest_unit: Option<(u32, u64)>,
     needed_bytes: Option<u64>,
     extent_sectors: u64,
     slots: FxHashMap<(u32, u64), u64>,
@@ -110,7 +112,7 @@ impl AddressMap {
             mode,
             capacity_sectors: capacity_bytes / SECTOR_BYTES,
             bases,
-            only_unit: None,
+            latest_unit: None,
             needed_bytes: spans.map(UnitSpans::capacity_bytes),
             extent_sectors: extent_bytes / SECTOR_BYTES,
             slots: FxHashMap::default(),
@@ -135,34 +137,46 @@ impl AddressMap {
     /// caller adds the place (`Records::locate`).
     #[inline]
     pub fn map(&mut self, record: &Record, out: &mut Vec<Request>) -> Result<()> {
+        match self.plain(record) {
+            Some(request) => {
+                out.push(request);
+                self.count_plain(1);
+                Ok(())
+            }
+            None => self.map_with_care(record, out),
+        }
+    }
+
+    /// What most records become: sectors of the same unit as before, on the device. Whoever uses it
+    /// counts it ([`Self::count_plain`]); none where [`Self::map`] must look closer.
+    #[inline]
+    pub(crate) fn plain(&self, record: &Record) -> Option<Request> {
         let (first, sectors) =
             (record.offset_bytes / SECTOR_BYTES, record.size_bytes / SECTOR_BYTES);
         let aligned = (record.offset_bytes | record.size_bytes).is_multiple_of(SECTOR_BYTES);
-        let as_it_is = self.mode == AddressMode::Strict
-            && self.bases.is_none()
-            && self.only_unit == Some(record.unit)
-            && record.op != Op::Flush;
-        // What most records are: sectors of the only unit, on the device.
-        if as_it_is
-            && aligned
+        let (unit, base) = self.latest_unit.filter(|_| self.mode == AddressMode::Strict)?;
+        let is_plain = aligned
+            && unit == record.unit
             && sectors <= u64::from(u32::MAX)
-            && first + sectors <= self.capacity_sectors
-        {
-            out.push(Request {
-                arrival: record.time_ns,
-                op: record.op,
-                first_sector: first,
-                sectors: sectors as u32,
-                unit: record.unit,
-            });
-            self.counts.records += 1;
-            self.counts.requests += 1;
-            return Ok(());
-        }
-        self.map_with_care(record, out)
+            && base + first + sectors <= self.capacity_sectors
+            && record.op != Op::Flush;
+        is_plain.then_some(Request {
+            arrival: record.time_ns,
+            op: record.op,
+            first_sector: base + first,
+            sectors: sectors as u32,
+            unit: record.unit,
+        })
     }
 
-    fn map_with_care(&mut self, record: &Record, out: &mut Vec<Request>) -> Result<()> {
+    /// Counts records that became what [`Self::plain`] says.
+    #[inline]
+    pub(crate) fn count_plain(&mut self, records: usize) {
+        self.counts.records += records as u64;
+        self.counts.requests += records as u64;
+    }
+
+    pub(crate) fn map_with_care(&mut self, record: &Record, out: &mut Vec<Request>) -> Result<()> {
         let before = out.len();
         if record.op == Op::Flush {
             out.push(Request {
@@ -182,7 +196,7 @@ impl AddressMap {
             let request = Request {
                 arrival: record.time_ns,
                 op: record.op,
-                first_sector: first.saturating_add(base / SECTOR_BYTES),
+                first_sector: first.saturating_add(base),
                 sectors: u32::try_from(sectors).map_err(|_| too_large(record))?,
                 unit: record.unit,
             };
@@ -198,28 +212,25 @@ impl AddressMap {
         Ok(())
     }
 
-    /// Where the record's unit begins.
+    /// The sector at which the record's unit begins.
     #[inline]
     fn base(&mut self, record: &Record) -> Result<u64> {
         if self.mode == AddressMode::Dense {
             return Ok(0);
         }
-        if let Some(bases) = &self.bases {
-            return bases.get(&record.unit).copied().ok_or_else(|| {
-                TraceError::new("unit was not seen in the first pass")
-                    .with_value(record.unit.to_string().as_bytes())
-                    .with_legal("a trace that does not change between two passes")
-            });
-        }
-        let only = *self.only_unit.get_or_insert(record.unit);
-        if only == record.unit {
-            return Ok(0);
-        }
-        Err(TraceError::new(format!(
-            "a second unit (after {only}) needs a first pass over the trace"
-        ))
-        .with_value(record.unit.to_string().as_bytes())
-        .with_legal(format!("a file instead of -, or one unit, as in --unit {only}")))
+        let base = match (&self.bases, self.latest_unit) {
+            (_, Some((unit, base))) if unit == record.unit => return Ok(base),
+            (Some(bases), _) => bases.get(&record.unit).map(|base| base / SECTOR_BYTES),
+            (None, None) => Some(0),
+            (None, Some((only, _))) => return Err(second_unit(only, record)),
+        };
+        let base = base.ok_or_else(|| {
+            TraceError::new("unit was not seen in the first pass")
+                .with_value(record.unit.to_string().as_bytes())
+                .with_legal("a trace that does not change between two passes")
+        })?;
+        self.latest_unit = Some((record.unit, base));
+        Ok(base)
     }
 
     fn map_strict(&self, request: Request, out: &mut Vec<Request>) -> Result<()> {
@@ -293,6 +304,13 @@ impl AddressMap {
         ))
         .with_legal("--capacity auto or larger, a smaller extent, or --address modulo")
     }
+}
+
+#[cold]
+fn second_unit(only: u32, record: &Record) -> TraceError {
+    TraceError::new(format!("a second unit (after {only}) needs a first pass over the trace"))
+        .with_value(record.unit.to_string().as_bytes())
+        .with_legal(format!("a file instead of -, or one unit, as in --unit {only}"))
 }
 
 #[cold]

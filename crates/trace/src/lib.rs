@@ -12,6 +12,7 @@ mod compression;
 mod convert;
 mod detect;
 mod digest;
+mod divisor;
 mod error;
 mod events;
 mod evidence;

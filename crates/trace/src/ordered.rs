@@ -86,6 +86,39 @@ impl OrderedRecords {
         Record { time_ns: record.time_ns - origin_ns, ..record }
     }
 
+    /// Is there a record that counts as it is? A flush without a size is for the checked way to
+    /// judge, and so is the first of all, which the others count their time from.
+    #[inline]
+    pub(crate) fn is_at_hand(&self) -> bool {
+        self.takes_all
+            && self.taken < self.filled
+            && self.batch[self.taken].size_bytes > 0
+            && self.summary.origin_ns.is_some()
+    }
+
+    /// Gives up to `most` of the records at hand to `take`, until that has had enough.
+    #[inline]
+    pub(crate) fn each_of(&mut self, most: usize, mut take: impl FnMut(&Record) -> bool) {
+        let origin_ns = self.summary.origin_ns.unwrap_or_default();
+        let end = self.filled.min(self.taken + most);
+        let mut passed = 0;
+        for record in &self.batch[self.taken..end] {
+            if record.size_bytes == 0 {
+                break;
+            }
+            passed += 1;
+            if !take(&Record { time_ns: record.time_ns - origin_ns, ..*record }) {
+                break;
+            }
+        }
+        self.taken += passed;
+        self.summary.lines_read += passed as u64;
+        self.summary.requests += passed as u64;
+        if passed > 0 {
+            self.yielded = Place { line: self.first.line + self.taken as u64 - 1, ..self.first };
+        }
+    }
+
     /// The next record where a batch has ended or something is filtered.
     #[inline(never)]
     fn next_checked(&mut self) -> Result<Option<Record>> {

@@ -96,7 +96,7 @@ impl Records {
 
     /// Generated ones, `head` of them at most; `name` stands for the file.
     pub(crate) fn generated(records: Generator, head: Option<u64>, name: &str) -> Self {
-        let left = head.unwrap_or(u64::MAX);
+        let left = records.left().min(head.unwrap_or(u64::MAX));
         let (names, summary) = ([name.into()], Summary::default());
         Self { inner: Inner::Synthetic(Box::new(Generated { records, left, names, summary })) }
     }
@@ -120,16 +120,34 @@ impl Records {
         self.stream().place()
     }
 
-    /// Requests of a generated workload that are made at once.
+    /// Requests that are made at once.
     pub const CHUNK: usize = 32;
 
-    /// The records of a generated workload, which can be taken ahead without that anybody notices:
-    /// they say nothing of what was read so far, and have no parts.
-    pub(crate) fn generated_mut(&mut self) -> Option<&mut Generated> {
-        match &mut self.inner {
-            Inner::Synthetic(generated) => Some(generated),
-            Inner::Trace(_) | Inner::Ordered(_) | Inner::Combined(_) => None,
+    /// Gives up to `most` of the records that come next to `take`, until that has had enough; of a
+    /// combination only one, because its part may be asked for. As [`Self::next`] behind them.
+    #[inline]
+    pub(crate) fn each_of(
+        &mut self,
+        most: usize,
+        mut take: impl FnMut(&Record) -> bool,
+    ) -> Option<Result<()>> {
+        let most = match &mut self.inner {
+            Inner::Synthetic(records) => return records.each_of(most, take).then_some(Ok(())),
+            Inner::Ordered(records) if records.is_at_hand() => {
+                records.each_of(most, take);
+                return Some(Ok(()));
+            }
+            Inner::Combined(_) => 1,
+            Inner::Trace(_) | Inner::Ordered(_) => most,
+        };
+        for _ in 0..most {
+            match self.next()? {
+                Ok(record) if take(&record) => {}
+                Ok(_) => break,
+                Err(error) => return Some(Err(error)),
+            }
         }
+        Some(Ok(()))
     }
 
     /// Which part of a combination the record yielded last is from; 0 for any other workload.
@@ -188,22 +206,28 @@ impl RecordStream for Records {
 }
 
 /// Generated records, as many as were asked for.
-pub(crate) struct Generated {
+struct Generated {
     records: Generator,
+    /// Requests that are still to be made.
     left: u64,
     names: [String; 1],
     summary: Summary,
 }
 
 impl Generated {
-    /// The next record; making one cannot fail.
+    /// As [`Records::each_of`]; false at the end. Making a record cannot fail.
     #[inline]
-    pub fn next_record(&mut self) -> Option<Record> {
-        self.left = self.left.checked_sub(1)?;
-        let record = self.records.next()?;
-        self.summary.requests += 1;
-        self.summary.origin_ns = Some(0);
-        Some(record)
+    fn each_of(&mut self, most: usize, mut take: impl FnMut(&Record) -> bool) -> bool {
+        let most = self.left.min(most as u64);
+        let (mut made, mut goes_on) = (0, true);
+        while made < most && goes_on {
+            goes_on = take(&self.records.make());
+            made += 1;
+        }
+        self.left -= made;
+        self.summary.requests += made;
+        self.summary.origin_ns = self.summary.origin_ns.or((made > 0).then_some(0));
+        made > 0
     }
 }
 
@@ -212,7 +236,10 @@ impl Iterator for Generated {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_record().map(Ok)
+        self.left = self.left.checked_sub(1)?;
+        self.summary.requests += 1;
+        self.summary.origin_ns = Some(0);
+        Some(Ok(self.records.make()))
     }
 }
 

@@ -94,26 +94,17 @@ impl Requests {
         self.pending.clear();
         (self.next, self.single) = (0, 0);
         self.records_before = self.map.counts().records;
-        if let Some(generated) = self.records.generated_mut() {
-            // A chunk of them, but none behind one that is no single request.
-            for _ in 0..most {
-                let Some(record) = generated.next_record() else { return self.end(None) };
-                match lay_out(&mut self.map, &record, &mut self.pending) {
-                    Ok(true) => self.single += 1,
-                    Ok(false) => return,
-                    Err(error) => return self.end_at_record(error),
-                }
-            }
-            return;
-        }
-        let record = match self.records.next() {
-            Some(Ok(record)) => record,
-            Some(Err(error)) => return self.end(Some(error)),
-            None => return self.end(None),
-        };
-        match lay_out(&mut self.map, &record, &mut self.pending) {
-            Ok(single) => self.single = usize::from(single),
-            Err(error) => self.end_at_record(error),
+        let mut laid =
+            Laid { map: &mut self.map, out: &mut self.pending, plain: 0, single: 0, failed: None };
+        let read = self.records.each_of(most, |record| laid.add(record));
+        let Laid { plain, single, failed, .. } = laid;
+        self.map.count_plain(plain);
+        self.single = single;
+        match (failed, read) {
+            (Some(error), _) => self.end_at_record(error),
+            (None, Some(Err(error))) => self.end(Some(error)),
+            (None, None) => self.end(None),
+            (None, Some(Ok(()))) => {}
         }
     }
 
@@ -129,16 +120,41 @@ impl Requests {
     }
 }
 
-/// Adds the requests of a record; whether that is a single one.
-#[inline]
-fn lay_out(map: &mut AddressMap, record: &Record, out: &mut Vec<Request>) -> Result<bool> {
-    let before = out.len();
-    match map.map(record, out) {
-        Ok(()) => Ok(out.len() == before + 1),
-        Err(error) => {
-            out.truncate(before);
-            Err(error)
+/// Records as they are laid out.
+struct Laid<'a> {
+    map: &'a mut AddressMap,
+    out: &'a mut Vec<Request>,
+    /// Those that the map has not counted yet.
+    plain: usize,
+    /// Those that became a single request.
+    single: usize,
+    failed: Option<TraceError>,
+}
+
+impl Laid<'_> {
+    /// Adds the requests of a record; no other may follow one that is no single request.
+    #[inline]
+    fn add(&mut self, record: &Record) -> bool {
+        if let Some(request) = self.map.plain(record) {
+            self.out.push(request);
+            self.plain += 1;
+            self.single += 1;
+            return true;
         }
+        self.add_with_care(record)
+    }
+
+    #[inline(never)]
+    fn add_with_care(&mut self, record: &Record) -> bool {
+        let before = self.out.len();
+        if let Err(error) = self.map.map_with_care(record, self.out) {
+            self.out.truncate(before);
+            self.failed = Some(error);
+            return false;
+        }
+        let is_single = self.out.len() == before + 1;
+        self.single += usize::from(is_single);
+        is_single
     }
 }
 
@@ -162,9 +178,11 @@ mod tests {
 
     use crate::{AddressMap, AddressMode, Options, Requests, Workload};
 
-    fn requests(spec: &str, mode: AddressMode, capacity: u64) -> Requests {
-        let workload = Workload::parse(spec, &Options::default(), 64 << 10).unwrap();
-        workload.requests(AddressMap::new(mode, capacity, 4096, None).unwrap()).unwrap()
+    fn requests(text: &str, mode: AddressMode, capacity: u64) -> Requests {
+        let workload = Workload::parse(text, &Options::default(), 64 << 10).unwrap();
+        let survey = workload.needs_survey().then(|| workload.survey(4096).unwrap());
+        let spans = survey.as_ref().map(|survey| &survey.spans);
+        workload.requests(AddressMap::new(mode, capacity, 4096, spans).unwrap()).unwrap()
     }
 
     /// Single ones, and how many records each of them was known to have taken; then the error.
@@ -183,12 +201,30 @@ mod tests {
     fn chunks_hold_what_single_requests_are() {
         let split = "randwrite:bs=6k,blockalign=2k,span=64k,count=300,seed=4";
         let plain = "randrw:bs=4k,span=64k,count=300,rwmixread=40,rate_iops=100,seed=4";
+        let later = "randrw:bs=4k,span=64k,count=300,rwmixread=40,rate_iops=70,seed=6";
+        let mixed = format!("mix:({plain})+({later})");
+        let folder = tempfile::tempdir().unwrap();
+        let [compact, of_units, text] = ["a.ftb", "b.ftb", "c.csv"].map(|name| {
+            let from = if name == "b.ftb" { &mixed } else { split };
+            let from = Workload::parse(from, &Options::default(), 64 << 10).unwrap();
+            let path = folder.path().join(name);
+            crate::convert(&from, &path).unwrap();
+            path.display().to_string()
+        });
         for (spec, mode, capacity) in [
             (plain, AddressMode::Strict, 64 << 10),
             (split, AddressMode::Modulo, 40 << 10),
             (split, AddressMode::Dense, 64 << 10),
+            (&mixed, AddressMode::Strict, 2 << 20),
+            (&compact, AddressMode::Strict, 64 << 10),
+            (&compact, AddressMode::Modulo, 40 << 10),
+            (&compact, AddressMode::Dense, 64 << 10),
+            (&of_units, AddressMode::Strict, 2 << 20),
+            (&text, AddressMode::Strict, 64 << 10),
             // Some are beyond the device.
             (plain, AddressMode::Strict, 60 << 10),
+            (&compact, AddressMode::Strict, 60 << 10),
+            (&of_units, AddressMode::Strict, (1 << 20) + (60 << 10)),
         ] {
             let (single, error) = singly(requests(spec, mode, capacity));
             for taken in [0, 1, 20] {

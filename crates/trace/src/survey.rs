@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ftlab_flash::request::Op;
 
+use crate::divisor::Divisor;
 use crate::error::{Result, TraceError};
 use crate::footprint::PageSet;
 use crate::record::Record;
@@ -77,7 +78,6 @@ impl UnitSpans {
 }
 
 /// What a first pass found.
-#[derive(Default)]
 pub struct Survey {
     /// Requests of every kind.
     pub requests: u64,
@@ -89,19 +89,24 @@ pub struct Survey {
     pub last_time_ns: u64,
     /// How far each unit reaches.
     pub spans: UnitSpans,
-    extents: PageSet,
-    extent_bytes: u64,
+    extents: Option<Extents>,
+}
+
+/// Extents that were touched.
+struct Extents {
+    touched: PageSet,
+    bytes: Divisor,
 }
 
 impl Survey {
-    /// Goes through all records once; `extent_bytes` is the extent of dense addressing. `noted` is
-    /// called behind each record, and may end the pass.
+    /// Goes through all records once; `extent_bytes` is the extent of dense addressing, none where
+    /// nobody asks how many are touched. `noted` is called behind each record, and may end the pass.
     ///
     /// # Errors
     /// The first error of the records, or of `noted`.
     pub(crate) fn of<E: From<TraceError>>(
         records: impl Iterator<Item = Result<Record>>,
-        extent_bytes: u64,
+        extent_bytes: Option<u64>,
         mut noted: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
         let mut survey = Self::new(extent_bytes);
@@ -112,19 +117,31 @@ impl Survey {
         Ok(survey)
     }
 
-    /// Of no record yet; `extent_bytes` is the extent of dense addressing.
-    pub(crate) fn new(extent_bytes: u64) -> Self {
-        Self { extent_bytes: extent_bytes.max(1), ..Self::default() }
+    /// Of no record yet; `extent_bytes` is the extent of dense addressing, if anybody asks for it.
+    pub(crate) fn new(extent_bytes: Option<u64>) -> Self {
+        let extents =
+            |bytes: u64| Extents { touched: PageSet::default(), bytes: Divisor::new(bytes.max(1)) };
+        Self {
+            requests: 0,
+            requests_read: None,
+            last_time_ns: 0,
+            spans: UnitSpans::default(),
+            extents: extent_bytes.map(extents),
+        }
     }
 
     /// Takes note of one record, in order of time.
+    #[inline]
     pub(crate) fn note(&mut self, record: &Record) {
         self.requests += 1;
         self.last_time_ns = record.time_ns;
         self.spans.note(record);
-        if record.size_bytes > 0 && record.op != Op::Flush {
-            let last = (record.end_bytes() - 1) / self.extent_bytes;
-            self.extents.insert(record.unit, record.offset_bytes / self.extent_bytes, last);
+        if let Some(Extents { touched, bytes }) = &mut self.extents
+            && record.size_bytes > 0
+            && record.op != Op::Flush
+        {
+            let last = bytes.divide(record.end_bytes() - 1);
+            touched.insert(record.unit, bytes.divide(record.offset_bytes), last);
         }
     }
 
@@ -133,8 +150,10 @@ impl Survey {
         self.spans.capacity_bytes()
     }
 
-    /// Capacity that dense addressing needs, in bytes: touched extents times their size.
-    pub fn dense_bytes(&self) -> u64 {
-        self.extents.len().saturating_mul(self.extent_bytes)
+    /// Capacity that dense addressing needs, in bytes: touched extents times their size. None where
+    /// the pass was told of no extent.
+    pub fn dense_bytes(&self) -> Option<u64> {
+        let bytes = |extents: &Extents| extents.touched.len().saturating_mul(extents.bytes.get());
+        self.extents.as_ref().map(bytes)
     }
 }

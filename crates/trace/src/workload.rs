@@ -166,16 +166,17 @@ impl Workload {
     /// # Errors
     /// Any error of the records; standard input, which could not be read again afterwards.
     pub fn survey(&self, extent_bytes: u64) -> Result<Survey> {
-        self.survey_while(extent_bytes, || Ok(()))
+        self.survey_while(Some(extent_bytes), || Ok(()))
     }
 
-    /// The same; `noted` is called behind each record, and may end the pass.
+    /// The same, without counting extents where there is none; `noted` is called behind each record,
+    /// and may end the pass.
     ///
     /// # Errors
     /// As [`Self::survey`], and those of `noted`.
     pub fn survey_while<E: From<TraceError>>(
         &self,
-        extent_bytes: u64,
+        extent_bytes: Option<u64>,
         noted: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Survey, E> {
         if !self.can_be_read_again() {
@@ -200,6 +201,11 @@ impl Workload {
     /// workload begin at 0 of the device.
     pub fn needs_survey(&self) -> bool {
         !matches!(self.kind, Kind::Synthetic { .. })
+    }
+
+    /// May its records be others on a device of another capacity? Those of a trace are not.
+    pub fn depends_on_capacity(&self) -> bool {
+        !matches!(self.kind, Kind::Trace(_))
     }
 
     /// How it is combined, with the names of its parts; none for any other workload.

@@ -36,16 +36,16 @@ impl<'a> FirstPass<'a> {
         mode: AddressMode,
         extent_bytes: u64,
     ) -> Result<u64> {
-        let (strict, dense) = self.survey(&choice.open(0)?, extent_bytes)?;
-        let needed = match mode {
-            AddressMode::Strict => strict,
-            AddressMode::Dense => dense,
-            AddressMode::Modulo => {
+        let extent_bytes = (mode == AddressMode::Dense).then_some(extent_bytes);
+        let needed = match (mode, self.survey(&choice.open(0)?, extent_bytes)?) {
+            (AddressMode::Modulo, _) => {
                 return Err(Error::usage(
                     "--capacity auto with --address modulo: folding needs a stated capacity; \
                      legal: --capacity BYTES, or --address strict or dense",
                 ));
             }
+            (AddressMode::Strict | AddressMode::Dense, (_, Some(dense))) => dense,
+            (AddressMode::Strict | AddressMode::Dense, (strict, None)) => strict,
         };
         match needed {
             0 => Err(Error::usage("--capacity auto: the workload touches no address")),
@@ -53,8 +53,13 @@ impl<'a> FirstPass<'a> {
         }
     }
 
-    /// Goes through all records; returns what strict and dense addressing need, in bytes.
-    pub fn survey(&mut self, workload: &Workload, extent_bytes: u64) -> Result<(u64, u64)> {
+    /// Goes through all records; returns what strict addressing needs, and what dense needs if its
+    /// extent is told, in bytes.
+    pub fn survey(
+        &mut self,
+        workload: &Workload,
+        extent_bytes: Option<u64>,
+    ) -> Result<(u64, Option<u64>)> {
         let steps = steps(self.observer, "laying out addresses");
         let survey = workload.survey_while(extent_bytes, || steps.advance())?;
         self.requests = Some(survey.requests);

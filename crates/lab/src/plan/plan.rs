@@ -148,8 +148,12 @@ pub(crate) fn planned(
     let workload = choice.open(capacity_bytes)?;
     let timing = Timing::of(experiment.timing, workload.closed_loop_depth())?;
     apply_timing(&mut chosen, timing, &experiment.set);
-    if workload.needs_survey() && workload.can_be_read_again() {
-        first_pass.survey(&workload, extent_bytes)?;
+    // A trace is read before the run even where its capacity is stated and its units are not laid
+    // side by side: that it has one unit, that its last line is legal and how many requests results
+    // speak of is known of none that was not read. What `--capacity auto` found holds, though.
+    let is_known = first_pass.spans.is_some() && !workload.depends_on_capacity();
+    if workload.needs_survey() && workload.can_be_read_again() && !is_known {
+        first_pass.survey(&workload, None)?;
     }
     let counted = choice.whole.as_ref().zip(first_pass.requests_read);
     warnings.extend(counted.map(|(whole, requests)| whole.verdict(requests)));

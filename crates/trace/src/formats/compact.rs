@@ -26,7 +26,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::context::{Context, Names};
 use super::format::{BinaryFormat, Certainty, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
-use crate::events::{Batches, Files, fill};
+use crate::events::{Batches, Files, fill, fill_as_far};
 use crate::options::{Parts, SizeUnit, TimeUnit};
 use crate::record::{Place, Record};
 
@@ -104,6 +104,7 @@ fn open(files: Files, context: Context) -> Result<Box<dyn Batches>> {
         units_given: false,
         own_units: None,
         start_ns: None,
+        ahead: None,
         block: Vec::new(),
         next: 0,
         record: 0,
@@ -137,6 +138,7 @@ struct Blocks {
     own_units: Option<Names>,
     /// When the first request happened, if reading began behind it.
     start_ns: Option<u64>,
+    ahead: Option<Ahead>,
     block: Vec<u8>,
     /// Where the next record begins in `block`.
     next: usize,
@@ -159,6 +161,7 @@ impl Blocks {
         self.units_given = header.units_given;
         self.seen = Seen { place: header.bytes, ..Seen::default() };
         self.bytes = Some(Bytes::Stream(text));
+        self.ahead = None;
         Ok(())
     }
 
@@ -223,7 +226,9 @@ impl Blocks {
                 self.start(self.part + 1)?;
                 continue;
             };
-            match read_block(bytes, &mut self.block, self.version, &mut self.seen) {
+            let read =
+                read_block(bytes, &mut self.ahead, &mut self.block, self.version, &mut self.seen);
+            match read {
                 Ok(true) => {
                     self.next = 0;
                     return Ok(true);
@@ -373,16 +378,34 @@ impl Header {
     }
 }
 
+/// What follows a block, read together with it: a reader that is asked for more than its buffer
+/// holds hands the bytes on without a copy of its own.
+struct Ahead {
+    header: [u8; BLOCK_HEADER_BYTES],
+    /// Bytes of it that there are, and why not all.
+    read: usize,
+    outcome: Result<()>,
+}
+
+impl Ahead {
+    fn read(bytes: &mut Bytes) -> Self {
+        let mut header = [0; BLOCK_HEADER_BYTES];
+        let (read, outcome) = fill_as_far(bytes, &mut header);
+        Self { header, read, outcome }
+    }
+}
+
 /// Reads a block; `false` at the end mark, once all that follows was held against what was seen.
 fn read_block(
     bytes: &mut Bytes,
+    ahead: &mut Option<Ahead>,
     block: &mut Vec<u8>,
     version: u32,
     seen: &mut Seen,
 ) -> Result<bool> {
-    let mut header = [0; BLOCK_HEADER_BYTES];
-    let read = fill(bytes, &mut header)?;
     let cut = || TraceError::new("file ends within a block").with_legal("a complete file");
+    let Ahead { header, read, outcome } = ahead.take().unwrap_or_else(|| Ahead::read(bytes));
+    outcome?;
     if read < header.len() {
         return Err(cut());
     }
@@ -396,10 +419,16 @@ fn read_block(
             .with_value(records.to_string().as_bytes())
             .with_legal(format!("up to {BLOCK_RECORDS_MAX} records")));
     }
-    block.resize(records as usize * RECORD_BYTES, 0);
-    if fill(bytes, block)? < block.len() {
-        return Err(cut());
-    }
+    let length = records as usize * RECORD_BYTES;
+    block.resize(length + BLOCK_HEADER_BYTES, 0);
+    let (read, outcome) = fill_as_far(bytes, block);
+    let Some(read) = read.checked_sub(length) else {
+        return outcome.and(Err(cut()));
+    };
+    let mut next = [0; BLOCK_HEADER_BYTES];
+    next.copy_from_slice(&block[length..]);
+    *ahead = Some(Ahead { header: next, read, outcome });
+    block.truncate(length);
     if block_checksum(version, &header, block) != word(&header[4..]) {
         return Err(TraceError::new("block is damaged (its checksum differs)")
             .with_legal("a complete file, as ftlab trace convert wrote it"));

@@ -21,6 +21,7 @@ pub struct FootprintPoint {
 /// Points at equal distances in requests.
 pub(super) struct Growth {
     points: Vec<FootprintPoint>,
+    /// A power of two.
     distance: u64,
 }
 
@@ -33,7 +34,8 @@ impl Growth {
     /// Is the point after so many requests kept?
     #[inline]
     pub fn wants(&self, requests: u64) -> bool {
-        requests.is_multiple_of(self.distance)
+        // A power of two, which saves a division per request.
+        requests & (self.distance - 1) == 0
     }
 
     /// Keeps a point that [`Self::wants`] asked for.

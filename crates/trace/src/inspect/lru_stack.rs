@@ -5,7 +5,7 @@
 //! recently used hits exactly the accesses at positions up to k (Mattson, Gecsei, Slutz, Traiger:
 //! Evaluation techniques for storage hierarchies, IBM Systems Journal 9(2), 1970).
 
-use super::page_table::{PageState, PageTable};
+use super::page_table::{Chunk, PageState, PageTable};
 use super::slot_order::SlotOrder;
 
 /// Positions that are counted together.
@@ -16,29 +16,31 @@ const FOUND_MAX: usize = 64;
 struct Positions {
     /// Accesses at each position, from 1, but for those in `found`.
     counts: Vec<u64>,
-    /// Positions not yet counted.
-    found: Vec<u32>,
+    /// Positions not yet counted, and how many there are.
+    found: [u32; FOUND_MAX],
+    waiting: usize,
 }
 
 impl Positions {
     #[inline]
     fn note(&mut self, position: u32) {
-        self.found.push(position);
-        if self.found.len() == FOUND_MAX {
+        self.found[self.waiting] = position;
+        self.waiting += 1;
+        if self.waiting == FOUND_MAX {
             self.count_found();
         }
     }
 
     #[inline(never)]
     fn count_found(&mut self) {
-        let deepest = self.found.iter().copied().max().unwrap_or(0) as usize;
+        let found = &self.found[..std::mem::take(&mut self.waiting)];
+        let deepest = found.iter().copied().max().unwrap_or(0) as usize;
         if deepest > self.counts.len() {
             self.counts.resize(deepest, 0);
         }
-        for &position in &self.found {
+        for &position in found {
             self.counts[position as usize - 1] += 1;
         }
-        self.found.clear();
     }
 }
 
@@ -60,7 +62,7 @@ impl LruStack {
         Self {
             pages: PageTable::new(),
             order: SlotOrder::new(),
-            positions: Positions { counts: Vec::new(), found: Vec::with_capacity(FOUND_MAX) },
+            positions: Positions { counts: Vec::new(), found: [0; FOUND_MAX], waiting: 0 },
             accesses: 0,
             written: 0,
             marks: vec![0; marks],
@@ -68,10 +70,34 @@ impl LruStack {
         }
     }
 
-    /// Brings near what [`Self::access`] will need of a page.
+    /// Where a page is, roughly, if one near it was used.
     #[inline]
-    pub fn bring_near(&self, unit: u32, page: u64) {
-        self.pages.bring_near(unit, page);
+    pub fn region(&self, unit: u32, page: u64) -> Option<u32> {
+        self.pages.region(unit, page)
+    }
+
+    /// Where a page of that region is, if it was used or one beside it.
+    #[inline]
+    pub fn chunk(&self, region: u32, page: u64) -> Option<Chunk> {
+        self.pages.chunk_of(region, page)
+    }
+
+    /// The latest use of a page in a chunk that was found; none where it was never used.
+    #[inline]
+    pub fn latest(&self, chunk: Chunk, page: u64) -> Option<u32> {
+        self.pages.latest(chunk, page).checked_sub(1)
+    }
+
+    /// Brings near what [`Self::access`] will need of a page with that latest use.
+    #[inline]
+    pub fn bring_near(&self, latest: u32) {
+        self.order.bring_near(latest);
+    }
+
+    /// The next page to be used is in a chunk that was found.
+    #[inline]
+    pub fn expect(&mut self, unit: u32, page: u64, chunk: Chunk) {
+        self.pages.expect(unit, page, chunk);
     }
 
     /// Uses a page of a unit.
@@ -87,14 +113,12 @@ impl LruStack {
             state.writes = state.writes.saturating_add(1);
         }
         if let Some(latest) = state.latest.checked_sub(1) {
-            let is_newest = latest + 1 == self.order.next();
-            let position = if is_newest { 1 } else { self.order.taken_from(latest) };
-            self.positions.note(position);
-            // It stays where it is, unless a mark tells the two accesses apart.
-            if is_newest && latest >= self.newest_mark {
+            // The latest page of all stays where it is, unless a mark tells its two uses apart.
+            if latest + 1 == self.order.next() && latest >= self.newest_mark {
+                self.positions.note(1);
                 return;
             }
-            self.order.give_back(latest);
+            self.positions.note(self.order.give_back(latest));
         }
         state.latest = self.order.take() + 1;
     }
@@ -102,9 +126,7 @@ impl LruStack {
     #[cold]
     fn compact(&mut self) {
         let moved = self.order.compact();
-        for state in self.pages.touched_mut() {
-            state.latest = moved.to(state.latest - 1) + 1;
-        }
+        self.pages.touched_mut().for_each(|state| state.latest = moved.to(state.latest - 1) + 1);
         for mark in &mut self.marks {
             *mark = moved.to(*mark);
         }
@@ -141,6 +163,11 @@ impl LruStack {
     pub fn at_position(&mut self) -> &[u64] {
         self.positions.count_found();
         &self.positions.counts
+    }
+
+    /// Pages in a row, with their unit and the number of the first; at least one of them was used.
+    pub fn chunks(&self) -> impl Iterator<Item = (u32, u64, &[PageState])> {
+        self.pages.chunks()
     }
 
     /// Every page that was used, in no order that matters.

@@ -5,34 +5,40 @@
 
 mod arrivals;
 mod curve;
+mod extents;
 mod growth;
 mod lru_stack;
 mod page_table;
 mod result;
 mod slot_order;
 mod text;
+mod units;
 mod updates;
 mod windows;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use ftlab_flash::request::Op;
 
 use crate::combination::How;
 use crate::detect::Detection;
+use crate::divisor::Divisor;
 use crate::error::{Result, TraceError};
 use crate::options::Options;
-use crate::record::Record;
+use crate::record::{Place, Record};
 use crate::records::Records;
 use crate::size::human_bytes;
 use crate::survey::Survey;
 use crate::workload::{Description, Workload};
 
 use arrivals::Arrivals;
+use extents::Extents;
 use growth::Growth;
 use lru_stack::LruStack;
+use page_table::Chunk;
 use result::FIGURE_2_POSITION;
 use slot_order::TAKEN_MAX;
+use units::Units;
 use windows::{MARKS, Windows};
 
 pub use arrivals::{GapBin, Interarrival};
@@ -92,7 +98,7 @@ const CLASSES: [(&str, Option<u64>); 3] =
 
 /// Requests whose pages are looked for together: a large table of pages is no part of any cache,
 /// and waiting for one page at a time took most of the time.
-const BATCH_RECORDS: usize = 64;
+const BATCH_RECORDS: usize = 128;
 
 /// Reads the whole workload once and says what is in it.
 ///
@@ -127,19 +133,20 @@ pub fn inspect_workload<E: From<TraceError>>(
         while batch.len() < BATCH_RECORDS
             && let Some(record) = records.next()
         {
-            batch.push((record?, records.place()));
+            batch.push(Near::new(record?, records.place()));
         }
         if batch.is_empty() {
             break;
         }
-        // In a loop of its own, so that the waits overlap.
-        for (record, _) in &batch {
-            counted.bring_near(record);
-        }
-        for (record, place) in &batch {
-            if let Err(error) = counted.note(record) {
-                let name = records.names()[place.part as usize].clone();
-                return Err(error.at(name, Some(place.line)).into());
+        // In loops of their own, so that the waits overlap.
+        batch.iter_mut().for_each(|near| counted.find_region(near));
+        batch.iter_mut().for_each(|near| counted.find_chunk(near));
+        batch.iter_mut().for_each(|near| counted.find_latest(near));
+        batch.iter().filter_map(|near| near.latest).for_each(|slot| counted.pages.bring_near(slot));
+        for near in &batch {
+            if let Err(error) = counted.note(near) {
+                let name = records.names()[near.place.part as usize].clone();
+                return Err(error.at(name, Some(near.place.line)).into());
             }
         }
         watch(batch.len() as u64)?;
@@ -148,21 +155,38 @@ pub fn inspect_workload<E: From<TraceError>>(
     Ok(counted.report(workload, &records, description)?)
 }
 
+/// A record, and what was found out about its first page before it is counted.
+struct Near {
+    record: Record,
+    place: Place,
+    region: Option<u32>,
+    chunk: Option<Chunk>,
+    latest: Option<u32>,
+}
+
+impl Near {
+    fn new(record: Record, place: Place) -> Self {
+        Self { record, place, region: None, chunk: None, latest: None }
+    }
+}
+
 /// What is counted while records go by.
 struct Counted<'a> {
     settings: &'a InspectionOptions,
-    page_bytes: u64,
-    map_entries: u64,
+    page_bytes: Divisor,
+    map_entries: Divisor,
     survey: Survey,
+    extents: Extents,
     by_op: [u64; 4],
     bytes: [u64; 4],
     size_min: u64,
     size_max: u64,
     sizes: HashMap<u64, u64, rustc_hash::FxBuildHasher>,
+    /// The size of the latest requests, and how many of them are not in `sizes` yet.
+    latest_size: (u64, u64),
     /// Reads and writes of each class.
     classes: [[u64; 2]; CLASSES.len()],
-    units: BTreeMap<u32, (u64, Option<u64>)>,
-    sequential: u64,
+    units: Units,
     arrivals: Arrivals,
     pages: LruStack,
     map_pages: LruStack,
@@ -174,17 +198,18 @@ impl<'a> Counted<'a> {
     fn new(settings: &'a InspectionOptions) -> Self {
         Self {
             settings,
-            page_bytes: settings.page_bytes.max(1),
-            map_entries: settings.map_entries.max(1),
-            survey: Survey::new(settings.extent_bytes),
+            page_bytes: Divisor::new(settings.page_bytes.max(1)),
+            map_entries: Divisor::new(settings.map_entries.max(1)),
+            survey: Survey::new(None),
+            extents: Extents::new(settings.extent_bytes.max(1), settings.page_bytes.max(1)),
             by_op: [0; 4],
             bytes: [0; 4],
             size_min: u64::MAX,
             size_max: 0,
             sizes: HashMap::default(),
+            latest_size: (0, 0),
             classes: [[0; 2]; CLASSES.len()],
-            units: BTreeMap::new(),
-            sequential: 0,
+            units: Units::new(),
             arrivals: Arrivals::new(),
             pages: LruStack::new(MARKS),
             map_pages: LruStack::new(0),
@@ -193,20 +218,18 @@ impl<'a> Counted<'a> {
         }
     }
 
-    fn note(&mut self, record: &Record) -> Result<()> {
+    fn note(&mut self, Near { record, chunk, .. }: &Near) -> Result<()> {
         self.survey.note(record);
+        self.extents.note(record);
         self.arrivals.note(record.time_ns);
         self.windows.at_time(record.time_ns, &mut self.pages);
         self.by_op[record.op as usize] += 1;
         if record.op != Op::Flush {
             self.note_size(record);
-            let (requests, previous_end) = self.units.entry(record.unit).or_default();
-            *requests += 1;
-            self.sequential += u64::from(*previous_end == Some(record.offset_bytes));
-            *previous_end = Some(record.end_bytes());
+            self.units.note(record);
         }
         if matches!(record.op, Op::Read | Op::Write) {
-            self.note_pages(record)?;
+            self.note_pages(record, *chunk)?;
         }
         if self.growth.wants(self.survey.requests) {
             self.growth.keep(self.now());
@@ -214,12 +237,25 @@ impl<'a> Counted<'a> {
         Ok(())
     }
 
-    /// The pages of a request lie in one piece of the table or in two, unless it is long.
+    /// The pages of a request lie in one chunk of the table or in two, unless it is long.
     #[inline]
-    fn bring_near(&self, record: &Record) {
-        if matches!(record.op, Op::Read | Op::Write) {
-            self.pages.bring_near(record.unit, record.offset_bytes / self.page_bytes);
+    fn find_region(&self, near: &mut Near) {
+        if let Record { op: Op::Read | Op::Write, unit, offset_bytes, .. } = near.record {
+            near.region = self.pages.region(unit, self.page_bytes.divide(offset_bytes));
         }
+    }
+
+    #[inline]
+    fn find_chunk(&self, near: &mut Near) {
+        let page = self.page_bytes.divide(near.record.offset_bytes);
+        near.chunk = near.region.and_then(|region| self.pages.chunk(region, page));
+    }
+
+    /// Its own loop has little to do but to wait for memory, for many pages at the same time.
+    #[inline]
+    fn find_latest(&self, near: &mut Near) {
+        let page = self.page_bytes.divide(near.record.offset_bytes);
+        near.latest = near.chunk.and_then(|chunk| self.pages.latest(chunk, page));
     }
 
     fn note_size(&mut self, record: &Record) {
@@ -227,9 +263,11 @@ impl<'a> Counted<'a> {
         self.bytes[record.op as usize] = self.bytes[record.op as usize].saturating_add(size);
         self.size_min = self.size_min.min(size);
         self.size_max = self.size_max.max(size);
-        if self.sizes.len() < SIZES_MAX || self.sizes.contains_key(&size) {
-            *self.sizes.entry(size).or_default() += 1;
+        if self.latest_size.0 != size {
+            self.settle_sizes();
+            self.latest_size.0 = size;
         }
+        self.latest_size.1 += 1;
         if matches!(record.op, Op::Read | Op::Write) {
             let within = |(_, largest): &(_, Option<u64>)| largest.is_none_or(|most| size <= most);
             let class = CLASSES.iter().position(within).unwrap_or(CLASSES.len() - 1);
@@ -237,25 +275,36 @@ impl<'a> Counted<'a> {
         }
     }
 
-    fn note_pages(&mut self, record: &Record) -> Result<()> {
-        let first = record.offset_bytes / self.page_bytes;
-        let last = (record.end_bytes() - 1) / self.page_bytes;
+    /// Counts the latest requests of one size.
+    fn settle_sizes(&mut self) {
+        let (size, requests) = std::mem::take(&mut self.latest_size);
+        if requests > 0 && (self.sizes.len() < SIZES_MAX || self.sizes.contains_key(&size)) {
+            *self.sizes.entry(size).or_default() += requests;
+        }
+    }
+
+    fn note_pages(&mut self, record: &Record, chunk: Option<Chunk>) -> Result<()> {
+        let first = self.page_bytes.divide(record.offset_bytes);
+        let last = self.page_bytes.divide(record.end_bytes() - 1);
         if self.pages.distinct() + (last - first) >= TAKEN_MAX {
-            let page = human_bytes(self.page_bytes);
+            let page = human_bytes(self.page_bytes.get());
             return Err(TraceError::new(format!(
                 "the footprint exceeds {TAKEN_MAX} pages of {page}"
             ))
             .with_legal("a larger --page-size, or fewer units (--unit)"));
         }
         let writes = record.op == Op::Write;
-        let mut map_page = first / self.map_entries;
-        let mut next_map_page = (map_page + 1).saturating_mul(self.map_entries);
+        if let Some(chunk) = chunk {
+            self.pages.expect(record.unit, first, chunk);
+        }
+        let mut map_page = self.map_entries.divide(first);
+        let mut next_map_page = (map_page + 1).saturating_mul(self.map_entries.get());
         for page in first..=last {
             self.pages.access(record.unit, page, writes);
             self.windows.after_access(&mut self.pages);
             if page == next_map_page {
                 map_page += 1;
-                next_map_page = next_map_page.saturating_add(self.map_entries);
+                next_map_page = next_map_page.saturating_add(self.map_entries.get());
             }
             self.map_pages.access(record.unit, map_page, writes);
         }
@@ -271,7 +320,8 @@ impl<'a> Counted<'a> {
         }
     }
 
-    fn sizes(&self) -> Sizes {
+    fn sizes(&mut self) -> Sizes {
+        self.settle_sizes();
         let total: u64 = self.by_op[..3].iter().sum();
         if total == 0 {
             return Sizes::default();
@@ -312,7 +362,7 @@ impl<'a> Counted<'a> {
         let (entries, pages) = (&self.settings.cache_entries, &self.settings.cache_pages);
         MapCacheReport {
             entries: MissCurve::new(&mut self.pages, Some(FIGURE_2_POSITION), entries),
-            entries_per_page: self.map_entries,
+            entries_per_page: self.map_entries.get(),
             translation_pages: MissCurve::new(&mut self.map_pages, None, pages),
         }
     }
@@ -371,10 +421,10 @@ impl<'a> Counted<'a> {
                 self.survey.requests.saturating_sub(1),
             ),
             interarrival: self.arrivals.report(),
-            page_bytes: self.page_bytes,
+            page_bytes: self.page_bytes.get(),
             footprint_pages: self.pages.distinct(),
             written_footprint_pages: self.pages.written(),
-            sequentiality: ratio(self.sequential, addressed),
+            sequentiality: ratio(self.units.sequential(), addressed),
             sequentiality_definition: SEQUENTIAL.into(),
             footprint_over_time: self.growth.report(self.now()),
             update_frequency: UpdateFrequency::new(&self.pages),
@@ -388,14 +438,18 @@ impl<'a> Counted<'a> {
             units: self.unit_reports(),
             strict_capacity_bytes: self.survey.strict_bytes(),
             extent_bytes: self.settings.extent_bytes,
-            dense_capacity_bytes: self.survey.dense_bytes(),
+            dense_capacity_bytes: self.extents.bytes(&self.pages),
         })
     }
 
     fn unit_reports(&self) -> Vec<UnitReport> {
         let ends = self.survey.spans.ends();
-        ends.map(|(unit, end_bytes)| UnitReport { unit, requests: self.units[&unit].0, end_bytes })
-            .collect()
+        ends.map(|(unit, end_bytes)| UnitReport {
+            unit,
+            requests: self.units.requests(unit),
+            end_bytes,
+        })
+        .collect()
     }
 }
 

@@ -3,37 +3,114 @@
 //!
 //! Each page of a trace holds the slot of its latest access, so the slots taken from a page's own
 //! one on are the pages used since: its position in the LRU stack (Bennett and Kruskal: LRU stack
-//! processing, IBM J. Res. Dev. 19(4), 1975). A bit per slot, and a tree of counts over blocks of
-//! 512 slots in which every node has sixteen children, a cache line: a query adds up one line per
-//! level without a branch that depends on the slot, where a binary tree mispredicts one per level.
-//! When the line is used up the taken slots move together, keeping their order, so that memory
-//! follows the slots taken and not the slots ever handed out: at most 4 bits and a little per page.
+//! processing, IBM J. Res. Dev. 19(4), 1975). Only what was given back is written down, so handing
+//! out a slot writes nothing: a bit per slot in blocks of one cache line, each with counts of its
+//! own words (Vigna: Broadword implementation of rank/select queries, WEA 2008), and above them a
+//! tree in which every node has sixteen children, a cache line too. Counts are of what lies before
+//! a word or a child: a query reads one number per level, and to give a slot back adds to those
+//! behind it, neither with a branch that depends on the slot, where a binary tree mispredicts one
+//! per level. When the line is used up the taken slots move together, keeping their order, so that
+//! memory follows the slots taken and not the slots ever handed out: at most 4 bits a page.
 
-/// Words of a block.
-const BLOCK_WORDS: usize = 8;
+use std::hint::black_box;
+
+/// Words of slots in a block; the eighth word of its cache line counts.
+const BLOCK_WORDS: usize = 7;
 /// Slots of a block.
 const BLOCK_SLOTS: u32 = 64 * BLOCK_WORDS as u32;
+/// Bits of a count in a block: at most six words of 64 slots lie before the last.
+const COUNT_BITS: u32 = 9;
+/// The same number in the counts of all words.
+const EVERY_COUNT: u64 = {
+    let mut ones = 0;
+    let mut word = 0;
+    while word < BLOCK_WORDS as u32 {
+        ones |= 1 << (COUNT_BITS * word);
+        word += 1;
+    }
+    ones
+};
 /// Children of a node of the tree.
 const FAN: usize = 16;
-/// Levels of the tree over the longest line: 2^23 blocks are the leaves of six.
+/// Levels of the tree over the longest line: fewer than 2^24 blocks are the leaves of six.
 const LEVELS_MAX: usize = 6;
 /// Slots of the first line.
 const SLOTS_MIN: u32 = 8 * BLOCK_SLOTS;
 
-/// Most slots that may be taken at once; the line is twice as long, and slots are 32-bit numbers.
-pub(super) const TAKEN_MAX: u64 = (1 << 31) - 4 * BLOCK_SLOTS as u64;
+/// Most slots that may be taken at once; the longest line is twice as long, and slots are 32-bit
+/// numbers.
+pub(super) const TAKEN_MAX: u64 = (1 << 31) - 2048;
+/// Slots of the longest line, before it is rounded up to whole blocks.
+const SLOTS_MAX: u32 = 2 * TAKEN_MAX as u32;
+
+/// Some slots in a row.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Block {
+    /// One bit per slot: was it given back?
+    gone: [u64; BLOCK_WORDS],
+    /// Slots given back in the words before each word, 9 bits a word.
+    before: u64,
+}
+
+impl Block {
+    /// Slots given back before that one.
+    #[inline]
+    fn gone_before(&self, slot: u32) -> u32 {
+        let word = slot / 64;
+        let inside = self.gone[word as usize] & ((1 << (slot % 64)) - 1);
+        let before = (self.before >> (COUNT_BITS * word)) as u32 & ((1 << COUNT_BITS) - 1);
+        before + inside.count_ones()
+    }
+
+    #[inline]
+    fn give_back(&mut self, slot: u32) {
+        let word = slot / 64;
+        self.gone[word as usize] |= 1 << (slot % 64);
+        // What leaves at the top would be the count of words there are not.
+        self.before = self.before.wrapping_add(EVERY_COUNT << COUNT_BITS << (COUNT_BITS * word));
+    }
+
+    /// Slots given back.
+    fn gone(&self) -> u32 {
+        self.gone.iter().map(|word| word.count_ones()).sum()
+    }
+}
+
+/// Slots given back in the children of a node before each child.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Node([u32; FAN]);
+
+/// For each child of a node, 1 for those behind it: adding a row takes fewer instructions than
+/// comparing sixteen numbers.
+static BEHIND: [[u32; FAN]; FAN] = {
+    let mut rows = [[0; FAN]; FAN];
+    let mut child = 0;
+    while child < FAN {
+        let mut behind = child + 1;
+        while behind < FAN {
+            rows[child][behind] = 1;
+            behind += 1;
+        }
+        child += 1;
+    }
+    rows
+};
 
 /// The line.
 pub(super) struct SlotOrder {
-    /// One bit per slot: is it taken?
-    words: Vec<u64>,
-    /// Taken slots by block, then by sixteen blocks, and so on; each level in whole nodes.
-    counts: Vec<u32>,
-    /// Where each level begins in `counts`, and how many there are.
+    blocks: Vec<Block>,
+    /// The tree over the blocks, level by level.
+    nodes: Vec<Node>,
+    /// Where each level begins in `nodes`, and how many there are.
     levels: [usize; LEVELS_MAX],
     depth: usize,
+    /// Slots of the line.
+    slots: u32,
     next: u32,
-    taken: u32,
+    /// Slots given back.
+    gone: u32,
 }
 
 impl SlotOrder {
@@ -42,43 +119,30 @@ impl SlotOrder {
         Self::with_taken(0)
     }
 
-    /// A line of at least twice as many slots as are taken, the first `taken` of them.
+    /// A line of about three times as many slots as are taken, at least twice, the first `taken` of
+    /// them.
     fn with_taken(taken: u32) -> Self {
-        let slots = (2 * taken).max(SLOTS_MIN).next_multiple_of(BLOCK_SLOTS);
-        let blocks = (slots / BLOCK_SLOTS) as usize;
-        let mut words = vec![0; blocks * BLOCK_WORDS];
-        let (whole, rest) = ((taken / 64) as usize, taken % 64);
-        words[..whole].fill(u64::MAX);
-        words[whole] = (1 << rest) - 1;
-        let mut order = Self {
-            words,
-            counts: Vec::new(),
-            levels: [0; LEVELS_MAX],
-            depth: 0,
-            next: taken,
-            taken,
-        };
-        // A leaf more, so that the end of the line can be asked about.
-        let (mut nodes, mut slots) = (blocks + 1, u64::from(BLOCK_SLOTS));
-        loop {
-            assert!(order.depth < LEVELS_MAX, "{blocks} blocks are more than the tree counts");
-            let start = order.counts.len();
-            order.levels[order.depth] = start;
-            order.depth += 1;
-            order.counts.resize(start + nodes.next_multiple_of(FAN), 0);
-            for (count, first) in order.counts[start..].iter_mut().zip(0u64..) {
-                *count = u64::from(taken).saturating_sub(first * slots).min(slots) as u32;
-            }
-            if nodes <= FAN {
-                return order;
-            }
-            (nodes, slots) = (nodes.div_ceil(FAN), slots * FAN as u64);
+        let slots = (3 * u64::from(taken)).clamp(SLOTS_MIN.into(), SLOTS_MAX.into());
+        let slots = (slots as u32).next_multiple_of(BLOCK_SLOTS);
+        // A block more, so that the end of the line can be asked about.
+        let mut children = (slots / BLOCK_SLOTS) as usize + 1;
+        let blocks = vec![Block::default(); children];
+        let (mut levels, mut depth, mut nodes) = ([0; LEVELS_MAX], 0, 0);
+        while depth == 0 || children > 1 {
+            assert!(depth < LEVELS_MAX, "{} blocks are more than the tree counts", blocks.len());
+            levels[depth] = nodes;
+            depth += 1;
+            children = children.div_ceil(FAN);
+            nodes += children;
         }
+        let nodes = vec![Node::default(); nodes];
+        Self { blocks, nodes, levels, depth, slots, next: taken, gone: 0 }
     }
 
     /// Slots that are taken.
+    #[inline]
     pub fn taken(&self) -> u32 {
-        self.taken
+        self.next - self.gone
     }
 
     /// The slot that is handed out next.
@@ -90,111 +154,93 @@ impl SlotOrder {
     /// Is the line used up? Then [`Self::compact`] must come before [`Self::take`].
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.next as usize == 64 * self.words.len()
+        self.next == self.slots
     }
 
     /// Slots taken from `slot` on, itself included.
-    #[inline]
     pub fn taken_from(&self, slot: u32) -> u32 {
-        let word = (slot / 64) as usize;
-        let mut index = word / BLOCK_WORDS;
-        let mut before = self.taken_in_block(index, word % BLOCK_WORDS, slot % 64);
+        let mut index = (slot / BLOCK_SLOTS) as usize;
+        let mut gone = self.blocks[index].gone_before(slot % BLOCK_SLOTS);
         for level in &self.levels[..self.depth] {
-            let first = level + index / FAN * FAN;
-            let child = (index % FAN) as u32;
-            for (count, number) in self.counts[first..first + FAN].iter().zip(0u32..) {
-                before += count & u32::from(number < child).wrapping_neg();
-            }
+            gone += self.nodes[level + index / FAN].0[index % FAN];
             index /= FAN;
         }
-        self.taken - before
+        self.taken() - (slot - gone)
     }
 
-    /// Taken slots of a block before the given bit of its given word.
+    /// Brings near what [`Self::give_back`] will need of a slot that was handed out; nothing
+    /// changes.
     #[inline]
-    fn taken_in_block(&self, block: usize, word: usize, bit: u32) -> u32 {
-        // The end of the line is a slot behind the last block.
-        let Some(words) = self.words.get(block * BLOCK_WORDS..(block + 1) * BLOCK_WORDS) else {
-            return 0;
-        };
-        let mut before = 0;
-        for (number, bits) in words.iter().enumerate() {
-            let whole = u64::from(number < word).wrapping_neg();
-            let part = u64::from(number == word).wrapping_neg() & ((1 << bit) - 1);
-            before += (bits & (whole | part)).count_ones();
-        }
-        before
+    pub fn bring_near(&self, slot: u32) {
+        black_box(self.blocks[(slot / BLOCK_SLOTS) as usize].before);
     }
 
     /// Hands out the next slot.
     #[inline]
     pub fn take(&mut self) -> u32 {
         let slot = self.next;
-        self.words[(slot / 64) as usize] |= 1 << (slot % 64);
-        self.add(slot, 1);
         self.next += 1;
-        self.taken += 1;
         slot
     }
 
-    /// Gives a taken slot back.
+    /// Gives a taken slot back; how many were taken from it on, itself included.
     #[inline]
-    pub fn give_back(&mut self, slot: u32) {
-        self.words[(slot / 64) as usize] &= !(1 << (slot % 64));
-        self.add(slot, u32::MAX);
-        self.taken -= 1;
-    }
-
-    #[inline]
-    fn add(&mut self, slot: u32, what: u32) {
+    pub fn give_back(&mut self, slot: u32) -> u32 {
         let mut index = (slot / BLOCK_SLOTS) as usize;
+        let block = &mut self.blocks[index];
+        let mut gone = block.gone_before(slot % BLOCK_SLOTS);
+        block.give_back(slot % BLOCK_SLOTS);
         for level in &self.levels[..self.depth] {
-            let count = &mut self.counts[level + index];
-            *count = count.wrapping_add(what);
+            let Node(before) = &mut self.nodes[level + index / FAN];
+            let child = index % FAN;
+            gone += before[child];
+            // All are read before one is written, so that they are added four at a time.
+            *before = std::array::from_fn(|number| before[number] + BEHIND[child][number]);
             index /= FAN;
         }
+        let from_here = self.taken() - (slot - gone);
+        self.gone += 1;
+        from_here
     }
 
-    /// Moves the taken slots to the front of a line of twice their number; where each went.
+    /// Moves the taken slots to the front of a new line; where each went.
     pub fn compact(&mut self) -> Moved {
-        let moved = Moved::new(std::mem::take(&mut self.words));
-        *self = Self::with_taken(self.taken);
+        let moved = Moved::new(std::mem::take(&mut self.blocks));
+        *self = Self::with_taken(self.taken());
         moved
     }
 
     /// Bytes held.
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
-        8 * self.words.capacity() + 4 * self.counts.capacity()
+        size_of_val(&self.blocks[..]) + size_of_val(&self.nodes[..])
     }
 }
 
 /// Where slots went when the line was compacted.
 pub(super) struct Moved {
-    words: Vec<u64>,
-    /// Slots taken before each word, and before the end.
+    blocks: Vec<Block>,
+    /// Slots taken before each block.
     before: Vec<u32>,
 }
 
 impl Moved {
-    fn new(words: Vec<u64>) -> Self {
-        let mut before = Vec::with_capacity(words.len() + 1);
+    fn new(blocks: Vec<Block>) -> Self {
+        let mut before = Vec::with_capacity(blocks.len());
         let mut sum = 0;
-        for word in &words {
+        for block in &blocks {
             before.push(sum);
-            sum += word.count_ones();
+            sum += BLOCK_SLOTS - block.gone();
         }
-        before.push(sum);
-        Self { words, before }
+        Self { blocks, before }
     }
 
     /// The new number of a slot, or of the first taken one after it; for the end of the line, the
     /// number of taken slots.
     #[inline]
     pub fn to(&self, slot: u32) -> u32 {
-        let word = (slot / 64) as usize;
-        let inside = self.words.get(word).map_or(0, |word| word & ((1 << (slot % 64)) - 1));
-        self.before[word] + inside.count_ones()
+        let (block, inside) = ((slot / BLOCK_SLOTS) as usize, slot % BLOCK_SLOTS);
+        self.before[block] + inside - self.blocks[block].gone_before(inside)
     }
 }
 

@@ -100,9 +100,13 @@ fn duration_ns(text: &str) -> Option<u64> {
     (1..=1_000_000_000_000).contains(&nanos).then_some(nanos)
 }
 
+/// The time that rates count in.
+const NANOS_OF_1000_S: u64 = 1_000_000_000_000;
+
 /// Arrival times, one after the other.
 pub(super) struct Clock {
     arrivals: Arrivals,
+    pace: Pace,
     stream: Stream,
     now_ns: u64,
     part: Option<usize>,
@@ -110,20 +114,35 @@ pub(super) struct Clock {
 
 impl Clock {
     pub(super) fn new(arrivals: Arrivals, seed: u64) -> Self {
-        Self { arrivals, stream: Stream::new(seed, Purpose::Arrival), now_ns: 0, part: None }
+        let pace = match arrivals {
+            Arrivals::ClosedLoop { .. } => Pace::None,
+            Arrivals::Fixed { milli_iops } => Pace::Even(EvenSteps::new(milli_iops)),
+            Arrivals::Poisson { .. } | Arrivals::Gaps { .. } => Pace::Drawn,
+        };
+        let stream = Stream::new(seed, Purpose::Arrival);
+        Self { arrivals, pace, stream, now_ns: 0, part: None }
     }
 
-    /// Arrival of the request numbered `issued` (first: 0), in nanoseconds.
+    /// Arrival of the next request, in nanoseconds.
     #[inline]
-    pub(super) fn arrival(&mut self, issued: u64) -> u64 {
-        const NANOS_PER_MILLI_RATE: u128 = 1_000_000_000_000;
-        let mean = match &self.arrivals {
-            Arrivals::ClosedLoop { .. } => return 0,
-            Arrivals::Fixed { milli_iops } => {
-                let nanos = u128::from(issued) * NANOS_PER_MILLI_RATE / u128::from(*milli_iops);
-                return nanos as u64;
+    pub(super) fn arrival(&mut self) -> u64 {
+        match &mut self.pace {
+            Pace::None => 0,
+            Pace::Even(steps) => {
+                let now = self.now_ns;
+                // Beyond 584 years it begins anew.
+                self.now_ns = now.wrapping_add(steps.next());
+                now
             }
-            Arrivals::Poisson { milli_iops } => NANOS_PER_MILLI_RATE as f64 / *milli_iops as f64,
+            Pace::Drawn => self.drawn_arrival(),
+        }
+    }
+
+    fn drawn_arrival(&mut self) -> u64 {
+        let now = self.now_ns;
+        let mean = match &self.arrivals {
+            Arrivals::ClosedLoop { .. } | Arrivals::Fixed { .. } => return now,
+            Arrivals::Poisson { milli_iops } => NANOS_OF_1000_S as f64 / *milli_iops as f64,
             Arrivals::Gaps { parts, run } => {
                 let kept = self.part.filter(|_| *run > 1 && self.stream.below(*run) > 0);
                 let part = kept.unwrap_or_else(|| draw(parts, &mut self.stream));
@@ -131,10 +150,43 @@ impl Clock {
                 parts[part].0 as f64
             }
         };
-        let now = self.now_ns;
         let gap = -libm::log1p(-self.stream.unit()) * mean;
         self.now_ns = now.saturating_add(libm::round(gap) as u64);
         now
+    }
+}
+
+/// What a clock asks itself for every request, in fewer words than [`Arrivals`] has.
+enum Pace {
+    None,
+    Even(EvenSteps),
+    Drawn,
+}
+
+/// The distances of arrivals at an even rate, each a whole number of nanoseconds, their sum rounded
+/// down: what a division of 128 bits per request would say.
+struct EvenSteps {
+    /// A step, rounded down, and what is left over.
+    step_ns: u64,
+    rest: u64,
+    /// What was left over so far, less than a nanosecond.
+    owed: u64,
+    /// Such parts in a nanosecond.
+    parts: u64,
+}
+
+impl EvenSteps {
+    fn new(milli_iops: u64) -> Self {
+        let (step_ns, rest) = (NANOS_OF_1000_S / milli_iops, NANOS_OF_1000_S % milli_iops);
+        Self { step_ns, rest, owed: 0, parts: milli_iops }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        self.owed += self.rest;
+        let more = u64::from(self.owed >= self.parts);
+        self.owed -= more * self.parts;
+        self.step_ns + more
     }
 }
 
@@ -159,7 +211,7 @@ mod tests {
 
     fn gaps_of(parts: Vec<(u64, u64)>, run: u64, count: u64) -> Vec<f64> {
         let mut clock = Clock::new(Arrivals::Gaps { parts, run }, 1);
-        let times: Vec<u64> = (0..=count).map(|issued| clock.arrival(issued)).collect();
+        let times: Vec<u64> = (0..=count).map(|_| clock.arrival()).collect();
         times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect()
     }
 
@@ -191,6 +243,17 @@ mod tests {
         // Kept with 19 of 20: 0.95 * var(mean) / var(gap) = 0.95 * 16 / 57 = 0.267.
         assert!(correlation(1).abs() < 0.02, "{}", correlation(1));
         assert!((correlation(20) - 0.267).abs() < 0.03, "{}", correlation(20));
+    }
+
+    #[test]
+    fn even_arrivals_are_those_of_one_division_each() {
+        for milli_iops in [1, 7, 1000, 999_983, 3_000_000, 1_000_000_000, 1_000_000_000_000] {
+            let mut clock = Clock::new(Arrivals::Fixed { milli_iops }, 1);
+            for issued in 0..10_000u128 {
+                let exact = issued * 1_000_000_000_000 / u128::from(milli_iops);
+                assert_eq!(clock.arrival(), exact as u64, "{issued} at {milli_iops}");
+            }
+        }
     }
 
     #[test]

@@ -22,6 +22,11 @@ impl SyntheticSpec {
 pub struct Generator {
     spec: SyntheticSpec,
     issued: u64,
+    /// What every request does; none where reads and writes are mixed.
+    op: Option<Op>,
+    /// The size of every request where each goes to a block of its own: random ones of one size
+    /// that follow none before them. Nothing needs to be remembered of those.
+    plain_size: Option<u64>,
     /// fio keeps one position per direction; 0 = reads, 1 = everything else.
     sequential: [u64; 2],
     previous_end: Option<u64>,
@@ -42,8 +47,20 @@ impl Generator {
         let scattered = spec.scatter && spec.distribution != Distribution::Uniform;
         let size = spec.block_sizes.first().map_or(0, |&(bytes, _)| bytes);
         let last = spec.span_bytes.saturating_sub(size) / spec.align_bytes * spec.align_bytes;
+        let op = match spec.mode {
+            Mode::Read | Mode::RandomRead => Some(Op::Read),
+            Mode::Write | Mode::RandomWrite => Some(Op::Write),
+            Mode::Trim | Mode::RandomTrim => Some(Op::Trim),
+            Mode::Mixed | Mode::RandomMixed => None,
+        };
+        let is_plain = spec.mode.is_random()
+            && spec.block_sizes.len() == 1
+            && spec.sequential_millionths == 0
+            && spec.stack.is_none();
         Self {
             issued: 0,
+            op,
+            plain_size: is_plain.then_some(size),
             last_block: (last, size),
             sequential: [0; 2],
             previous_end: None,
@@ -63,17 +80,17 @@ impl Generator {
         self.issued
     }
 
+    /// Requests not issued yet.
+    pub(crate) fn left(&self) -> u64 {
+        self.spec.count - self.issued
+    }
+
     #[inline]
     fn operation(&mut self) -> Op {
-        match self.spec.mode {
-            Mode::Read | Mode::RandomRead => Op::Read,
-            Mode::Write | Mode::RandomWrite => Op::Write,
-            Mode::Trim | Mode::RandomTrim => Op::Trim,
-            Mode::Mixed | Mode::RandomMixed => {
-                let read = self.operations.below(1_000_000) < self.spec.read_millionths;
-                if read { Op::Read } else { Op::Write }
-            }
-        }
+        self.op.unwrap_or_else(|| {
+            let read = self.operations.below(1_000_000) < self.spec.read_millionths;
+            if read { Op::Read } else { Op::Write }
+        })
     }
 
     #[inline]
@@ -128,10 +145,7 @@ impl Generator {
     fn fresh_block(&mut self) -> u64 {
         let (sampler, scatter) = (&self.sampler, self.scatter.as_ref());
         let addresses = &mut self.addresses;
-        let mut draw = || {
-            let rank = sampler.rank(addresses);
-            scatter.map_or(rank, |scatter| scatter.apply(rank))
-        };
+        let mut draw = || drawn(sampler, scatter, addresses);
         match &self.stack {
             Some(stack) => stack.outside(draw),
             None => draw(),
@@ -139,24 +153,50 @@ impl Generator {
     }
 }
 
+impl Generator {
+    /// The next request; there must be one.
+    #[inline(always)]
+    pub(crate) fn make(&mut self) -> Record {
+        debug_assert!(self.issued < self.spec.count);
+        let op = self.operation();
+        let (position, size_bytes) = match self.plain_size {
+            Some(size) => {
+                let block = drawn(&self.sampler, self.scatter.as_ref(), &mut self.addresses);
+                ((block * self.spec.align_bytes).min(self.last_block.0), size)
+            }
+            None => self.remembered(op),
+        };
+        let time_ns = self.clock.arrival();
+        self.issued += 1;
+        let offset_bytes = self.spec.offset_bytes + position;
+        Record { time_ns, op, offset_bytes, size_bytes, unit: 0 }
+    }
+
+    /// Position and size of a request that may depend on those before it.
+    #[inline(never)]
+    fn remembered(&mut self, op: Op) -> (u64, u64) {
+        let size = self.size();
+        let position = self.position(op, size);
+        if let Some(stack) = &mut self.stack {
+            stack.touch(position / self.spec.align_bytes);
+        }
+        self.previous_end = Some(position + size);
+        (position, size)
+    }
+}
+
+/// A block by the distribution.
+#[inline]
+fn drawn(sampler: &Sampler, scatter: Option<&Permutation>, addresses: &mut Stream) -> u64 {
+    let rank = sampler.rank(addresses);
+    scatter.map_or(rank, |scatter| scatter.apply(rank))
+}
+
 impl Iterator for Generator {
     type Item = Record;
 
     #[inline]
     fn next(&mut self) -> Option<Record> {
-        if self.issued == self.spec.count {
-            return None;
-        }
-        let op = self.operation();
-        let size_bytes = self.size();
-        let position = self.position(op, size_bytes);
-        let time_ns = self.clock.arrival(self.issued);
-        if let Some(stack) = &mut self.stack {
-            stack.touch(position / self.spec.align_bytes);
-        }
-        self.previous_end = Some(position + size_bytes);
-        self.issued += 1;
-        let offset_bytes = self.spec.offset_bytes + position;
-        Some(Record { time_ns, op, offset_bytes, size_bytes, unit: 0 })
+        (self.issued < self.spec.count).then(|| self.make())
     }
 }
