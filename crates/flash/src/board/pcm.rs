@@ -152,7 +152,8 @@ impl Pcm {
         if self.read > 0 {
             let end = start + self.read;
             if self.is_idle() {
-                self.reads.push_back((start, end));
+                // In front, where the last one was taken: the same place of memory every time.
+                self.reads.push_front((start, end));
                 return start;
             }
             let place = self.reads.partition_point(|read| read.0 < start);
@@ -224,7 +225,7 @@ impl Pcm {
         };
         let write = Write { accepted, start, end, span };
         if is_idle {
-            self.writes.push_back(write);
+            self.writes.push_front(write);
         } else {
             self.writes.insert(index, write);
             self.move_from(index + 1, end, timeline);
