@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::common::config;
 use ftlab_engine::board::Board;
+use ftlab_engine::board::nand::Payload;
 use ftlab_engine::board::nand::run::Mover;
-use ftlab_engine::board::nand::state::PageKind;
+use ftlab_engine::board::nand::state::{OobRead, PageKind};
 use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{BlockRole, Cause};
@@ -180,4 +181,41 @@ fn pages_that_move_together_obey_every_law_of_single_ones() {
     move_run(&mut board, &mut movers, 8);
     let valid = (0..12).filter(|&page| board.nand().state().is_valid(Ppn(page)));
     assert_eq!(valid.collect::<Vec<_>>(), [8, 9, 10]);
+}
+
+#[test]
+fn pages_that_are_copied_together_obey_every_law_of_single_ones() {
+    let copy = |board: &mut Board, from: [u32; 3], to: u32| {
+        let done =
+            board.copy_run((&from.map(Ppn), Ppn(to)), PageKind::Log, Cause::Merge, When::START);
+        let _ = done.expect("no fault is planned");
+    };
+    let written = || {
+        let mut board = board(&[]);
+        (0..3).for_each(|page| program(&mut board, page));
+        assert!(board.nand().moves_runs());
+        board
+    };
+    let refused = |board: &mut Board, from: [u32; 3], to: u32, rule: &str| {
+        let text = refusal(board, |board| copy(board, from, to));
+        assert!(text.contains(rule), "{text}");
+    };
+    refused(&mut written(), [0, 1, 2], 6, "6 to 8: they are not of one block");
+    let mut taken = written();
+    program(&mut taken, 9);
+    refused(&mut taken, [0, 1, 2], 8, "page 9 (block 2, offset 1): it is not erased");
+    refused(&mut written(), [0, 3, 2], 8, "page 3 (block 0, offset 3): nothing readable there");
+    let mut words = written();
+    let what = (PageKind::Map, 0);
+    let _ = words
+        .program_payload(Ppn(3), what, Payload::Words(&[1]), Cause::Translate, When::START)
+        .expect("no fault is planned");
+    refused(&mut words, [0, 3, 2], 8, "page 3 holds words");
+    let mut board = written();
+    copy(&mut board, [0, 2, 1], 8);
+    let state = board.nand().state();
+    let valid = (0..12).filter(|&page| state.is_valid(Ppn(page)));
+    assert_eq!(valid.collect::<Vec<_>>(), [0, 1, 2, 8, 9, 10], "the sources stay");
+    let OobRead::Written(oob) = state.oob(Ppn(9)) else { panic!("page 9 was programmed") };
+    assert_eq!((oob.logical, oob.kind, oob.sequence), (2, PageKind::Log, 5));
 }

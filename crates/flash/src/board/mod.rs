@@ -228,6 +228,25 @@ impl Board {
         self.nand.copy(&mut self.meter, (from, to), kind, cause, after)
     }
 
+    /// Copies pages of host data to the pages from `to` on, which are of one block, as
+    /// [`Board::copy`] does each of them; every copy could begin at `after`. When all are done.
+    pub fn copy_run(
+        &mut self,
+        (from, to): (&[Ppn], Ppn),
+        kind: PageKind,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.nand.moves_runs() {
+            return Ok(self.nand.copy_run(&mut self.meter, (from, to), kind, cause, after));
+        }
+        let mut done = after;
+        for (&from, to) in from.iter().zip((to.0..).map(Ppn)) {
+            done = done.join(self.copy(from, to, kind, cause, after)?);
+        }
+        Ok(done)
+    }
+
     /// Moves pages of `victim` to the pages from `to` on, which are of one block: a copy each, after
     /// which the page is not valid any more. Says of each when that is done. Only where
     /// [`Nand::moves_runs`].
@@ -239,6 +258,17 @@ impl Board {
         after: When,
     ) {
         self.nand.move_run(&mut self.meter, victim, to, cause, after);
+    }
+
+    /// The same without times: [`Board::time_move`] follows for each page, from the moment at which
+    /// it may be copied.
+    pub fn move_records(&mut self, victim: (BlockId, &[Mover]), to: Ppn, cause: Cause) {
+        self.nand.move_records(&mut self.meter, victim, to, cause);
+    }
+
+    /// When a page of such a run is copied, which is the next one of it.
+    pub fn time_move(&mut self, from_to: (Ppn, Ppn), cause: Cause, after: When) -> When {
+        self.nand.time_move(from_to, cause, after)
     }
 
     /// Erases a block. A failed erase, and any erase of a block whose program failed, retires it.

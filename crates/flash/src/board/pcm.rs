@@ -90,7 +90,14 @@ impl Pcm {
         self.floor.max(read).max(write)
     }
 
+    /// Whether nothing is booked that is not over: what is booked next begins when it can.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
+
     /// Forgets what is over at `now`, and the oldest of too many.
+    #[inline]
     fn forget(&mut self, now: Nanos) {
         let over = |end: Nanos, known: usize, most: usize| end <= now || known > most;
         while let Some(&(_, end)) =
@@ -131,7 +138,7 @@ impl Pcm {
     /// Books a read from `from` on; returns its start.
     fn book_read(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
         let mut start = from.max(self.floor);
-        loop {
+        while !self.is_idle() {
             let next = self.writes.partition_point(|write| write.end <= start);
             // A write that begins at this very moment lets the read go first.
             let under_way = self.writes.get(next).filter(|write| write.start < start);
@@ -144,6 +151,11 @@ impl Pcm {
         }
         if self.read > 0 {
             let end = start + self.read;
+            if self.is_idle() {
+                // In front, where the last one was taken: the same place of memory every time.
+                self.reads.push_front((start, end));
+                return start;
+            }
             let place = self.reads.partition_point(|read| read.0 < start);
             self.reads.insert(place, (start, end));
             let moved = self.writes.partition_point(|write| write.start < start);
@@ -181,6 +193,9 @@ impl Pcm {
         if joins {
             at = self.full.1;
         }
+        if self.writes.is_empty() {
+            return at;
+        }
         let mut first = self.writes.partition_point(|write| write.end <= at);
         // Full where the write that many places behind the first one under way is there already.
         let last = self.queue - 1;
@@ -200,18 +215,29 @@ impl Pcm {
             return from;
         }
         let accepted = self.accepted(from);
-        let index = self.writes.partition_point(|write| write.accepted <= accepted);
-        let before = index.checked_sub(1).map_or(0, |before| self.writes[before].end);
-        let start = self.between_reads(accepted.max(before), self.write);
+        let is_idle = self.is_idle();
+        let (index, start) = if is_idle { (0, accepted) } else { self.behind(accepted) };
         let end = start + self.write;
         let (unit, work, cause) = (Unit::Pcm, Work::Write, Cause::Translate);
         let span = match timeline.is_on() {
             true => timeline.add(Span { unit, start, end, work, cause, planes: 1 }),
             false => 0,
         };
-        self.writes.insert(index, Write { accepted, start, end, span });
-        self.move_from(index + 1, end, timeline);
+        let write = Write { accepted, start, end, span };
+        if is_idle {
+            self.writes.push_front(write);
+        } else {
+            self.writes.insert(index, write);
+            self.move_from(index + 1, end, timeline);
+        }
         accepted
+    }
+
+    /// The place of a write that the queue takes at `accepted`, and when it begins.
+    fn behind(&self, accepted: Nanos) -> (usize, Nanos) {
+        let index = self.writes.partition_point(|write| write.accepted <= accepted);
+        let before = index.checked_sub(1).map_or(0, |before| self.writes[before].end);
+        (index, self.between_reads(accepted.max(before), self.write))
     }
 }
 
@@ -237,6 +263,7 @@ impl Board {
     }
 
     /// Books a read; when it could begin, and when it does.
+    #[inline]
     fn book_pcm_read(&mut self, after: When) -> (Nanos, Nanos) {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
         self.meter.event(Event::PcmReads, 1);
@@ -261,6 +288,7 @@ impl Board {
     }
 
     /// Books a write; when it could begin, and when it is accepted.
+    #[inline]
     fn book_pcm_write(&mut self, after: When) -> (Nanos, Nanos) {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
         self.meter.event(Event::PcmWrites, 1);

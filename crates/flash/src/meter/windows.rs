@@ -112,11 +112,13 @@ impl Windows {
         first
     }
 
-    /// A level stands at another value from now on.
+    /// A level stands at another value from now on. What the present window says of the others is
+    /// where they stand.
+    #[inline]
     pub(super) fn level(&mut self, level: Level, value: u64) {
         self.levels[level as usize] = value + 1;
         if self.used > 0 {
-            self.windows[self.present].levels = self.levels;
+            self.windows[self.present].levels[level as usize] = value + 1;
         }
     }
 

@@ -5,19 +5,20 @@
 //! back single entries or whole translation pages. Which entry is loaded or leaves is the scheme's
 //! business.
 
+mod records;
+
 use crate::parts::checkpoint::Checkpoints;
 use crate::parts::map_cache::MapCache;
 use crate::parts::page_space::{Moved, Newer, PageOwner, PageSpace, Stream};
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
 use ftlab_flash::board::Board;
-use ftlab_flash::board::nand::Payload;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
-use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, pack, zeroed};
+use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, zeroed};
 
 /// Cache, directory and what belongs to them: the owner of every page in the space.
 pub struct CachedMap<C> {
@@ -59,7 +60,7 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
     /// A version that a write without look-up superseded must not be copied: the copy would be
     /// younger than the version that counts. Before that write has reached flash it counts itself.
     fn wants(&mut self, kind: PageKind, logical: u32, old: Ppn) -> bool {
-        if !kind.is_host_data() || self.cache.unresolved() == 0 {
+        if !kind.is_host_data() || self.wants_all() {
             return true;
         }
         let lpn = Lpn(logical);
@@ -72,13 +73,17 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         !superseded
     }
 
-    fn copies_all(&self) -> bool {
-        !C::HOLDS_DATA && self.cache.unresolved() == 0
+    fn wants_all(&self) -> bool {
+        self.cache.unresolved() == 0
+    }
+
+    fn holds_newer(&self) -> bool {
+        self.cache.hands_over()
     }
 
     fn newer(&mut self, logical: u32) -> Option<Newer> {
         // A cache that did not say so has nothing, in runs of pages and page by page.
-        if C::HOLDS_DATA { self.cache.newer(Lpn(logical)) } else { None }
+        if self.cache.hands_over() { self.cache.newer(Lpn(logical)) } else { None }
     }
 
     /// Translation pages that must be written on behalf of a data victim.
@@ -420,84 +425,5 @@ impl<C: MapCache> CachedMap<C> {
         }
         self.lazy_copying = lazy_copying;
         Ok(when)
-    }
-
-    /// Writes a checkpoint of the changed entries and drops the previous one.
-    #[cold]
-    pub fn save_changed_entries(
-        &mut self,
-        space: &mut PageSpace,
-        board: &mut Board,
-        after: When,
-    ) -> Result<When, Fault> {
-        let changed = self.cache.changed();
-        let words = changed.flat_map(|(lpn, ppn)| [lpn.0, pack(ppn.map(|ppn| ppn.0))]);
-        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
-        self.write_checkpoint(space, board, parts, after)
-    }
-
-    /// Writes a copy of the directory and drops the previous one.
-    #[cold]
-    pub fn save_directory(
-        &mut self,
-        space: &mut PageSpace,
-        board: &mut Board,
-        after: When,
-    ) -> Result<When, Fault> {
-        let words = self.translation.gtd().iter().copied();
-        let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);
-        self.write_checkpoint(space, board, parts, after)
-    }
-
-    fn write_checkpoint(
-        &mut self,
-        space: &mut PageSpace,
-        board: &mut Board,
-        parts: u32,
-        after: When,
-    ) -> Result<When, Fault> {
-        let mut when = after;
-        for part in 0..parts {
-            let plane = space.home(board.nand(), part);
-            let ready = space.make_room(board, self, (plane, Stream::Map), when)?;
-            self.checkpoints.fill(part, parts, &mut self.words);
-            let what = (PageKind::Checkpoint, self.checkpoints.logical(part));
-            let words = &self.words;
-            let place = (plane, Stream::Map);
-            let (new, done) = space.program(board, place, ready, |board, new, ready| {
-                board.program_payload(new, what, Payload::Words(words), Cause::Checkpoint, ready)
-            })?;
-            self.checkpoints.written(part, new);
-            when = done;
-        }
-        while let Some(old) = self.checkpoints.next_superseded() {
-            space.invalidate(board, old);
-        }
-        board.event(Event::Checkpoints, 1);
-        Ok(when)
-    }
-
-    /// Writes the record of one pending segment of trims.
-    pub fn record_trims(
-        &mut self,
-        space: &mut PageSpace,
-        board: &mut Board,
-        after: When,
-    ) -> Result<When, Fault> {
-        let plane = PlaneId(0);
-        let ready = space.make_room(board, self, (plane, Stream::Map), after)?;
-        let (segment, old) = self.trims.next_pending().expect("the caller looked");
-        self.trims.fill(segment, board.nand().sequence(), &mut self.words);
-        let words = &self.words;
-        let place = (plane, Stream::Map);
-        let (new, done) = space.program(board, place, ready, |board, new, ready| {
-            let what = (PageKind::TrimRecord, segment);
-            board.program_payload(new, what, Payload::Words(words), Cause::Trim, ready)
-        })?;
-        if let Some(old) = old {
-            space.invalidate(board, old);
-        }
-        self.trims.recorded(segment, new);
-        Ok(done)
     }
 }

@@ -79,6 +79,13 @@ pub fn padded(order: ProgramOrder) -> ProgramOrder {
     }
 }
 
+/// The page at an offset of a data block, if there is one and it holds the newest version.
+#[inline]
+pub fn newest_in(nand: &Nand, block: Option<BlockId>, offset: u32) -> Option<Ppn> {
+    let page = nand.geometry().page(block?, offset);
+    nand.state().is_valid(page).then_some(page)
+}
+
 /// The block in which every page of a logical block lies that is anywhere by `entry`, each at its
 /// offset.
 pub fn home_of(
@@ -172,7 +179,8 @@ impl DataBlocks {
     /// The data page of a logical page, if it holds the newest version.
     #[inline]
     pub fn newest(&self, nand: &Nand, lpn: Lpn) -> Option<Ppn> {
-        self.page(nand.geometry(), lpn).filter(|&ppn| nand.state().is_valid(ppn))
+        let (lbn, offset) = Lbn::of(nand.geometry(), lpn);
+        newest_in(nand, self.block(lbn), offset)
     }
 
     /// Whether a page can be written straight to its place: the data page is erased, or there is

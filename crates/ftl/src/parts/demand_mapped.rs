@@ -20,7 +20,7 @@ pub use sizes::{
 use crate::answers::{Location, Room, Unsettled};
 use crate::parts::cached_map::CachedMap;
 use crate::parts::checkpoint::Checkpoints;
-use crate::parts::cmt::{CachePolicyKind, Cmt};
+use crate::parts::cmt::Cmt;
 use crate::parts::map_cache::MapCache;
 use crate::parts::map_recovery::{Consistency, FoundMap, Survivor};
 use crate::parts::page_space::{PageSpace, Stream};
@@ -374,7 +374,7 @@ impl<C: MapCache> DemandMapped<C> {
         }
         let geometry = board.geometry();
         let most = changed.len() as u32;
-        let mut cmt = Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, most, 0.0);
+        let mut cmt = Cmt::unordered(geometry.logical_pages, most);
         cmt.fill(&changed);
         let mut map = CachedMap::new(geometry, cmt, translation, trims, checkpoints);
         let mut space = space;

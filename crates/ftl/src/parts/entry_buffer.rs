@@ -2,7 +2,7 @@
 //! without a look-up of what they supersede. They leave a translation page at a time: the page with
 //! most entries here is the one that is worth writing.
 
-use crate::parts::cmt::{CachePolicyKind, Cmt};
+use crate::parts::cmt::Cmt;
 use crate::parts::map_cache::MapCache;
 use crate::parts::slots::Slot;
 use crate::parts::slots::indexed_heap::IndexedHeap;
@@ -26,7 +26,7 @@ impl EntryBuffer {
     /// Empty, for so many entries.
     pub fn new(geometry: &Geometry, capacity: u32) -> Self {
         EntryBuffer {
-            entries: Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, capacity, 0.0),
+            entries: Cmt::unordered(geometry.logical_pages, capacity),
             fullest: IndexedHeap::new(Translation::pages(geometry)),
             parts: Translation::pages(geometry),
             entries_per_page: geometry.entries_per_page(),

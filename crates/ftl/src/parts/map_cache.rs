@@ -40,8 +40,11 @@ pub trait MapCache {
         Ok(())
     }
 
-    /// Whether memory may hold versions of host pages ([`MapCache::newer`]).
-    const HOLDS_DATA: bool = false;
+    /// Whether collection is to write versions of host pages that memory holds
+    /// ([`MapCache::newer`]).
+    fn hands_over(&self) -> bool {
+        false
+    }
     /// The version of a host page that memory holds, newer than the one on flash and whole: what
     /// collection writes instead of copying the older one, where the owner wants that.
     fn newer(&self, _: Lpn) -> Option<Newer> {

@@ -36,7 +36,13 @@ impl Marks {
     pub fn insert(&mut self, number: u32) {
         let mut at = number as usize;
         for words in &mut self.levels {
-            words[at / 64] |= 1 << (at % 64);
+            let word = &mut words[at / 64];
+            let others = *word;
+            *word |= 1 << (at % 64);
+            if others != 0 {
+                // The levels above know that this word is not empty.
+                break;
+            }
             at /= 64;
         }
     }

@@ -13,12 +13,13 @@
 
 mod absorb;
 pub mod block_map;
+mod gather;
 mod in_place;
 
 use std::ops::Range;
 
 use crate::parts::block_supply::{BlockSupply, Need};
-use crate::parts::data_blocks::{DataBlocks, Lbn};
+use crate::parts::data_blocks::{DataBlocks, Lbn, newest_in};
 pub use crate::parts::data_blocks::{lbn_of_page, lpn_of_page};
 use crate::parts::log_index::LogIndex;
 use crate::parts::merge_engine::block_map::BlockMap;
@@ -26,10 +27,8 @@ use crate::parts::merge_journal::MergeJournal;
 use crate::settings::SharedSettings;
 pub use absorb::Absorb;
 use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::state::{OobRead, PageKind};
-use ftlab_flash::board::nand::{Nand, Payload};
-use ftlab_flash::board::settings::ProgramOrder;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{BlockRole, Cause, Event};
 use ftlab_flash::request::PageIo;
@@ -71,6 +70,8 @@ pub struct MergeEngine {
     pub marks_merged: bool,
     /// What happened, for schemes that asked.
     pub journal: MergeJournal,
+    /// Pages that are about to be copied to consecutive places.
+    run: Vec<Ppn>,
 }
 
 impl MergeEngine {
@@ -85,6 +86,7 @@ impl MergeEngine {
             completes_upwards: false,
             marks_merged: true,
             journal: MergeJournal::default(),
+            run: Vec::with_capacity(board.geometry().pages_per_block as usize),
         }
     }
 
@@ -190,94 +192,6 @@ impl MergeEngine {
         }
     }
 
-    /// Copies into `target`, upwards, all but the pages that it holds; sources stay valid.
-    pub(super) fn gather(
-        &mut self,
-        board: &mut Board,
-        (lbn, target, held): (Lbn, BlockId, &Range<u32>),
-        insert: Option<&PageIo>,
-        (sources, cause): (Sources, Cause),
-        after: When,
-    ) -> Result<When, Fault> {
-        let mut done = after;
-        for offset in missing(board, held) {
-            let lpn = lbn.page(board.geometry(), offset);
-            let slot = board.geometry().page(target, offset);
-            let copied = match insert {
-                Some(io) if io.lpn == lpn => {
-                    let old = self.newest(board.nand(), lpn);
-                    let start = self.pad_to(board, target, offset, after)?;
-                    board.program_update(slot, old, io, PageKind::Data, start)?
-                }
-                _ => {
-                    let source = match sources {
-                        Sources::Newest | Sources::NewestWithWaste => {
-                            self.newest(board.nand(), lpn)
-                        }
-                        Sources::DataBlock => self.data.newest(board.nand(), lpn),
-                    };
-                    let Some(source) = source.filter(|&source| source != slot) else {
-                        if sources == Sources::NewestWithWaste {
-                            let wasted = self.copy_nothing(board, lpn, slot, after)?;
-                            done = done.join(wasted);
-                        }
-                        continue;
-                    };
-                    let start = self.pad_to(board, target, offset, after)?;
-                    board.copy(source, slot, PageKind::Data, cause, start)?
-                }
-            };
-            done = done.join(copied);
-        }
-        Ok(done)
-    }
-
-    /// Programs the place of an invalid data page with what nobody will read, as the public code
-    /// does by mistake (spec 2.5, corner case d); nothing if the data page was never programmed.
-    #[cold]
-    fn copy_nothing(
-        &self,
-        board: &mut Board,
-        lpn: Lpn,
-        slot: Ppn,
-        after: When,
-    ) -> Result<When, Fault> {
-        let Some(dead) = self.data.page(board.geometry(), lpn) else { return Ok(after) };
-        let OobRead::Written(oob) = board.nand().state().oob(dead) else { return Ok(after) };
-        let block = board.geometry().block_of(slot);
-        let offset = board.geometry().offset_of(slot);
-        let mut from = self.pad_to(board, block, offset, after)?;
-        if oob.kind == PageKind::Pad {
-            // Wasted before, and taken for a valid page ever since: it is copied.
-            (from, _) = board.read(dead, Cause::Merge, from)?;
-        }
-        let what = (PageKind::Pad, 0);
-        let done = board.program_payload(slot, what, Payload::Words(&[]), Cause::Merge, from)?;
-        board.nand_mut().discard(slot);
-        Ok(done)
-    }
-
-    /// Fills the block up to `offset` where the flash demands it.
-    pub fn pad_to(
-        &self,
-        board: &mut Board,
-        block: BlockId,
-        offset: u32,
-        after: When,
-    ) -> Result<When, Fault> {
-        let mut done = after;
-        if self.data.order() != ProgramOrder::Strict {
-            return Ok(done);
-        }
-        for hole in board.nand().state().block(block).top..offset {
-            let ppn = board.geometry().page(block, hole);
-            let what = (PageKind::Pad, 0);
-            done = board.program_payload(ppn, what, Payload::Words(&[]), Cause::Pad, done)?;
-            board.nand_mut().discard(ppn);
-        }
-        Ok(done)
-    }
-
     /// Copies do not count: their sources are still valid.
     pub(super) fn undo(&mut self, board: &mut Board, lbn: Lbn, target: BlockId) {
         for offset in 0..board.geometry().pages_per_block {
@@ -312,6 +226,7 @@ impl MergeEngine {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        let data = self.data.block(lbn);
         for offset in 0..board.geometry().pages_per_block {
             let slot = board.geometry().page(target, offset);
             if !board.nand().state().is_valid(slot) {
@@ -330,7 +245,7 @@ impl MergeEngine {
                 }
                 None => {
                     // The old data block is erased below: no mark.
-                    if let Some(old) = self.data.newest(board.nand(), lpn) {
+                    if let Some(old) = newest_in(board.nand(), data, offset) {
                         board.nand_mut().discard(old);
                     }
                 }
@@ -454,10 +369,4 @@ impl MergeEngine {
         board.merge_switch();
         self.adopt(board, lbn, block, after).map(Some)
     }
-}
-
-/// Offsets of a block outside `held`, upwards.
-fn missing(board: &Board, held: &Range<u32>) -> impl Iterator<Item = u32> + use<> {
-    let held = held.clone();
-    (0..board.geometry().pages_per_block).filter(move |offset| !held.contains(offset))
 }

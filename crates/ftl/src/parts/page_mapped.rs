@@ -71,7 +71,7 @@ impl<T: PageTable> PageOwner for PageMap<T> {
         }
     }
 
-    fn copies_all(&self) -> bool {
+    fn at_once(&self) -> bool {
         T::AT_ONCE
     }
 

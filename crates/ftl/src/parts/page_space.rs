@@ -105,6 +105,11 @@ pub trait PageOwner {
         true
     }
 
+    /// Whether that is so of every valid page.
+    fn wants_all(&self) -> bool {
+        true
+    }
+
     /// What is written in place of a copy of a host page, because memory holds a newer version.
     fn newer(&mut self, _logical: u32) -> Option<Newer> {
         None
@@ -116,15 +121,21 @@ pub trait PageOwner {
         None
     }
 
-    /// Whether every valid page of a victim is copied as soon as it can be: all are wanted,
-    /// memory holds nothing newer, nothing holds collection up, and to be told of moved pages takes
-    /// no time.
-    fn copies_all(&self) -> bool {
+    /// Whether memory may hold such versions. Pages move one by one then: what is written in place
+    /// of a copy is no copy.
+    fn holds_newer(&self) -> bool {
         false
     }
 
+    /// Whether every page of a victim moves as soon as it can: nothing holds collection up, and to
+    /// be told of moved pages takes no time.
+    fn at_once(&self) -> bool {
+        true
+    }
+
     /// When the next page of a victim may be moved that could be at `after`: an owner who has no
-    /// place for more of what it must note of moved pages holds collection up.
+    /// place for more of what it must note of moved pages holds collection up
+    /// ([`PageOwner::at_once`]).
     fn may_move(&self, after: When) -> When {
         after
     }

@@ -299,10 +299,12 @@ impl MapCache for Frames {
         self.maps.changed()
     }
 
-    const HOLDS_DATA: bool = true;
+    fn hands_over(&self) -> bool {
+        self.for_collection
+    }
 
     fn newer(&self, lpn: Lpn) -> Option<Newer> {
-        let held = self.data.get(self.find(lpn).filter(|_| self.for_collection)?);
+        let held = self.data.get(self.find(lpn)?);
         let sectors = held.sectors & self.all_sectors;
         held.dirty.then_some(Newer { tag: held.tag, sectors, ready: held.ready })
     }

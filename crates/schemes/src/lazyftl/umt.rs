@@ -12,8 +12,9 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, unpack, zeroed};
-use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
+use ftlab_ftl::parts::cmt::Cmt;
 use ftlab_ftl::parts::map_cache::MapCache;
+use ftlab_ftl::parts::marks::Marks;
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 use ftlab_ftl::parts::recent_map_pages::RecentMapPages;
 use ftlab_ftl::parts::translation::Translation;
@@ -25,8 +26,9 @@ const CBA: Stream = Stream::MovedData;
 /// UMT and cached GMT pages.
 pub struct LazyMap {
     /// The UMT. Of an entry `dirty` is the paper's update flag, `unresolved` its invalidate flag.
-    /// The order of use is not looked at.
     umt: Cmt,
+    /// Pages whose entry has the update flag, to be found by GMT page.
+    untold: Marks,
     /// Per physical page: the GMT page, plus one, that must be told of it; 0 for none.
     part_at: Vec<u32>,
     /// Per block: how many different ones.
@@ -48,7 +50,8 @@ impl LazyMap {
     /// Empty.
     pub fn new(geometry: &Geometry, sizes: Sizes) -> Self {
         LazyMap {
-            umt: Cmt::new(CachePolicyKind::Lru, geometry.logical_pages, sizes.entries, 0.0),
+            umt: Cmt::unordered(geometry.logical_pages, sizes.entries),
+            untold: Marks::new(geometry.logical_pages),
             part_at: zeroed(geometry.pages() as usize),
             distinct: zeroed(geometry.blocks() as usize),
             gmt: RecentMapPages::new(geometry, sizes.gmt_pages),
@@ -300,6 +303,9 @@ impl LazyMap {
                 ));
             }
         }
+        if let Some((lpn, _)) = self.changed().find(|(lpn, _)| !self.untold.holds(lpn.0)) {
+            return Err(format!("the GMT is not told of page {lpn}, and nobody finds it"));
+        }
         let entries = self.changed().filter(|(lpn, ppn)| {
             ppn.is_some_and(|ppn| {
                 self.part_at[ppn.index()] == lpn.0 / self.entries_per_page + 1
@@ -334,6 +340,10 @@ impl MapCache for LazyMap {
         MapCache::is_dirty(&self.umt, lpn)
     }
 
+    fn first_dirty(&self, lpns: std::ops::Range<u32>) -> Option<Lpn> {
+        self.untold.next(lpns.start).filter(|&lpn| lpn < lpns.end).map(Lpn)
+    }
+
     /// Update flag = 1. The invalidate flag is inherited; an entry that is new has 0, because
     /// whoever changes it knows the old page.
     #[inline]
@@ -346,6 +356,7 @@ impl MapCache for LazyMap {
             self.forget(old);
         }
         self.umt.change(slot, ppn);
+        self.untold.insert(lpn.0);
         match ppn {
             Some(new) => self.note(lpn, new),
             None => self.trimmed.push(lpn),
@@ -356,6 +367,7 @@ impl MapCache for LazyMap {
     fn clean(&mut self, lpn: Lpn) {
         let Some(slot) = self.umt.find(lpn) else { return };
         let ppn = self.umt.ppn(slot);
+        self.untold.remove(lpn.0);
         self.gmt.follow(lpn, ppn);
         match ppn {
             Some(ppn) => {

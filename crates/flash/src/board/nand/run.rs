@@ -2,9 +2,8 @@
 //!
 //! Page by page this is a read, a program and a mark that is cleared, in this order and with the
 //! same results as of [`Nand::copy`] and [`Nand::discard`]; what is the same for all of them is
-//! looked at once.
+//! looked at once. Merges copy from many blocks to consecutive pages, and clear no marks.
 
-use super::clock::Place;
 pub use super::mover::Mover;
 use super::state::PageKind;
 use super::{Nand, law};
@@ -40,6 +39,26 @@ impl Nand {
         cause: Cause,
         after: When,
     ) {
+        self.move_records(meter, (victim, movers), to, cause);
+        let block = self.geometry.block_of(to);
+        let [source, target] = [victim, block].map(|block| self.geometry.plane_of_block(block));
+        if self.clock.copy_run((source, victim), (target, block, to), cause, movers, after) {
+            return;
+        }
+        for (new, mover) in (to.0..).map(Ppn).zip(movers) {
+            mover.done = self.time_move((mover.old, new), cause, after);
+        }
+    }
+
+    /// Moves pages as [`Nand::move_run`] does, but for the time of each ([`Nand::time_move`]):
+    /// where one may have to wait for what becomes of another.
+    pub(in crate::board) fn move_records(
+        &mut self,
+        meter: &mut Meter,
+        (victim, movers): (BlockId, &[Mover]),
+        to: Ppn,
+        cause: Cause,
+    ) {
         assert!(
             self.moves_runs(),
             "pages of block {victim} move in runs only where nothing can happen"
@@ -57,18 +76,52 @@ impl Nand {
                 law::refuse_move(&self.geometry, &self.state, mover.old);
             }
         }
-        self.state.count_run((victim, at), count, words, self.sequence);
+        self.state.count_programs(at, count, self.sequence);
+        self.state.count_moved((victim, at.0), count, words);
         meter.copies(cause, count);
-        let (source, target) =
-            (self.geometry.plane_of_block(victim), self.geometry.plane_of_block(at.0));
-        if self.clock.copy_run((source, victim), (target, at.0, to), cause, movers, after) {
-            return;
+    }
+
+    /// Copies pages of host data to the pages from `to` on, which must be of one block; the sources
+    /// stay valid. Every copy could begin at `after`; when all are done.
+    pub(in crate::board) fn copy_run(
+        &mut self,
+        meter: &mut Meter,
+        (from, to): (&[Ppn], Ppn),
+        kind: PageKind,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        assert!(self.moves_runs(), "pages are copied in runs only where nothing can happen");
+        let count = from.len() as u32;
+        let at = law::program_run(&self.geometry, &self.state, self.order, (to, count));
+        for (&from, to) in from.iter().zip((to.0..).map(Ppn)) {
+            law::read(&self.geometry, &self.state, from);
+            assert!(self.state.holds_host_data(from), "page {from} holds words: it moves alone");
+            self.sequence += 1;
+            self.state.copy_record((from, to), kind, self.sequence);
         }
-        for (place, mover) in (to.0..).zip(movers) {
-            let from = Place { plane: source, page: Some((mover.old, victim)) };
-            let read = self.clock.read_page(from, cause, after);
-            let program = (target, at.0, Ppn(place));
-            mover.done = self.clock.program_page(program, self.load, cause, read);
+        self.state.count_programs(at, count, self.sequence);
+        meter.copies(cause, count);
+        if let Some((start, step)) = self.clock.copies_on_server(cause, u64::from(count)) {
+            return after.join(When::at(start + u64::from(count) * step));
         }
+        let pairs = from.iter().zip((to.0..).map(Ppn));
+        pairs.fold(after, |done, (&from, to)| done.join(self.time_move((from, to), cause, after)))
+    }
+
+    /// The time of one copy of a run.
+    pub(in crate::board) fn time_move(
+        &mut self,
+        (from, to): (Ppn, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> When {
+        if let Some((start, length)) = self.clock.copies_on_server(cause, 1) {
+            return When::at(start + length);
+        }
+        let read = self.clock.read_page(self.place(from), cause, after);
+        let block = self.geometry.block_of(to);
+        let program = (self.geometry.plane_of_block(block), block, to);
+        self.clock.program_page(program, self.load, cause, read)
     }
 }

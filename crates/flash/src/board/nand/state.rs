@@ -237,17 +237,24 @@ impl State {
         kind: PageKind,
         sequence: u64,
     ) {
-        let PageRecord { logical_plus_one, tag, stamp } = self.pages[from.index()];
-        let stamp = sequence << STAMP_BITS | stamp & UNREADABLE | kind as u64;
-        self.put(at, to, PageRecord { logical_plus_one, tag, stamp });
+        self.copy_record((from, to), kind, sequence);
+        self.count_programs(at, 1, sequence);
+    }
+
+    /// The same without what [`State::count_programs`] does for all pages of a run.
+    #[inline]
+    pub(super) fn copy_record(&mut self, (from, to): (Ppn, Ppn), kind: PageKind, sequence: u64) {
+        let record = self.pages[from.index()];
+        let stamp = sequence << STAMP_BITS | record.stamp & UNREADABLE | kind as u64;
+        self.pages[to.index()] = PageRecord { stamp, ..record };
         if !self.masks.is_empty() {
             self.masks[to.index()] = self.masks[from.index()];
         }
     }
 
     /// A page moves: its record and the mark of where it was, not yet what
-    /// [`State::count_run`] does for all. The words of one that holds `words` go with it. Nothing
-    /// and false where there is no valid page.
+    /// [`State::count_programs`] and [`State::count_moved`] do for all. The words of one that holds
+    /// `words` go with it. Nothing and false where there is no valid page.
     #[inline]
     pub(super) fn move_record(
         &mut self,
@@ -275,30 +282,35 @@ impl State {
         true
     }
 
-    /// So many pages of a block moved to another one, from this offset on; the last of them has
+    /// So many pages of a block are programmed, from this offset on, and valid; the last of them has
     /// this sequence number.
-    pub(super) fn count_run(
+    #[inline]
+    pub(super) fn count_programs(
         &mut self,
-        (victim, (block, offset)): (BlockId, (BlockId, u32)),
+        (block, offset): (BlockId, u32),
         count: u32,
-        words: bool,
         sequence: u64,
     ) {
         let first = block.0 * self.pages_per_block + offset;
         for index in first / 64..(first + count).div_ceil(64) {
             self.valid[index as usize] |= mask_within(index, first, first + count);
         }
-        let payloads = if words { count } else { 0 };
-        let state = &mut self.blocks[victim.index()];
-        state.valid -= count;
-        state.payloads -= payloads;
         let state = &mut self.blocks[block.index()];
         state.valid += count;
-        state.payloads += payloads;
         state.programmed += count;
         state.top = state.top.max(offset + count);
         state.last_program = sequence as u32;
         state.touched = true;
+    }
+
+    /// So many pages left a block for another one, with words or without.
+    #[inline]
+    pub(super) fn count_moved(&mut self, (from, to): (BlockId, BlockId), count: u32, words: bool) {
+        let payloads = if words { count } else { 0 };
+        let state = &mut self.blocks[from.index()];
+        state.valid -= count;
+        state.payloads -= payloads;
+        self.blocks[to.index()].payloads += payloads;
     }
 
     #[inline]

@@ -43,7 +43,11 @@ macro_rules! policy_table {
         }
 
         #[derive(Clone, Debug)]
-        enum Policy { $( $variant($type), )* }
+        enum Policy {
+            $( $variant($type), )*
+            /// Nobody asks which entry leaves.
+            Unordered,
+        }
 
         impl Policy {
             fn new(kind: CachePolicyKind, slots: u32, capacity: u32, protected: f64) -> Self {
@@ -55,19 +59,27 @@ macro_rules! policy_table {
             }
             #[inline]
             fn inserted(&mut self, slot: Slot) {
-                match self { $( Policy::$variant(policy) => policy.inserted(slot), )* }
+                match self { $( Policy::$variant(policy) => policy.inserted(slot), )*
+                    Policy::Unordered => {}
+                }
             }
             #[inline]
             fn hit(&mut self, slot: Slot) {
-                match self { $( Policy::$variant(policy) => policy.hit(slot), )* }
+                match self { $( Policy::$variant(policy) => policy.hit(slot), )*
+                    Policy::Unordered => {}
+                }
             }
             #[inline]
             fn removed(&mut self, slot: Slot) {
-                match self { $( Policy::$variant(policy) => policy.removed(slot), )* }
+                match self { $( Policy::$variant(policy) => policy.removed(slot), )*
+                    Policy::Unordered => {}
+                }
             }
             #[inline]
             fn victim(&self) -> Slot {
-                match self { $( Policy::$variant(policy) => policy.victim(), )* }
+                match self { $( Policy::$variant(policy) => policy.victim(), )*
+                    Policy::Unordered => unreachable!("a cache without an order has no victim"),
+                }
             }
         }
     };
@@ -107,6 +119,11 @@ impl Cmt {
         Self::with_guests(kind, logical_pages, (capacity, 0), protected)
     }
 
+    /// The same without an order: which entry leaves is its owner's to know.
+    pub fn unordered(logical_pages: u32, capacity: u32) -> Self {
+        Self::of(Policy::Unordered, logical_pages, (capacity, 0))
+    }
+
     /// An empty cache with places for so many entries more that have left ([`Cmt::leave`]), beyond
     /// the policy's `capacity`.
     pub fn with_guests(
@@ -115,15 +132,19 @@ impl Cmt {
         (capacity, guests): (u32, u32),
         protected: f64,
     ) -> Self {
-        let places = capacity + guests;
+        let policy = Policy::new(kind, capacity + guests, capacity, protected);
+        Self::of(policy, logical_pages, (capacity, guests))
+    }
+
+    fn of(policy: Policy, logical_pages: u32, (capacity, guests): (u32, u32)) -> Self {
         Cmt {
             slot_of: zeroed(logical_pages as usize),
-            entries: Slab::new(places),
+            entries: Slab::new(capacity + guests),
             capacity,
             leaving: VecDeque::with_capacity(guests as usize),
             guests,
             unresolved: 0,
-            policy: Policy::new(kind, places, capacity, protected),
+            policy,
         }
     }
 

@@ -235,10 +235,7 @@ impl PageSpace {
         after: When,
     ) -> Result<(u32, When), Fault> {
         self.moving = true;
-        let moved = match self.lists_run(board, owner, victim, most) {
-            true => self.move_run(board, owner, (victim, stream), cause, after),
-            false => self.move_pages(board, owner, (victim, stream, most), cause, after),
-        };
+        let moved = self.move_valid(board, owner, (victim, stream, most), cause, after);
         self.moving = false;
         let (copied, mut done) = moved?;
         if !self.is_map(victim) && copied > 0 {
@@ -250,7 +247,32 @@ impl PageSpace {
         Ok((copied, done))
     }
 
-    /// Whether the pages of a block can move together; they are listed then.
+    /// In runs as long as all pages can move together, the rest one by one.
+    fn move_valid<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, most): (BlockId, Stream, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        let (mut copied, mut done) = (0, after);
+        while self.lists_run(board, owner, victim, most - copied) {
+            let mut movers = std::mem::take(&mut self.movers);
+            if !owner.wants_all() {
+                self.drop_unwanted(board, owner, &mut movers);
+            }
+            copied += movers.len() as u32;
+            let moved = self.move_listed(board, owner, (victim, stream, &mut movers), cause, after);
+            self.movers = movers;
+            done = done.join(moved?);
+        }
+        let left = (victim, stream, most - copied);
+        let (others, moved) = self.move_pages(board, owner, left, cause, after)?;
+        Ok((copied + others, done.join(moved)))
+    }
+
+    /// Whether there are pages of a block that can move together; they are listed then.
     fn lists_run<O: PageOwner>(
         &mut self,
         board: &Board,
@@ -259,26 +281,30 @@ impl PageSpace {
         most: u32,
     ) -> bool {
         board.nand().moves_runs()
-            && owner.copies_all()
+            && !owner.holds_newer()
             && board.nand().list_movers(victim, most, &mut self.movers)
+            && !self.movers.is_empty()
     }
 
-    /// The same as [`PageSpace::move_pages`] of the pages that were listed.
-    fn move_run<O: PageOwner>(
+    /// Listed pages that the owner knows to be superseded die where they are.
+    fn drop_unwanted<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (victim, stream): (BlockId, Stream),
-        cause: Cause,
-        after: When,
-    ) -> Result<(u32, When), Fault> {
-        let mut movers = std::mem::take(&mut self.movers);
-        let moved = self.move_listed(board, owner, (victim, stream, &mut movers), cause, after);
-        let copied = movers.len() as u32;
-        self.movers = movers;
-        Ok((copied, moved?))
+        movers: &mut Vec<Mover>,
+    ) {
+        movers.retain(|page| {
+            let wanted = owner.wants(page.kind, page.logical, page.old);
+            if !wanted {
+                let block = board.geometry().block_of(page.old);
+                self.planes[board.geometry().plane_of_block(block).index()].valid -= 1;
+                let _ = board.nand_mut().discard(page.old);
+            }
+            wanted
+        });
     }
 
+    /// The same as [`PageSpace::move_pages`] of the pages that were listed.
     fn move_listed<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -288,13 +314,21 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let plane = board.geometry().plane_of_block(victim);
+        let at_once = owner.at_once();
         let mut done = after;
         let mut left = movers;
         while !left.is_empty() {
             let (first, count) = self.next_pages(board, (plane, stream), left.len() as u32)?;
             let (run, others) = left.split_at_mut(count as usize);
-            board.move_run((victim, run), first, cause, after);
+            if at_once {
+                board.move_run((victim, run), first, cause, after);
+            } else {
+                board.move_records((victim, run), first, cause);
+            }
             for (new, mover) in (first.0..).map(Ppn).zip(run) {
+                if !at_once {
+                    mover.done = board.time_move((mover.old, new), cause, owner.may_move(after));
+                }
                 let Mover { old, logical, kind, done: moved } = *mover;
                 done = done.join(moved);
                 owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });

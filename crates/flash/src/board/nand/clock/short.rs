@@ -128,15 +128,13 @@ impl Clock {
         match self.way() {
             Way::Long => return false,
             Way::OneServer => {
-                let cells = self.read.one + self.program.one;
-                let transfers = self.unit_transfer + self.transfer;
-                let start = self.server;
-                let _ = self.serve_flat(cause, count * cells, count * transfers);
+                let (start, step) = self.serve_copies(cause, count);
                 for (number, mover) in (1..).zip(movers) {
-                    mover.done = When::at(start + number * (cells + transfers));
+                    mover.done = When::at(start + number * step);
                 }
             }
             Way::CellsAndChannel => {
+                self.count(count, count);
                 let (from, to) = (self.sites[source.index()], self.sites[target.index()]);
                 for (place, mover) in (first.0..).zip(movers) {
                     let (sensed, fetched) = self.fetch(from, (mover.old, victim), after);
@@ -149,7 +147,23 @@ impl Clock {
                 }
             }
         }
-        self.count(count, count);
         true
+    }
+
+    /// So many copies one after another on the one server, where it makes no difference which pages
+    /// they are of: when the first begins, and what each takes.
+    #[inline]
+    pub fn copies_on_server(&mut self, cause: Cause, count: u64) -> Option<(Nanos, Nanos)> {
+        matches!(self.way(), Way::OneServer).then(|| self.serve_copies(cause, count))
+    }
+
+    #[inline]
+    fn serve_copies(&mut self, cause: Cause, count: u64) -> (Nanos, Nanos) {
+        let cells = self.read.one + self.program.one;
+        let transfers = self.unit_transfer + self.transfer;
+        let start = self.server;
+        let _ = self.serve_flat(cause, count * cells, count * transfers);
+        self.count(count, count);
+        (start, cells + transfers)
     }
 }
