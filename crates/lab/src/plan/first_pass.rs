@@ -36,16 +36,19 @@ impl<'a> FirstPass<'a> {
         mode: AddressMode,
         extent_bytes: u64,
     ) -> Result<u64> {
-        let extent_bytes = (mode == AddressMode::Dense).then_some(extent_bytes);
-        let needed = match (mode, self.survey(&choice.open(0)?, extent_bytes)?) {
-            (AddressMode::Modulo, _) => {
+        let workload = choice.open(0)?;
+        let needed = match mode {
+            AddressMode::Strict => self.survey(&workload, None)?.0,
+            AddressMode::Dense => {
+                let (_, dense) = self.survey(&workload, Some(extent_bytes))?;
+                dense.expect("the extent was told")
+            }
+            AddressMode::Modulo => {
                 return Err(Error::usage(
                     "--capacity auto with --address modulo: folding needs a stated capacity; \
                      legal: --capacity BYTES, or --address strict or dense",
                 ));
             }
-            (AddressMode::Strict | AddressMode::Dense, (_, Some(dense))) => dense,
-            (AddressMode::Strict | AddressMode::Dense, (strict, None)) => strict,
         };
         match needed {
             0 => Err(Error::usage("--capacity auto: the workload touches no address")),

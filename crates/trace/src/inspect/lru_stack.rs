@@ -238,9 +238,12 @@ mod tests {
     #[test]
     fn adversarial_orders_are_those_of_a_plain_list() {
         let round = |pages: u64, accesses: u64| (0..accesses).map(move |n| (0, n % pages));
-        // Always the page that was used longest ago, just around a block and around the line.
-        for pages in [1, 2, 511, 512, 513, 2047, 2048, 2049, 4095, 4096, 4097] {
-            compare(round(pages, 3 * pages + 9000));
+        // Always the page that was used longest ago, just around a block of the order, its first
+        // line and a node above sixteen blocks.
+        for edge in [2, 448, 1792, 3584, 7168] {
+            for pages in edge - 1..=edge + 1 {
+                compare(round(pages, 3 * pages + 9000));
+            }
         }
         // There and back again: each page at every position.
         compare(

@@ -130,12 +130,18 @@ pub fn inspect_workload<E: From<TraceError>>(
     let mut batch = Vec::with_capacity(BATCH_RECORDS);
     loop {
         batch.clear();
+        // The records before one that is wrong are counted first: one of them may be wrong too.
+        let mut wrong = None;
         while batch.len() < BATCH_RECORDS
+            && wrong.is_none()
             && let Some(record) = records.next()
         {
-            batch.push(Near::new(record?, records.place()));
+            match record {
+                Ok(record) => batch.push(Near::new(record, records.place())),
+                Err(error) => wrong = Some(error),
+            }
         }
-        if batch.is_empty() {
+        if batch.is_empty() && wrong.is_none() {
             break;
         }
         // In loops of their own, so that the waits overlap.
@@ -148,6 +154,9 @@ pub fn inspect_workload<E: From<TraceError>>(
                 let name = records.names()[near.place.part as usize].clone();
                 return Err(error.at(name, Some(near.place.line)).into());
             }
+        }
+        if let Some(error) = wrong {
+            return Err(error.into());
         }
         watch(batch.len() as u64)?;
     }

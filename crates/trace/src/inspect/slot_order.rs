@@ -267,7 +267,10 @@ mod tests {
                         }
                     }
                     1 | 2 if !naive.is_empty() => {
-                        order.give_back(naive.remove(choice as usize % naive.len()));
+                        let index = choice as usize % naive.len();
+                        let newer = naive.len() - index;
+                        let found = order.give_back(naive.remove(index));
+                        prop_assert_eq!(found as usize, newer);
                     }
                     _ => {
                         for _ in 0..choice % 700 {

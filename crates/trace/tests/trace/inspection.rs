@@ -1,6 +1,8 @@
 //! What an inspection says about traces small enough to count by hand, and about real ones that
 //! were counted independently.
 
+use std::collections::BTreeSet;
+
 use crate::common::{Files, inspect, real_trace};
 use ftlab_trace::inspect::{MissCurve, SEQUENTIAL, SizeClass};
 use ftlab_trace::{Inspection, InspectionOptions, Options};
@@ -165,6 +167,81 @@ fn a_footprint_beyond_all_memory_is_refused_with_its_line() {
     let error = ftlab_trace::inspect(&path, &Options::default(), 0, &tiny).unwrap_err();
     assert_eq!(error.line(), Some(3), "{error}");
     assert!(error.to_string().contains("--page-size"), "{error}");
+}
+
+/// Of two wrong records the first is told, however far apart they are.
+#[test]
+fn the_first_of_two_wrong_records_is_told() {
+    let settings = InspectionOptions::of_pages(512, 1 << 20);
+    // So far apart in time and number that they are not put in order together.
+    for between in [20, 62, 63, 64, 98, 126, 127, 128, 300] {
+        // The first lines are looked at before, to find out the format.
+        let row = |turn: u64| match turn {
+            5000 => (turn * 60_000_000, "read", 0, 1 << 40),
+            _ if turn == 5001 + between => (turn * 60_000_000, "raed", 0, 4096),
+            _ => (turn * 60_000_000, "read", 0, 4096),
+        };
+        let rows: Vec<_> = (0..=5001 + between).map(row).collect();
+        let files = Files::new();
+        let path = files.write("t.csv", csv(&rows));
+        let told = ftlab_trace::inspect(&path, &Options::default(), 0, &settings).unwrap_err();
+        assert_eq!(told.line(), Some(5002), "{between}: {told}");
+    }
+}
+
+/// Five thousand requests of two units, many times what is looked at together, with pages that come
+/// back soon, late and never: against sets and a list.
+#[test]
+fn long_traces_are_counted_as_by_sets_and_a_list() {
+    let mut text = String::new();
+    let mut stack: Vec<(u64, u64)> = Vec::new();
+    let (mut written, mut positions, mut compulsory) = (BTreeSet::new(), Vec::new(), 0);
+    let mut state = 1u64;
+    for turn in 0..5000u64 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let random = state >> 33;
+        let unit = random % 2;
+        // Around the borders of what a table of pages may hold together, far away, and anywhere.
+        let first = match random % 5 {
+            0 => 255 + turn % 3,
+            1 => (1 << 30) + random % 40,
+            2 => 16 * (random % 20) + 15,
+            _ => random % 3000,
+        };
+        let pages = 1 + random / 7 % 3;
+        let op = if random / 11 % 3 == 0 { 'w' } else { 'r' };
+        text += &format!("{unit},{},{},{op},{turn}.5\n", 8 * first, 4096 * pages);
+        for page in first..first + pages {
+            let key = (unit, page);
+            if op == 'w' {
+                written.insert(key);
+            }
+            match stack.iter().rposition(|known| *known == key) {
+                Some(place) => {
+                    positions.push((stack.len() - place) as u64);
+                    stack.remove(place);
+                }
+                None => compulsory += 1,
+            }
+            stack.push(key);
+        }
+    }
+    let sizes = [3, 64, 700];
+    let mut settings = InspectionOptions::of_pages(4096, 1 << 20);
+    settings.cache_entries = sizes.to_vec();
+    let files = Files::new();
+    let path = files.write("t.spc", text);
+    let found = ftlab_trace::inspect(&path, &Options::default(), 0, &settings).unwrap();
+    assert_eq!(found.footprint_pages, stack.len() as u64);
+    assert_eq!(found.written_footprint_pages, written.len() as u64);
+    let curve = &found.map_cache.entries;
+    assert_eq!(curve.compulsory_misses, compulsory);
+    assert_eq!(curve.lookups, compulsory + positions.len() as u64);
+    for size in sizes {
+        let late = positions.iter().filter(|position| **position > size).count() as u64;
+        let place = curve.sizes.iter().position(|known| *known == size).expect("asked for");
+        assert_eq!(curve.misses[place], compulsory + late, "{size} entries");
+    }
 }
 
 #[test]
