@@ -113,9 +113,51 @@ impl Divisor {
     }
 }
 
+/// Division of 64-bit numbers by one that is nearly always a power of two, for which a shift does.
+#[derive(Clone, Copy, Debug)]
+pub struct WideDivisor {
+    divisor: u64,
+    /// Its logarithm, if it is a power of two.
+    shift: Option<u32>,
+}
+
+impl WideDivisor {
+    /// For division by `divisor`, which is not 0.
+    pub fn new(divisor: u64) -> Self {
+        assert!(divisor > 0, "division by zero");
+        let shift = divisor.is_power_of_two().then_some(divisor.trailing_zeros());
+        WideDivisor { divisor, shift }
+    }
+
+    /// The number itself.
+    #[inline]
+    pub fn get(self) -> u64 {
+        self.divisor
+    }
+
+    /// The whole quotient.
+    #[inline]
+    pub fn quotient(self, dividend: u64) -> u64 {
+        match self.shift {
+            Some(shift) => dividend >> shift,
+            None => dividend / self.divisor,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_division_equals_division() {
+        for divisor in [1, 2, 3, 512, 1000, 4096, 6000, 1 << 63, u64::MAX] {
+            for dividend in [0, 1, 511, 512, 513, 4096, 1 << 62, u64::MAX] {
+                let quotient = WideDivisor::new(divisor).quotient(dividend);
+                assert_eq!(quotient, dividend / divisor, "{dividend} / {divisor}");
+            }
+        }
+    }
 
     #[test]
     fn fixed_division_equals_division() {

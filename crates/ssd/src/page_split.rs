@@ -4,13 +4,13 @@ use crate::device::DeviceError;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::request::{Op, Request};
+use ftlab_flash::units::WideDivisor;
 
 /// How sectors fall into pages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageSplit {
     sectors_per_page: u64,
-    /// Logarithm of `sectors_per_page` where it is a power of two, as it nearly always is.
-    shift: Option<u32>,
+    by_page: WideDivisor,
     all: u64,
     whole_pages: bool,
     capacity: u64,
@@ -20,10 +20,9 @@ impl PageSplit {
     /// How they fall on a device.
     pub fn new(geometry: &Geometry, partial_write: PartialWrite) -> Self {
         let sectors_per_page = u64::from(geometry.sectors_per_page());
-        let shift = sectors_per_page.is_power_of_two();
         PageSplit {
             sectors_per_page,
-            shift: shift.then_some(sectors_per_page.trailing_zeros()),
+            by_page: WideDivisor::new(sectors_per_page),
             all: geometry.all_sectors(),
             whole_pages: partial_write == PartialWrite::WholePage,
             capacity: u64::from(geometry.logical_pages) * sectors_per_page,
@@ -45,10 +44,7 @@ impl PageSplit {
     /// The page that holds a sector.
     #[inline]
     pub fn page_of(&self, sector: u64) -> u64 {
-        match self.shift {
-            Some(shift) => sector >> shift,
-            None => sector / self.sectors_per_page,
-        }
+        self.by_page.quotient(sector)
     }
 
     /// First page and number of pages of a request.

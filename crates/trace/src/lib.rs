@@ -12,7 +12,6 @@ mod compression;
 mod convert;
 mod detect;
 mod digest;
-mod divisor;
 mod error;
 mod events;
 mod evidence;

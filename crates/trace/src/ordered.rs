@@ -99,7 +99,7 @@ impl OrderedRecords {
     /// Gives up to `most` of the records at hand to `take`, until that has had enough.
     #[inline]
     pub(crate) fn each_of(&mut self, most: usize, mut take: impl FnMut(&Record) -> bool) {
-        let origin_ns = self.summary.origin_ns.unwrap_or_default();
+        let origin_ns = self.summary.origin_ns.expect("records are at hand");
         let end = self.filled.min(self.taken + most);
         let mut passed = 0;
         for record in &self.batch[self.taken..end] {

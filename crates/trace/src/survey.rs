@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ftlab_flash::request::Op;
+use ftlab_flash::units::WideDivisor;
 
-use crate::divisor::Divisor;
 use crate::error::{Result, TraceError};
 use crate::footprint::PageSet;
 use crate::record::Record;
@@ -95,7 +95,7 @@ pub struct Survey {
 /// Extents that were touched.
 struct Extents {
     touched: PageSet,
-    bytes: Divisor,
+    bytes: WideDivisor,
 }
 
 impl Survey {
@@ -119,8 +119,10 @@ impl Survey {
 
     /// Of no record yet; `extent_bytes` is the extent of dense addressing, if anybody asks for it.
     pub(crate) fn new(extent_bytes: Option<u64>) -> Self {
-        let extents =
-            |bytes: u64| Extents { touched: PageSet::default(), bytes: Divisor::new(bytes.max(1)) };
+        let extents = |bytes: u64| Extents {
+            touched: PageSet::default(),
+            bytes: WideDivisor::new(bytes.max(1)),
+        };
         Self {
             requests: 0,
             requests_read: None,
@@ -140,8 +142,8 @@ impl Survey {
             && record.size_bytes > 0
             && record.op != Op::Flush
         {
-            let last = bytes.divide(record.end_bytes() - 1);
-            touched.insert(record.unit, bytes.divide(record.offset_bytes), last);
+            let last = bytes.quotient(record.end_bytes() - 1);
+            touched.insert(record.unit, bytes.quotient(record.offset_bytes), last);
         }
     }
 

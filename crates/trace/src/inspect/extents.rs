@@ -3,16 +3,16 @@
 //! request.
 
 use ftlab_flash::request::Op;
+use ftlab_flash::units::WideDivisor;
 
 use super::lru_stack::LruStack;
-use crate::divisor::Divisor;
 use crate::footprint::PageSet;
 use crate::record::Record;
 
 /// What is counted while records go by.
 pub(super) struct Extents {
     touched: PageSet,
-    extent_bytes: Divisor,
+    extent_bytes: WideDivisor,
     /// Does every page lie in one extent?
     of_pages: bool,
     page_bytes: u64,
@@ -23,7 +23,7 @@ impl Extents {
     pub fn new(extent_bytes: u64, page_bytes: u64) -> Self {
         Self {
             touched: PageSet::default(),
-            extent_bytes: Divisor::new(extent_bytes),
+            extent_bytes: WideDivisor::new(extent_bytes),
             of_pages: extent_bytes.is_multiple_of(page_bytes),
             page_bytes,
         }
@@ -34,8 +34,8 @@ impl Extents {
     pub fn note(&mut self, record: &Record) {
         let follows = self.of_pages && matches!(record.op, Op::Read | Op::Write);
         if !follows && record.op != Op::Flush && record.size_bytes > 0 {
-            let last = self.extent_bytes.divide(record.end_bytes() - 1);
-            self.touched.insert(record.unit, self.extent_bytes.divide(record.offset_bytes), last);
+            let last = self.extent_bytes.quotient(record.end_bytes() - 1);
+            self.touched.insert(record.unit, self.extent_bytes.quotient(record.offset_bytes), last);
         }
     }
 
@@ -44,7 +44,7 @@ impl Extents {
         for (unit, first, states) in pages.chunks().filter(|_| self.of_pages) {
             let extent_of = |place: usize| {
                 let page = first.saturating_add(place as u64);
-                self.extent_bytes.divide(page.saturating_mul(self.page_bytes))
+                self.extent_bytes.quotient(page.saturating_mul(self.page_bytes))
             };
             let (extent, last) = (extent_of(0), extent_of(states.len() - 1));
             if extent == last {

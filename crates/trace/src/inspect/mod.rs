@@ -19,10 +19,10 @@ mod windows;
 use std::collections::HashMap;
 
 use ftlab_flash::request::Op;
+use ftlab_flash::units::WideDivisor;
 
 use crate::combination::How;
 use crate::detect::Detection;
-use crate::divisor::Divisor;
 use crate::error::{Result, TraceError};
 use crate::options::Options;
 use crate::record::{Place, Record};
@@ -182,8 +182,8 @@ impl Near {
 /// What is counted while records go by.
 struct Counted<'a> {
     settings: &'a InspectionOptions,
-    page_bytes: Divisor,
-    map_entries: Divisor,
+    page_bytes: WideDivisor,
+    map_entries: WideDivisor,
     survey: Survey,
     extents: Extents,
     by_op: [u64; 4],
@@ -207,8 +207,8 @@ impl<'a> Counted<'a> {
     fn new(settings: &'a InspectionOptions) -> Self {
         Self {
             settings,
-            page_bytes: Divisor::new(settings.page_bytes.max(1)),
-            map_entries: Divisor::new(settings.map_entries.max(1)),
+            page_bytes: WideDivisor::new(settings.page_bytes.max(1)),
+            map_entries: WideDivisor::new(settings.map_entries.max(1)),
             survey: Survey::new(None),
             extents: Extents::new(settings.extent_bytes.max(1), settings.page_bytes.max(1)),
             by_op: [0; 4],
@@ -250,20 +250,20 @@ impl<'a> Counted<'a> {
     #[inline]
     fn find_region(&self, near: &mut Near) {
         if let Record { op: Op::Read | Op::Write, unit, offset_bytes, .. } = near.record {
-            near.region = self.pages.region(unit, self.page_bytes.divide(offset_bytes));
+            near.region = self.pages.region(unit, self.page_bytes.quotient(offset_bytes));
         }
     }
 
     #[inline]
     fn find_chunk(&self, near: &mut Near) {
-        let page = self.page_bytes.divide(near.record.offset_bytes);
+        let page = self.page_bytes.quotient(near.record.offset_bytes);
         near.chunk = near.region.and_then(|region| self.pages.chunk(region, page));
     }
 
     /// Its own loop has little to do but to wait for memory, for many pages at the same time.
     #[inline]
     fn find_latest(&self, near: &mut Near) {
-        let page = self.page_bytes.divide(near.record.offset_bytes);
+        let page = self.page_bytes.quotient(near.record.offset_bytes);
         near.latest = near.chunk.and_then(|chunk| self.pages.latest(chunk, page));
     }
 
@@ -293,8 +293,8 @@ impl<'a> Counted<'a> {
     }
 
     fn note_pages(&mut self, record: &Record, chunk: Option<Chunk>) -> Result<()> {
-        let first = self.page_bytes.divide(record.offset_bytes);
-        let last = self.page_bytes.divide(record.end_bytes() - 1);
+        let first = self.page_bytes.quotient(record.offset_bytes);
+        let last = self.page_bytes.quotient(record.end_bytes() - 1);
         if self.pages.distinct() + (last - first) >= TAKEN_MAX {
             let page = human_bytes(self.page_bytes.get());
             return Err(TraceError::new(format!(
@@ -306,7 +306,7 @@ impl<'a> Counted<'a> {
         if let Some(chunk) = chunk {
             self.pages.expect(record.unit, first, chunk);
         }
-        let mut map_page = self.map_entries.divide(first);
+        let mut map_page = self.map_entries.quotient(first);
         let mut next_map_page = (map_page + 1).saturating_mul(self.map_entries.get());
         for page in first..=last {
             self.pages.access(record.unit, page, writes);

@@ -141,7 +141,7 @@ impl Clock {
     fn drawn_arrival(&mut self) -> u64 {
         let now = self.now_ns;
         let mean = match &self.arrivals {
-            Arrivals::ClosedLoop { .. } | Arrivals::Fixed { .. } => return now,
+            Arrivals::ClosedLoop { .. } | Arrivals::Fixed { .. } => unreachable!("no gap is drawn"),
             Arrivals::Poisson { milli_iops } => NANOS_OF_1000_S as f64 / *milli_iops as f64,
             Arrivals::Gaps { parts, run } => {
                 let kept = self.part.filter(|_| *run > 1 && self.stream.below(*run) > 0);

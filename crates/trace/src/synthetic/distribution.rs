@@ -57,7 +57,7 @@ impl Sampler {
     /// By itself, because it is long and the uniform draw, which is short, is wanted in place.
     fn skewed_rank(&self, stream: &mut Stream) -> u64 {
         match self {
-            Self::Uniform { blocks } => stream.below(*blocks),
+            Self::Uniform { .. } => unreachable!("drawn in place"),
             Self::Zipf(zipf) => zipf.rank(stream),
             Self::Pareto { blocks, power } => {
                 let rank = *blocks as f64 * libm::pow(stream.unit(), *power);

@@ -157,7 +157,7 @@ impl Generator {
     /// The next request; there must be one.
     #[inline(always)]
     pub(crate) fn make(&mut self) -> Record {
-        debug_assert!(self.issued < self.spec.count);
+        assert!(self.issued < self.spec.count, "no request is left");
         let op = self.operation();
         let (position, size_bytes) = match self.plain_size {
             Some(size) => {

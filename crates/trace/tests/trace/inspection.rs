@@ -209,7 +209,7 @@ fn long_traces_are_counted_as_by_sets_and_a_list() {
             _ => random % 3000,
         };
         let pages = 1 + random / 7 % 3;
-        let op = if random / 11 % 3 == 0 { 'w' } else { 'r' };
+        let op = if (random / 11).is_multiple_of(3) { 'w' } else { 'r' };
         text += &format!("{unit},{},{},{op},{turn}.5\n", 8 * first, 4096 * pages);
         for page in first..first + pages {
             let key = (unit, page);
