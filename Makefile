@@ -53,9 +53,8 @@ test-long: bench ## what takes longer than CI may: the benchmark's full device, 
 fuzz-minute:
 	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 
-package: ## packs every crate and builds each from its package alone
-	CARGO_PROFILE_DEV_OPT_LEVEL=0 CARGO_PROFILE_DEV_DEBUG=none \
-	    $(CARGO) package --locked --workspace --exclude ftlab-floors --allow-dirty --target-dir target/packages
+package: ## packs every crate, and checks what was packed without anything beside it
+	tests/packages.sh
 
 check: ## formatting and lints, warnings being errors
 	$(CARGO) fmt --all --check

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Packs every crate, unpacks all into one workspace, and checks them against one another: nothing
+# that a crate needs may lie outside its package.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+rm -rf target/packages/package
+cargo package --locked --workspace --exclude ftlab-floors --allow-dirty --no-verify --target-dir target/packages
+unpacked=target/packages/unpacked
+rm -rf "$unpacked"
+mkdir -p "$unpacked"
+for package in target/packages/package/ftlab*.crate; do
+    tar xzf "$package" -C "$unpacked"
+done
+cd "$unpacked"
+cp ../../../Cargo.lock .
+{
+    echo '[workspace]'
+    echo 'resolver = "3"'
+    echo 'members = ["ftlab-*"]'
+    echo '[patch.crates-io]'
+    for folder in ftlab-*; do
+        name=$(sed -n 's/^name = "\(.*\)"/\1/p' "$folder/Cargo.toml" | head -1)
+        [ "$name" = ftlab ] || echo "$name = { path = \"$folder\" }"
+    done
+} >Cargo.toml
+CARGO_PROFILE_DEV_DEBUG=none cargo check --workspace --target-dir ../check
