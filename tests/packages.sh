@@ -10,7 +10,8 @@ unpacked=target/packages/unpacked
 rm -rf "$unpacked"
 mkdir -p "$unpacked"
 for package in target/packages/package/ftlab*.crate; do
-    tar xzf "$package" -C "$unpacked"
+    # With the time of now: what is packed has one time for all, by which cargo sees no change.
+    tar xzmf "$package" -C "$unpacked"
 done
 cd "$unpacked"
 cp ../../../Cargo.lock .
