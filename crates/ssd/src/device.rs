@@ -1,9 +1,8 @@
 //! A device as the outside drives it: the one object-safe boundary, one virtual call per host
 //! request.
 
-use std::ops::ControlFlow;
-
 use std::fmt;
+use std::ops::ControlFlow;
 
 use crate::audit::Audit;
 use crate::host::LongestQueue;

@@ -151,9 +151,7 @@ impl Generator {
             None => draw(),
         }
     }
-}
 
-impl Generator {
     /// The next request; there must be one.
     #[inline(always)]
     pub(crate) fn make(&mut self) -> Record {
