@@ -1,4 +1,4 @@
-"""Compares the verdicts of a reproduction with the known ones.
+"""Compares the verdicts of a reproduction, read to the letter and at best, with the known ones.
 
     tests/verdicts.py CLAIMS.json KNOWN.txt            fails and shows what differs
     tests/verdicts.py CLAIMS.json KNOWN.txt --update   makes the found ones the known ones
@@ -13,7 +13,8 @@ import sys
 def main():
     claims, known = map(pathlib.Path, sys.argv[1:3])
     found = [
-        f"{claim['verdict']:<10} {claim['kind']:<9} {claim['name']}\n"
+        f"{claim['verdicts']['literal']:<10} {claim['verdicts']['best']:<10} "
+        f"{claim['kind']:<9} {claim['name']}\n"
         for claim in json.loads(claims.read_text())
     ]
     if sys.argv[3:] == ["--update"]:

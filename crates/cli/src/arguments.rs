@@ -379,6 +379,14 @@ pub struct ReproduceArguments {
     /// Folder with real traces: used in the place of their stand-ins, and magnitudes are judged
     #[arg(long, value_name = "DIR")]
     pub trace_dir: Option<PathBuf>,
+    /// What is chosen where a paper leaves something open: its text to the letter, the best reading
+    /// of the whole paper, or the best but for the candidates in a file (default: the best, and
+    /// verdicts of the literal one beside it)
+    #[arg(long, value_name = "literal|best|FILE.toml")]
+    pub reading: Option<String>,
+    /// Judge printed statements in N worlds of each paper, of plausible readings, starts and seeds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub worlds: Option<u32>,
     /// No progress bars
     #[arg(long)]
     pub quiet: bool,

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn command_lines_of_reproduced_runs_mean_these_runs() {
         for quick in [false, true] {
-            let request = Request { names: vec!["all".to_owned()], quick, trace_dir: None };
+            let request = Request { names: vec!["all".to_owned()], quick, ..Request::default() };
             let studies = request.plan().unwrap();
             for (name, job) in studies.jobs() {
                 let words = std::iter::once("ftlab").chain(job.words.iter().map(String::as_str));

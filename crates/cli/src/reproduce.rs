@@ -15,7 +15,13 @@ use crate::watch::Watch;
 /// Plans, checks, runs, judges, writes, prints.
 pub fn reproduce(typed: &ReproduceArguments) -> Result<()> {
     let ReproduceArguments { names, quick, trace_dir, .. } = typed;
-    let request = Request { names: names.clone(), quick: *quick, trace_dir: trace_dir.clone() };
+    let request = Request {
+        names: names.clone(),
+        quick: *quick,
+        trace_dir: trace_dir.clone(),
+        reading: typed.reading.as_deref().map(str::parse).transpose()?.unwrap_or_default(),
+        worlds: typed.worlds.and_then(NonZero::new),
+    };
     let studies = request.plan()?;
     let program = std::env::current_exe()
         .and_then(std::fs::read)
@@ -28,7 +34,7 @@ pub fn reproduce(typed: &ReproduceArguments) -> Result<()> {
     print::text(&reproduction::claims_text(&outcome.reproduction))?;
     let out = typed.out.display();
     print::text(&format!(
-        "\nWritten: {out}/report.html, claims.json, claims.md, NAME/results.json"
+        "\nWritten: {out}/report.html, claims.json, claims.md, claims/PAPER.md, NAME/results.json"
     ))?;
     match outcome.problems.is_empty() {
         true => Ok(()),

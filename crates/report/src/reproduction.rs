@@ -3,9 +3,11 @@
 
 mod markdown;
 mod page;
+mod statements;
 
-pub use markdown::{claims_markdown, claims_text};
+pub use markdown::{claims_markdown, claims_text, paper_markdown};
 pub use page::write;
+pub use statements::{Both, InWorlds, Outcome, PaperTally, PaperWorlds, Statement, Tally, World};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -28,6 +30,8 @@ pub struct Reproduction {
     pub claims: Vec<Claim>,
     /// The experiments.
     pub experiments: Vec<Experiment>,
+    /// What became of printed statements in worlds, where those were asked for.
+    pub worlds: Vec<PaperWorlds>,
 }
 
 /// The outcome of a claim.
@@ -59,6 +63,15 @@ impl Verdict {
 pub struct Claim {
     /// `EXPERIMENT.NAME`.
     pub name: String,
+    /// Short name of the paper, or `ftlab` where the question is ours.
+    pub paper: String,
+    /// Authors and year of the paper.
+    #[serde(skip)]
+    pub paper_title: String,
+    /// Whether it judges a statement that the paper prints; else it is ours.
+    pub printed: bool,
+    /// The claim that shows that the paper contradicts this statement itself.
+    pub contradicted_by: Option<String>,
     /// Paper, and table, figure or section.
     pub source: String,
     /// `identity`, `relation` or `magnitude`.
@@ -71,6 +84,12 @@ pub struct Claim {
     pub ratio: Option<f64>,
     /// The outcome.
     pub verdict: Verdict,
+    /// The outcome under two readings of what the paper leaves open.
+    pub verdicts: Both<Verdict>,
+    /// Whether the numbers are as near as asked, judged or not; none where runs were shortened.
+    pub near: Both<bool>,
+    /// In how many worlds it holds, where worlds were asked for.
+    pub worlds: Option<InWorlds>,
     /// Why it came out so, as far as that is known; why it was not judged.
     pub explanation: String,
     /// Name of the experiment.

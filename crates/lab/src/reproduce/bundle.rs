@@ -57,14 +57,18 @@ fn parse(file: &str, name: &str, text: &str) -> Result<Definition> {
     let refused = |line: usize, message: &str| {
         Error::usage(format!("{file}:{line}: {}", message.trim().replace('\n', "; ")))
     };
-    let mut definition: Definition = toml_edit::de::from_str(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start.min(text.len()));
-        refused(text[..at].matches('\n').count() + 1, error.message())
-    })?;
+    let mut definition: Definition = toml_edit::de::from_str(text)
+        .map_err(|error| refused(line_of(text, error.span()), error.message()))?;
     name.clone_into(&mut definition.name);
     definition.sha256 = sha256(text.as_bytes());
     definition.check().map_err(|message| Error::usage(format!("{file}: {message}")))?;
     Ok(definition)
+}
+
+/// The line, from 1, at which a part of a text begins.
+pub(crate) fn line_of(text: &str, part: Option<std::ops::Range<usize>>) -> usize {
+    let at = part.map_or(0, |part| part.start.min(text.len()));
+    text[..at].matches('\n').count() + 1
 }
 
 /// SHA-256 in hexadecimal.

@@ -30,8 +30,12 @@ pub struct Definition {
     /// What the source does not say, and what is used in its place.
     #[serde(default)]
     pub unknown: Vec<String>,
+    /// The file of readings that its runs stand on: what the paper leaves open is chosen there.
+    pub reading: Option<String>,
     /// Requests of a run in the quick set; none where the experiment is not part of it.
     pub quick: Option<u64>,
+    /// Requests of a run in a world (`--worlds`); none: the whole run.
+    pub worlds: Option<u64>,
     /// Options of every run.
     #[serde(default)]
     pub options: Options,
@@ -77,6 +81,18 @@ pub enum Paper {
 }
 
 impl Paper {
+    /// As files name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Paper::Dftl2014 => "dftl2014",
+            Paper::Asplos09 => "asplos09",
+            Paper::Adapt2012 => "adapt2012",
+            Paper::Treeftl2013 => "treeftl2013",
+            Paper::Hat2010 => "hat2010",
+            Paper::Ftlab => "ftlab",
+        }
+    }
+
     /// As results name it.
     pub fn title(self) -> &'static str {
         match self {
@@ -217,6 +233,11 @@ pub struct Claim {
     pub source: String,
     /// Its kind.
     pub kind: ClaimKind,
+    /// Judges, on runs, a statement that the paper prints; each statement is judged by one claim.
+    #[serde(default)]
+    pub printed: bool,
+    /// `EXPERIMENT.CLAIM` that shows that the paper contradicts this statement itself.
+    pub contradicted_by: Option<String>,
     /// Belongs to the table at the top.
     #[serde(default)]
     pub headline: bool,
@@ -389,6 +410,9 @@ impl Claim {
     fn check(&self) -> Result<(), &'static str> {
         let numbers = self.measured.is_some() && self.published.is_some();
         match self.kind {
+            _ if self.contradicted_by.is_some() && !self.printed => {
+                Err("'contradicted_by' belongs to printed statements")
+            }
             ClaimKind::Relation if self.holds.is_none() => Err("a relation needs 'holds'"),
             ClaimKind::Identity | ClaimKind::Magnitude if !numbers => {
                 Err("'published' and 'measured' are needed")

@@ -1,6 +1,7 @@
 //! An experiment's cross products, turned into runs: each is a command line that anybody can
 //! repeat. Runs that several experiments share are the same job.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -10,14 +11,39 @@ use crate::plan::asked::Asked;
 use crate::reproduce::bundle::sha256;
 use crate::reproduce::definition::{Definition, InspectionBlock, RunBlock, Variant};
 use crate::reproduce::options::{Collected, Options};
-use crate::workload::resolve::real_can_replace;
+use crate::reproduce::readings::Reading;
+use crate::workload::resolve::{real_can_replace, with_shifted_seeds};
 
 /// What the command adds to every run.
 pub struct Setting<'a> {
-    /// Only the first requests of each.
-    pub quick: bool,
+    /// How much of each.
+    pub length: Length,
     /// Where real traces are.
     pub trace_dir: Option<&'a Path>,
+    /// What is chosen where a paper leaves something open, by the name of its readings.
+    pub readings: &'a BTreeMap<String, Reading>,
+}
+
+/// How much of a run is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// All of it.
+    Whole,
+    /// The first requests, as many as `quick` says.
+    Quick,
+    /// The first requests, as many as `worlds` says.
+    World,
+}
+
+impl Length {
+    /// The requests of a run, where they are limited.
+    fn of(self, definition: &Definition) -> Option<u64> {
+        match self {
+            Length::Whole => None,
+            Length::Quick => definition.quick,
+            Length::World => definition.worlds,
+        }
+    }
 }
 
 /// One run or inspection of an experiment.
@@ -123,26 +149,40 @@ fn run(
         Some(variant) => format!("{workload}/{}/{scheme}", variant.name),
         None => format!("{workload}/{scheme}"),
     };
-    let found = source(of, setting, workload);
     let labelled = of.schemes.get(scheme);
-    let mut options = Collected::default();
-    options.add(&of.options);
-    options.add(&block.options);
-    options.add_some(found.options);
-    options.add_some(variant.map(|variant| &variant.options));
-    options.add_some(labelled.map(|labelled| &labelled.options));
-    if let (true, Some(quick)) = (setting.quick, of.quick) {
-        options.shorten(quick);
-    }
-    let refused = |text: String| refused(of, &id, &text);
     let name = labelled.map_or(scheme, |labelled| labelled.scheme.as_str());
+    let reading = reading(of, setting);
+    let found = source(of, setting, (Some(name), workload))?;
+    let refused = |text: String| refused(of, &id, &text);
+    let mut own = Collected::default();
+    own.add(&of.options);
+    own.add(&block.options);
+    own.add_some(found.options);
+    own.add_some(variant.map(|variant| &variant.options));
+    own.add_some(labelled.map(|labelled| &labelled.options));
+    // A real trace takes no settings: what changes the stand-in stays with it.
+    let real = match own.changes_workload() {
+        true => None,
+        false => found.real_in(setting)?,
+    };
+    let mut options = Collected::default();
+    for chosen in reading.into_iter().flat_map(|one| one.options(Some(name), workload)) {
+        options.add(chosen);
+    }
+    if real.is_some() || found.recorded {
+        options.leave_workload();
+    }
+    options.add_collected(own);
+    if let Some(requests) = setting.length.of(of) {
+        options.shorten(requests);
+    }
     let mut words: Vec<String> =
         ["run", "--scheme", name, "--workload", &found.text].map(str::to_owned).to_vec();
     words.extend(options.words().map_err(refused)?);
     let mut experiment = options.experiment().map_err(refused)?;
     experiment.schemes = name.into();
     experiment.workload.clone_from(&found.text);
-    if let Some(folder) = found.real_in(setting, &words)? {
+    if let Some(folder) = real {
         words.extend(["--trace-dir".to_owned(), folder.display().to_string()]);
         experiment.trace_dir = Some(folder.to_owned());
     }
@@ -159,7 +199,7 @@ fn inspection(
     block: &InspectionBlock,
     workload: &str,
 ) -> Result<Job> {
-    let found = source(of, setting, workload);
+    let found = source(of, setting, (None, workload))?;
     let mut options = Collected::default();
     options.add_some(found.options);
     options.add(&block.options);
@@ -167,7 +207,7 @@ fn inspection(
     let mut words: Vec<String> = ["trace", "inspect", &found.text].map(str::to_owned).to_vec();
     words.extend(options.words().map_err(refused)?);
     let (mut reading, counting) = options.inspection().map_err(refused)?;
-    if let Some(folder) = found.real_in(setting, &words)? {
+    if let Some(folder) = found.real_in(setting)? {
         words.extend(["--trace-dir".to_owned(), folder.display().to_string()]);
         reading.trace_dir = Some(folder.to_owned());
     }
@@ -182,37 +222,62 @@ fn refused(of: &Definition, id: &str, text: &str) -> Error {
     Error::usage(format!("{}: run '{id}': {text}", of.name))
 }
 
+/// What was chosen where the paper of this experiment leaves something open.
+fn reading<'a>(of: &Definition, setting: &Setting<'a>) -> Option<&'a Reading> {
+    of.reading.as_ref().and_then(|name| setting.readings.get(name))
+}
+
 /// What a name of a workload stands for.
 struct Source<'a> {
+    /// As it is run.
     text: String,
+    /// As the experiment has it, which a real trace can replace.
+    own: String,
     options: Option<&'a Options>,
     missing: Option<String>,
+    recorded: bool,
     whole: bool,
 }
 
-fn source<'a>(of: &'a Definition, setting: &Setting<'_>, name: &str) -> Source<'a> {
-    let Some(label) = of.workloads.get(name) else {
-        return Source { text: name.to_owned(), options: None, missing: None, whole: false };
+fn source<'a>(
+    of: &'a Definition,
+    setting: &Setting<'_>,
+    (scheme, name): (Option<&str>, &str),
+) -> Result<Source<'a>> {
+    let label = of.workloads.get(name);
+    let options = label.map(|label| &label.options);
+    if let Some(file) = label.and_then(|label| label.file.as_ref()) {
+        let path = setting.trace_dir.map(|folder| folder.join(file));
+        let there = path.as_ref().is_some_and(|path| path.exists());
+        let missing = (!there).then(|| format!("it needs {file} in --trace-dir"));
+        let text = path.map_or_else(|| file.clone(), |path| path.display().to_string());
+        let whole = label.is_some_and(|label| label.whole);
+        return Ok(Source { own: text.clone(), text, options, missing, recorded: true, whole });
+    }
+    let own = match label {
+        Some(label) => label.workload.clone().unwrap_or_default(),
+        None => name.to_owned(),
     };
-    let options = Some(&label.options);
-    let Some(file) = &label.file else {
-        let text = label.workload.clone().unwrap_or_default();
-        return Source { text, options, missing: None, whole: false };
-    };
-    let path = setting.trace_dir.map(|folder| folder.join(file));
-    let there = path.as_ref().is_some_and(|path| path.exists());
-    let missing = (!there).then(|| format!("it needs {file} in --trace-dir"));
-    let text = path.map_or_else(|| file.clone(), |path| path.display().to_string());
-    Source { text, options, missing, whole: label.whole }
+    let mut found =
+        Source { text: own.clone(), own, options, missing: None, recorded: false, whole: false };
+    if let Some(reading) = reading(of, setting)
+        && found.real_in(setting)?.is_none()
+    {
+        if let Some(other) = reading.workload(scheme, name) {
+            other.clone_into(&mut found.text);
+        }
+        if reading.seed_shift > 0 {
+            found.text = with_shifted_seeds(&found.text, reading.seed_shift)?;
+        }
+    }
+    Ok(found)
 }
 
 impl Source<'_> {
     /// The folder of real traces, where the user has one that takes the place of a stand-in.
-    fn real_in<'a>(&self, setting: &Setting<'a>, words: &[String]) -> Result<Option<&'a Path>> {
-        // A real trace takes no settings: what changes the stand-in stays with it.
-        let changed = words.iter().any(|word| word.starts_with("workload."));
-        match setting.trace_dir.filter(|_| !changed) {
-            Some(folder) if real_can_replace(&self.text, folder)? => Ok(Some(folder)),
+    fn real_in<'a>(&self, setting: &Setting<'a>) -> Result<Option<&'a Path>> {
+        match setting.trace_dir.filter(|_| !self.recorded) {
+            Some(folder) if real_can_replace(&self.own, folder)? => Ok(Some(folder)),
             _ => Ok(None),
         }
     }
@@ -230,7 +295,9 @@ mod tests {
         let mut checked = std::collections::BTreeSet::new();
         for bundled in EXPERIMENTS {
             let definition = find(bundled.name).unwrap();
-            let jobs = jobs(&definition, &Setting { quick: false, trace_dir: None }).unwrap();
+            let readings = BTreeMap::new();
+            let setting = Setting { length: Length::Whole, trace_dir: None, readings: &readings };
+            let jobs = jobs(&definition, &setting).unwrap();
             for job in jobs.iter().filter(|job| job.missing.is_none()) {
                 // A device and a scheme with their settings; labels make most of them alike.
                 if checked.insert(job.key()) {

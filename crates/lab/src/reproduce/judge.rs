@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ftlab_report::reproduction::{self, Verdict};
+use ftlab_report::reproduction::{self, Both, Verdict};
 use minijinja::value::Value as Bound;
 use serde_json::Value;
 
@@ -48,6 +48,10 @@ fn outcome(of: &Definition, claim: &Claim, judged: Judged) -> reproduction::Clai
     };
     reproduction::Claim {
         name: format!("{}.{}", of.name, claim.name),
+        paper: of.paper.name().to_owned(),
+        paper_title: of.paper.title().to_owned(),
+        printed: claim.printed,
+        contradicted_by: claim.contradicted_by.clone(),
         source: format!("{}, {}", of.paper.title(), claim.source),
         kind: match claim.kind {
             ClaimKind::Identity => "identity",
@@ -58,6 +62,9 @@ fn outcome(of: &Definition, claim: &Claim, judged: Judged) -> reproduction::Clai
         measured: judged.measured,
         ratio,
         verdict: judged.verdict,
+        verdicts: Both { literal: None, best: None },
+        near: Both { literal: None, best: judged.near },
+        worlds: None,
         explanation: explanation.join(" "),
         experiment: of.name.clone(),
         text: claim.text.clone(),
@@ -76,14 +83,22 @@ struct Judged {
     reason: Option<String>,
     /// Whether the numbers agree, judged or not.
     agrees: bool,
+    /// The same, where runs are long enough to tell.
+    near: Option<bool>,
     /// Whether shortened runs are why they need not.
     shortened: bool,
     /// What is wrong with its expressions.
     wrong: Option<String>,
 }
 
-fn judge(claim: &Claim, evaluator: &Evaluator, circumstances: &Circumstances<'_>) -> Judged {
-    evaluator.used();
+/// What is published and measured, and whether they agree.
+struct Compared {
+    published: Value,
+    measured: Value,
+    agrees: Result<bool, Lack>,
+}
+
+fn compared(claim: &Claim, evaluator: &Evaluator) -> Compared {
     let published = match (&claim.published, claim.kind) {
         (None, _) => Ok(Value::Null),
         (Some(Stated::Number(number)), _) => Ok(Value::from(*number)),
@@ -101,8 +116,19 @@ fn judge(claim: &Claim, evaluator: &Evaluator, circumstances: &Circumstances<'_>
             None => near(claim, published, measured),
         },
     };
-    let used = evaluator.used();
     let (published, measured) = (published.unwrap_or_default(), measured.unwrap_or_default());
+    Compared { published, measured, agrees }
+}
+
+/// Whether what a claim measures is as it says, whatever it is measured on.
+pub fn agrees(claim: &Claim, evaluator: &Evaluator) -> Result<bool, Lack> {
+    compared(claim, evaluator).agrees
+}
+
+fn judge(claim: &Claim, evaluator: &Evaluator, circumstances: &Circumstances<'_>) -> Judged {
+    evaluator.used();
+    let Compared { published, measured, agrees } = compared(claim, evaluator);
+    let used = evaluator.used();
     match agrees {
         Err(lack) => Judged {
             published,
@@ -110,6 +136,7 @@ fn judge(claim: &Claim, evaluator: &Evaluator, circumstances: &Circumstances<'_>
             verdict: Verdict::NotJudged,
             reason: Some(words(&lack)),
             agrees: true,
+            near: None,
             shortened: false,
             wrong: lack.wrong().map(str::to_owned),
         },
@@ -121,7 +148,8 @@ fn judge(claim: &Claim, evaluator: &Evaluator, circumstances: &Circumstances<'_>
                 (true, false) => Verdict::Fails,
             };
             let shortened = circumstances.quick && !judged;
-            Judged { published, measured, verdict, reason, agrees, shortened, wrong: None }
+            let near = (!shortened).then_some(agrees);
+            Judged { published, measured, verdict, reason, agrees, near, shortened, wrong: None }
         }
     }
 }

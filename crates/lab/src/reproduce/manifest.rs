@@ -10,10 +10,12 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::reproduce::jobs::Job;
 use crate::reproduce::request::Request;
+use crate::reproduce::studies::Studies;
 use crate::reproduce::study::Study;
 
-/// What must be the same for a folder to go on with: command, experiments, program.
-pub fn of(request: &Request, studies: &[Study], program_sha256: &str) -> Result<Value> {
+/// What must be the same for a folder to go on with: command, experiments, readings, program. How
+/// many worlds are made may change.
+pub fn of(request: &Request, studies: &Studies, program_sha256: &str) -> Result<Value> {
     let run = |job: &Job| json!({"id": job.id, "file": job.key(), "command": job.command()});
     let of = |study: &Study| {
         json!({
@@ -22,18 +24,27 @@ pub fn of(request: &Request, studies: &[Study], program_sha256: &str) -> Result<
             "runs": study.jobs.iter().map(run).collect::<Vec<_>>(),
         })
     };
+    let both: Vec<&Study> = studies.told.iter().chain(studies.literal.iter().flatten()).collect();
+    let readings: Vec<Value> = studies
+        .files
+        .values()
+        .map(|file| json!({"name": file.name, "sha256": file.sha256}))
+        .collect();
+    let literal = studies.literal.as_ref();
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "program_sha256": program_sha256,
         "quick": request.quick,
         "trace_dir": request.trace_dir,
-        "inputs": inputs(request, studies)?,
-        "experiments": studies.iter().map(of).collect::<Vec<_>>(),
+        "inputs": inputs(request, &both)?,
+        "readings": readings,
+        "experiments": studies.told.iter().map(of).collect::<Vec<_>>(),
+        "literal": literal.map(|all| all.iter().map(of).collect::<Vec<_>>()),
     }))
 }
 
 /// Every file that a run may read, with length and time of change, and where relative paths begin.
-fn inputs(request: &Request, studies: &[Study]) -> Result<Value> {
+fn inputs(request: &Request, studies: &[&Study]) -> Result<Value> {
     let mut paths: BTreeSet<PathBuf> = BTreeSet::new();
     if let Some(folder) = &request.trace_dir {
         let entries = std::fs::read_dir(folder).map_err(|error| {

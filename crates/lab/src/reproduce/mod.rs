@@ -12,10 +12,13 @@ pub(crate) mod judge;
 pub(crate) mod manifest;
 pub(crate) mod options;
 pub(crate) mod outcome;
+pub(crate) mod readings;
 pub(crate) mod request;
 pub(crate) mod running;
 pub(crate) mod studies;
 pub(crate) mod study;
+pub(crate) mod under;
+pub(crate) mod worlds;
 
 pub use bundle::{EXPERIMENTS, find, sha256};
 pub use definition::{
@@ -26,5 +29,6 @@ pub use folder::Folder;
 pub use jobs::{Job, Work};
 pub use options::{OptionValue, Options};
 pub use outcome::Outcome;
-pub use request::Request;
+pub use readings::{Apply, Candidate, Choice, Ground, READINGS, Reading, Readings};
+pub use request::{Request, Under};
 pub use studies::Studies;

@@ -66,6 +66,22 @@ impl Collected {
         }
     }
 
+    /// The same of options that were put together before.
+    pub fn add_collected(&mut self, other: Collected) {
+        other.set.iter().for_each(|setting| self.add_setting(setting));
+        self.others.extend(other.others);
+    }
+
+    /// Whether a generated workload is changed.
+    pub fn changes_workload(&self) -> bool {
+        self.set.iter().any(|setting| is_of_workload(setting))
+    }
+
+    /// Takes back what changes a generated workload.
+    pub fn leave_workload(&mut self) {
+        self.set.retain(|setting| !is_of_workload(setting));
+    }
+
     /// A later value of the same key wins, in its place at the end.
     fn add_setting(&mut self, setting: &str) {
         let key = |text: &str| text.split('=').next().unwrap_or_default().trim().to_owned();
@@ -166,6 +182,10 @@ impl Collected {
         }
         Ok(values)
     }
+}
+
+fn is_of_workload(setting: &str) -> bool {
+    setting.trim_start().starts_with("workload.")
 }
 
 fn unexpected(word: &str) -> String {

@@ -33,6 +33,7 @@ pub fn judged(request: &Request, studies: &[Study], done: &BTreeMap<String, Done
         trace_dir: request.trace_dir.is_some(),
         claims: Vec::new(),
         experiments: Vec::new(),
+        worlds: Vec::new(),
     };
     for study in studies {
         let (of_study, claims) = judged_one(request, study, done, &mut problems);
@@ -77,6 +78,15 @@ fn judged_one(
         figures,
     };
     (experiment, claims)
+}
+
+/// The outcomes of claims by name, each under the one reading that they were judged by.
+pub fn verdicts(claims: &[reproduction::Claim]) -> BTreeMap<String, reproduction::Outcome> {
+    let outcome = |claim: &reproduction::Claim| {
+        let outcome = reproduction::Outcome { verdict: claim.verdict, near: claim.near.best };
+        (claim.name.clone(), outcome)
+    };
+    claims.iter().map(outcome).collect()
 }
 
 /// What was done with recorded traces, by name, and whether each is the whole of the paper's.
@@ -159,5 +169,8 @@ pub fn write(
     }
     folder.write("claims.json", &folder::json(&reproduction.claims)?)?;
     folder.write("claims.md", reproduction::claims_markdown(reproduction).as_bytes())?;
+    for (paper, text) in reproduction::paper_markdown(reproduction) {
+        folder.write(&format!("claims/{paper}.md"), text.as_bytes())?;
+    }
     folder.write("report.html", &reproduction::write(reproduction))
 }

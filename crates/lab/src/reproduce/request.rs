@@ -1,7 +1,10 @@
 //! What is to be reproduced.
 
+use std::num::NonZero;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use crate::bundled::is_path;
 use crate::error::{Error, Result};
 use crate::reproduce::bundle::{EXPERIMENTS, find};
 use crate::reproduce::definition::Definition;
@@ -15,6 +18,39 @@ pub struct Request {
     pub quick: bool,
     /// Folder with real traces: used in the place of their stand-ins, and magnitudes are judged.
     pub trace_dir: Option<PathBuf>,
+    /// What is chosen where a paper leaves something open.
+    pub reading: Under,
+    /// So many worlds of each paper, for how far its statements depend on what it leaves open.
+    pub worlds: Option<NonZero<u32>>,
+}
+
+/// What is chosen where a paper leaves something open (`--reading`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Under {
+    /// The best reading of every paper, and beside it the literal one for its verdicts.
+    #[default]
+    Both,
+    /// The best reading of every paper.
+    Best,
+    /// The text to the letter.
+    Literal,
+    /// The best, but for the candidates in a file: a table per paper, `choice = "candidate"`.
+    File(PathBuf),
+}
+
+impl FromStr for Under {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "best" => Ok(Under::Best),
+            "literal" => Ok(Under::Literal),
+            file if is_path(file) => Ok(Under::File(file.into())),
+            _ => Err(Error::usage(format!(
+                "--reading '{text}' is not legal; legal: literal, best, or a path to a .toml file"
+            ))),
+        }
+    }
 }
 
 /// The experiments that were asked for, each once.

@@ -1,24 +1,34 @@
 //! The experiments of the papers, run again. Their files say what is run, what was published and
 //! what is claimed; here they become runs, verdicts and one report.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::observer::Observer;
+use crate::reproduce::definition::Definition;
 use crate::reproduce::folder::Folder;
-use crate::reproduce::jobs::{Job, Setting, jobs};
+use crate::reproduce::jobs::{Job, Length, Setting, jobs};
 use crate::reproduce::manifest;
-use crate::reproduce::outcome::{Outcome, judged, write};
-use crate::reproduce::request::{Request, select};
-use crate::reproduce::running::run_all;
+use crate::reproduce::outcome::{Outcome, judged, verdicts, write};
+use crate::reproduce::readings::Reading;
+use crate::reproduce::request::{Request, Under, select};
+use crate::reproduce::running::{Maker, run_all};
 use crate::reproduce::study::Study;
+use crate::reproduce::under::{Files, all, files_of, from_file};
+use crate::reproduce::worlds::{self, World};
 
 /// A reproduction that can begin: every file was read, every run and every expression checked.
 pub struct Studies {
     request: Request,
-    studies: Vec<Study>,
+    pub(crate) files: Files,
+    /// Under the reading that the report tells in full.
+    pub(crate) told: Vec<Study>,
+    /// Under the text to the letter, for its verdicts.
+    pub(crate) literal: Option<Vec<Study>>,
+    worlds: Vec<World>,
 }
 
 impl Request {
@@ -32,21 +42,52 @@ impl Request {
         if let Some(missing) = trace_dir.filter(|folder| !folder.is_dir()) {
             return Err(Error::usage(format!("--trace-dir {} is no folder", missing.display())));
         }
-        let setting = Setting { quick: self.quick, trace_dir };
-        let mut studies = Vec::new();
-        for definition in select(&self.names, self.quick)? {
-            let jobs = jobs(&definition, &setting)?;
-            studies.push(Study { definition, jobs });
+        let definitions: Vec<Arc<Definition>> =
+            select(&self.names, self.quick)?.into_iter().map(Arc::new).collect();
+        let files = files_of(definitions.iter().map(Arc::as_ref))?;
+        let length = if self.quick { Length::Quick } else { Length::Whole };
+        let under = |readings: &BTreeMap<String, Reading>| {
+            studies(&definitions, &Setting { length, trace_dir, readings })
+        };
+        let told = match &self.reading {
+            Under::Both | Under::Best => all(&files, Reading::best),
+            Under::Literal => all(&files, Reading::literal),
+            Under::File(path) => from_file(&files, path)?,
+        };
+        let told = under(&told)?;
+        told.iter().try_for_each(Study::check)?;
+        let literal = match self.reading {
+            Under::Both => Some(under(&all(&files, Reading::literal))?),
+            Under::Best | Under::Literal | Under::File(_) => None,
+        };
+        let mut seen = BTreeSet::new();
+        check_runs(&told, &mut seen)?;
+        literal.iter().try_for_each(|studies| check_runs(studies, &mut seen))?;
+        let worlds = match self.worlds {
+            Some(count) => worlds::design(&files, &definitions, count.get()),
+            None => Vec::new(),
+        };
+        for world in &worlds {
+            check_runs(&world.studies(trace_dir)?, &mut seen)?;
         }
-        studies.iter().try_for_each(Study::check)?;
-        check_runs(&studies)?;
-        Ok(Studies { request: self.clone(), studies })
+        Ok(Studies { request: self.clone(), files, told, literal, worlds })
     }
 }
 
+/// The experiments with their runs.
+pub(crate) fn studies(
+    definitions: &[Arc<Definition>],
+    setting: &Setting<'_>,
+) -> Result<Vec<Study>> {
+    let study = |definition: &Arc<Definition>| {
+        let jobs = jobs(definition, setting)?;
+        Ok(Study { definition: Arc::clone(definition), jobs })
+    };
+    definitions.iter().map(study).collect()
+}
+
 /// Devices, schemes, settings and workloads of all runs, before the first one begins.
-fn check_runs(studies: &[Study]) -> Result<()> {
-    let mut seen: BTreeSet<String> = BTreeSet::new();
+fn check_runs(studies: &[Study], seen: &mut BTreeSet<String>) -> Result<()> {
     for Study { definition, jobs } in studies {
         for job in jobs.iter().filter(|job| job.missing.is_none()) {
             if seen.insert(job.key()) {
@@ -60,20 +101,22 @@ fn check_runs(studies: &[Study]) -> Result<()> {
 }
 
 impl Studies {
-    /// Every run and inspection, with the name of its experiment; some share their work.
+    /// Every run and inspection that the report tells of, with the name of its experiment; some
+    /// share their work.
     pub fn jobs(&self) -> impl Iterator<Item = (&str, &Job)> {
-        self.studies.iter().flat_map(|Study { definition, jobs }| {
+        self.told.iter().flat_map(|Study { definition, jobs }| {
             jobs.iter().map(|job| (definition.name.as_str(), job))
         })
     }
 
     /// Begins in a new or empty folder, or with `resume` goes on in one in which the same
-    /// reproduction by the same program began; `program_sha256` tells programs apart.
+    /// reproduction by the same program began; `program_sha256` tells programs apart. Worlds may be
+    /// added to one that is done: those of a smaller number are among those of a larger one.
     ///
     /// # Errors
     /// A folder that holds something else or cannot be written.
     pub fn open(&self, out: &Path, resume: bool, program_sha256: &str) -> Result<Folder> {
-        let manifest = manifest::of(&self.request, &self.studies, program_sha256)?;
+        let manifest = manifest::of(&self.request, self, program_sha256)?;
         Folder::open(out, &manifest, resume)
     }
 
@@ -88,9 +131,30 @@ impl Studies {
         threads: Option<NonZero<usize>>,
         observer: &dyn Observer,
     ) -> Result<Outcome> {
-        let done = run_all(&self.studies, folder, threads, observer)?;
-        let outcome = judged(&self.request, &self.studies, &done);
-        write(folder, &self.studies, &done, &outcome.reproduction)?;
+        let maker = Maker::new(folder, threads, observer)?;
+        let both = self.told.iter().chain(self.literal.iter().flatten());
+        let done = run_all(both, &maker)?;
+        let mut outcome = judged(&self.request, &self.told, &done);
+        let told = verdicts(&outcome.reproduction.claims);
+        let (best, literal) = match (&self.request.reading, &self.literal) {
+            (Under::Both, Some(studies)) => {
+                let literal = judged(&self.request, studies, &done);
+                outcome.problems.extend(
+                    literal.problems.iter().map(|text| format!("read to the letter: {text}")),
+                );
+                (Some(told), Some(verdicts(&literal.reproduction.claims)))
+            }
+            (Under::Literal, _) => (None, Some(told)),
+            (Under::Both | Under::Best, _) => (Some(told), None),
+            (Under::File(_), _) => (None, None),
+        };
+        let reproduction = &mut outcome.reproduction;
+        reproduction.set_verdicts(best.as_ref(), literal.as_ref());
+        if !self.worlds.is_empty() {
+            let trace_dir = self.request.trace_dir.as_deref();
+            reproduction.set_worlds(worlds::found(&self.worlds, trace_dir, &maker)?);
+        }
+        write(folder, &self.told, &done, &outcome.reproduction)?;
         Ok(outcome)
     }
 }

@@ -21,6 +21,24 @@ pub fn real_can_replace(text: &str, folder: &Path) -> Result<bool> {
     Ok(plain || resolved(text, Some(folder), 0).is_ok())
 }
 
+/// The generated workload that a text means, with `by` added to each seed in it: another one of the
+/// same statistics.
+pub fn with_shifted_seeds(text: &str, by: u64) -> Result<String> {
+    const KEY: &str = "seed=";
+    let spec = resolved(text, None, 0)?.text;
+    let mut parts = spec.split(KEY);
+    let mut shifted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        let (seed, rest) = part.split_at(digits);
+        let seed: u64 = seed.parse().map_err(|_| {
+            Error::usage(format!("{text}: the seed '{seed}' is no number, and cannot be shifted"))
+        })?;
+        shifted += &format!("{KEY}{}{rest}", seed.wrapping_add(by));
+    }
+    Ok(shifted)
+}
+
 /// What a text means once names are looked up.
 #[derive(Default)]
 pub struct Resolved {

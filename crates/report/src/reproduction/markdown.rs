@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, Table, TableStyle, presets};
 
-use super::{Claim, Reproduction, shown};
+use super::{Claim, Reproduction, Verdict, shown};
 
-/// Every claim, headline claims first, as a Markdown document.
+/// What was reproduced, paper by paper, and the headline claims, as a Markdown document; the claims
+/// themselves stand on a page per paper ([`paper_markdown`]).
 #[must_use]
 pub fn claims_markdown(of: &Reproduction) -> String {
     let workloads = match of.trace_dir {
@@ -21,52 +22,178 @@ pub fn claims_markdown(of: &Reproduction) -> String {
     };
     let mut text = format!(
         "# What the papers claim, and what ftlab measures\n\n\
-         Written by `ftlab reproduce` {}{}. {} claims of {} experiments; {}. {workloads}; a printed \
-         magnitude is judged on a stand-in only where its statistics justify it.\n",
+         Written by `ftlab reproduce` {}{}. {workloads}.\n",
         of.version,
         if of.quick { " --quick (shortened runs)" } else { "" },
+    );
+    // Writing to a string does not fail.
+    let _ = write!(
+        text,
+        "\n## Printed statements\n\nEach statement of a paper is counted once; what is ours \
+         (ablations, arithmetic, contradictions) is not. *Literally*: what the paper leaves open is \
+         read to the letter. *Best*: the one reading that is best for the whole paper. *Some*, \
+         *none*: worlds of plausible readings and seeds. A number counts where it is within its \
+         tolerance, on stand-ins. Identities that a paper prints of its results are numbers.\n\n{}\n",
+        papers_table(of, presets::ASCII_MARKDOWN),
+    );
+    let headlines: Vec<&Claim> = of.claims.iter().filter(|claim| claim.headline).collect();
+    if !headlines.is_empty() {
+        let _ = write!(text, "\n## Headline claims\n\n{}", rows(&headlines));
+    }
+    let _ = write!(text, "\n## The claims, paper by paper\n\n");
+    for (paper, title) in papers_of(of) {
+        let own = of.claims.iter().filter(|claim| claim.paper == paper);
+        let printed = own.clone().filter(|claim| claim.printed).count();
+        let ours = own.count() - printed;
+        let _ = writeln!(
+            text,
+            "- [{title}](claims/{paper}.md): {printed} printed statements, {ours} claims of ours"
+        );
+    }
+    let _ = write!(
+        text,
+        "\n{} claims of {} experiments; {}.\n",
         of.claims.len(),
         of.experiments.len(),
-        of.outcomes(),
+        of.outcomes()
     );
-    section(&mut text, of, "Headline claims", of.claims.iter().filter(|claim| claim.headline));
-    for experiment in &of.experiments {
-        let own = of.claims.iter().filter(|claim| claim.experiment == experiment.name);
-        let heading = format!("{}: {} - {}", experiment.paper, experiment.item, experiment.title);
-        section(&mut text, of, &heading, own);
+    text
+}
+
+/// Papers that have claims, with their titles.
+fn papers_of(of: &Reproduction) -> Vec<(&str, &str)> {
+    let mut papers: Vec<(&str, &str)> = Vec::new();
+    for claim in &of.claims {
+        if !papers.iter().any(|(known, _)| *known == claim.paper) {
+            papers.push((&claim.paper, &claim.paper_title));
+        }
+    }
+    papers
+}
+
+/// A page per paper, by the paper's short name: what it prints, then what is ours, in short rows;
+/// the explanations stand behind them.
+#[must_use]
+pub fn paper_markdown(of: &Reproduction) -> Vec<(String, String)> {
+    papers_of(of)
+        .into_iter()
+        .map(|(paper, title)| (paper.to_owned(), page(of, paper, title)))
+        .collect()
+}
+
+fn page(of: &Reproduction, paper: &str, title: &str) -> String {
+    let mut text = format!("# {title}\n\nPart of [what the papers claim](../claims.md).\n");
+    let own = |printed: bool| -> Vec<&Claim> {
+        let same = |claim: &&Claim| claim.paper == paper && claim.printed == printed;
+        of.claims.iter().filter(same).collect()
+    };
+    for (heading, claims) in [
+        ("What the paper prints", own(true)),
+        ("Ours: ablations, arithmetic, contradictions", own(false)),
+    ] {
+        if claims.is_empty() {
+            continue;
+        }
+        let _ = write!(text, "\n## {heading}\n");
+        for experiment in &of.experiments {
+            let rows_of: Vec<&Claim> =
+                claims.iter().copied().filter(|one| one.experiment == experiment.name).collect();
+            if !rows_of.is_empty() {
+                let heading = format!("{}: {}", experiment.item, experiment.title);
+                let _ = write!(text, "\n### {heading}\n\n{}", rows(&rows_of));
+            }
+        }
+    }
+    let explained = |claim: &&Claim| {
+        claim.paper == paper && !(claim.explanation.is_empty() && claim.supported_by.is_empty())
+    };
+    let _ = write!(text, "\n## Explanations\n");
+    for claim in of.claims.iter().filter(explained) {
+        let _ =
+            write!(text, "\n**`{}`** ({}). {}\n", claim.name, claim.source, explanation(claim, of));
     }
     text
 }
 
-fn section<'a>(
-    text: &mut String,
-    of: &Reproduction,
-    heading: &str,
-    claims: impl Iterator<Item = &'a Claim>,
-) {
-    let claims: Vec<&Claim> = claims.collect();
-    if claims.is_empty() {
-        return;
+/// Short rows of claims.
+fn rows(claims: &[&Claim]) -> String {
+    let with_worlds = claims.iter().any(|claim| claim.worlds.is_some());
+    let mut head = vec!["claim", "published", "measured", "ratio", "literally", "best"];
+    if with_worlds {
+        head.push("worlds");
     }
-    // Writing to a string does not fail.
-    let _ = write!(
-        text,
-        "\n## {heading}\n\n| claim | published | measured | ratio | verdict | explanation |\n\
-         |---|---|---|---|---|---|\n"
-    );
+    let line = |cells: &[String]| {
+        let escaped = cells.iter().map(|cell| cell.replace('|', r"\|").replace('\n', " "));
+        format!("| {} |\n", escaped.collect::<Vec<_>>().join(" | "))
+    };
+    let mut text = line(&head.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+    text += &format!("|{}\n", "---|".repeat(head.len()));
     for claim in claims {
         let [published, measured, ratio] = numbers(claim);
-        let cells = [
-            format!("{} ({}; {}; `{}`)", claim.text, claim.source, claim.kind, claim.name),
+        let contradicted = match &claim.contradicted_by {
+            Some(by) => format!("; contradicted by `{by}`"),
+            None => String::new(),
+        };
+        let mut cells = vec![
+            format!("{} (`{}`; {}{contradicted})", claim.text, claim.name, claim.kind),
             published,
             measured,
             ratio,
-            claim.verdict.words().to_owned(),
-            explanation(claim, of),
+            outcome(claim.verdicts.literal, claim.near.literal).to_owned(),
+            outcome(claim.verdicts.best, claim.near.best).to_owned(),
         ];
-        let escaped = cells.map(|cell| cell.replace('|', r"\|").replace('\n', " "));
-        let _ = writeln!(text, "| {} |", escaped.join(" | "));
+        if with_worlds {
+            let worlds = claim.worlds.as_ref();
+            cells.push(worlds.map_or_else(String::new, |worlds| worlds.decided_by.clone()));
+        }
+        text += &line(&cells);
     }
+    text
+}
+
+/// A verdict; where there is none, whether the numbers are near.
+pub(super) fn outcome(verdict: Option<Verdict>, near: Option<bool>) -> &'static str {
+    match (verdict, near) {
+        (None, _) => "–",
+        (Some(Verdict::NotJudged), Some(true)) => "near, on a stand-in",
+        (Some(Verdict::NotJudged), Some(false)) => "far, on a stand-in",
+        (Some(verdict), _) => verdict.words(),
+    }
+}
+
+/// Printed statements by paper.
+fn papers_table(of: &Reproduction, style: TableStyle) -> Table {
+    let mut table = Table::new();
+    table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header([
+        "paper",
+        "kind",
+        "printed",
+        "contradicted",
+        "literally",
+        "best",
+        "some",
+        "none",
+        "worlds",
+    ]);
+    for paper in of.papers() {
+        for (kind, tally) in [("relations", paper.relations), ("numbers", paper.magnitudes)] {
+            let count =
+                |value: Option<usize>| value.map_or_else(|| "–".to_owned(), |n| n.to_string());
+            table.add_row([
+                paper.paper.clone(),
+                kind.to_owned(),
+                tally.printed.to_string(),
+                tally.contradicted.to_string(),
+                count(tally.literal),
+                count(tally.best),
+                count(tally.some),
+                count(tally.none),
+                paper.worlds.to_string(),
+            ]);
+        }
+    }
+    table
 }
 
 /// With the values of the claims that support it.
@@ -97,12 +224,12 @@ fn numbers(claim: &Claim) -> [String; 3] {
     [published, shown(&claim.measured, unit), ratio]
 }
 
-/// The headline claims as a table, and the tally of all.
+/// The printed statements by paper, the headline claims as a table, and the tally of all.
 #[must_use]
 pub fn claims_text(of: &Reproduction) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["claim", "published", "measured", "ratio", "verdict"]);
+    table.set_header(["claim", "published", "measured", "ratio", "literally", "best"]);
     let headlines = of.claims.iter().filter(|claim| claim.headline);
     let mut any = false;
     for claim in headlines {
@@ -112,20 +239,30 @@ pub fn claims_text(of: &Reproduction) -> String {
             published,
             measured,
             ratio,
-            claim.verdict.words().to_owned(),
+            outcome(claim.verdicts.literal, claim.near.literal).to_owned(),
+            outcome(claim.verdicts.best, claim.near.best).to_owned(),
         ]);
         any = true;
     }
-    let unpadded = |line: String| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned();
-    let lines: Vec<String> = table.lines().map(unpadded).collect();
-    let head = match any {
-        true => format!("Headline claims\n{}\n\n", lines.join("\n")),
-        false => String::new(),
-    };
-    format!(
-        "{head}{} claims of {} experiments; {}.",
+    let mut text = String::new();
+    if of.claims.iter().any(|claim| claim.printed) {
+        text += &format!(
+            "Statements that papers print\n{}\n\n",
+            lines(&papers_table(of, presets::NOTHING))
+        );
+    }
+    if any {
+        text += &format!("Headline claims\n{}\n\n", lines(&table));
+    }
+    text + &format!(
+        "{} claims of {} experiments; {}.",
         of.claims.len(),
         of.experiments.len(),
         of.outcomes()
     )
+}
+
+fn lines(table: &Table) -> String {
+    let unpadded = |line: String| line.strip_prefix(' ').unwrap_or(&line).trim_end().to_owned();
+    table.lines().map(unpadded).collect::<Vec<_>>().join("\n")
 }

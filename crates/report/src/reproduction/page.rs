@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::markdown::support_words;
+use super::markdown::{outcome, support_words};
+use super::statements::{PaperTally, PaperWorlds};
 use super::{Claim, Experiment, Figure, KINDS, Reproduction, Run, shown};
 use crate::format::{NOT_APPLICABLE, Quantity, count};
 use crate::writers::page::{self, Kind};
@@ -29,6 +30,9 @@ pub fn write(of: &Reproduction) -> Vec<u8> {
         quick: of.quick,
         verdicts: ["holds", "fails", "not_judged"],
         kinds: KINDS.map(|kind| (kind, of.tally(kind))),
+        tallies: of.papers(),
+        both: of.claims.iter().any(|claim| claim.verdicts.both()),
+        literally: of.claims.iter().any(|claim| claim.verdicts.only_literal()),
         headlines: rows(of, of.claims.iter().filter(|claim| claim.headline)),
         papers: papers(of),
     };
@@ -41,6 +45,9 @@ struct Own<'a> {
     quick: bool,
     verdicts: [&'static str; 3],
     kinds: [(&'static str, [usize; 3]); 3],
+    tallies: Vec<PaperTally>,
+    both: bool,
+    literally: bool,
     headlines: Vec<Row<'a>>,
     papers: Vec<Paper<'a>>,
 }
@@ -49,6 +56,9 @@ struct Own<'a> {
 struct Paper<'a> {
     title: &'a str,
     id: String,
+    worlds: Option<&'a PaperWorlds>,
+    /// Choice, and the candidate in each world.
+    world_choices: Vec<(&'a str, Vec<&'a str>)>,
     experiments: Vec<Section<'a>>,
 }
 
@@ -69,6 +79,7 @@ struct Row<'a> {
     measured_text: String,
     ratio_text: String,
     words: &'static str,
+    literal_words: &'static str,
     support: Vec<Support<'a>>,
 }
 
@@ -92,6 +103,7 @@ fn rows<'a>(of: &'a Reproduction, claims: impl Iterator<Item = &'a Claim>) -> Ve
         measured_text: shown(&claim.measured, claim.unit.as_deref()),
         ratio_text: claim.ratio.map_or_else(|| NOT_APPLICABLE.to_owned(), |r| format!("{r:.3}")),
         words: claim.verdict.words(),
+        literal_words: outcome(claim.verdicts.literal, claim.near.literal),
         claim,
     };
     claims.map(row).collect()
@@ -167,12 +179,29 @@ fn papers(of: &Reproduction) -> Vec<Paper<'_>> {
         };
         match papers.iter_mut().find(|paper| paper.title == experiment.paper) {
             Some(paper) => paper.experiments.push(section),
-            None => papers.push(Paper {
-                title: &experiment.paper,
-                id: format!("paper-{}", papers.len() + 1),
-                experiments: vec![section],
-            }),
+            None => {
+                let worlds = worlds_of(of, &experiment.paper);
+                papers.push(Paper {
+                    title: &experiment.paper,
+                    id: format!("paper-{}", papers.len() + 1),
+                    worlds,
+                    world_choices: worlds.map(choices).unwrap_or_default(),
+                    experiments: vec![section],
+                });
+            }
         }
     }
     papers
+}
+
+fn worlds_of<'a>(of: &'a Reproduction, title: &str) -> Option<&'a PaperWorlds> {
+    let claim = of.claims.iter().find(|claim| claim.paper_title == title)?;
+    of.worlds.iter().find(|worlds| worlds.paper == claim.paper)
+}
+
+fn choices(of: &PaperWorlds) -> Vec<(&str, Vec<&str>)> {
+    let of_world =
+        |place: usize| of.worlds.iter().map(move |world| world.choices[place].1.as_str()).collect();
+    let names = of.worlds.first().map_or(&[][..], |world| &world.choices);
+    names.iter().enumerate().map(|(place, (name, _))| (name.as_str(), of_world(place))).collect()
 }

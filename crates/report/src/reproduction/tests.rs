@@ -1,15 +1,24 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use serde_json::json;
 
 fn claim(name: &str, verdict: Verdict, headline: bool) -> Claim {
     Claim {
         name: format!("dftl2014-table5.{name}"),
+        paper: "dftl2014".to_owned(),
+        paper_title: "DFTL".to_owned(),
+        printed: name != "three",
+        contradicted_by: None,
         source: "DFTL, Table 5".to_owned(),
         kind: "magnitude",
         published: json!(42.0),
         measured: json!(37.25),
         ratio: Some(37.25 / 42.0),
         verdict,
+        verdicts: Both { literal: None, best: Some(verdict) },
+        near: Both { literal: None, best: Some(verdict == Verdict::Holds) },
+        worlds: None,
         explanation: "a | b <b>".to_owned(),
         experiment: "dftl2014-table5".to_owned(),
         text: "DFTL erases 42 % more.".to_owned(),
@@ -59,6 +68,7 @@ fn reproduction() -> Reproduction {
                 figure("b", "table", json!("words <i>")),
             ],
         }],
+        worlds: Vec::new(),
     }
 }
 
@@ -76,20 +86,80 @@ fn values_are_shown_with_their_unit_and_four_digits() {
 }
 
 #[test]
-fn markdown_lists_headlines_first_and_keeps_cells_apart() {
+fn markdown_counts_printed_statements_and_keeps_cells_apart() {
     let text = claims_markdown(&reproduction());
     assert!(text.contains("magnitudes: 1 hold, 1 fail, 1 not judged"), "{text}");
-    assert!(text.contains("[other.claim: not part of this reproduction]"), "{text}");
-    let headline = text.find("## Headline claims").unwrap();
-    let experiment = text.find("## DFTL: Table 5 - Merges").unwrap();
-    assert!(headline < experiment);
-    assert!(text.contains(r"a \| b <b>"));
-    assert!(text.contains("| 42 % (±10 %) | 37.25 % | 0.887 | holds |"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("| dftl2014 | numbers")).unwrap();
+    let numbers: Vec<&str> = row.split('|').map(str::trim).collect();
+    assert_eq!(numbers[1..10], ["dftl2014", "numbers", "2", "0", "–", "1", "–", "–", "0"]);
+    assert!(text.contains("## Headline claims"));
+    assert!(
+        text.contains("[DFTL](claims/dftl2014.md): 2 printed statements, 1 claims of ours"),
+        "{text}"
+    );
+    let pages = paper_markdown(&reproduction());
+    let [(paper, page)] = &pages[..] else { panic!("one paper") };
+    assert_eq!(paper, "dftl2014");
+    let [printed, ours, behind] = ["## What the paper prints", "## Ours", "## Explanations"]
+        .map(|heading| page.find(heading).unwrap());
+    assert!(printed < ours && ours < behind);
+    assert!(page.find("dftl2014-table5.two").unwrap() < ours);
+    assert!(page.find("dftl2014-table5.three").unwrap() > ours);
+    assert!(page.contains("[other.claim: not part of this reproduction]"), "{page}");
+    assert!(page.contains("| 42 % (±10 %) | 37.25 % | 0.887 | – | holds |"), "{page}");
+    assert!(page.contains("far, on a stand-in"), "{page}");
+}
+
+/// Under two readings and in three worlds; what is ours is in no count.
+#[test]
+fn statements_are_counted_by_reading_and_world() {
+    let mut all = reproduction();
+    let outcome = |verdict, near| Outcome { verdict, near: Some(near) };
+    let literal = BTreeMap::from([
+        ("dftl2014-table5.one".to_owned(), outcome(Verdict::Fails, false)),
+        ("dftl2014-table5.two".to_owned(), outcome(Verdict::Holds, true)),
+    ]);
+    let best = BTreeMap::from([
+        ("dftl2014-table5.one".to_owned(), outcome(Verdict::Fails, false)),
+        ("dftl2014-table5.two".to_owned(), outcome(Verdict::NotJudged, true)),
+        ("dftl2014-table5.three".to_owned(), outcome(Verdict::Holds, true)),
+    ]);
+    all.set_verdicts(Some(&best), Some(&literal));
+    let row = |name: &str, outcomes: [Option<bool>; 3]| Statement {
+        claim: format!("dftl2014-table5.{name}"),
+        text: String::new(),
+        outcomes: outcomes.to_vec(),
+        decided_by: "the start".to_owned(),
+    };
+    let statements = vec![
+        row("one", [Some(false), Some(false), None]),
+        row("two", [Some(true), Some(false), Some(true)]),
+    ];
+    all.set_worlds(vec![PaperWorlds {
+        paper: "dftl2014".to_owned(),
+        worlds: Vec::new(),
+        statements,
+    }]);
+    let [paper] = &all.papers()[..] else { panic!("one paper") };
+    assert_eq!(paper.relations, Tally::default());
+    let numbers = Tally {
+        printed: 2,
+        contradicted: 0,
+        literal: Some(1),
+        best: Some(1),
+        some: Some(1),
+        none: Some(1),
+    };
+    assert_eq!(paper.magnitudes, numbers);
+    let worlds = all.claims[1].worlds.as_ref().unwrap();
+    assert_eq!((worlds.hold, worlds.of), (2, 3));
+    assert_eq!(all.claims[1].verdicts.best, Some(Verdict::NotJudged));
 }
 
 #[test]
-fn text_names_the_headlines_and_counts_all() {
+fn text_names_statements_and_headlines_and_counts_all() {
     let text = claims_text(&reproduction());
+    assert!(text.starts_with("Statements that papers print"), "{text}");
     assert!(text.contains("dftl2014-table5.one"), "{text}");
     assert!(!text.contains("dftl2014-table5.two"), "{text}");
     let outcomes = "identities: 0 hold, 0 fail, 0 not judged; relations: 0 hold, 0 fail, 0 not \

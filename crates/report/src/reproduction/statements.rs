@@ -1,0 +1,209 @@
+//! What papers print, apart from what is ours: each printed statement counted once, under the text
+//! to the letter, under the best reading, and in how many worlds.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Claim, Reproduction, Verdict};
+
+/// Something under the text to the letter and under the best reading; none where it was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Both<T> {
+    /// Under the text to the letter.
+    pub literal: Option<T>,
+    /// Under the best reading of the whole paper.
+    pub best: Option<T>,
+}
+
+impl<T> Both<T> {
+    /// Whether both were made.
+    pub(super) fn both(&self) -> bool {
+        self.literal.is_some() && self.best.is_some()
+    }
+
+    /// Whether the text to the letter is all that was made.
+    pub(super) fn only_literal(&self) -> bool {
+        self.literal.is_some() && self.best.is_none()
+    }
+}
+
+/// The outcome of a claim under one reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Whether the numbers are as near as the claim asks, whether or not there is a verdict.
+    pub near: Option<bool>,
+}
+
+/// In how many worlds a printed statement holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InWorlds {
+    /// Worlds in which it holds.
+    pub hold: usize,
+    /// Worlds in which it could be judged.
+    pub of: usize,
+    /// The choice that decides it, in words.
+    pub decided_by: String,
+}
+
+/// One world: a candidate for everything that a paper leaves open, and a seed.
+#[derive(Clone, Debug, Serialize)]
+pub struct World {
+    /// From 1.
+    pub number: usize,
+    /// Choice and candidate.
+    pub choices: Vec<(String, String)>,
+    /// Which stand-in of the same statistics, from 1.
+    pub seed: u64,
+}
+
+/// What became of the printed statements of a paper in its worlds.
+#[derive(Clone, Debug, Serialize)]
+pub struct PaperWorlds {
+    /// Short name of the paper.
+    pub paper: String,
+    /// The worlds: columns of the picture.
+    pub worlds: Vec<World>,
+    /// The statements: its rows.
+    pub statements: Vec<Statement>,
+}
+
+/// One row of the picture.
+#[derive(Clone, Debug, Serialize)]
+pub struct Statement {
+    /// Name of the claim.
+    pub claim: String,
+    /// What is claimed.
+    pub text: String,
+    /// Whether it holds, world by world; none where it cannot be judged.
+    pub outcomes: Vec<Option<bool>>,
+    /// The choice that decides it, in words.
+    pub decided_by: String,
+}
+
+/// How many printed statements of a kind came out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Statements that the paper prints.
+    pub printed: usize,
+    /// Those that the paper contradicts itself.
+    pub contradicted: usize,
+    /// Those that hold under the text to the letter.
+    pub literal: Option<usize>,
+    /// Those that hold under the best reading.
+    pub best: Option<usize>,
+    /// Those that hold in some world, or under one of the two readings.
+    pub some: Option<usize>,
+    /// Those that hold in none.
+    pub none: Option<usize>,
+}
+
+/// The printed statements of one paper.
+#[derive(Clone, Debug, Serialize)]
+pub struct PaperTally {
+    /// Short name.
+    pub paper: String,
+    /// Authors and year.
+    pub title: String,
+    /// Signs, orders and crossings.
+    pub relations: Tally,
+    /// Numbers, within the tolerance of each; on stand-ins unless the report says otherwise.
+    pub magnitudes: Tally,
+    /// Worlds that were made.
+    pub worlds: usize,
+}
+
+impl Claim {
+    /// Whether it came out under a reading: a verdict, or where there can be none numbers that are
+    /// near enough.
+    fn came_out(&self, side: fn(&Both<bool>) -> Option<bool>) -> Option<bool> {
+        side(&self.near)
+    }
+
+    fn in_some_world(&self) -> bool {
+        let sides = [self.near.literal, self.near.best];
+        self.worlds.as_ref().is_some_and(|worlds| worlds.hold > 0) || sides.contains(&Some(true))
+    }
+}
+
+impl Reproduction {
+    /// Puts the outcomes under two readings to the claims.
+    pub fn set_verdicts(
+        &mut self,
+        best: Option<&BTreeMap<String, Outcome>>,
+        literal: Option<&BTreeMap<String, Outcome>>,
+    ) {
+        for claim in &mut self.claims {
+            let of = |all: Option<&BTreeMap<String, Outcome>>| all?.get(&claim.name).copied();
+            let (best, literal) = (of(best), of(literal));
+            let verdict = |one: Outcome| one.verdict;
+            claim.verdicts = Both { literal: literal.map(verdict), best: best.map(verdict) };
+            let near = |one: Option<Outcome>| one.and_then(|one| one.near);
+            claim.near = Both { literal: near(literal), best: near(best) };
+        }
+    }
+
+    /// Puts what was found in worlds to the claims.
+    pub fn set_worlds(&mut self, papers: Vec<PaperWorlds>) {
+        for statement in papers.iter().flat_map(|paper| &paper.statements) {
+            if let Some(claim) = self.claims.iter_mut().find(|one| one.name == statement.claim) {
+                let judged = statement.outcomes.iter().flatten();
+                claim.worlds = Some(InWorlds {
+                    hold: judged.clone().filter(|holds| **holds).count(),
+                    of: judged.count(),
+                    decided_by: statement.decided_by.clone(),
+                });
+            }
+        }
+        self.worlds = papers;
+    }
+
+    /// The printed statements, paper by paper.
+    #[must_use]
+    pub fn papers(&self) -> Vec<PaperTally> {
+        let mut papers: Vec<PaperTally> = Vec::new();
+        for claim in self.claims.iter().filter(|claim| claim.printed) {
+            if !papers.iter().any(|known| known.paper == claim.paper) {
+                let of = |kind: &str| self.tally_printed(&claim.paper, kind);
+                papers.push(PaperTally {
+                    paper: claim.paper.clone(),
+                    title: claim.paper_title.clone(),
+                    relations: of("relation"),
+                    magnitudes: of("magnitude"),
+                    worlds: self
+                        .worlds
+                        .iter()
+                        .find(|known| known.paper == claim.paper)
+                        .map_or(0, |known| known.worlds.len()),
+                });
+            }
+        }
+        papers
+    }
+
+    /// Identities that a paper prints of its results are numbers too.
+    fn tally_printed(&self, paper: &str, kind: &str) -> Tally {
+        let same = |of: &str| of == kind || (of == "identity" && kind == "magnitude");
+        let own: Vec<&Claim> = self
+            .claims
+            .iter()
+            .filter(|claim| claim.printed && claim.paper == paper && same(claim.kind))
+            .collect();
+        let count = |side: fn(&Both<bool>) -> Option<bool>| {
+            let any = own.iter().any(|claim| claim.came_out(side).is_some());
+            any.then(|| own.iter().filter(|claim| claim.came_out(side) == Some(true)).count())
+        };
+        let worlds = own.iter().any(|claim| claim.worlds.is_some());
+        let some = own.iter().filter(|claim| claim.in_some_world()).count();
+        Tally {
+            printed: own.len(),
+            contradicted: own.iter().filter(|claim| claim.contradicted_by.is_some()).count(),
+            literal: count(|near| near.literal),
+            best: count(|near| near.best),
+            some: worlds.then_some(some),
+            none: worlds.then_some(own.len() - some),
+        }
+    }
+}
