@@ -6,10 +6,11 @@
 //!
 //! # Paper
 //! Wang, Wong, "ADAPT: Efficient workload-sensitive flash management based on adaptation,
-//! prediction and aggregation", MSST 2012. Spec 3.8. Its parts by file: adaptive partitioning
+//! prediction and aggregation", MSST 2012. Its parts by file: adaptive partitioning
 //! (III.B, Algorithm 1) in `partition`, by what `interval` measures; predictive transfer (III.C)
 //! and aggregated movement, Algorithm 2, in `reclaim`, by what `predictor` expects; early reuse
-//! (III.D) at the end of `reclaim`; which area takes a write is here.
+//! (III.D) at the end of `reclaim`; which area takes a write is here. Rule by rule:
+//! `docs/papers/adapt2012.md`.
 //!
 //! # Structures
 //! P: pages per block. Block table; log page table of the random area; a queue of random log blocks

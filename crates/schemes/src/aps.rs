@@ -6,7 +6,7 @@
 //! # Paper
 //! Shim, Seo, Kim, Maeng: An adaptive partitioning scheme for DRAM-based cache in solid state
 //! drives, MSST 2010, as TreeFTL 2013 (Wang, Wong), section II.B, describes it and compares with
-//! it; spec 4.3. The paper itself was not at hand.
+//! it; `docs/papers/others.md#aps`. The paper itself was not at hand.
 //!
 //! # Structures
 //! Map partition: single entries, least recently used first. Data partition: pages, read or

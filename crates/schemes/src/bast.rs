@@ -6,7 +6,7 @@
 //! # Paper
 //! Kim, Kim, Noh, Min, Cho, "A space-efficient flash translation layer for CompactFlash systems",
 //! IEEE TCE 48(2), 2002 (block associative sector translation); merges as in DFTL 2014, section 2,
-//! Fig. 5. Spec 2.4.
+//! Fig. 5; `docs/papers/others.md#bast`.
 //!
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Nlog: log blocks. Block table of Nl entries; per log
@@ -82,18 +82,18 @@ settings! {
             source("ftlab");
         /// Which log block is merged when a logical block without one needs one and none is left.
         victim: OwnedVictim = OwnedVictim::Lru, legal("", |_| true),
-            source("spec 2.4: sources disagree");
+            source("docs/papers/others.md#bast: sources disagree");
         /// When a log block is in order, so that it can be switched or completed.
         seq_check: SequenceCheck = SequenceCheck::AllPages, legal("", |_| true),
-            source("spec 2.4");
+            source("docs/papers/others.md#bast");
         /// Whether a log block that holds the beginning of its logical block is completed; off: it
         /// is merged in full.
         partial: bool = true, legal("", |_| true),
-            source("DFTL 2014, Fig. 5; off as in MB-flashsim (spec 2.4)");
+            source("DFTL 2014, Fig. 5; off as in MB-flashsim");
         /// Whether the block map is on flash, in map pages with a directory in memory; off: it is
         /// in memory, and looking and changing cost nothing.
         map_on_flash: bool = false, legal("", |_| true),
-            source("Kim et al. 2002 (spec 2.4)");
+            source("Kim et al. 2002 (docs/papers/others.md#bast)");
         /// Map pages in memory where the map is on flash, the ones used last; one is what an update
         /// needs in any case.
         map_cache_pages: u32 = 1, legal("1..=65536", |v| (1..=65536).contains(v)),

@@ -4,7 +4,8 @@
 //!
 //! # Paper
 //! The block-mapping FTL that Hu et al. (HAT, 2010), II, and the DFTL papers compare with; commonly
-//! credited to Shinohara, US Patent 5,905,993, 1999 (which we have not read). Spec 2.2.
+//! credited to Shinohara, US Patent 5,905,993, 1999 (which we have not read);
+//! `docs/papers/others.md#block-map`.
 //!
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Block table of Nl entries; one rewrite under way.
@@ -73,7 +74,8 @@ settings! {
     pub struct BlockSettings in "block" {
         /// Whether the pages of a request in one logical block are written by one rewrite; else
         /// each page rewrites the block, as page by page simulators do.
-        coalesce_request: bool = true, legal("", |_| true), source("spec 2.2, open");
+        coalesce_request: bool = true, legal("", |_| true),
+            source("open: docs/papers/others.md#block-map");
         /// Whether the old block of a rewrite is erased at once. If not it is marked, and erased in
         /// an idle gap (gc.mode = idle or both), or when free blocks are needed.
         erase_now: bool = true, legal("", |_| true), source("HAT 2010, II.B: marked for erase");

@@ -5,8 +5,8 @@
 //!
 //! # Paper
 //! Qin, Wang, Liu, Shao: A Two-Level Caching Mechanism for Demand-Based Page-Level Address Mapping
-//! in NAND Flash Memory Storage Systems, RTAS 2011; as TreeFTL 2013 (II.B, III.A) and spec 3.2 tell
-//! it.
+//! in NAND Flash Memory Storage Systems, RTAS 2011; as TreeFTL 2013 (II.B, III.A) and
+//! `docs/papers/others.md#cdftl` tell it.
 //!
 //! # Structures
 //! CMT (level 1): n1 single entries, least recently used order, `cdftl.cmt_entries`. CTP (level 2):
@@ -25,10 +25,11 @@
 //! DFTL's. An entry that is in either level changes in memory alone (lazy copying).
 //! Entries leave the CMT in the order of `cdftl.cmt_evict_order`: a changed one whose page is in
 //! the CTP is absorbed without flash access, any other changed one is written to its translation
-//! page. Resident ones first (the default, the spec's reading): entries of other pages stay while
-//! there is a resident one, that is nearly always, and fill the CMT; under random writes `lru`,
-//! which absorbs too, misses far less. A changed page that leaves the CTP takes the changed entries
-//! of the CMT with it (they become clean) and is written without a read, every entry being known.
+//! page. Resident ones first (the default, as we read TreeFTL 2013, II.B): entries of other pages
+//! stay while there is a resident one, that is nearly always, and fill the CMT; under random writes
+//! `lru`, which absorbs too, misses far less. A changed page that leaves the CTP takes the changed
+//! entries of the CMT with it (they become clean) and is written without a read, every entry being
+//! known.
 //!
 //! # Recovery
 //! Nothing but the flash: the out-of-band areas of all blocks are read, and nothing that completed

@@ -6,9 +6,9 @@
 //! # Paper
 //! Park, Debnath, Du: CFTL: A Convertible Flash Translation Layer Adaptive to Data Access Patterns,
 //! SIGMETRICS 2010; A Workload-Aware Adaptive Hybrid Flash Translation Layer with an Efficient
-//! Caching Strategy, MASCOTS 2011; by their abstracts and spec 3.5. Its parts by file: the caching
-//! strategy here and in `cache`; what is worth a conversion in `candidates`, conversions in
-//! `convert`.
+//! Caching Strategy, MASCOTS 2011; by their abstracts and `docs/papers/others.md#cftl`. Its parts
+//! by file: the caching strategy here and in `cache`; what is worth a conversion in `candidates`,
+//! conversions in `convert`.
 //!
 //! # Structures
 //! Page map of everything on flash, with GTD and data blocks: DFTL's. Cached page table: entries

@@ -5,7 +5,7 @@
 //!
 //! # Paper
 //! Qin, Wang, Liu, Shao: Demand-Based Block-Level Address Mapping in Large-Scale NAND Flash Storage
-//! Systems, CODES+ISSS 2010; as its abstract and spec 3.3 tell it.
+//! Systems, CODES+ISSS 2010; as its abstract and `docs/papers/others.md#dac` tell it.
 //!
 //! # Structures
 //! Map pages of E entries (E = page bytes / 4), each the data block of a logical block; a directory

@@ -4,7 +4,7 @@
 //!
 //! # Paper
 //! Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009; journal version J. Comput. Sci. Technol. 29(2), 2014,
-//! sections 3.1 to 3.3; spec 3.1.
+//! sections 3.1 to 3.3; `docs/papers/dftl2014.md`.
 //!
 //! # Structures
 //! CMT: cached map entries, `dftl.cmt_entries`. GTD: where each translation page is. On flash:
@@ -13,10 +13,10 @@
 //!
 //! # Read
 //! Translate (Algorithm 1), then one page read. `dftl.writeback = after_completion` (HAT 2010,
-//! IV.C, on DFTL): changed entries that had to leave wait in `dftl.writeback_entries` places until
-//! the request is done, and are written then; later requests may find the flash busy with that. A
-//! request that needs more places writes the entry that has waited longest first. An entry that a
-//! later page of the request wants while it waits is taken back: a miss that reads nothing.
+//! IV.B.2, on DFTL): changed entries that had to leave wait in `dftl.writeback_entries` places
+//! until the request is done, and are written then; later requests may find the flash busy with
+//! that. A request that needs more places writes the entry that has waited longest first. An entry
+//! that a later page of the request wants while it waits is taken back: a miss that reads nothing.
 //!
 //! # Write
 //! Translate, program the next page of the data frontier, invalidate the old page, change the CMT.

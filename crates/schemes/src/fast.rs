@@ -5,7 +5,7 @@
 //! # Paper
 //! Lee, Park, Chung et al., "A log buffer-based flash translation layer using fully-associative
 //! sector translation", ACM TECS 6(3), 2007; merges as in DFTL 2014, section 2, Figs 5 and 6.
-//! Spec 2.5; rows are those of its decision table.
+//! Rows are those of the decision table in `docs/papers/others.md#fast`.
 //!
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Nlog: log blocks, one of them (SW) sequential, the
@@ -34,7 +34,7 @@
 //! Trims and their records are ours (a small area of blocks, taken at the first flushed trim).
 //! Where the flash demands ascending programs, writes to a data block that would go backwards go to
 //! the log, and holes of a rebuilt block are padded if no page may be left out. An invalid data
-//! page without a newer copy costs nothing, unlike in the public code (spec 2.5, corner case d;
+//! page without a newer copy costs nothing, unlike in the public code (corner case d there;
 //! `fast.bug_compat` charges its program); SW merges look for newer copies in RW (corner case c:
 //! not to look loses data, so no setting does that). A sequential log block in which nothing is
 //! valid is erased, not merged.
@@ -89,21 +89,23 @@ settings! {
         victim: LogVictim = LogVictim::Fifo, legal("", |_| true), source("ADAPT 2012, II");
         /// Row 7: a write of SW's owner beyond the next page.
         sw_gap: GapRule = GapRule::PartialWithRequest, legal("", |_| true),
-            source("spec 2.5: FlashSim");
+            source("docs/papers/others.md#fast: FlashSim");
         /// Row 6: a write of a page that SW holds.
         sw_rewrite: RewriteRule = RewriteRule::FullMerge, legal("", |_| true),
-            source("spec 2.5: FlashSim");
+            source("docs/papers/others.md#fast: FlashSim");
         /// Rows 0 and 1: where the first write of a page goes.
         first_write: FirstWrite = FirstWrite::DataBlock, legal("", |_| true),
             source("DFTL 2014, 2");
         /// Whether an RW victim that holds one logical block in order is switched, not merged.
-        rw_switch_check: bool = false, legal("", |_| true), source("spec 2.5: FlashSim has none");
+        rw_switch_check: bool = false, legal("", |_| true),
+            source("docs/papers/others.md#fast: FlashSim has none");
         /// Rows 2 to 4: which write of offset 0 begins a sequential stream.
         detector: Detector = Detector::OffsetZero, legal("", |_| true), source("FAST 2007");
         /// Whether merges of RW blocks also program the places of invalid data pages of which there
         /// is no newer copy, as the public code does by mistake. As no copy is ever overlooked
         /// here, only trimmed pages are such: without trims it changes nothing.
-        bug_compat: bool = false, legal("", |_| true), source("spec 2.5, corner case d");
+        bug_compat: bool = false, legal("", |_| true),
+            source("docs/papers/others.md#fast, corner case d");
         /// Pages of a request that is sequential under fast.detector = request_size.
         detector_pages: u32 = 2, legal("1..=4096", |v| (1..=4096).contains(v)),
             source("LAST 2008");

@@ -4,8 +4,9 @@
 //!
 //! # Paper
 //! Lim, Lee, Moon, "FASTer FTL for enterprise-class flash memory SSDs", IEEE SNAPI 2010. Not read
-//! for this file: what is here is spec 2.6, from the author's board code (mode `full`) and from
-//! ADAPT 2012, which compares itself with a FASTer of second chances alone (mode `seed1_simple`).
+//! for this file: what is here is from the author's board code (mode `full`) and from
+//! ADAPT 2012, which compares itself with a FASTer of second chances alone (mode `seed1_simple`);
+//! `docs/papers/others.md#faster`.
 //!
 //! # Structures
 //! P, Nlog, SW, RW, block table and log page table as in FAST. A second-chance (SC) bit per log

@@ -3,7 +3,8 @@
 //! entries in use in a small memory: translation hides behind the flash.
 //!
 //! # Paper
-//! Hu et al., HAT (2010), sections III.A and III.B, Algorithm 1, Figs 5 to 7; spec 3.9.
+//! Hu et al., HAT (2010), sections III.A and III.B, Algorithm 1, Figs 5 to 7;
+//! `docs/papers/hat2010.md`.
 //!
 //! # Structures
 //! SMT, the slow mapping table: the physical page of every logical page, 4 bytes each, in
@@ -83,17 +84,20 @@ settings! {
             source("HAT 2010, Table 4: controller cache of 128 KB");
         /// Bytes that an entry is counted with: LPN, PPN and the update bit.
         qmt_entry_bytes: u32 = 8, legal("1..=64", |v| (1..=64).contains(v)),
-            source("spec 3.9; the paper names the fields alone");
+            source("open: docs/papers/hat2010.md; the paper names the fields alone");
         /// Whether a write into a full QMT deletes the tail even when it hits.
         alg1_literal: bool = false, legal("", |_| true),
             source("HAT 2010, Algorithm 1, line 19; III.B says on a miss");
         /// Whether a write that misses reads the SMT, beside everything else, to find the page that
         /// it supersedes; false charges nothing for that.
-        write_miss_smt_read: bool = true, legal("", |_| true), source("spec 3.9");
+        write_miss_smt_read: bool = true, legal("", |_| true),
+            source("open: docs/papers/hat2010.md#write");
         /// When the SMT learns what collection moved.
-        gc_smt_update: SmtUpdate = SmtUpdate::Parallel, legal("", |_| true), source("spec 3.9");
+        gc_smt_update: SmtUpdate = SmtUpdate::Parallel, legal("", |_| true),
+            source("open: docs/papers/hat2010.md#collection");
         /// Writes that the phase-change memory has taken and not done, at most; the next one waits.
-        pcm_queue: u32 = 1, legal("1..=4096", |v| (1..=4096).contains(v)), source("spec 3.9");
+        pcm_queue: u32 = 1, legal("1..=4096", |v| (1..=4096).contains(v)),
+            source("open: docs/papers/hat2010.md#left-open");
     }
 }
 

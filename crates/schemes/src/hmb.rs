@@ -5,8 +5,8 @@
 //!
 //! # Paper
 //! Budilovsky, Toledo, Zuck: Prototyping a high-performance low-cost solid-state disk, SYSTOR 2011;
-//! spec 4.9. `hmb.mode = dma` is the later form, NVMe's host memory buffer. The paper was not at
-//! hand: what follows is its abstract and the specification.
+//! `docs/papers/others.md#hmb`. `hmb.mode = dma` is the later form, NVMe's host memory buffer. The
+//! paper was not at hand: what follows is its abstract and that chapter.
 //!
 //! # Structures
 //! As DFTL: translation pages, their directory, a cache of `hmb.cache_entries` entries. In the
@@ -131,7 +131,8 @@ impl Scheme for Hmb {
         year: 2011,
         sections: "abstract",
         deviations: &[
-            "the paper was not at hand: its abstract and the specification are implemented",
+            "the paper was not at hand: what its abstract and docs/papers/others.md#hmb say is \
+             implemented",
             "a hint is verified by the mark of its page and the spare area, not by a chunk tag",
             "what is sent to the host when is a setting (hmb.upload), and takes no time",
             "a hint that says \"nowhere\" counts as missing",

@@ -3,7 +3,8 @@
 //! papers normalise their schemes to ("Baseline", "page FTL").
 //!
 //! # Paper
-//! Gupta, Kim, Urgaonkar et al., DFTL (J. Comput. Sci. Technol. 2014), section 2; spec 2.1.
+//! Gupta, Kim, Urgaonkar et al., DFTL (J. Comput. Sci. Technol. 2014), section 2;
+//! `docs/papers/others.md#ideal-page`.
 //!
 //! # Structures
 //! The page table, one entry of 4 bytes per logical page, 0 for "nowhere"; the count of valid
@@ -50,7 +51,7 @@ settings! {
     pub struct IdealPageSettings in "ideal_page" {
         /// Free blocks per plane below which collection starts, and at which it stops.
         gc_low: u32 = page_mapped::GC_LOW, legal("2..=1000000", |v| (2..=1_000_000).contains(v)),
-            source("spec 2.1: FlashSim");
+            source("docs/papers/others.md#ideal-page: FlashSim");
     }
 }
 

@@ -6,9 +6,10 @@
 //!
 //! # Paper
 //! Kwon, Ranjitkar, Ko, Noh, Baek, Shin: Janus-FTL: finding the optimal point on the spectrum
-//! between page and block mapping schemes, EMSOFT 2010; by its abstracts and spec 3.6, as the paper
-//! could not be read. Its parts by file: fusion, and what a write does, here; the boundary and its
-//! cost model in `boundary`; the write buffer block and defusion in `gather`.
+//! between page and block mapping schemes, EMSOFT 2010; by its abstracts and
+//! `docs/papers/others.md#janus`, as the paper could not be read. Its parts by file: fusion, and
+//! what a write does, here; the boundary and its cost model in `boundary`; the write buffer block
+//! and defusion in `gather`.
 //!
 //! # Structures
 //! P pages per block, T page-mapped logical blocks that there shall be (`boundary`). Block table:

@@ -5,7 +5,7 @@
 //! # Paper
 //! Huang, Chang, Kuo: Joint management of RAM and flash memory with access pattern considerations,
 //! DAC 2012, as TreeFTL 2013 (Wang, Wong), sections II.B and III, describes it and compares with
-//! it; spec 4.4. The paper itself was not at hand.
+//! it; `docs/papers/others.md#jtl`. The paper itself was not at hand.
 //!
 //! # Structures
 //! Level n has 2^n entries. Levels 0 to m, group 0: entries whose page is in RAM, as many as its

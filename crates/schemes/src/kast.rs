@@ -6,8 +6,8 @@
 //! # Paper
 //! Cho, Shin, Eom, "KAST: K-associative sector translation for NAND flash memory in real-time
 //! systems", DATE 2009. Which block takes a write, and what makes room, is silent there (we know
-//! the abstract): it follows uC/FS, a file system whose manual names KAST as its model (spec 2.9;
-//! behaviour observed).
+//! the abstract): it follows uC/FS, a file system whose manual names KAST as its model (behaviour
+//! observed, `docs/papers/others.md#kast`).
 //!
 //! # Structures
 //! P: pages per block. Block table; at most Nlog update blocks: sequential ones (SUB), each of one

@@ -6,7 +6,7 @@
 //! # Paper
 //! Lee, Shin, Kim, Kim, "LAST: locality-aware sector translation for NAND flash memory-based
 //! storage systems", SIGOPS OSR 42(6), 2008, by what DFTL 2014 (2, 4, 6), ADAPT 2012 (II, III) and
-//! spec 2.8 tell of it; the paper itself was not at hand.
+//! `docs/papers/others.md#last` tell of it; the paper itself was not at hand.
 //!
 //! # Structures
 //! P: pages per block. M: log blocks, m of them sequential at most, the others random: hot and

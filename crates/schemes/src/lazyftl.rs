@@ -6,7 +6,7 @@
 //! map.
 //!
 //! # Paper
-//! Ma, Feng, Li: LazyFTL, SIGMOD 2011; spec 3.4.
+//! Ma, Feng, Li: LazyFTL, SIGMOD 2011; `docs/papers/others.md#lazyftl`.
 //!
 //! # Structures
 //! Data blocks (DBA), mapping blocks (MBA), cold blocks (CBA: what collection moved), update blocks
@@ -93,7 +93,7 @@ impl Scheme for LazyFtl {
         authors: "Ma, Feng, Li",
         venue: "SIGMOD 2011",
         year: 2011,
-        sections: "all, by spec 3.4",
+        sections: "all, by notes on it (docs/papers/others.md#lazyftl)",
         deviations: &[
             "recovery scans all data blocks, as conversion follows no order of age",
             "trims and their record pages are added",

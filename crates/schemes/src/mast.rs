@@ -6,7 +6,7 @@
 //! # Paper
 //! Shim, Park, Park, "A hybrid flash translation layer with adaptive merge for SSDs", ACM TOS 6(4),
 //! 2011. Not read for this file: what is here is ADAPT 2012's description (section III.C) and the
-//! abstract; spec 2.10.
+//! abstract; `docs/papers/others.md#mast`.
 //!
 //! # Structures
 //! P: pages per block. Nlog: log blocks. Block table; log page table of Nlog * P entries; for each
@@ -40,7 +40,7 @@
 //!
 //! # Settings
 //! Group `mast`. There is one rule of what is cold, so that the setting is its length,
-//! `cold_window`, where spec 2.10 names a rule (`mast.cold_rule`).
+//! `cold_window`, where a choice of rules could stand.
 
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
@@ -81,23 +81,26 @@ settings! {
         /// device.
         stripe: Optional<u32> = Optional(None),
             legal("auto, or 1..=4096", |v| v.0.is_none_or(|n| (1..=4096).contains(&n))),
-            source("spec 2.10");
+            source("docs/papers/others.md#mast");
         /// Which block of the stripe is reclaimed.
-        victim: LogVictim = LogVictim::Fifo, legal("", |_| true), source("spec 2.10");
+        victim: LogVictim = LogVictim::Fifo, legal("", |_| true),
+            source("docs/papers/others.md#mast");
         /// Live log pages: a logical block with more is merged if it is cold; auto: an eighth of a
         /// block.
         merge_min_pages: Optional<u32> = Optional(None),
             legal("auto, or 0..=65536", |v| v.0.is_none_or(|n| n <= 1 << 16)),
-            source("spec 2.10");
+            source("docs/papers/others.md#mast");
         /// Page writes of the host without one to a logical block after which it is cold; auto: as
         /// many as the log has pages.
-        cold_window: Optional<u32> = Optional(None), legal("", |_| true), source("spec 2.10");
+        cold_window: Optional<u32> = Optional(None), legal("", |_| true),
+            source("docs/papers/others.md#mast");
         /// Free pages that a reclaim must give, at most all of a block; auto: an eighth of a block.
         min_gain: Optional<u32> = Optional(None),
             legal("auto, or 1..=65536", |v| v.0.is_none_or(|n| (1..=1 << 16).contains(&n))),
-            source("spec 2.10: 8 of 64");
+            source("docs/papers/others.md#mast: 8 of 64");
         /// Where the first write of a page goes.
-        first_write: FirstWrite = FirstWrite::DataBlock, legal("", |_| true), source("spec 2.10");
+        first_write: FirstWrite = FirstWrite::DataBlock, legal("", |_| true),
+            source("docs/papers/others.md#mast");
     }
 }
 

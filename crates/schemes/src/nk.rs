@@ -7,7 +7,8 @@
 //! Park, Cheon, Kang, Roh, Cho, Kim, "A reconfigurable FTL (flash translation layer) architecture
 //! for NAND flash-based applications", ACM TECS 7(4), 2008. K that changes at run time
 //! (`nk:adaptive`) after Koo, Shin, "Adaptive log block mapping scheme for log buffer-based FTL",
-//! IWSSPS 2009. Order of merges and default N and K as in wiscsee. Spec 2.11.
+//! IWSSPS 2009. Order of merges and default N and K as in wiscsee;
+//! `docs/papers/others.md#n-k-mapping`.
 //!
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Nlog: log blocks. Block table of Nl entries; log page

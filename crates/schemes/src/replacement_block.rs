@@ -5,7 +5,8 @@
 //!
 //! # Paper
 //! Ban, "Flash file system optimized for page-mode flash technologies", US Patent 5,937,425, 1999
-//! (not read; by what is known of NFTL); "Replacement Block FTL" in DFTL 2014, Table 1. Spec 2.3.
+//! (not read; by what is known of NFTL); "Replacement Block FTL" in DFTL 2014, Table 1;
+//! `docs/papers/others.md#replacement-blocks`.
 //!
 //! # Structures
 //! K: replacement blocks of a logical block. Block table (head of each chain), a link per physical

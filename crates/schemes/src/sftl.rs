@@ -5,8 +5,8 @@
 //!
 //! # Paper
 //! Jiang, Zhang, Yuan, Hu, Chen: S-FTL: An Efficient Address Translation for Flash Memory by
-//! Exploiting Spatial Locality, MSST 2011; spec 4.11, from the abstract and the public simulator
-//! wiscsee.
+//! Exploiting Spatial Locality, MSST 2011; `docs/papers/others.md#s-ftl`, from the abstract and the
+//! public simulator wiscsee.
 //!
 //! # Structures
 //! Cached translation pages: per page a bitmap of where runs begin, and the physical page of each
@@ -47,7 +47,7 @@
 //! (`alloc.order`) gives consecutive pages to several planes, hardly any form, nothing is
 //! compressed, and the cache is one of whole pages; a bitmap per plane would be another scheme. A
 //! load of writes alone never caches a page while there is a buffer (`sftl.dirty_buf_share`, on by
-//! default): only reads, trims and partial writes load one, as in spec 4.11.
+//! default): only reads, trims and partial writes load one, as in `docs/papers/others.md#s-ftl`.
 //!
 //! # Settings
 //! `sftl.*`, and the groups `gc` and `alloc`.

@@ -5,9 +5,9 @@
 //!
 //! # Paper
 //! Kang, Jo, Kim, Lee, "A superblock-based flash translation layer for NAND flash memory", EMSOFT
-//! 2006; Jung, Kang, Jo, Kim, Lee, "Superblock FTL", ACM TECS 9(4), 2010. Spec 2.7; DFTL 2014,
-//! section
-//! 5. Read in abstracts and summaries only: what they leave open is a setting, or a deviation.
+//! 2006; Jung, Kang, Jo, Kim, Lee, "Superblock FTL", ACM TECS 9(4), 2010; DFTL 2014,
+//! section 6; `docs/papers/others.md#superblock`. Read in abstracts and summaries only: what they
+//! leave open is a setting, or a deviation.
 //!
 //! # Structures
 //! P: pages per block. S: logical blocks of a superblock. D-blocks: its first blocks, as many as it

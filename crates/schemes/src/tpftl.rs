@@ -4,7 +4,8 @@
 //!
 //! # Paper
 //! Zhou, Wu, Huang, He, Zhou, Xie: An Efficient Page-level FTL to Optimize Address Translation in
-//! Flash Memory, EuroSys 2015; as its public re-implementations show it (spec 4.10).
+//! Flash Memory, EuroSys 2015; as its public re-implementations show it
+//! (`docs/papers/others.md#tpftl`).
 //!
 //! # Structures
 //! A node per translation page with a cached entry; nodes in order of coldness, the entries of each

@@ -5,7 +5,7 @@
 //! there are few branches.
 //!
 //! # Paper
-//! Wang, Wong: TreeFTL, DATE 2013, section III; spec 4.1.
+//! Wang, Wong: TreeFTL, DATE 2013, section III; `docs/papers/treeftl2013.md`.
 //!
 //! # Structures
 //! GTD, cached translation pages (CTP), cached data pages (CDP): `parts::page_tree`. A caching

@@ -3,7 +3,8 @@
 //! victims, and as many time stamps to compare as pages are cached.
 //!
 //! # Paper
-//! Tree-PL of Wang, Wong: TreeFTL, DATE 2013, section IV.B and Fig. 6; spec 4.2.
+//! Tree-PL of Wang, Wong: TreeFTL, DATE 2013, section IV.B and Fig. 6;
+//! `docs/papers/treeftl2013.md#eviction`.
 //!
 //! # Structures
 //! As `treeftl`; instead of LATTE a time stamp per cached page, data pages (CDP) and translation
@@ -45,10 +46,12 @@ settings! {
     /// Settings of `treeftl_page_lru` beside those of its tree, `treeftl.*`.
     pub struct TreeftlPageLruSettings in "treeftl_page_lru" {
         /// Whether an access to a cached data page is one to its translation page too.
-        touch_parent: bool = true, legal("", |_| true), source("spec 4.2");
+        touch_parent: bool = true, legal("", |_| true),
+            source("open: docs/papers/treeftl2013.md#left-open");
         /// Whether a translation page stays as long as data pages hang on it; otherwise they leave
         /// with it.
-        ctp_needs_no_cdp: bool = true, legal("", |_| true), source("spec 4.2");
+        ctp_needs_no_cdp: bool = true, legal("", |_| true),
+            source("open: docs/papers/treeftl2013.md#eviction");
     }
 }
 

@@ -5,11 +5,11 @@
 //!
 //! # Paper
 //! Wei, Gong, Pathak, Veeravalli, Zeng, Okada, "WAFTL: A workload adaptive flash translation layer
-//! with data partition", MSST 2011; from its abstract and from what ADAPT 2012, II.B and V.A, says
-//! about it. Spec 3.7. The paper itself could not be read: what follows from neither is a setting.
-//! Its parts by file: the three areas in `areas`; migration out of the buffer zone, and what makes
-//! room for it, in `migration`; the map of page-mapped blocks in `page_map`; what all of them take
-//! in `sizes`.
+//! with data partition", MSST 2011; from its abstract and from what ADAPT 2012, II.B and IV.A, says
+//! about it; `docs/papers/others.md#waftl`. The paper itself could not be read: what follows from
+//! neither is a setting. Its parts by file: the three areas in `areas`; migration out of the buffer
+//! zone, and what makes room for it, in `migration`; the map of page-mapped blocks in `page_map`;
+//! what all of them take in `sizes`.
 //!
 //! # Structures
 //! P: pages per block. Nl: logical blocks. Nz: blocks of the buffer zone (`zone`). Np: most

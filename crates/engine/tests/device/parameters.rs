@@ -277,7 +277,8 @@ fn bug_compatible_merges_spend_a_program_on_a_trimmed_page_and_then_copy_the_was
     );
 }
 
-/// The mistake is in merges of shared log blocks alone: spec 2.5, row 6 has none.
+/// The mistake is in merges of shared log blocks alone: row 6 of
+/// `docs/papers/others.md#fast` has none.
 #[test]
 fn bug_compatible_merges_of_the_sequential_block_waste_nothing() {
     let run = |compat: &str| {

@@ -1,5 +1,5 @@
-//! BAST's rules and merges (spec 2.4), the slide's cases among them, as flash operations in order.
-//! Blocks have 4 pages: logical block 1 is pages 4 to 7, as on the slide.
+//! BAST's rules and merges (`docs/papers/others.md#bast`), the slide's cases among them, as flash
+//! operations in order. Blocks have 4 pages: logical block 1 is pages 4 to 7, as on the slide.
 
 use crate::common::{open, pages, tiny};
 use crate::fast_bench::{Bench, copy};

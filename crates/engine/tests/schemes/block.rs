@@ -1,6 +1,6 @@
-//! The block-mapped FTL (spec 2.2) as flash operations in order: writes in place, rewrites by one
-//! page and by several pages of a request, and what a rewrite that is interrupted leaves. Blocks
-//! have 4 pages: logical block 1 is pages 4 to 7.
+//! The block-mapped FTL (`docs/papers/others.md#block-map`) as flash operations in order: writes in
+//! place, rewrites by one page and by several pages of a request, and what a rewrite that is
+//! interrupted leaves. Blocks have 4 pages: logical block 1 is pages 4 to 7.
 
 use crate::common::{config, mixed, open, pages, size, tiny};
 use crate::fast_bench::{Bench, copy};

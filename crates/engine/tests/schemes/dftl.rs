@@ -187,7 +187,7 @@ fn figure_10_a_cached_entry_follows_its_page() {
     assert!(moves > 10, "page 0 was moved {moves} times");
 }
 
-/// Table 5's identities hold on every run (spec 3.1).
+/// Table 5's identities hold on every run (`docs/papers/dftl2014.md#identities`).
 #[test]
 fn table_5_identities() {
     let variants: [&[(&str, &str)]; 5] = [

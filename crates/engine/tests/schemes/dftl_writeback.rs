@@ -118,8 +118,8 @@ fn pushes_four_out(profile: &str, op: Op, more: &[(&str, &str)]) -> (Nanos, Nano
     (done.admitted + from, done.completed + from, spans)
 }
 
-/// Seed 004, IV.C on DFTL: the map write follows the request. Behind each page, the next page of
-/// the request waited for it.
+/// HAT 2010, II.C and IV.B.2, on DFTL: the map write follows the request. Behind each page, the
+/// next page of the request waited for it.
 #[test]
 fn a_request_of_several_pages_ends_before_any_entry_is_written() {
     for profile in ["serial", "parallel"] {

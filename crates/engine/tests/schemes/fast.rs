@@ -1,6 +1,6 @@
-//! FAST's decision table row by row and its corner cases (spec 2.5), the slide cases among them, as
-//! flash operations in order. Blocks have 4 pages: logical block 1 is pages 4 to 7, as on the
-//! slides.
+//! FAST's decision table row by row and its corner cases (`docs/papers/others.md#fast`), the slide
+//! cases among them, as flash operations in order. Blocks have 4 pages: logical block 1 is pages 4
+//! to 7, as on the slides.
 
 use crate::common::{open, pages, tiny};
 use crate::fast_bench::{Bench, copy};

@@ -1,5 +1,5 @@
-//! FASTer's rules 1 to 4, its isolation area and bounds (spec 2.6), as flash operations in order.
-//! Blocks have 4 pages; `log_blocks = 3` are SW and two random blocks.
+//! FASTer's rules 1 to 4, its isolation area and bounds (`docs/papers/others.md#faster`), as flash
+//! operations in order. Blocks have 4 pages; `log_blocks = 3` are SW and two random blocks.
 
 use crate::common::{mixed, open, pages, tiny};
 use crate::fast_bench::{Bench, copy};

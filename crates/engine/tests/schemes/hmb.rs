@@ -155,8 +155,8 @@ fn a_hint_to_a_page_that_lives_elsewhere_costs_a_read_in_vain() {
     device.audit().expect("map, flash and host agree");
 }
 
-/// Spec 4.9: accesses per read at most 1 + epsilon while the host's memory holds the map and
-/// nothing is written; collection's stale hints are corrected once each.
+/// Budilovsky et al. 2011: accesses per read at most 1 + epsilon while the host's memory holds the
+/// map and nothing is written; collection's stale hints are corrected once each.
 #[test]
 fn reads_take_one_access_and_a_little_where_the_host_holds_the_map() {
     for mode in ["hint", "dma"] {

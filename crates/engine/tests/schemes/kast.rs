@@ -1,5 +1,5 @@
-//! KAST's choice of update blocks, step by step (spec 2.9), as flash operations in order. Blocks
-//! have 4 pages unless a test says 20: logical block 1 is pages 4 to 7.
+//! KAST's choice of update blocks, step by step (`docs/papers/others.md#kast`), as flash
+//! operations in order. Blocks have 4 pages unless a test says 20: logical block 1 is pages 4 to 7.
 
 use crate::fast_bench::{Bench, copy};
 use ftlab_engine::board::nand::record::Operation::{self, Erase, Program, Read};

@@ -1,5 +1,6 @@
-//! LAST's decisions and reclaims (spec 2.8) as flash operations in order. Blocks have 4 pages:
-//! logical block 1 is pages 4 to 7. By default requests of 3 pages or more are sequential.
+//! LAST's decisions and reclaims (`docs/papers/others.md#last`) as flash operations in order.
+//! Blocks have 4 pages: logical block 1 is pages 4 to 7. By default requests of 3 pages or more are
+//! sequential.
 
 use crate::common::{mixed, open, pages, tiny};
 use crate::fast_bench::{Bench, copy};

@@ -1,5 +1,5 @@
-//! MAST's adaptive merge, its gain guard and its stripes (spec 2.10), as flash operations in order.
-//! Blocks have 4 pages; logical block 1 is pages 4 to 7.
+//! MAST's adaptive merge, its gain guard and its stripes (`docs/papers/others.md#mast`), as flash
+//! operations in order. Blocks have 4 pages; logical block 1 is pages 4 to 7.
 
 use crate::common::{mixed, open, pages, tiny};
 use crate::fast_bench::{Bench, copy};

@@ -234,8 +234,9 @@ fn every_count_is_that_of_a_naive_model_after_every_request() {
     }
 }
 
-/// Erases = switch + partial + full victims + data blocks rebuilt + dead log blocks (spec 2.5):
-/// holds where every logical block has a data block, so in the default settings.
+/// Erases = switch + partial + full victims + data blocks rebuilt + dead log blocks
+/// (`docs/papers/others.md#fast`): holds where every logical block has a data block, so in the
+/// default settings.
 #[test]
 fn erases_add_up_to_merges() {
     for seed in 1..=4 {

@@ -1,5 +1,6 @@
-//! N-K mapping's rules and merges (spec 2.11) as flash operations in order, and how K changes at
-//! run time. Blocks have 4 pages; with N = 2, group 1 is logical blocks 2 and 3, pages 8 to 15.
+//! N-K mapping's rules and merges (`docs/papers/others.md#n-k-mapping`) as flash operations in
+//! order, and how K changes at run time. Blocks have 4 pages; with N = 2, group 1 is logical blocks
+//! 2 and 3, pages 8 to 15.
 
 use std::collections::BTreeSet;
 

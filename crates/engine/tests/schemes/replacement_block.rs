@@ -1,7 +1,7 @@
-//! The replacement-block FTL (NFTL, spec 2.3) as flash operations in order: where updates go, folds
-//! in place and into a fresh block, the bounds of chains, and what a search costs. Blocks have 4
-//! pages: logical block 1 is pages 4 to 7. 10 logical blocks: 30 % spare are 3 blocks, one of them
-//! reserved.
+//! The replacement-block FTL (`docs/papers/others.md#replacement-blocks`) as flash operations in
+//! order: where updates go, folds in place and into a fresh block, the bounds of chains, and what a
+//! search costs. Blocks have 4 pages: logical block 1 is pages 4 to 7. 10 logical blocks: 30 %
+//! spare are 3 blocks, one of them reserved.
 
 use crate::common::{mixed, open, pages, tiny};
 use crate::fast_bench::{Bench, copy};

@@ -34,8 +34,8 @@ fn steps(device: &mut dyn Device, config: &Config, op: Op, page: u64) -> Vec<(ch
     record(device, |device| submit(device, config, op, page)).iter().map(kind).collect()
 }
 
-/// Spec 4.11: written in sequence a page of 2048 bytes takes 68 (or 132, as wiscsee counts);
-/// written at random no less than it takes on flash.
+/// `docs/papers/others.md#s-ftl`: written in sequence a page of 2048 bytes takes 68 (or 132, as
+/// wiscsee counts); written at random no less than it takes on flash.
 #[test]
 fn what_a_page_takes_in_sequence_and_at_random() {
     for (formula, in_sequence) in [("abstract", 68), ("wiscsee", 132), ("raw", 2048)] {

@@ -1,6 +1,7 @@
-//! WAFTL's write path, migrations and page-mapped blocks (spec 3.7) as flash operations in order.
-//! Blocks have 4 pages: logical block 1 is pages 4 to 7. A block with fewer than 2 buffered pages,
-//! or with 2 updates of such, goes to page-mapped blocks (PMB), others are rewritten (BMB).
+//! WAFTL's write path, migrations and page-mapped blocks (`docs/papers/others.md#waftl`) as flash
+//! operations in order. Blocks have 4 pages: logical block 1 is pages 4 to 7. A block with fewer
+//! than 2 buffered pages, or with 2 updates of such, goes to page-mapped blocks (PMB), others are
+//! rewritten (BMB).
 
 use crate::common::{config, open, pages, tiny};
 use crate::fast_bench::Bench;

@@ -7,8 +7,8 @@ use ftlab_flash::{choices, settings};
 choices! {
     /// Which free block is taken next.
     pub enum FreeOrder {
-        /// The one with the fewest erases, the lowest number among equals: what spec 1.2 calls
-        /// FlashSim's implicit wear levelling.
+        /// The one with the fewest erases, the lowest number among equals: FlashSim's
+        /// implicit wear levelling (`docs/papers/others.md#flash-rules`).
         MinErase = "min_erase",
         /// The one that was freed first.
         Fifo = "fifo",
@@ -25,6 +25,7 @@ settings! {
             source("HAT 2010, 4; SSDsim");
         /// Which free block is taken next; auto: as wear.policy says, min_erase unless that is
         /// none, then fifo.
-        policy: Optional<FreeOrder> = Optional(None), legal("", |_| true), source("spec 1.2");
+        policy: Optional<FreeOrder> = Optional(None), legal("", |_| true),
+            source("docs/papers/others.md#flash-rules");
     }
 }

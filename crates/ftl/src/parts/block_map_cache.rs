@@ -1,5 +1,5 @@
 //! A block map on flash whose changes stay in memory until they leave: single entries over whole
-//! map pages in two caches, one by recency and one by frequency (DAC, spec 3.3).
+//! map pages in two caches, one by recency and one by frequency (`docs/papers/others.md#dac`).
 //!
 //! Level 1: entries of {logical block, data block}, the one used last stays longest. Level 2: map
 //! pages. A page that was read enters the *spatial* cache (the page used longest ago leaves); after

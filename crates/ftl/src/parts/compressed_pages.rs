@@ -239,8 +239,8 @@ mod tests {
         assert_eq!(runs(&[7, 6, 5]), 3, "not backwards");
     }
 
-    /// Spec 4.11: a page written in sequence takes 68 bytes (abstract) or 132 (wiscsee), a random
-    /// one its 2048 on flash.
+    /// `docs/papers/others.md#s-ftl`: a page written in sequence takes 68 bytes (abstract) or 132
+    /// (wiscsee), a random one its 2048 on flash.
     #[test]
     fn a_page_of_one_run_is_small_and_one_of_single_entries_is_as_on_flash() {
         let sizes = |formula| {

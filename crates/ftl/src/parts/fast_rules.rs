@@ -1,5 +1,6 @@
 //! FAST's log: one sequential log block, shared random ones, and the decision table that says which
-//! of them, or the data block, a write goes to (Lee et al. 2007; spec 2.5, rows 0 to 8).
+//! of them, or the data block, a write goes to (Lee et al. 2007;
+//! `docs/papers/others.md#fast`, rows 0 to 8).
 //!
 //! What this is not: a judge of what becomes of the oldest random log block when the log is full,
 //! or of what is taken for the beginning of a sequential stream. Those are the scheme's.
@@ -129,7 +130,7 @@ impl FastLog {
     #[inline]
     fn row(&self, board: &Board, io: &PageIo, stream: Stream) -> Row {
         // Row 0, no data block, and row 1, the data page is erased. Before anything sequential:
-        // spec 5.4, point 32.
+        // docs/papers/others.md#fast.
         let in_place = self.rules.first_write == FirstWrite::DataBlock;
         if in_place && self.base.takes_in_place(board, io.lpn) {
             return Row::InPlace;

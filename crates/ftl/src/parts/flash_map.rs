@@ -1,14 +1,14 @@
 //! A map on flash with whole map pages in memory: the pages used last, each written when it leaves
 //! or at once.
 //!
-//! The map of blocks: Kim et al. 2002 (spec 2.4) keep it on flash and write what a merge changes
-//! with one map page. Here the map page of a logical block is written whenever its data block
-//! changes: the rest is copied from the old map page, which is read first unless the controller
-//! holds it. Counted as: look-ups and map pages of first data blocks `Translate`, updates by merges
-//! and levelling `GcMapUpdate`, cleaning of the area `GcMapBlock`.
+//! The map of blocks: Kim et al. 2002 (`docs/papers/others.md#bast`) keep it on flash and write
+//! what a merge changes with one map page. Here the map page of a logical block is written whenever
+//! its data block changes: the rest is copied from the old map page, which is read first unless the
+//! controller holds it. Counted as: look-ups and map pages of first data blocks `Translate`,
+//! updates by merges and levelling `GcMapUpdate`, cleaning of the area `GcMapBlock`.
 //!
-//! The map of page-mapped blocks (WAFTL, spec 3.7): a map page is changed in memory and written
-//! when it leaves, all of it, so that nothing is read for that.
+//! The map of page-mapped blocks (`docs/papers/others.md#waftl`): a map page is changed in memory
+//! and written when it leaves, all of it, so that nothing is read for that.
 //!
 //! Recovery reads the map pages and writes those anew that differ from what it found. A map page
 //! for which there is no block then, or at the end of a merge, is kept ([`MapArea::keep`]). What

@@ -4,7 +4,7 @@
 //! of filters that know it tells how often it was written. Every so many writes the filter that was
 //! emptied longest ago is emptied and becomes the newest; filters weigh by age, so that the sum of
 //! their weights tells how lately too. Source: Park, Du: Hot Data Identification for Flash-based
-//! Storage Systems Using Multiple Bloom Filters, MSST 2011 (by spec 3.5).
+//! Storage Systems Using Multiple Bloom Filters, MSST 2011 (`docs/papers/others.md#cftl`).
 
 use ftlab_flash::units::{Lpn, zeroed};
 

@@ -6,7 +6,8 @@
 //! the victim is erased comes out of the reserve that the threshold keeps.
 //!
 //! A frontier's full block becomes a candidate when the next block is opened. Where collection is
-//! due it runs at that moment, before the next block is taken: the rule of FlashSim (spec 2.1).
+//! due it runs at that moment, before the next block is taken: the rule of FlashSim
+//! (`docs/papers/others.md#ideal-page`).
 
 mod collect;
 mod companions;

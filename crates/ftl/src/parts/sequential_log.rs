@@ -1,8 +1,9 @@
 //! A sequential log block: which writes belong to it, and how it is merged.
 //!
 //! It takes the pages of one logical block, its owner, in order from the offset at which it was
-//! begun (0 in FAST). The rules are rows 2 to 7 of FAST's decision table (Lee et al. 2007; spec
-//! 2.5); what a scheme does by each rule may differ, the rules and the merges do not.
+//! begun (0 in FAST). The rules are rows 2 to 7 of FAST's decision table (Lee et al. 2007;
+//! `docs/papers/others.md#fast`); what a scheme does by each rule may differ, the rules and the
+//! merges do not.
 
 use std::cmp::Ordering;
 

@@ -2,12 +2,12 @@
 //! leave a block that is hardly worn.
 //!
 //! `none`: free blocks as `alloc.policy` orders them. `implicit`: the free block with fewest
-//! erases, whatever for (FlashSim's rule, spec 1.2). `dynamic`: the least worn one for host writes,
-//! the most worn one for data that is moved, which has shown that it lives long. `static`:
-//! `implicit`, and once the erases of a plane's blocks are more than `wear.spread` apart, data
-//! moves from the least worn block that was left alone for long to the most worn free one. One
-//! block moves per reclaimed one, and only if it gains more than half the spread, so that levelling
-//! cannot feed itself.
+//! erases, whatever for (FlashSim's rule, `docs/papers/others.md#flash-rules`). `dynamic`: the
+//! least worn one for host writes, the most worn one for data that is moved, which has shown that
+//! it lives long. `static`: `implicit`, and once the erases of a plane's blocks are more than
+//! `wear.spread` apart, data moves from the least worn block that was left alone for long to the
+//! most worn free one. One block moves per reclaimed one, and only if it gains more than half the
+//! spread, so that levelling cannot feed itself.
 //!
 //! What this is not: a mover. Page-mapped and log-block parts move their data in their own ways.
 

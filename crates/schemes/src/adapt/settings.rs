@@ -141,16 +141,17 @@ settings! {
             source("ADAPT 2012, III.B");
         /// Delta of an interval without an allocation.
         delta_if_no_alloc: EmptyDelta = EmptyDelta::Undefined, legal("", |_| true),
-            source("spec 3.8: open");
+            source("open: docs/papers/adapt2012.md");
         /// Pages per full merge from which on a block goes to the random area; auto: half a block.
         phi_limit: Optional<u32> = Optional(None),
             legal("auto, or 0..=4097", |v| v.0.is_none_or(|n| n <= 4097)),
             source("ADAPT 2012, III.B");
         /// How phi is rounded.
-        phi_round: PhiRound = PhiRound::Floor, legal("", |_| true), source("spec 3.8: open");
+        phi_round: PhiRound = PhiRound::Floor, legal("", |_| true),
+            source("ADAPT 2012, III.B: an integer; docs/papers/adapt2012.md#left-open");
         /// Theta at the start, pages.
         theta0: u32 = 2, legal("1..=65535", |v| (1..=65_535).contains(v)),
-            source("spec 3.8: open; LAST's value");
+            source("open: docs/papers/adapt2012.md; LAST's value");
         /// Lower value of theta, pages.
         theta_low: u32 = 2, legal("1..=65535", |v| (1..=65_535).contains(v)),
             source("ADAPT 2012, IV.D");
@@ -160,7 +161,8 @@ settings! {
         /// Whether theta flips between its two values; if not it stays at adapt.theta0.
         theta_adaptive: bool = true, legal("", |_| true), source("ADAPT 2012, IV.D");
         /// Which requests are sequential, given theta.
-        seq_cmp: ThresholdRule = ThresholdRule::GtLowGeHigh, legal("", |_| true), source("spec 3.8: open");
+        seq_cmp: ThresholdRule = ThresholdRule::GtLowGeHigh, legal("", |_| true),
+            source("open: docs/papers/adapt2012.md");
         /// Fewest blocks of the sequential area.
         seq_min: u32 = 1, legal("0..=16777215", |v| *v < 1 << 24), source("ADAPT 2012, IV.A");
         /// Most blocks of the sequential area; auto: by adapt.seq_max_share.
@@ -174,26 +176,27 @@ settings! {
         /// Blocks of the sequential area at the start; auto: adapt.seq_min.
         seq_init: Optional<u32> = Optional(None),
             legal("auto, or 0..=16777215", |v| v.0.is_none_or(|n| n < 1 << 24)),
-            source("spec 3.8: open");
+            source("open: docs/papers/adapt2012.md");
         /// At which page a sequential log block may begin.
-        seq_begin: BeginRule = BeginRule::Any, legal("", |_| true), source("spec 3.8, step 5");
+        seq_begin: BeginRule = BeginRule::Any, legal("", |_| true),
+            source("open: docs/papers/adapt2012.md#write");
         /// Which sequential log blocks are completed by a partial merge. With any, nearly every
         /// block is, however few pages it holds, so that delta is high and theta never moves.
         seq_partial: PartialRule = PartialRule::Prefix, legal("", |_| true),
-            source("spec 3.8, step 5");
+            source("open: docs/papers/adapt2012.md");
         /// What a page of a large request does that its block's stream does not continue with.
         seq_miss: MissRule = MissRule::BeginAnew, legal("", |_| true),
-            source("spec 3.8, step 5: open");
+            source("open: docs/papers/adapt2012.md");
         /// What a page of a small request does whose block has a stream.
         seq_small: SmallRule = SmallRule::ToRandom, legal("", |_| true),
-            source("spec 3.8, step 4: open");
+            source("open: docs/papers/adapt2012.md");
         /// When a complete sequential log block is switched.
         seq_complete: CompleteRule = CompleteRule::Wait, legal("", |_| true),
             source("ADAPT 2012, II: as FAST");
         /// Which sequential log block is merged when the area is full. One that goes to the random
         /// area is found by the same rule, among those that a switch would not do for.
         seq_victim: SequentialVictim = SequentialVictim::Lru, legal("", |_| true),
-            source("spec 3.8: open");
+            source("open: docs/papers/adapt2012.md");
         /// Valid pages from which on a block is moved as a whole; auto: 7/8 of a block (56 of 64);
         /// more than a block has: never.
         tau: Optional<u32> = Optional(None),
@@ -206,18 +209,18 @@ settings! {
         predictive_transfer: bool = true, legal("", |_| true), source("ADAPT 2012, III.C");
         /// Pages that the reclaim of a block must gain: so many of its pages are never copied.
         min_gain_pages: u32 = 1, legal("1..=4096", |v| (1..=4096).contains(v)),
-            source("spec 3.8: open");
+            source("open: docs/papers/adapt2012.md");
         /// Size of the historical access table, 6 bytes an entry; where it sizes itself, at the
         /// start.
         history_bytes: Bytes = Bytes(1024), legal("0..=16MiB", |v| v.0 <= 1 << 24),
             source("ADAPT 2012, IV.A");
         /// Which pages an entry of the table speaks for.
         hat_lookup: HistoryLookup = HistoryLookup::CoversRange, legal("", |_| true),
-            source("spec 3.8: open");
+            source("open: docs/papers/adapt2012.md#prediction");
         /// What the prediction hit rate counts: the level history_hit_permille, and the hill that
         /// adapt.history_rule = hill_climb climbs.
         hit_rate_def: HitRate = HitRate::CorrectPredictions, legal("", |_| true),
-            source("spec 3.8: open");
+            source("open: docs/papers/adapt2012.md");
         /// Whether the table sizes itself, once per interval.
         history_auto: bool = false, legal("", |_| true), source("ftlab, after ADAPT 2012, IV.F");
         /// Least size of a table that sizes itself.
@@ -240,7 +243,7 @@ settings! {
         /// Whether a random log block is erased as soon as nothing in it is valid.
         early_reuse: bool = true, legal("", |_| true), source("ADAPT 2012, III.D");
         /// Whether the block that takes the next random page is left out of that.
-        erl_skip_open: bool = true, legal("", |_| true), source("spec 3.8: open");
+        erl_skip_open: bool = true, legal("", |_| true), source("open: docs/papers/adapt2012.md");
     }
 }
 

@@ -53,15 +53,16 @@ settings! {
             source("DFTL 2014, 5.3; HAT 2010, Table 4: 128 KB at 8 B");
         /// Bytes that an entry is counted with: 4 as the paper counts, 8 with LPN and PPN.
         entry_bytes: u32 = 4, legal("1..=64", |v| (1..=64).contains(v)),
-            source("DFTL 2014, 3.1; spec 5.4 #36");
+            source("DFTL 2014, 3.1: 4; docs/papers/dftl2014.md#left-open");
         /// Whether the directory takes room from the CMT under device.ram_bytes.
-        gtd_in_budget: bool = false, legal("", |_| true), source("spec 3.1: FlashSim");
+        gtd_in_budget: bool = false, legal("", |_| true),
+            source("docs/papers/dftl2014.md#structures: FlashSim");
         /// Which entry leaves the CMT.
         cmt_policy: CachePolicyKind = CachePolicyKind::PsuRealGhost, legal("", |_| true),
-            source("spec 3.1; DFTL 2014, 3.2: segmented LRU");
+            source("FlashSim; DFTL 2014, 3.2: segmented LRU");
         /// Share of the better segment (slru: protected; psu_real_ghost: REAL).
         slru_protected: f64 = 0.8, legal("0 to 1", |v| (0.0..=1.0).contains(v)),
-            source("spec 3.1: 6552 of 8192 entries");
+            source("FlashSim: 6552 of 8192 entries");
         /// Whether an eviction also writes the other changed entries of its translation page.
         batch_evict: bool = false, legal("", |_| true),
             source("DFTL 2014, 3.2 allows it; Table 5 shows it off");
@@ -73,7 +74,7 @@ settings! {
             source("DFTL 2014, Algorithm 1; HAT 2010 says no");
         /// When a changed entry that leaves the cache is written.
         writeback: WriteBack = WriteBack::InRequest, legal("", |_| true),
-            source("DFTL 2014, Algorithm 1; HAT 2010, IV.C has it behind the request");
+            source("DFTL 2014, Algorithm 1; HAT 2010, IV.B.2 has it behind the request");
         /// Changed entries that can wait for the end of their request under after_completion; one
         /// more makes the request wait until one of them is written.
         writeback_entries: u32 = 32, legal("1..=4096", |v| (1..=4096).contains(v)),
@@ -81,10 +82,11 @@ settings! {
         /// Whether collection changes cached entries in the CMT alone.
         lazy_copying: bool = true, legal("", |_| true), source("DFTL 2014, 3.3");
         /// Translation pages of a new device.
-        init_map: InitialMap = InitialMap::Implicit, legal("", |_| true), source("spec 3.1");
+        init_map: InitialMap = InitialMap::Implicit, legal("", |_| true),
+            source("docs/papers/dftl2014.md#left-open");
         /// What a map read moves over the channel.
         map_read_xfer: MapTransfer = MapTransfer::Page, legal("", |_| true),
-            source("HAT 2010, section I, by spec 3.1");
+            source("HAT 2010, IV.B.1");
         /// What survives a power cut.
         consistency: Consistency = Consistency::Replay, legal("", |_| true),
             source("DFTL 2014, 3.3");
@@ -98,6 +100,6 @@ settings! {
         /// Free blocks per plane below which collection starts, and at which it stops; two more
         /// where the device has several planes.
         gc_threshold_blocks: u32 = 3, legal("3..=1000000", |v| (3..=1_000_000).contains(v)),
-            source("spec 3.1: FlashSim");
+            source("docs/papers/dftl2014.md#collection: FlashSim");
     }
 }

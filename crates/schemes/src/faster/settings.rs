@@ -44,54 +44,57 @@ settings! {
         /// Log blocks that host writes leave free for the copies of a reclaim: the log is as much
         /// smaller. 0: those copies take a block beyond the log.
         free_reserve: u32 = 0, legal("0..=65535, less than RW has", |v| *v < 1 << 16),
-            source("spec 2.6: OpenSSD, 2 of all its spare blocks");
+            source("docs/papers/others.md#faster: OpenSSD, 2 of all its spare blocks");
         /// Which of the published variants auto means in faster.skip_full, faster.copy_all_below
         /// and faster.isolation.
-        mode: Mode = Mode::Seed1Simple, legal("", |_| true), source("spec 2.6");
+        mode: Mode = Mode::Seed1Simple, legal("", |_| true), source("docs/papers/others.md#faster");
         /// What opens the sequential log block.
-        seq: SequentialStart = SequentialStart::FastRule, legal("", |_| true), source("spec 2.6");
+        seq: SequentialStart = SequentialStart::FastRule, legal("", |_| true),
+            source("docs/papers/others.md#faster");
         /// Under faster.seq = corref4: consecutive pages, the run must be longer than that.
         seq_threshold: u32 = 4, legal("1..=4096", |v| (1..=4096).contains(v)),
-            source("spec 2.6: OpenSSD");
+            source("docs/papers/others.md#faster: OpenSSD");
         /// Under faster.seq = fast_rule, row 7: a write of SW's owner beyond the next page.
-        sw_gap: GapRule = GapRule::PartialWithRequest, legal("", |_| true), source("spec 2.5");
+        sw_gap: GapRule = GapRule::PartialWithRequest, legal("", |_| true),
+            source("docs/papers/others.md#fast");
         /// Under faster.seq = fast_rule, row 6: a write of a page that SW holds.
-        sw_rewrite: RewriteRule = RewriteRule::FullMerge, legal("", |_| true), source("spec 2.5");
+        sw_rewrite: RewriteRule = RewriteRule::FullMerge, legal("", |_| true),
+            source("docs/papers/others.md#fast");
         /// Rows 0 and 1: where the first write of a page goes.
         first_write: FirstWrite = FirstWrite::DataBlock, legal("", |_| true),
             source("DFTL 2014, 2");
         /// How often a page is kept in the log; 0: FAST.
-        max_chances: u32 = 1, legal("0..=15", |v| *v <= 15), source("spec 2.6");
+        max_chances: u32 = 1, legal("0..=15", |v| *v <= 15), source("docs/papers/others.md#faster");
         /// Rule 1: whether a victim full of valid pages with a chance left goes back to the end of
         /// the log as it is; else its pages are copied. auto: true under full, false under
         /// seed1_simple.
         skip_full: Optional<bool> = Optional(None), legal("", |_| true),
-            source("spec 2.6: OpenSSD");
+            source("docs/papers/others.md#faster: OpenSSD");
         /// Rule 3: valid pages, of a victim with fewer every one is kept in the log whatever its
         /// chances; a full victim never is one. auto: half a block under full, 0 under
         /// seed1_simple.
         copy_all_below: Optional<u32> = Optional(None),
             legal("auto, or 0..=65536", |v| v.0.is_none_or(|n| n <= 1 << 16)),
-            source("spec 2.6: OpenSSD");
+            source("docs/papers/others.md#faster: OpenSSD");
         /// Rule 4: whether pages without a chance left go to an isolation area; else their data
         /// blocks are merged at once. auto: true under full, false under seed1_simple.
         isolation: Optional<bool> = Optional(None), legal("", |_| true),
-            source("spec 2.6: OpenSSD");
+            source("docs/papers/others.md#faster: OpenSSD");
         /// Isolation blocks in percent of the log blocks, rounded up; a plain number.
         isolation_pct: f64 = 20.0, legal("1..=100", |v| (1.0..=100.0).contains(v)),
-            source("spec 2.6: OpenSSD");
+            source("docs/papers/others.md#faster: OpenSSD");
         /// Fewest isolation blocks.
         isolation_min: u32 = 8, legal("2..=65536", |v| (2..=1 << 16).contains(v)),
-            source("spec 2.6: OpenSSD");
+            source("docs/papers/others.md#faster: OpenSSD");
         /// Isolation blocks that must be free before a victim's pages are isolated: until they are,
         /// merges are forced.
         isolation_reserve: u32 = 2, legal("1..=65535", |v| (1..1 << 16).contains(v)),
-            source("spec 2.6: OpenSSD");
+            source("docs/papers/others.md#faster: OpenSSD");
         /// Log writes between two progressive merges; auto: a quarter of a block's pages at first,
         /// then tuned.
         progressive_interval: Optional<u32> = Optional(None),
             legal("auto, or 1..=16777216", |v| v.0.is_none_or(|n| (1..=1 << 24).contains(&n))),
-            source("spec 2.6: OpenSSD");
+            source("docs/papers/others.md#faster: OpenSSD");
     }
 }
 

@@ -42,19 +42,20 @@ settings! {
     /// Settings of `hmb`.
     pub struct HmbSettings in "hmb" {
         /// Host memory for map chunks: none (0), or one chunk at least; auto: the whole map.
-        bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("spec 4.9");
+        bytes: Optional<Bytes> = Optional(None), legal("", |_| true),
+            source("docs/papers/others.md#hmb");
         /// Entries of a chunk, a part of a translation page's; auto: all of them.
         chunk_entries: Optional<u32> = Optional(None),
             legal("auto, or 1..=8192", |v| v.0.is_none_or(|n| (1..=8192).contains(&n))),
-            source("spec 4.9: open");
+            source("open: docs/papers/others.md#hmb");
         /// How the device learns what the host knows.
         mode: HintMode = HintMode::Hint, legal("", |_| true),
             source("SYSTOR 2011; NVMe host memory buffer");
         /// What a hint adds to a command, or a look into the host's memory to a page.
         hint_us: Duration = Duration(1000), legal("0 to 1ms", |v| v.0 <= 1_000_000),
-            source("spec 4.9: open");
+            source("open: docs/papers/others.md#hmb");
         /// What the device sends to the host's memory.
-        upload: Upload = Upload::OnWrite, legal("", |_| true), source("spec 4.9");
+        upload: Upload = Upload::OnWrite, legal("", |_| true), source("docs/papers/others.md#hmb");
         /// What a power cut of the device leaves of the host's memory.
         host_memory: HostMemory = HostMemory::Lost, legal("", |_| true), source("ftlab");
         /// Entries of the device's cache; auto: what device.ram_bytes holds, else 32 KiB.

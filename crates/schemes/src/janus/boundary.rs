@@ -1,9 +1,10 @@
 //! Where the boundary between the areas shall be, and which logical block crosses it next.
 //!
-//! Cost model (spec 3.6): with the T most written logical blocks page-mapped, of W writes w(T) go
-//! there, each with u / (2 (1 - u)) copies, where u = T / (T + S) is how full the page-mapped area
-//! is and S its spare blocks: T / 2S copies. The other W - w(T) writes cost c copies each, as
-//! measured. The T of least cost, w(T) T / 2S + (W - w(T)) c, is the target. All in integers.
+//! Cost model (`docs/papers/others.md#janus`): with the T most written logical blocks page-mapped,
+//! of W writes w(T) go there, each with u / (2 (1 - u)) copies, where u = T / (T + S) is how full
+//! the page-mapped area is and S its spare blocks: T / 2S copies. The other W - w(T) writes cost c
+//! copies each, as measured. The T of least cost, w(T) T / 2S + (W - w(T)) c, is the target. All in
+//! integers.
 
 use super::settings::{DefuseRule, JanusSettings, Target};
 use ftlab_flash::board::nand::geometry::Geometry;

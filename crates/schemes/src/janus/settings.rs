@@ -37,22 +37,23 @@ settings! {
     /// Settings of `janus`.
     pub struct JanusSettings in "janus" {
         /// How large the page-mapped area shall be.
-        target: Target = Target::CostModel, legal("", |_| true), source("spec 3.6, open");
+        target: Target = Target::CostModel, legal("", |_| true),
+            source("open: docs/papers/others.md#janus");
         /// Size of the page-mapped area under janus.target = fixed, percent of the logical blocks.
         fixed_pct: u32 = 25, legal("0..=100", |v| *v <= 100), source("ftlab");
         /// Page writes between two rankings of the logical blocks, and evaluations of the cost
         /// model.
         eval_every: u64 = 4000, legal("1..=1000000000", |v| (1..=1_000_000_000).contains(v)),
-            source("spec 3.6, open");
+            source("open: docs/papers/others.md#janus");
         /// Which logical block is defused when the page-mapped area is larger than it shall be.
         defuse_rule: DefuseRule = DefuseRule::Both, legal("", |_| true),
-            source("spec 3.6, open: sequentially rewritten; coldest");
+            source("open: docs/papers/others.md#janus; sequentially rewritten; coldest");
         /// Copies that a write into the block-mapped area costs, thousandths; auto: as measured.
         block_cost: Optional<u32> = Optional(None),
             legal("auto, or 0..=1000000", |v| v.0.is_none_or(|n| n <= 1_000_000)),
-            source("spec 3.6, open: measured");
+            source("open: docs/papers/others.md#janus; measured");
         /// Free blocks per plane below which collection starts, and at which it stops.
         gc_low: u32 = 4, legal("2..=1000000", |v| (2..=1_000_000).contains(v)),
-            source("spec 2.1: FlashSim");
+            source("docs/papers/others.md#ideal-page: FlashSim");
     }
 }

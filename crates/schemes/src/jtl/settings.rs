@@ -13,17 +13,19 @@ settings! {
     pub struct JtlSettings in "jtl" {
         /// Bytes that a cached map entry is counted with: LPN and PPN.
         entry_bytes: u32 = 8, legal("1..=64", |v| (1..=64).contains(v)),
-            source("spec 4.4: 4 M entries of 8 B in 32 MB; 5.4 #36");
+            source("docs/papers/others.md#jtl: 4 M entries of 8 B in 32 MB");
         /// Share of the RAM that holds map entries; the rest holds data pages.
         map_share: f64 = 0.5, legal("above 0, below 1", |v| *v > 0.0 && *v < 1.0),
             source("TreeFTL 2013, II.B: two halves");
         /// Whether the hole that an accessed entry leaves ends the cascade that its move begins;
         /// otherwise the cascade goes on below it, and a later one fills the hole, unless the level
         /// has no other place.
-        hole_stops_cascade: bool = true, legal("", |_| true), source("ftlab; open in spec 4.4");
+        hole_stops_cascade: bool = true, legal("", |_| true),
+            source("ftlab; open: docs/papers/others.md#jtl");
         /// Whether a page that was read is kept, and its entry goes to the top; otherwise its entry
         /// goes to the top of those without a page in RAM.
-        cache_reads: bool = false, legal("", |_| true), source("spec 4.4: as TreeFTL 2013");
+        cache_reads: bool = false, legal("", |_| true),
+            source("open: docs/papers/others.md#jtl; as TreeFTL 2013");
         /// Requests of more pages are sequential and go past the RAM.
         seq_pages: u32 = 32, legal("1 or more", |v| *v >= 1),
             source("TreeFTL 2013, III: half a block of 64 pages");

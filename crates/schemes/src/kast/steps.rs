@@ -1,5 +1,5 @@
-//! KAST's choice of update blocks: which of them takes a page, and what makes room (spec 2.9; the
-//! letters are those of uC/FS's flow chart). Nothing is done here, and nothing changed.
+//! KAST's choice of update blocks: which of them takes a page, and what makes room (the letters
+//! are those of `docs/papers/others.md#kast`). Nothing is done here, and nothing changed.
 
 use super::Kast;
 use ftlab_flash::board::Board;

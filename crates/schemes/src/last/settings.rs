@@ -51,27 +51,29 @@ settings! {
             source("ADAPT 2012, III.B; VSSIM: 4");
         /// Whether a request of exactly last.seq_pages pages is sequential (ge) or not (gt).
         seq_cmp: SizeRule = SizeRule::Above, legal("", |_| true),
-            source("spec 2.8: ADAPT 2012, II calls such requests small");
+            source("ADAPT 2012, II.A calls such requests small");
         /// Whether a write request that begins where the one before it ended is sequential too.
         seq_continuation: bool = false, legal("", |_| true),
-            source("spec 2.8: VSSIM does so, ADAPT's account does not");
+            source("VSSIM does so, ADAPT 2012's account does not");
         /// A sequential page that is not the next of its block's sequential log block.
-        sw_miss: MissRule = MissRule::MergeThenNew, legal("", |_| true), source("spec 2.8, open");
+        sw_miss: MissRule = MissRule::MergeThenNew, legal("", |_| true),
+            source("open: docs/papers/others.md#last");
         /// A sequential page that would begin a log block in the middle.
         sw_unaligned: UnalignedRule = UnalignedRule::FillPrefix, legal("", |_| true),
-            source("spec 2.8, open");
+            source("open: docs/papers/others.md#last");
         /// Hot log blocks as a share of the random ones, rounded down, at least 1 and all but 1 at
         /// most; 0: no hot partition.
         hot_share: f64 = 0.5, legal("0..=1", |v| (0.0..=1.0).contains(v)),
-            source("spec 2.8: VSSIM");
+            source("docs/papers/others.md#last: VSSIM");
         /// Random page writes that a page counts as hot for after its own; 0: none is hot.
-        hot_window: u32 = 256, legal("0..=65535", |v| *v <= 65_535), source("spec 2.8: VSSIM");
+        hot_window: u32 = 256, legal("0..=65535", |v| *v <= 65_535),
+            source("docs/papers/others.md#last: VSSIM");
         /// Whether the hot partition grows and shrinks with the blocks that die in it.
         adapt: bool = false, legal("", |_| true),
-            source("spec 2.8, open: LAST 2008 adapts; the rule is ours");
+            source("open: docs/papers/others.md#last; LAST 2008 adapts; the rule is ours");
         /// Which closed cold block is merged when none is dead.
         cold_victim: LogVictim = LogVictim::FewestDataBlocks, legal("", |_| true),
-            source("LAST 2008, by spec 2.8");
+            source("LAST 2008, by docs/papers/others.md#last");
         /// Where the first write of a page goes.
         first_write: FirstWrite = FirstWrite::DataBlock, legal("", |_| true),
             source("DFTL 2014, 2");

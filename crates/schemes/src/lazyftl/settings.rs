@@ -27,17 +27,18 @@ settings! {
         /// than half of device.ram_bytes holds and the reserve leaves.
         uba_cba_blocks: Optional<u32> = Optional(None),
             legal("auto, or 2..=16777216", |v| v.0.is_none_or(|n| (2..=1 << 24).contains(&n))),
-            source("spec 3.4, open: as many as log blocks");
+            source("open: docs/papers/others.md#lazyftl; as many as log blocks");
         /// Percent of them for the CBA; auto: the two share them as they come.
         cba_percent: Optional<u32> = Optional(None),
             legal("auto, or 1..=99", |v| v.0.is_none_or(|n| (1..=99).contains(&n))),
-            source("spec 3.4, open: dynamic");
+            source("open: docs/papers/others.md#lazyftl; dynamic");
         /// GMT pages in memory; auto: what the UMT leaves of device.ram_bytes, else 16.
         gmt_cache_pages: Optional<u32> = Optional(None),
             legal("auto, or 1..=16777216", |v| v.0.is_none_or(|n| (1..=1 << 24).contains(&n))),
-            source("spec 3.4, open: 32 KiB, DFTL's");
+            source("open: docs/papers/others.md#lazyftl; 32 KiB, DFTL's");
         /// When blocks are converted.
-        convert: Convert = Convert::Foreground, legal("", |_| true), source("spec 3.4, open");
+        convert: Convert = Convert::Foreground, legal("", |_| true),
+            source("open: docs/papers/others.md#lazyftl");
     }
 }
 

@@ -14,11 +14,11 @@ settings! {
     pub struct NkSettings in "nk" {
         /// N: logical blocks to a group; at least as many as there are: one group.
         N: u32 = 4, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
-            source("spec 2.11: wiscsee");
+            source("docs/papers/others.md#n-k-mapping: wiscsee");
         /// K: log blocks that a group may have; at least as many as there are: all. Where
         /// nk.dynamic is on, what each group begins with, within nk.k_min and nk.k_max.
         K: u32 = 1, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
-            source("spec 2.11: wiscsee");
+            source("docs/papers/others.md#n-k-mapping: wiscsee");
         /// Log blocks in percent of the logical capacity, rounded up; a plain number, 3 for 3 %.
         log_pct: f64 = 3.0, legal("1..=100", |v| (1.0..=100.0).contains(v)),
             source("DFTL 2014, 2");
@@ -29,24 +29,25 @@ settings! {
         /// Which log block is merged, of the group that has its K, or of all when too many are in
         /// use. A group's own blocks stand in the order in which they were opened.
         victim: OwnedVictim = OwnedVictim::Cheapest, legal("", |_| true),
-            source("spec 2.11: wiscsee");
+            source("docs/papers/others.md#n-k-mapping: wiscsee");
         /// Log blocks in use, percent of all, beyond which none is opened before others are merged;
         /// wiscsee begins at 80.
         start_pct: u32 = 100, legal("1..=100", |v| (1..=100).contains(v)),
-            source("spec 2.11: wiscsee");
+            source("docs/papers/others.md#n-k-mapping: wiscsee");
         /// Log blocks in use, percent of all, at which that merging stops, the one to be opened
         /// among them; at most nk.start_pct. wiscsee stops at 70.
         stop_pct: u32 = 100, legal("1..=100", |v| (1..=100).contains(v)),
-            source("spec 2.11: wiscsee");
+            source("docs/papers/others.md#n-k-mapping: wiscsee");
         /// Whether a merge also erases full log blocks of the victim's group that are left without
         /// a valid page.
-        erase_emptied: bool = true, legal("", |_| true), source("spec 2.11: wiscsee");
+        erase_emptied: bool = true, legal("", |_| true),
+            source("docs/papers/others.md#n-k-mapping: wiscsee");
         /// When a log block is in order, so that it can be switched or completed.
         seq_check: SequenceCheck = SequenceCheck::AllPages, legal("", |_| true),
-            source("spec 2.11, as BAST");
+            source("docs/papers/others.md#n-k-mapping, as BAST");
         /// Whether a log block that holds the beginning of a logical block is completed; off: it
         /// is merged in full.
-        partial: bool = true, legal("", |_| true), source("spec 2.11");
+        partial: bool = true, legal("", |_| true), source("docs/papers/others.md#n-k-mapping");
         /// Whether each group's K changes at run time.
         dynamic: bool = false, legal("", |_| true), source("Koo and Shin 2009");
         /// Dynamic: least K of a group.

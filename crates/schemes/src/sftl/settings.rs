@@ -18,11 +18,11 @@ settings! {
             |v| v.0.is_none_or(|bytes| bytes.0 > 0)), source("DFTL 2014, 5.3: 32 KB");
         /// What a compressed translation page takes.
         size_formula: SizeFormula = SizeFormula::Abstract, legal("", |_| true),
-            source("spec 4.11, open: the abstract, or the public simulator wiscsee");
+            source("open: docs/papers/others.md#s-ftl; the abstract, or public simulator wiscsee");
         /// Share of the cache that the dirty-entry buffer takes; 0: no buffer, and a write whose
         /// page is not cached loads it.
         dirty_buf_share: f64 = 0.1, legal("0 to 0.9", |v| (0.0..=0.9).contains(v)),
-            source("spec 4.11, open");
+            source("open: docs/papers/others.md#s-ftl");
         /// Bytes that an entry of the dirty-entry buffer is counted with: logical and physical
         /// page.
         entry_bytes: u32 = 8, legal("1..=64", |v| (1..=64).contains(v)), source("ftlab");

@@ -34,17 +34,17 @@ pub(crate) type Config = SchemeConfig<SuperblockSettings>;
 
 settings! {
     /// Settings of `superblock`.
-    #[expect(non_snake_case, reason = "S and K are the names of the spec")]
+    #[expect(non_snake_case, reason = "S and K as in docs/papers/others.md#superblock")]
     pub struct SuperblockSettings in "superblock" {
         /// S: adjacent logical blocks of a superblock. What fits is bounded by the spare area,
         /// which must hold a piece of each level of the map (device.oob_bytes): 8 with 64 bytes,
         /// pages of 2 KiB and 64 pages to a block.
         S: u32 = 8, legal("1..=1024", |v| (1..=1024).contains(v)),
-            source("spec 2.7; DFTL 2014, 5: fixed, and to be tuned");
+            source("DFTL 2014, 6: fixed, and to be tuned");
         /// K: update blocks that one superblock may have beyond its S data blocks; auto: S.
         K_max: Optional<u32> = Optional(None),
             legal("auto, or 1..=1024", |v| v.0.is_none_or(|k| (1..=1024).contains(&k))),
-            source("spec 2.7");
+            source("docs/papers/others.md#superblock");
         /// Update blocks of all superblocks together, in percent of the logical blocks, rounded up
         /// to at least 1; a plain number, 3 for 3 %.
         pool_pct: f64 = 3.0, legal("0.01..=100", |v| (0.01..=100.0).contains(v)),
@@ -52,16 +52,18 @@ settings! {
         /// Superblocks whose map stays in memory, as far as it was read or written; the one that
         /// was used longest ago leaves.
         map_cache_superblocks: u32 = 128, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
-            source("spec 2.7");
+            source("docs/papers/others.md#superblock");
         /// Which gathered pages share blocks with what is written next.
-        hot_rule: HotRule = HotRule::UpdatedSinceLastGc, legal("", |_| true), source("spec 2.7");
+        hot_rule: HotRule = HotRule::UpdatedSinceLastGc, legal("", |_| true),
+            source("docs/papers/others.md#superblock");
         /// Which superblock gives up an update block when the pool is exhausted.
-        victim: SuperblockVictim = SuperblockVictim::Lru, legal("", |_| true), source("spec 2.7");
+        victim: SuperblockVictim = SuperblockVictim::Lru, legal("", |_| true),
+            source("docs/papers/others.md#superblock");
         /// How long reading a spare area for its pieces of the map takes (`20us`), whatever
         /// timing.oob_read says; auto: as a page read, with its transfer.
         oob_read: Optional<Duration> = Optional(None),
             legal("auto, or above 0us", |v| v.0.is_none_or(|length| length.0 > 0)),
-            source("spec 2.7, sb.oob_read_us: the scheme's main cost");
+            source("docs/papers/others.md#superblock: the scheme's main cost");
     }
 }
 

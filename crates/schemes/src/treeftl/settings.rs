@@ -81,28 +81,34 @@ settings! {
         /// Whether the old version of a page is loaded before all of the page is overwritten; where
         /// a write keeps some of its sectors, it always is.
         load_on_full_write: bool = true, legal("", |_| true),
-            source("TreeFTL 2013, III.A, Fig. 2; spec 5.4 #27: an oddity");
+            source("TreeFTL 2013, III.A, Fig. 2: an oddity");
         /// Whether a page that was never written is loaded too (io.unwritten_read charges it).
-        load_unwritten: bool = false, legal("", |_| true), source("spec 4.1");
+        load_unwritten: bool = false, legal("", |_| true),
+            source("docs/papers/treeftl2013.md#requests");
         /// What happens to cached copies of pages that a sequential request writes.
-        bypass_invalidate: BypassCopy = BypassCopy::Drop, legal("", |_| true), source("spec 4.1");
+        bypass_invalidate: BypassCopy = BypassCopy::Drop, legal("", |_| true),
+            source("open: docs/papers/treeftl2013.md#left-open");
         /// Where map entries of sequential requests are looked up and changed.
-        bypass_map: BypassMap = BypassMap::Cached, legal("", |_| true), source("spec 4.1");
+        bypass_map: BypassMap = BypassMap::Cached, legal("", |_| true),
+            source("open: docs/papers/treeftl2013.md#left-open");
         /// Whether a translation page that leaves unchanged is written all the same.
         flush_clean_ctp: bool = false, legal("", |_| true),
-            source("spec 4.1; TreeFTL 2013, III.A says flushed of any victim");
+            source("TreeFTL 2013, III.A says flushed of any victim; open");
         /// Whether an access that uses the translation page alone (a read of a page that is not
         /// cached, a sequential request) counts as use of its group.
-        touch_on_ctp_only: bool = true, legal("", |_| true), source("spec 4.1");
+        touch_on_ctp_only: bool = true, legal("", |_| true),
+            source("open: docs/papers/treeftl2013.md#left-open");
         /// Microseconds that the controller takes for each time stamp that the search for a victim
         /// compares; 0: as search.model and search.step_time say.
         lru_cost_us: f64 = 0.0, legal("0 to 1000", |v| (0.0..=1000.0).contains(v)),
             source("TreeFTL 2013, Fig. 6 does not print it");
         /// Whether directory and LATTE (of treeftl_page_lru: its time stamps) take room from the
         /// frames. The links of the tree never do.
-        gtd_in_budget: bool = false, legal("", |_| true), source("spec 4.1");
+        gtd_in_budget: bool = false, legal("", |_| true),
+            source("open: docs/papers/treeftl2013.md#left-open");
         /// Which page accesses the hit ratios are about.
-        hit_scope: HitScope = HitScope::Random, legal("", |_| true), source("spec 4.1");
+        hit_scope: HitScope = HitScope::Random, legal("", |_| true),
+            source("open: docs/papers/treeftl2013.md#left-open");
         /// Whether collection writes the newer version of a page that memory holds instead of
         /// copying the older one, and prefers, among the victim of gc.victim and up to 32 blocks
         /// that this policy finds as good, the one that needs fewest translation pages which are

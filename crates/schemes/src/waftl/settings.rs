@@ -47,7 +47,7 @@ settings! {
         /// Blocks of the buffer zone in percent of the logical capacity, rounded up; a plain
         /// number, 3 for 3 %.
         buffer_pct: f64 = 3.0, legal("0.01..=100", |v| (0.01..=100.0).contains(v)),
-            source("ADAPT 2012, V.A");
+            source("ADAPT 2012, IV.A");
         /// Blocks of the buffer zone as a number; auto: by waftl.buffer_pct.
         buffer_blocks: Optional<u32> = Optional(None),
             legal("auto, or 1..=16777216", |v| v.0.is_none_or(|n| (1..=1 << 24).contains(&n))),
@@ -69,25 +69,25 @@ settings! {
         /// blocks for it.
         pmb_cache_bytes: Optional<Bytes> = Optional(None),
             legal("auto, or a map page and more", |v| v.0.is_none_or(|bytes| bytes.0 > 0)),
-            source("spec 3.7: ADAPT 2012, V.A gives WAFTL the memory of FASTer's tables");
+            source("ADAPT 2012, IV.A gives WAFTL the memory of FASTer's tables");
         /// What makes a logical block page-mapped.
         thr_kind: Criterion = Criterion::Both, legal("", |_| true),
-            source("spec 3.7; ADAPT 2012, II.B; abstract of WAFTL 2011");
+            source("ADAPT 2012, II.B; abstract of WAFTL 2011");
         /// Buffered pages from which a logical block is rewritten as a whole; auto: half a block,
         /// rounded up. Not for waftl.thr_kind = access_count.
         bmb_min_pages: Optional<u32> = Optional(None),
             legal("auto, or 1..=4096", |v| v.0.is_none_or(|n| (1..=4096).contains(&n))),
-            source("open; spec 3.7: P/2");
+            source("open: docs/papers/others.md#waftl; P/2");
         /// Writes to buffered pages of a logical block from which it is highly accessed. Not for
         /// waftl.thr_kind = pages_in_buffer.
         hot_updates: u32 = 2, legal("1..=255", |v| (1..=255).contains(v)),
-            source("open; spec 3.7");
+            source("open: docs/papers/others.md#waftl");
         /// Whether the number of pages that are few follows the workload. Not for waftl.thr_kind =
         /// access_count.
         threshold: Threshold = Threshold::Static, legal("", |_| true),
             source("abstract of WAFTL 2011: static or dynamic; the rule is ours");
         /// Whether the rewrite of a block-mapped block takes in the pages that are page-mapped.
-        pull_pmb: bool = true, legal("", |_| true), source("open; spec 3.7");
+        pull_pmb: bool = true, legal("", |_| true), source("open: docs/papers/others.md#waftl");
         /// Valid pages of the emptiest page-mapped block, in percent of a block, from which its
         /// logical blocks become block-mapped instead of its pages being moved on. 100: only if
         /// there is nothing to gain otherwise, so that a full area copies nearly whole blocks to
@@ -96,7 +96,7 @@ settings! {
             source("open; ftlab: writes least of 50 to 100 on our OLTP workload and on MSR web_1");
         /// When the zone is emptied.
         migrate: Migrate = Migrate::Foreground, legal("", |_| true),
-            source("ADAPT 2012, II.B; spec 3.7");
+            source("ADAPT 2012, II.B");
         /// Share of the zone that is full when background migration begins, percent.
         idle_start_pct: u32 = 50, legal("1..=100", |v| (1..=100).contains(v)), source("ftlab");
     }

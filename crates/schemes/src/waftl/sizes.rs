@@ -68,10 +68,10 @@ pub(super) fn payload_pages(config: &Config) -> u64 {
 }
 
 /// Map pages that memory holds, where the map of page-mapped blocks is on flash. As set; else all
-/// of the map is in memory, if the budget has room for it beside the other structures (spec 3.7),
-/// if there is no budget, or if the device has no blocks for map pages; else map pages get that
-/// room. Never less than what the entries of a logical block need: where that takes more memory
-/// than all of a small map, the map is in memory.
+/// of the map is in memory, if the budget has room for it beside the other structures
+/// (`docs/papers/others.md#waftl`), if there is no budget, or if the device has no blocks for map
+/// pages; else map pages get that room. Never less than what the entries of a logical block need:
+/// where that takes more memory than all of a small map, the map is in memory.
 pub(super) fn map_cache(config: &Config) -> Option<u32> {
     let geometry = Geometry::new(&config.device);
     let all = MapArea::pages(&geometry, geometry.logical_pages);

@@ -42,7 +42,7 @@ settings! {
     pub struct BplruSettings in "bplru" {
         /// When a block that leaves is padded.
         pad: Padding = Padding::Always, legal("", |_| true),
-            source("BPLRU 2008; if_half: a public variant, spec 4.5");
+            source("BPLRU 2008; if_half: a public variant (docs/papers/others.md#bplru)");
         /// Whether a block written sequentially to its end becomes the next one to leave.
         compensation: bool = true, legal("", |_| true), source("BPLRU 2008");
     }

@@ -28,7 +28,7 @@ settings! {
     pub struct CflruSettings in "cflru" {
         /// w: size of the clean-first region, as a share of the buffer; one page at least.
         window: f64 = 0.25, legal("above 0, up to 1", |v| *v > 0.0 && *v <= 1.0),
-            source("CFLRU 2006: static window; its size is [open]");
+            source("CFLRU 2006: static window; its size is open");
     }
 }
 

@@ -5,7 +5,8 @@
 //! # Paper
 //! Chang, Su, "Plugging versus logging: a new approach to write buffer management for solid-state
 //! disks", DAC 2011. Known from its abstract: the buffer watches the stress of collection below and
-//! chooses between sequential and less random writes. The rule is reconstructed (spec 4.6, [open]).
+//! chooses between sequential and less random writes. The rule is reconstructed (open,
+//! `docs/papers/others.md#l-buffer`).
 //!
 //! # Leaves
 //! Stress: pages that the scheme below moved (collection, merges, migrations, conversions, wear)
@@ -37,13 +38,13 @@ settings! {
         /// half of them, where a full merge copies as many pages as plugging would.
         plug_if_missing_le: Optional<u32> = Optional(None),
             legal("auto, or 0..=65536", |v| v.0.is_none_or(|n| n <= 65536)),
-            source("spec 4.6 [open]: reconstructed");
+            source("open: docs/papers/others.md#l-buffer; reconstructed");
         /// Host pages over which stress is measured.
         stress_window: u32 = 1000, legal("1..=1000000000", |v| (1..=1_000_000_000).contains(v)),
-            source("spec 4.6 [open]");
+            source("open: docs/papers/others.md#l-buffer");
         /// Stress is high above so many moved pages per thousand host pages.
         stress_high: u32 = 1000, legal("0..=1000000", |v| *v <= 1_000_000),
-            source("ftlab [open]: a page moved per page written");
+            source("open; ftlab: a page moved per page written");
     }
 }
 

@@ -23,7 +23,8 @@ settings! {
             source("CFLRU 2006; DFTL 2014, 5.3: write-back");
         /// Whether padding programs the places of pages that were never written too, with zeros, so
         /// that a padded block arrives complete; otherwise they are left out. They are never read.
-        pad_unwritten: bool = true, legal("", |_| true), source("spec 4.5: P in-order pages");
+        pad_unwritten: bool = true, legal("", |_| true),
+            source("docs/papers/others.md#bplru: P in-order pages");
         /// Whether dirty pages are written out in gaps between requests.
         idle_flush: bool = false, legal("", |_| true), source("ftlab");
     }

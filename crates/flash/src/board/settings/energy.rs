@@ -17,7 +17,8 @@ settings! {
     /// Energy of operations.
     pub struct EnergySettings in "energy" {
         /// Per operation, or voltage times current times time.
-        model: EnergyModel = EnergyModel::PerOperation, legal("", |_| true), source("spec 1.8");
+        model: EnergyModel = EnergyModel::PerOperation, legal("", |_| true),
+            source("DFTL 2014, Table 2; HAT 2010, Table 4");
         /// One page read (per_operation).
         read: Energy = Energy(4_720_000), legal("", |_| true), source("DFTL 2014, Table 2");
         /// One page program (per_operation).
@@ -31,7 +32,8 @@ settings! {
         flash_microamperes: u64 = 25_000,
             legal("1..=10000000", |v| (1..=10_000_000).contains(v)), source("HAT 2010, Table 4");
         /// Whether a flash page operation draws current during its transfer too (current).
-        flash_during_transfer: bool = true, legal("", |_| true), source("spec 1.8");
+        flash_during_transfer: bool = true, legal("", |_| true),
+            source("open: docs/papers/hat2010.md#energy");
         /// DRAM current during an access, in microamperes (current).
         dram_microamperes: u64 = 125_000,
             legal("0..=10000000", |v| *v <= 10_000_000), source("HAT 2010, Table 4");

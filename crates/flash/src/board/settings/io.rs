@@ -29,11 +29,11 @@ settings! {
     pub struct IoSettings in "io" {
         /// A write of part of a page.
         partial_write: PartialWrite = PartialWrite::WholePage, legal("", |_| true),
-            source("spec 1.3");
+            source("docs/papers/others.md#requests-and-pages");
         /// A read of a page that was never written.
         unwritten_read: UnwrittenRead = UnwrittenRead::ChargeRead, legal("", |_| true),
-            source("spec 1.3");
+            source("docs/papers/others.md#requests-and-pages");
         /// Whether trims are obeyed (off: counted and ignored, as in the papers' simulators).
-        trim: bool = true, legal("", |_| true), source("spec 1.3");
+        trim: bool = true, legal("", |_| true), source("docs/papers/others.md#requests-and-pages");
     }
 }

@@ -20,7 +20,8 @@ settings! {
     /// Laws and faults of the flash.
     pub struct NandSettings in "nand" {
         /// In what order pages of a block may be programmed.
-        enforce_order: ProgramOrder = ProgramOrder::Off, legal("", |_| true), source("spec 1.2");
+        enforce_order: ProgramOrder = ProgramOrder::Off, legal("", |_| true),
+            source("DFTL 2014, 2; docs/papers/others.md#flash-rules");
         /// Share of programs that fail and make their block read-only.
         program_failure_rate: f64 = 0.0,
             legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");

@@ -20,7 +20,7 @@ settings! {
     pub struct SearchSettings in "search" {
         /// How steps are counted and whether they cost.
         model: SearchModel = SearchModel::None, legal("", |_| true),
-            source("TreeFTL 2013, Fig. 6; spec 4.1 tree.lru_cost_us");
+            source("TreeFTL 2013, Fig. 6; DFTL 2014, 5.5");
         /// Controller time of one step (scan, list): a memory access and a comparison on a core of
         /// a few hundred MHz.
         step_time: Duration = Duration(100), legal("", |_| true), source("ftlab");

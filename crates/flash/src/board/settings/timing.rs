@@ -30,7 +30,8 @@ settings! {
     /// How long operations take.
     pub struct TimingSettings in "timing" {
         /// One server, or dies and channels side by side.
-        profile: TimingProfile = TimingProfile::Serial, legal("", |_| true), source("spec 1.7");
+        profile: TimingProfile = TimingProfile::Serial, legal("", |_| true),
+            source("docs/papers/others.md#time");
         /// Cell to register, one page.
         read: Duration = Duration(130_900), legal("", |_| true), source("DFTL 2014, Table 2");
         /// Register to cell, one page.
@@ -46,7 +47,8 @@ settings! {
         /// One page with its out-of-band area over the channel; added to every page operation.
         page_transfer: Duration = Duration(0), legal("", |_| true), source("HAT 2010, Table 4");
         /// Controller and bus, per page of host data.
-        controller_page: Duration = Duration(0), legal("", |_| true), source("spec 5.3");
+        controller_page: Duration = Duration(0), legal("", |_| true),
+            source("fitted: docs/papers/dftl2014.md#table-6-from-table-5");
         /// A page of 2 KiB moved in the controller's RAM; other pages by their size.
         ram_page: Duration = Duration(0), legal("0 to 1s", |v| v.0 <= 1_000_000_000),
             source("TreeFTL 2013, IV: 2us; free elsewhere");
@@ -60,9 +62,11 @@ settings! {
         pcm_write: Duration = Duration(90_000), legal("0 to 1s", |v| v.0 <= 1_000_000_000),
             source("HAT 2010, Table 4");
         /// Out-of-band read in normal operation (recovery always charges a page read).
-        oob_read: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
+        oob_read: Duration = Duration(0), legal("", |_| true),
+            source("docs/papers/others.md#flash-rules: FlashSim");
         /// Out-of-band write that marks a page as superseded.
-        oob_write: Duration = Duration(0), legal("", |_| true), source("spec 1.2");
+        oob_write: Duration = Duration(0), legal("", |_| true),
+            source("docs/papers/others.md#flash-rules: FlashSim");
         /// Whether planes of one die work independently (parallel profile); otherwise a die does
         /// one operation at a time, on one plane or, as a multi-plane command, on several.
         plane_parallel: bool = false, legal("", |_| true), source("HAT 2010, 4");

@@ -20,7 +20,8 @@ settings! {
     /// How evenly blocks wear, and whether they die.
     pub struct WearSettings in "wear" {
         /// How wear is levelled.
-        policy: WearPolicy = WearPolicy::Implicit, legal("", |_| true), source("spec 1.2; ours");
+        policy: WearPolicy = WearPolicy::Implicit, legal("", |_| true),
+            source("DFTL 2014, Table 3: implicit/explicit; ours");
         /// Erases that blocks of a plane may be apart before static levelling moves cold data.
         spread: u32 = 100, legal("2..=4000000000", |v| (2..=4_000_000_000).contains(v)),
             source("ftlab");

@@ -1,4 +1,5 @@
-//! The replacement of the DFTL authors' public code, as spec 3.1 observed it.
+//! The replacement of the DFTL authors' public code, as observed
+//! (`docs/papers/dftl2014.md#cache-policy`).
 //!
 //! Two segments, REAL (the larger) and GHOST, every entry with an age. A miss enters REAL with the
 //! highest age so far plus one; when REAL is full its lowest age drops to GHOST; the lowest age in

@@ -71,7 +71,8 @@ pub fn gtd_bytes(config: &SharedSettings) -> u64 {
 
 impl Needs {
     /// A scheme that looks up before it writes, and recovers from the flash without checkpoints.
-    /// Collection starts where FlashSim's DFTL starts it (spec 3.1), or by `gc.threshold`.
+    /// Collection starts where FlashSim's DFTL starts it
+    /// (`docs/papers/dftl2014.md#collection`), or by `gc.threshold`.
     pub fn plain(config: &SharedSettings) -> Self {
         Needs { threshold: threshold(config, FLOOR), checkpoint_words: 0, stale_pages: 0 }
     }

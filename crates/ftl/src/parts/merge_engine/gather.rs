@@ -83,7 +83,8 @@ impl MergeEngine {
     }
 
     /// Programs the place of an invalid data page with what nobody will read, as the public code
-    /// does by mistake (spec 2.5, corner case d); nothing if the data page was never programmed.
+    /// does by mistake (`docs/papers/others.md#fast`, corner case d); nothing if the data page was
+    /// never programmed.
     #[cold]
     fn copy_nothing(
         &self,

@@ -79,7 +79,8 @@ settings! {
     /// Garbage collection of page-mapped blocks.
     pub struct GcSettings in "gc" {
         /// How a victim block is chosen.
-        victim: VictimKind = VictimKind::Greedy, legal("", |_| true), source("spec 1.9");
+        victim: VictimKind = VictimKind::Greedy, legal("", |_| true),
+            source("docs/papers/others.md#victim-policies");
         /// Free blocks per plane below which collection starts, a number of blocks or a share
         /// such as 20%; auto: the scheme's own (ideal_page.gc_low, dftl.gc_threshold_blocks).
         threshold: String = "auto".to_string(),
@@ -96,7 +97,8 @@ settings! {
         threshold_max: u32 = 16, legal("1..=1000000", |v| (1..=1_000_000).contains(v)),
             source("ftlab");
         /// In the foreground, in idle gaps, or both.
-        mode: GcMode = GcMode::Foreground, legal("", |_| true), source("spec 1.7");
+        mode: GcMode = GcMode::Foreground, legal("", |_| true),
+            source("docs/papers/others.md#time");
         /// In idle gaps, collect while fewer than this many times the threshold are free.
         idle_factor: u32 = 2, legal("1..=1000", |v| (1..=1000).contains(v)), source("ftlab");
         /// Pages that an idle step of collection moves before a request may come between; 0: a
@@ -105,7 +107,8 @@ settings! {
         /// Whether a plane collects alone, or all planes of its die that are about to.
         unit: GcUnit = GcUnit::Plane, legal("", |_| true), source("HAT 2010, 4: per plane");
         /// Whether collected pages go to a write frontier of their own.
-        separate_frontiers: bool = false, legal("", |_| true), source("spec 2.1: FlashSim shares");
+        separate_frontiers: bool = false, legal("", |_| true),
+            source("docs/papers/others.md#ideal-page: FlashSim shares");
         /// Candidates that d_choices draws.
         choices: u32 = 10, legal("1..=10000", |v| (1..=10_000).contains(v)),
             source("Van Houdt 2013");

@@ -1,7 +1,8 @@
 //! Most invalid pages first; among equals the one that has waited longest with that count.
 //!
-//! Source: what FlashSim really does where DFTL 2014, 3.3 says cost-benefit (spec 1.9). One list
-//! per number of valid pages keeps every step constant.
+//! Source: what FlashSim really does where DFTL 2014, 3.3 says cost-benefit
+//! (`docs/papers/others.md#victim-policies`). One list per number of valid pages keeps every step
+//! constant.
 
 use super::{Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::board::nand::Nand;

@@ -57,8 +57,9 @@ pub fn frames<P: Pruning>(config: &Config<P::Settings>) -> u32 {
     frames.min(all).max(FEWEST) as u32
 }
 
-/// Bytes of LATTE: a time of 4 bytes and an offset of 2 per group (spec 4.1), or of 4 where 2 do
-/// not number the pages of a group, for as many groups as the memory can hold.
+/// Bytes of LATTE: a time of 4 bytes and an offset of 2 per group (ours,
+/// `docs/papers/treeftl2013.md#structures`), or of 4 where 2 do not number the pages of a group,
+/// for as many groups as the memory can hold.
 pub fn latte_bytes<O>(config: &Config<O>) -> u64 {
     let budget = ram(config);
     let offset = if group(config) > 1 << 16 { 4 } else { 2 };
