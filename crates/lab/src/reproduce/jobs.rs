@@ -4,13 +4,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use ftlab_engine::schemes;
+
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::inspection::Inspection;
 use crate::plan::asked::Asked;
 use crate::reproduce::bundle::sha256;
 use crate::reproduce::definition::{Definition, InspectionBlock, RunBlock, Variant};
-use crate::reproduce::options::{Collected, Options};
+use crate::reproduce::options::{Collected, OF_WORKLOAD, Options};
 use crate::reproduce::readings::Reading;
 use crate::workload::resolve::{real_can_replace, with_shifted_seeds};
 
@@ -170,7 +172,11 @@ fn run(
         options.add(chosen);
     }
     if real.is_some() || found.recorded {
-        options.leave_workload();
+        options.leave(|key| key.starts_with(OF_WORKLOAD));
+    }
+    // A preset is what the experiment compares.
+    if let Ok((_, preset)) = schemes::find(name) {
+        options.leave(|key| preset.iter().any(|(known, _)| *known == key));
     }
     options.add_collected(own);
     if let Some(requests) = setting.length.of(of) {

@@ -74,19 +74,17 @@ impl Collected {
 
     /// Whether a generated workload is changed.
     pub fn changes_workload(&self) -> bool {
-        self.set.iter().any(|setting| is_of_workload(setting))
+        self.set.iter().any(|setting| key_of(setting).starts_with(OF_WORKLOAD))
     }
 
-    /// Takes back what changes a generated workload.
-    pub fn leave_workload(&mut self) {
-        self.set.retain(|setting| !is_of_workload(setting));
+    /// Takes back the settings whose key is not wanted.
+    pub fn leave(&mut self, unwanted: impl Fn(&str) -> bool) {
+        self.set.retain(|setting| !unwanted(key_of(setting)));
     }
 
     /// A later value of the same key wins, in its place at the end.
     fn add_setting(&mut self, setting: &str) {
-        let key = |text: &str| text.split('=').next().unwrap_or_default().trim().to_owned();
-        let own = key(setting);
-        self.set.retain(|other| key(other) != own);
+        self.set.retain(|other| key_of(other) != key_of(setting));
         self.set.push(setting.to_owned());
     }
 
@@ -184,8 +182,11 @@ impl Collected {
     }
 }
 
-fn is_of_workload(setting: &str) -> bool {
-    setting.trim_start().starts_with("workload.")
+/// How settings of a generated workload begin.
+pub const OF_WORKLOAD: &str = "workload.";
+
+fn key_of(setting: &str) -> &str {
+    setting.split('=').next().unwrap_or_default().trim()
 }
 
 fn unexpected(word: &str) -> String {

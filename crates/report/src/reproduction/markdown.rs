@@ -118,7 +118,9 @@ fn page(of: &Reproduction, paper: &str, title: &str) -> String {
 /// Short rows of claims.
 fn rows(claims: &[&Claim]) -> String {
     let with_worlds = claims.iter().any(|claim| claim.worlds.is_some());
-    let mut head = vec!["claim", "published", "measured", "ratio", "literally", "best"];
+    let sides = Sides::of(claims.iter().copied());
+    let mut head = vec!["claim", "published", "measured", "ratio"];
+    head.extend(sides.names());
     if with_worlds {
         head.push("worlds");
     }
@@ -139,9 +141,8 @@ fn rows(claims: &[&Claim]) -> String {
             published,
             measured,
             ratio,
-            outcome(claim.verdicts.literal, claim.near.literal).to_owned(),
-            outcome(claim.verdicts.best, claim.near.best).to_owned(),
         ];
+        cells.extend(sides.words(claim));
         if with_worlds {
             let worlds = claim.worlds.as_ref();
             cells.push(worlds.map_or_else(String::new, |worlds| worlds.decided_by.clone()));
@@ -149,6 +150,44 @@ fn rows(claims: &[&Claim]) -> String {
         text += &line(&cells);
     }
     text
+}
+
+/// Under which readings claims were judged.
+struct Sides {
+    literal: bool,
+    best: bool,
+}
+
+impl Sides {
+    fn of<'a>(claims: impl Iterator<Item = &'a Claim> + Clone) -> Self {
+        Sides {
+            literal: claims.clone().any(|claim| claim.verdicts.literal.is_some()),
+            best: claims.clone().any(|claim| claim.verdicts.best.is_some()),
+        }
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        match (self.literal, self.best) {
+            (true, true) => vec!["literally", "best"],
+            (true, false) => vec!["literally"],
+            (false, true) => vec!["best"],
+            (false, false) => vec!["verdict"],
+        }
+    }
+
+    fn words(&self, claim: &Claim) -> Vec<String> {
+        let mut words = Vec::new();
+        if self.literal {
+            words.push(outcome(claim.verdicts.literal, claim.near.literal).to_owned());
+        }
+        if self.best {
+            words.push(outcome(claim.verdicts.best, claim.near.best).to_owned());
+        }
+        if words.is_empty() {
+            words.push(claim.verdict.words().to_owned());
+        }
+        words
+    }
 }
 
 /// A verdict; where there is none, whether the numbers are near.
@@ -229,19 +268,17 @@ fn numbers(claim: &Claim) -> [String; 3] {
 pub fn claims_text(of: &Reproduction) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["claim", "published", "measured", "ratio", "literally", "best"]);
+    let sides = Sides::of(of.claims.iter());
+    let mut head = vec!["claim", "published", "measured", "ratio"];
+    head.extend(sides.names());
+    table.set_header(head);
     let headlines = of.claims.iter().filter(|claim| claim.headline);
     let mut any = false;
     for claim in headlines {
         let [published, measured, ratio] = numbers(claim);
-        table.add_row([
-            claim.name.clone(),
-            published,
-            measured,
-            ratio,
-            outcome(claim.verdicts.literal, claim.near.literal).to_owned(),
-            outcome(claim.verdicts.best, claim.near.best).to_owned(),
-        ]);
+        let mut row = vec![claim.name.clone(), published, measured, ratio];
+        row.extend(sides.words(claim));
+        table.add_row(row);
         any = true;
     }
     let mut text = String::new();
