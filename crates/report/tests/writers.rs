@@ -126,7 +126,7 @@ fn page_is_self_contained() {
 fn page_of_an_inspection_is_self_contained_and_shows_every_row() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let mixed = "randrw:rwmixread=40,bssplit=2k/30:4k/40:8k/20:32k/10,span=8M,count=4000,\
-                 random_distribution=zipf:1.1,rate_iops=800,rate_process=poisson,seed=3";
+                 random_distribution=zipf:1.1,scatter=1,rate_iops=800,rate_process=poisson,seed=3";
     for (name, spec) in [
         ("inspection", mixed),
         ("inspection-one", "randread:bs=4k,span=4k,count=1"),

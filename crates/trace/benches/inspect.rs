@@ -21,7 +21,10 @@ fn main() {
         ("uniform, 64 Ki pages", "randwrite:bs=4k,span=256M"),
         ("uniform, 1 Mi pages", "randwrite:bs=4k,span=4G"),
         ("uniform, 8 Mi pages", "randwrite:bs=4k,span=32G"),
-        ("zipf 0.99, 8 Mi pages", "randwrite:bs=4k,span=32G,random_distribution=zipf:0.99"),
+        (
+            "zipf 0.99, 8 Mi pages",
+            "randwrite:bs=4k,span=32G,random_distribution=zipf:0.99,scatter=1",
+        ),
         ("sequential loop, 1 Mi pages", "write:bs=64k,span=4G"),
     ] {
         let requests = if name.starts_with("sequential") { count / 16 } else { count };

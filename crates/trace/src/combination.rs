@@ -94,7 +94,8 @@ impl Combination {
         let Some(how) = [How::Phases, How::Mix].into_iter().find(|how| how.word() == word) else {
             return Ok(None);
         };
-        let pieces = pieces(rest, how)?;
+        let pieces = split_outside(rest, how.separator())
+            .ok_or_else(|| wrong("parentheses do not match", rest))?;
         let parts = pieces.into_iter().map(part).collect::<Result<Vec<_>>>()?;
         match parts.len() <= PARTS_MAX {
             true => Ok(Some(Self { how, parts })),
@@ -110,27 +111,22 @@ fn wrong(problem: &str, value: &str) -> TraceError {
     ))
 }
 
-/// The text between separators outside all parentheses.
-fn pieces(text: &str, how: How) -> Result<Vec<&str>> {
+/// The text between separators outside all parentheses; none where these do not match.
+pub(crate) fn split_outside(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut pieces, mut start, mut depth) = (Vec::new(), 0, 0usize);
     for (place, character) in text.char_indices() {
         match character {
             '(' => depth += 1,
-            ')' => {
-                depth = depth.checked_sub(1).ok_or_else(|| wrong("')' without a '('", text))?;
-            }
-            _ if depth == 0 && character == how.separator() => {
+            ')' => depth = depth.checked_sub(1)?,
+            _ if depth == 0 && character == separator => {
                 pieces.push(&text[start..place]);
                 start = place + 1;
             }
             _ => {}
         }
     }
-    if depth > 0 {
-        return Err(wrong("'(' without its ')'", text));
-    }
     pieces.push(&text[start..]);
-    Ok(pieces)
+    (depth == 0).then_some(pieces)
 }
 
 fn part(piece: &str) -> Result<PartText> {

@@ -19,7 +19,7 @@ use crate::options::{Options, Parts, SizeUnit, TimeUnit};
 use crate::records::Records;
 use crate::source::{Source, Text};
 use crate::survey::Survey;
-use crate::synthetic::SyntheticSpec;
+use crate::synthetic::Synthetic;
 
 /// Requests taken from one input at most.
 const RECORDS_MAX: usize = 1 << 14;
@@ -176,12 +176,12 @@ pub fn fuzz_spec(data: &[u8]) {
         return;
     };
     let capacity = 1 << 30;
-    let Ok(spec) = SyntheticSpec::parse(text, capacity) else {
+    let Ok(spec) = Synthetic::parse(text, capacity) else {
         return;
     };
-    let again = SyntheticSpec::parse(&spec.to_string(), capacity).expect("canonical form is legal");
+    let again = Synthetic::parse(&spec.to_string(), capacity).expect("canonical form is legal");
     assert_eq!(again, spec, "the canonical form means something else");
-    let records = spec.records().take(256).map(Ok);
+    let records = Records::generated(&spec, Some(256), "spec");
     let survey = Survey::of(records, None, || Ok::<_, TraceError>(()))
         .expect("generated records are no errors");
     assert!(survey.strict_bytes() <= capacity, "a request beyond the device");

@@ -65,5 +65,5 @@ pub use subset::{
 };
 pub use summary::{Drop, DropReason, Summary};
 pub use survey::{Survey, UnitSpans};
-pub use synthetic::SyntheticSpec;
+pub use synthetic::{Synthetic, SyntheticSpec};
 pub use workload::{Description, Workload};

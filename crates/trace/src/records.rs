@@ -15,7 +15,7 @@ use crate::reader::{Opened, TraceRecords};
 use crate::record::{Place, Record};
 use crate::record_stream::RecordStream;
 use crate::summary::Summary;
-use crate::synthetic::Generator;
+use crate::synthetic::{Generator, Make, Synthetic};
 use crate::text::TextEvents;
 
 /// Are the files read at the same time?
@@ -59,7 +59,8 @@ pub struct Records {
 enum Inner {
     Trace(Box<TraceRecords>),
     Ordered(Box<OrderedRecords>),
-    Synthetic(Box<Generated>),
+    Synthetic(Box<Generated<Generator>>),
+    Drawn(Box<Generated<Box<dyn Make + Send>>>),
     Combined(Box<CombinedRecords<Records>>),
 }
 
@@ -95,10 +96,18 @@ impl Records {
     }
 
     /// Generated ones, `head` of them at most; `name` stands for the file.
-    pub(crate) fn generated(records: Generator, head: Option<u64>, name: &str) -> Self {
-        let left = records.left().min(head.unwrap_or(u64::MAX));
-        let (names, summary) = ([name.into()], Summary::default());
-        Self { inner: Inner::Synthetic(Box::new(Generated { records, left, names, summary })) }
+    pub(crate) fn generated(spec: &Synthetic, head: Option<u64>, name: &str) -> Self {
+        // Those of one inline spec are made in place, the others behind a pointer.
+        let inner = match spec {
+            Synthetic::Inline(spec) => {
+                Inner::Synthetic(Box::new(Generated::new(spec.records(), head, name)))
+            }
+            Synthetic::Blend(blend) => {
+                let records: Box<dyn Make + Send> = Box::new(blend.records());
+                Inner::Drawn(Box::new(Generated::new(records, head, name)))
+            }
+        };
+        Self { inner }
     }
 
     /// Those of several workloads.
@@ -111,6 +120,7 @@ impl Records {
             Inner::Trace(records) => &**records,
             Inner::Ordered(records) => &**records,
             Inner::Synthetic(records) => &**records,
+            Inner::Drawn(records) => &**records,
             Inner::Combined(records) => &**records,
         }
     }
@@ -133,6 +143,7 @@ impl Records {
     ) -> Option<Result<()>> {
         let most = match &mut self.inner {
             Inner::Synthetic(records) => return records.each_of(most, take).then_some(Ok(())),
+            Inner::Drawn(records) => return records.each_of(most, take).then_some(Ok(())),
             Inner::Ordered(records) if records.is_at_hand() => {
                 records.each_of(most, take);
                 return Some(Ok(()));
@@ -181,6 +192,7 @@ impl Iterator for Records {
             Inner::Trace(records) => records.next(),
             Inner::Ordered(records) => records.next(),
             Inner::Synthetic(records) => records.next(),
+            Inner::Drawn(records) => records.next(),
             Inner::Combined(records) => records.next(),
         }
     }
@@ -206,15 +218,20 @@ impl RecordStream for Records {
 }
 
 /// Generated records, as many as were asked for.
-struct Generated {
-    records: Generator,
+struct Generated<M> {
+    records: M,
     /// Requests that are still to be made.
     left: u64,
     names: [String; 1],
     summary: Summary,
 }
 
-impl Generated {
+impl<M: Make> Generated<M> {
+    fn new(records: M, head: Option<u64>, name: &str) -> Self {
+        let left = records.left().min(head.unwrap_or(u64::MAX));
+        Self { records, left, names: [name.into()], summary: Summary::default() }
+    }
+
     /// As [`Records::each_of`]; false at the end. Making a record cannot fail.
     #[inline]
     fn each_of(&mut self, most: usize, mut take: impl FnMut(&Record) -> bool) -> bool {
@@ -231,7 +248,7 @@ impl Generated {
     }
 }
 
-impl Iterator for Generated {
+impl<M: Make> Iterator for Generated<M> {
     type Item = Result<Record>;
 
     #[inline]
@@ -243,7 +260,7 @@ impl Iterator for Generated {
     }
 }
 
-impl RecordStream for Generated {
+impl<M: Make> RecordStream for Generated<M> {
     fn place(&self) -> Place {
         Place { part: 0, line: self.records.issued() }
     }

@@ -8,7 +8,7 @@ use toml_edit::{Document, Item, Table, Value};
 use crate::digest;
 use crate::error::{Result, TraceError, nearest};
 use crate::statistics::Statistic;
-use crate::synthetic::SyntheticSpec;
+use crate::synthetic::{BlendText, Synthetic};
 use crate::workload::Workload;
 
 /// A workload file.
@@ -136,7 +136,7 @@ impl WorkloadFile {
         }
         // A capacity of 0 is "not known": shares of the device are for the run to judge.
         if !read.spec.contains('%') {
-            SyntheticSpec::parse(&read.spec, 0)
+            Synthetic::parse(&read.spec, 0)
                 .map_err(|error| TraceError::new(format!("spec: {error}")).at(file, None))?;
         }
         if read.is_stand_in() {
@@ -154,17 +154,13 @@ impl WorkloadFile {
                 .with_legal(legal)
                 .at(file, None))
         };
-        let settings = self.spec.split_once(':').map_or("", |(_, settings)| settings);
-        let mode = self.spec.split(':').next().unwrap_or_default();
-        let mut known: Vec<&str> =
-            settings.split(',').filter_map(|one| Some(one.split_once('=')?.0.trim())).collect();
-        known.push(mode);
+        let (mode, known) = self.keys_of_spec()?;
         let published =
             |key: &str| self.published.iter().any(|one| one.keys.iter().any(|own| own == key));
         let chosen = |key: &str| self.chosen.iter().any(|(own, _)| own == key);
-        for &key in &known {
+        for key in &known {
             match (published(key), chosen(key)) {
-                (false, false) if key != mode => {
+                (false, false) if *key != mode => {
                     return wrong(key, "a key of the spec has no origin");
                 }
                 (true, true) => return wrong(key, "a key of the spec has two origins"),
@@ -173,11 +169,35 @@ impl WorkloadFile {
         }
         let origins = self.published.iter().flat_map(|one| &one.keys);
         for key in origins.chain(self.chosen.iter().map(|(key, _)| key)) {
-            if !known.contains(&key.as_str()) {
+            if !known.contains(key) {
                 return wrong(key, "the spec has no such key");
             }
         }
         Ok(())
+    }
+}
+
+impl WorkloadFile {
+    /// The mode of the spec, and its keys with the mode among them; those of the parts of a blend
+    /// are `part1_bs` and so on, their shares together `shares`.
+    fn keys_of_spec(&self) -> Result<(String, Vec<String>)> {
+        let keys = |settings: &str, before: &str| -> Vec<String> {
+            let key = |one: &str| Some(format!("{before}{}", one.split_once('=')?.0.trim()));
+            settings.split(',').filter_map(key).collect()
+        };
+        let Some(blend) = BlendText::parse(&self.spec)? else {
+            let (mode, settings) = self.spec.split_once(':').unwrap_or((&self.spec, ""));
+            let mut known = keys(settings, "");
+            known.push(mode.to_owned());
+            return Ok((mode.to_owned(), known));
+        };
+        let mut known = keys(&blend.settings, "");
+        known.extend(["blend".to_owned(), "shares".to_owned()]);
+        for (index, (_, part)) in blend.parts.iter().enumerate() {
+            let settings = part.split_once(':').map_or("", |(_, settings)| settings);
+            known.extend(keys(settings, &format!("part{}_", index + 1)));
+        }
+        Ok(("blend".to_owned(), known))
     }
 }
 

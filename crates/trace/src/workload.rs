@@ -15,7 +15,7 @@ use crate::records::Records;
 use crate::requests::Requests;
 use crate::source::{Source, Text};
 use crate::survey::Survey;
-use crate::synthetic::{Mode, SyntheticSpec};
+use crate::synthetic::{Mode, Synthetic};
 
 /// A workload that can be read: a trace (one or more files, or standard input) or a synthetic one.
 pub struct Workload {
@@ -25,7 +25,7 @@ pub struct Workload {
 
 enum Kind {
     Trace(Box<Trace>),
-    Synthetic { spec: SyntheticSpec, head: Option<u64> },
+    Synthetic { spec: Synthetic, head: Option<u64> },
     Combined(Combined),
 }
 
@@ -78,8 +78,9 @@ pub struct Description {
 }
 
 impl Workload {
-    /// Finds out what `text` means: a combination if it begins with `phases:` or `mix:`, an inline
-    /// spec if it begins with one of fio's `rw` words (and no file has that name), else a trace.
+    /// Finds out what `text` means: a combination if it begins with `phases:` or `mix:`, a
+    /// generated workload if it begins with one of fio's `rw` words or `blend:` (and no file has that
+    /// name), else a trace.
     /// `logical_bytes` is the capacity that shares in a spec refer to, 0 if unknown.
     ///
     /// # Errors
@@ -103,8 +104,8 @@ impl Workload {
             }
             return Ok(combined);
         }
-        if !is_file && SyntheticSpec::recognises(text) {
-            let spec = SyntheticSpec::parse(text, logical_bytes)?;
+        if !is_file && Synthetic::recognises(text) {
+            let spec = Synthetic::parse(text, logical_bytes)?;
             if depth == 0 {
                 refuse_reading_options(text, options)?;
             }
@@ -145,7 +146,7 @@ impl Workload {
     pub fn records(&self) -> Result<Records> {
         Ok(match &self.kind {
             Kind::Trace(trace) => trace.records()?,
-            Kind::Synthetic { spec, head } => Records::generated(spec.records(), *head, &self.name),
+            Kind::Synthetic { spec, head } => Records::generated(spec, *head, &self.name),
             Kind::Combined(all) => {
                 let parts = all.parts.iter().map(|part| part.workload.records());
                 Records::combined(CombinedRecords::new(all.how, parts, all.head)?)
@@ -304,7 +305,7 @@ impl Workload {
     pub fn requests_known(&self) -> Option<u64> {
         match &self.kind {
             Kind::Trace(_) => None,
-            Kind::Synthetic { spec, head } => Some(spec.count.min(head.unwrap_or(u64::MAX))),
+            Kind::Synthetic { spec, head } => Some(spec.count().min(head.unwrap_or(u64::MAX))),
             Kind::Combined(all) => {
                 let known = all.parts.iter().map(|part| part.workload.requests_known());
                 let sum = known.sum::<Option<u64>>()?;

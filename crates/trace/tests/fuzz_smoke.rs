@@ -35,6 +35,9 @@ const CORPUS: &[&str] = &[
     "randread:random_distribution=hotcold:30/70,scatter=0,seq_fraction=0.25",
     "randread:rate_process=poisson,rate_iops=1.5,count=0.25x",
     "randtrim:random_distribution=pareto:0.2,count=0.5x,bs=1.5k",
+    "rw:bs=4k,span=8M,streams=4,wrap=1M,passes=2,count=0.5x",
+    "randread:random_distribution=zipf,scatter=64k,stack=9/50,stack_unit=blocks",
+    "blend:70/(randwrite:bs=4k,span=1M)+30/(read:span=2M),addresses=own,count=9,gaps=1ms",
 ];
 
 const TOKENS: &[&str] = &[

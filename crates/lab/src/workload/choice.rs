@@ -6,7 +6,7 @@ use std::path::Path;
 use ftlab_engine::config::nearest;
 use ftlab_report::format::count;
 use ftlab_trace::synthetic::with_changes;
-use ftlab_trace::{Options, SyntheticSpec, UnitSelection, Workload};
+use ftlab_trace::{Options, Synthetic, UnitSelection, Workload};
 
 use crate::error::{Error, Result};
 use crate::observer::Observer;
@@ -97,7 +97,7 @@ impl WorkloadChoice {
         if changes.is_empty() {
             return Ok(());
         }
-        if Path::new(&self.text).exists() || !SyntheticSpec::recognises(&self.text) {
+        if Path::new(&self.text).exists() || !Synthetic::recognises(&self.text) {
             return Err(Error::usage(format!(
                 "--set workload.{} has no effect: '{}' is not one generated workload (--head N \
                  shortens a trace)",
@@ -120,7 +120,7 @@ impl WorkloadChoice {
     /// What a result says the workload stands for.
     pub fn stands_for(&self) -> Option<String> {
         // The head of a combination is not that of any of its parts.
-        let head = self.options.head.filter(|_| SyntheticSpec::recognises(&self.text));
+        let head = self.options.head.filter(|_| Synthetic::recognises(&self.text));
         let one = |stand_in: &StandIn| match self.stand_ins.len() {
             1 => stand_in.says(head),
             _ => format!("{}: {}", stand_in.name, stand_in.says(head)),
@@ -135,7 +135,7 @@ impl WorkloadChoice {
 
     /// That `--head` leaves a part of a combination, if it does.
     fn head_of_combination(&self) -> Option<String> {
-        let head = self.options.head.filter(|_| !SyntheticSpec::recognises(&self.text))?;
+        let head = self.options.head.filter(|_| !Synthetic::recognises(&self.text))?;
         let options = Options { head: None, ..self.options.clone() };
         let workload = Workload::parse(&self.text, &options, 0).ok();
         match workload.and_then(|workload| workload.requests_known()) {

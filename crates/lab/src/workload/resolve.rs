@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ftlab_trace::Combination;
-use ftlab_trace::synthetic::with_changes;
+use ftlab_trace::synthetic::{BlendText, with_changes};
 
 use crate::error::{Error, Result};
 use crate::workload::files::{WORKLOADS, bundled_file, own_file};
@@ -66,6 +66,9 @@ pub fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Result<Resol
         && let Some(combination) = Combination::parse(text)?
     {
         return resolved_parts(combination, folder, depth);
+    }
+    if !exists && let Some(blend) = BlendText::parse(text)? {
+        return resolved_blend(blend, depth);
     }
     let is_file = text.ends_with(".toml");
     if exists && !is_file {
@@ -139,5 +142,20 @@ fn resolved_parts(
         all.notes.extend(own.notes);
     }
     all.text = combination.to_string();
+    Ok(all)
+}
+
+/// A named workload gives a blend its sizes, operations and addresses. No trace can take its place.
+fn resolved_blend(mut blend: BlendText, depth: usize) -> Result<Resolved> {
+    let mut all = Resolved::default();
+    for (_, part) in &mut blend.parts {
+        let own = resolved(part, None, depth + 1)?;
+        if own.text != *part {
+            *part = BlendText::part_of(&own.text);
+        }
+        let changed = |stand_in| StandIn { changed: true, requests: None, made: None, ..stand_in };
+        all.stand_ins.extend(own.stand_ins.into_iter().map(changed));
+    }
+    all.text = blend.to_string();
     Ok(all)
 }

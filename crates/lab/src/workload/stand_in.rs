@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use ftlab_report::format::count;
-use ftlab_trace::SyntheticSpec;
+use ftlab_trace::Synthetic;
 
 /// What a result must say about a stand-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,5 +45,5 @@ impl StandIn {
 
 /// Requests that a spec makes; none where that depends on the device.
 pub fn requests_of(spec: &str) -> Option<u64> {
-    SyntheticSpec::parse(spec, 0).ok().map(|spec| spec.count)
+    Synthetic::parse(spec, 0).ok().map(|spec| spec.count())
 }

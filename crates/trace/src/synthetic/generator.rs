@@ -4,10 +4,12 @@ use ftlab_flash::request::Op;
 
 use super::arrivals::Clock;
 use super::distribution::{Distribution, Sampler};
-use super::permutation::Permutation;
+use super::make::Make;
 use super::random::{Purpose, Stream};
+use super::scatter::Scatter;
 use super::spec::{Mode, SyntheticSpec};
 use super::stack::Stack;
+use super::writers::Writers;
 use crate::record::Record;
 
 // Here, because a spec is read and written without knowing how its requests are made.
@@ -27,12 +29,11 @@ pub struct Generator {
     /// The size of every request where each goes to a block of its own: random ones of one size
     /// that follow none before them. Nothing needs to be remembered of those.
     plain_size: Option<u64>,
-    /// fio keeps one position per direction; 0 = reads, 1 = everything else.
-    sequential: [u64; 2],
+    writers: Writers,
     previous_end: Option<u64>,
     stack: Option<Stack>,
     sampler: Sampler,
-    scatter: Option<Permutation>,
+    scatter: Option<Scatter>,
     /// The last block at which a request of the first size begins, and that size.
     last_block: (u64, u64),
     addresses: Stream,
@@ -44,7 +45,9 @@ pub struct Generator {
 impl Generator {
     pub(crate) fn new(spec: SyntheticSpec) -> Self {
         let blocks = spec.span_bytes / spec.align_bytes;
-        let scattered = spec.scatter && spec.distribution != Distribution::Uniform;
+        let scattered = spec.scatter_bytes.filter(|_| spec.distribution != Distribution::Uniform);
+        let scatter = scattered
+            .map(|extent| Scatter::new(blocks, (extent / spec.align_bytes).max(1), spec.seed));
         let size = spec.block_sizes.first().map_or(0, |&(bytes, _)| bytes);
         let last = spec.span_bytes.saturating_sub(size) / spec.align_bytes * spec.align_bytes;
         let op = match spec.mode {
@@ -62,27 +65,20 @@ impl Generator {
             op,
             plain_size: is_plain.then_some(size),
             last_block: (last, size),
-            sequential: [0; 2],
+            writers: Writers::new(spec.sequence, spec.seed),
             previous_end: None,
-            stack: spec.stack.clone().map(|distances| Stack::new(distances, spec.seed)),
+            stack: spec
+                .stack
+                .clone()
+                .map(|distances| Stack::new(distances, spec.stack_unit, spec.seed)),
             sampler: Sampler::new(spec.distribution, blocks),
-            scatter: scattered.then(|| Permutation::new(blocks, spec.seed)),
+            scatter,
             addresses: Stream::new(spec.seed, Purpose::Address),
             operations: Stream::new(spec.seed, Purpose::Operation),
             sizes: Stream::new(spec.seed, Purpose::Size),
             clock: Clock::new(spec.arrivals.clone(), spec.seed),
             spec,
         }
-    }
-
-    /// Requests issued so far.
-    pub fn issued(&self) -> u64 {
-        self.issued
-    }
-
-    /// Requests not issued yet.
-    pub(crate) fn left(&self) -> u64 {
-        self.spec.count - self.issued
     }
 
     #[inline]
@@ -113,13 +109,7 @@ impl Generator {
     fn position(&mut self, op: Op, size: u64) -> u64 {
         let span = self.spec.span_bytes;
         if !self.spec.mode.is_random() {
-            let cursor = &mut self.sequential[usize::from(op != Op::Read)];
-            if *cursor + size > span {
-                *cursor = 0;
-            }
-            let offset = *cursor;
-            *cursor += size;
-            return offset;
+            return self.writers.position(usize::from(op != Op::Read), size);
         }
         let follow = self.spec.sequential_millionths > 0
             && self.addresses.below(1_000_000) < self.spec.sequential_millionths;
@@ -152,9 +142,31 @@ impl Generator {
         }
     }
 
-    /// The next request; there must be one.
+    /// Position and size of a request that may depend on those before it.
+    #[inline(never)]
+    fn remembered(&mut self, op: Op) -> (u64, u64) {
+        let size = self.size();
+        let position = self.position(op, size);
+        if let Some(stack) = &mut self.stack {
+            let align = self.spec.align_bytes;
+            stack.touch_request(position / align, (position + size - 1) / align);
+        }
+        self.previous_end = Some(position + size);
+        (position, size)
+    }
+}
+
+impl Make for Generator {
+    fn issued(&self) -> u64 {
+        self.issued
+    }
+
+    fn left(&self) -> u64 {
+        self.spec.count - self.issued
+    }
+
     #[inline(always)]
-    pub(crate) fn make(&mut self) -> Record {
+    fn make(&mut self) -> Record {
         assert!(self.issued < self.spec.count, "no request is left");
         let op = self.operation();
         let (position, size_bytes) = match self.plain_size {
@@ -169,23 +181,11 @@ impl Generator {
         let offset_bytes = self.spec.offset_bytes + position;
         Record { time_ns, op, offset_bytes, size_bytes, unit: 0 }
     }
-
-    /// Position and size of a request that may depend on those before it.
-    #[inline(never)]
-    fn remembered(&mut self, op: Op) -> (u64, u64) {
-        let size = self.size();
-        let position = self.position(op, size);
-        if let Some(stack) = &mut self.stack {
-            stack.touch(position / self.spec.align_bytes);
-        }
-        self.previous_end = Some(position + size);
-        (position, size)
-    }
 }
 
 /// A block by the distribution.
 #[inline]
-fn drawn(sampler: &Sampler, scatter: Option<&Permutation>, addresses: &mut Stream) -> u64 {
+fn drawn(sampler: &Sampler, scatter: Option<&Scatter>, addresses: &mut Stream) -> u64 {
     let rank = sampler.rank(addresses);
     scatter.map_or(rank, |scatter| scatter.apply(rank))
 }

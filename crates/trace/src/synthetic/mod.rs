@@ -6,19 +6,28 @@
 //! Unlike fio's default, random offsets are drawn independently (fio's `norandommap=1`).
 
 mod arrivals;
+mod blend;
 mod canonical;
 mod change;
 mod distribution;
 mod generator;
+mod kind;
+mod make;
 mod permutation;
 mod random;
+mod scatter;
 mod settings;
 mod spec;
 mod stack;
+mod writers;
 
 pub use arrivals::Arrivals;
+pub use blend::{Blend, BlendGenerator, BlendText};
 pub use change::with_changes;
 pub use distribution::Distribution;
 pub use generator::Generator;
+pub use kind::Synthetic;
+pub(crate) use make::Make;
 pub use spec::{Mode, SyntheticSpec};
-pub use stack::StackDistances;
+pub use stack::{StackDistances, StackUnit};
+pub use writers::Sequence;

@@ -12,6 +12,7 @@ pub(crate) enum Purpose {
     Arrival = 4,
     Scatter = 5,
     Stack = 6,
+    Choice = 7,
 }
 
 /// PCG-64 (XSL-RR 128/64).

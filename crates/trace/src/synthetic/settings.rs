@@ -3,8 +3,8 @@
 use crate::error::{Result, TraceError, unknown_name};
 use crate::number::integer;
 
-/// Every key there is.
-pub(super) const KEYS: [&str; 18] = [
+/// Every key of an inline spec.
+pub(super) const KEYS: [&str; 22] = [
     "bs",
     "bssplit",
     "blockalign",
@@ -16,7 +16,11 @@ pub(super) const KEYS: [&str; 18] = [
     "random_distribution",
     "scatter",
     "stack",
+    "stack_unit",
     "seq_fraction",
+    "streams",
+    "wrap",
+    "passes",
     "gaps",
     "gap_run",
     "rate_iops",
@@ -29,20 +33,20 @@ pub(super) const KEYS: [&str; 18] = [
 pub(super) struct Settings<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Settings<'a> {
-    /// Takes the text behind the colon apart.
+    /// Takes `key=value,key=value` apart, with keys of `legal` only.
     ///
     /// # Errors
     /// Settings without a value, unknown keys, with the nearest; keys given twice.
-    pub(super) fn parse(text: &'a str) -> Result<Self> {
+    pub(super) fn parse(text: &'a str, legal: &[&'static str]) -> Result<Self> {
         let mut settings: Vec<(&'static str, &'a str)> = Vec::new();
         for setting in text.split(',').filter(|_| !text.is_empty()) {
             let (key, value) = setting.split_once('=').ok_or_else(|| {
                 wrong("setting has no value", setting, "key=value, with commas between settings")
             })?;
-            let key = KEYS
+            let key = legal
                 .iter()
                 .find(|name| **name == key.trim())
-                .ok_or_else(|| unknown_name("key of a synthetic workload", key.trim(), &KEYS))?;
+                .ok_or_else(|| unknown_name("key of a synthetic workload", key.trim(), legal))?;
             if settings.iter().any(|(known, _)| known == key) {
                 return Err(wrong("key is given twice", key, "each key once"));
             }

@@ -2,8 +2,9 @@
 
 use super::arrivals::Arrivals;
 use super::distribution::Distribution;
-use super::settings::{Settings, number, wrong};
-use super::stack::StackDistances;
+use super::settings::{KEYS, Settings, number, wrong};
+use super::stack::{StackDistances, StackUnit};
+use super::writers::Sequence;
 use crate::error::{Result, unknown_name};
 use crate::size::{parse_bytes, parse_millionths, parse_share_or_bytes};
 
@@ -78,12 +79,17 @@ pub struct SyntheticSpec {
     pub read_millionths: u64,
     /// Which blocks random requests go to.
     pub distribution: Distribution,
-    /// Are hot blocks scattered over the span instead of lying side by side?
-    pub scatter: bool,
+    /// How sequential requests run through the span.
+    pub sequence: Sequence,
+    /// Extents that are scattered over the span, in bytes, each with its blocks side by side; none
+    /// where the hottest blocks lie at the beginning.
+    pub scatter_bytes: Option<u64>,
     /// What random addresses are multiples of, in bytes.
     pub align_bytes: u64,
     /// How often random requests go to what was requested lately; none: never on purpose.
     pub stack: Option<StackDistances>,
+    /// What the depth of the stack is counted in.
+    pub stack_unit: StackUnit,
     /// Share of random requests that start where the one before ended, in millionths.
     pub sequential_millionths: u64,
     /// When requests arrive.
@@ -111,44 +117,47 @@ impl SyntheticSpec {
         let (word, rest) = text.split_once(':').unwrap_or((text, ""));
         let mode = Mode::find(word.trim())
             .ok_or_else(|| unknown_name("synthetic workload", word.trim(), &MODES))?;
-        let settings = Settings::parse(rest)?;
+        Self::of(mode, &Settings::parse(rest, &KEYS)?, logical_bytes)
+    }
+
+    /// The same of settings that were taken apart.
+    pub(super) fn of(mode: Mode, settings: &Settings<'_>, logical_bytes: u64) -> Result<Self> {
         settings.refuse("rwmixread", mode.is_mixed(), "with rw or randrw")?;
         settings.refuse("random_distribution", mode.is_random(), "with a rand mode")?;
         for key in ["seq_fraction", "blockalign", "stack"] {
             settings.refuse(key, mode.is_random(), "with a rand mode")?;
         }
-        let block_sizes = block_sizes(&settings)?;
-        let (offset_bytes, span_bytes) = region(&settings, &block_sizes, logical_bytes)?;
+        for key in ["streams", "wrap"] {
+            settings.refuse(key, !mode.is_random(), "with read, write, trim or rw")?;
+        }
+        settings.refuse("passes", settings.get("wrap").is_some(), "with wrap")?;
+        settings.refuse("stack_unit", settings.get("stack").is_some(), "with stack")?;
+        let block_sizes = block_sizes(settings)?;
+        let (offset_bytes, span_bytes) = region(settings, &block_sizes, logical_bytes)?;
         let distribution = match settings.get("random_distribution") {
             Some(value) => parse_distribution(value)?,
             None => Distribution::Uniform,
         };
         let skewed = distribution != Distribution::Uniform;
         settings.refuse("scatter", skewed, "with random_distribution=zipf, pareto or hotcold")?;
-        let align_bytes = alignment(&settings, &block_sizes, span_bytes)?;
+        let align_bytes = alignment(settings, &block_sizes, span_bytes)?;
         Ok(Self {
             mode,
-            count: count(&settings, &block_sizes, span_bytes)?,
-            block_sizes,
+            count: count(settings, &block_sizes, span_bytes)?,
             offset_bytes,
             span_bytes,
-            read_millionths: share(&settings, "rwmixread", 500_000)?,
+            read_millionths: share(settings, "rwmixread", 500_000)?,
             distribution,
-            scatter: scatter(&settings)?,
+            sequence: sequence(settings, &block_sizes, span_bytes)?,
+            scatter_bytes: scatter(settings, align_bytes, span_bytes)?,
             align_bytes,
-            stack: stack(&settings, span_bytes / align_bytes)?,
-            sequential_millionths: fraction(&settings)?,
-            arrivals: Arrivals::parse(&settings)?,
-            seed: number(&settings, "seed", 1, 0)?,
+            stack: stack(settings, span_bytes / align_bytes)?,
+            stack_unit: stack_unit(settings, largest(&block_sizes) / align_bytes)?,
+            sequential_millionths: fraction(settings)?,
+            arrivals: Arrivals::parse(settings)?,
+            seed: number(settings, "seed", 1, 0)?,
+            block_sizes,
         })
-    }
-
-    /// Requests in flight, if the loop is closed.
-    pub fn closed_loop_depth(&self) -> Option<u32> {
-        match self.arrivals {
-            Arrivals::ClosedLoop { depth } => Some(depth),
-            _ => None,
-        }
     }
 }
 
@@ -255,17 +264,27 @@ fn region(
 
 /// `count=N`, `count=Nx` (N times the span) or `io_size=BYTES`.
 fn count(settings: &Settings<'_>, block_sizes: &[(u64, u64)], span: u64) -> Result<u64> {
+    let weight = block_sizes.iter().map(|(bytes, share)| u128::from(bytes * share)).sum();
+    count_of(settings, span, |bytes, millionths| requests_for(bytes, millionths, weight))
+}
+
+/// The same, where `requests` says how many of them move so many bytes times so many millionths.
+pub(super) fn count_of(
+    settings: &Settings<'_>,
+    span: u64,
+    requests: impl Fn(u64, u64) -> Option<u64>,
+) -> Result<u64> {
     let legal = "a number of requests, or Nx for N times the span";
     let (text, count) = match (settings.get("count"), settings.get("io_size")) {
         (Some(_), Some(text)) => {
             return Err(wrong("count and io_size exclude each other", text, "one of them"));
         }
-        (None, Some(text)) => (text, requests_for(parse_bytes(text)?, 1_000_000, block_sizes)),
+        (None, Some(text)) => (text, requests(parse_bytes(text)?, 1_000_000)),
         (count, None) => {
             let text = count.unwrap_or("1x");
             let parsed = match text.strip_suffix('x') {
                 Some(times) => crate::number::scaled(times.as_bytes(), 1_000_000)
-                    .map(|millionths| requests_for(span, millionths, block_sizes)),
+                    .map(|millionths| requests(span, millionths)),
                 None => crate::number::integer(text.as_bytes()).map(Some),
             };
             (text, parsed.map_err(|why| wrong(&format!("count {}", why.words()), text, legal))?)
@@ -277,9 +296,9 @@ fn count(settings: &Settings<'_>, block_sizes: &[(u64, u64)], span: u64) -> Resu
     }
 }
 
-/// Requests of the mean size that move `bytes * millionths / 10^6`, rounded up.
-fn requests_for(bytes: u64, millionths: u64, block_sizes: &[(u64, u64)]) -> Option<u64> {
-    let weight: u128 = block_sizes.iter().map(|(b, share)| u128::from(b * share)).sum();
+/// Requests that move `bytes * millionths / 10^6`, rounded up; `weight` is their mean size in
+/// millionths of a byte.
+pub(super) fn requests_for(bytes: u64, millionths: u64, weight: u128) -> Option<u64> {
     u64::try_from((u128::from(bytes) * u128::from(millionths)).div_ceil(weight)).ok()
 }
 
@@ -301,12 +320,74 @@ fn fraction(settings: &Settings<'_>) -> Result<u64> {
         .ok_or_else(|| wrong("seq_fraction is illegal", text, "0 to 1"))
 }
 
-fn scatter(settings: &Settings<'_>) -> Result<bool> {
+/// `scatter=`: 0 (off), 1 (each block by itself), or the size of the extents that are scattered.
+fn scatter(settings: &Settings<'_>, align: u64, span: u64) -> Result<Option<u64>> {
     match settings.get("scatter") {
-        None | Some("1") => Ok(true),
-        Some("0") => Ok(false),
-        Some(text) => Err(wrong("scatter is illegal", text, "0 or 1")),
+        None | Some("0") => Ok(None),
+        Some("1") => Ok(Some(align)),
+        Some(text) => {
+            let legal = |bytes: &u64| *bytes > 0 && bytes.is_multiple_of(align) && *bytes <= span;
+            parse_bytes(text).ok().filter(legal).map(Some).ok_or_else(|| {
+                let legal = format!(
+                    "0 (off), 1 (each block by itself), or the size of an extent: a multiple of \
+                     {align} bytes, up to the span"
+                );
+                wrong("scatter is illegal", text, &legal)
+            })
+        }
     }
+}
+
+/// Most streams side by side: each is held.
+const STREAMS_MAX: u64 = 65_536;
+
+/// `streams=`, `wrap=` and `passes=`.
+fn sequence(settings: &Settings<'_>, block_sizes: &[(u64, u64)], span: u64) -> Result<Sequence> {
+    let (step, most) = (smallest(block_sizes), largest(block_sizes));
+    let streams = number(settings, "streams", 1, 1)?;
+    let part_bytes = (span / streams) - (span / streams) % step;
+    if streams > STREAMS_MAX || part_bytes < most {
+        let text = streams.to_string();
+        let legal = format!(
+            "1 to {STREAMS_MAX}, and so few that the largest block fits into each one's part of \
+             the span"
+        );
+        return Err(wrong("streams are illegal", &text, &legal));
+    }
+    let Some(text) = settings.get("wrap") else {
+        return Ok(Sequence { streams, part_bytes, wrap_bytes: part_bytes, passes: 0 });
+    };
+    let fits = |bytes: &u64| bytes.is_multiple_of(step) && (most..=part_bytes).contains(bytes);
+    let wrap_bytes = parse_bytes(text).ok().filter(fits).ok_or_else(|| {
+        let legal = format!("a multiple of {step} bytes from {most} to {part_bytes}");
+        wrong("wrap is illegal", text, &legal)
+    })?;
+    // Passes over the whole part are passes without end.
+    let passes = number(settings, "passes", 0, 1)?;
+    let passes = if wrap_bytes == part_bytes { 0 } else { passes };
+    Ok(Sequence { streams, part_bytes, wrap_bytes, passes })
+}
+
+/// Most blocks of a request where the stack counts blocks: each is moved.
+const STACK_BLOCKS_MAX: u64 = 4096;
+
+/// `stack_unit=`, where the largest request has so many blocks.
+fn stack_unit(settings: &Settings<'_>, blocks: u64) -> Result<StackUnit> {
+    let Some(text) = settings.get("stack_unit") else {
+        return Ok(StackUnit::default());
+    };
+    let names = StackUnit::ALL.map(|(name, _)| name);
+    let found = StackUnit::ALL.iter().find(|(name, _)| *name == text);
+    let unit = found.ok_or_else(|| unknown_name("stack_unit", text, &names))?.1;
+    if unit == StackUnit::Blocks && blocks > STACK_BLOCKS_MAX {
+        let legal = format!("requests of up to {STACK_BLOCKS_MAX} times blockalign");
+        return Err(wrong(
+            "stack_unit=blocks with such large requests",
+            &blocks.to_string(),
+            &legal,
+        ));
+    }
+    Ok(unit)
 }
 
 fn parse_distribution(text: &str) -> Result<Distribution> {

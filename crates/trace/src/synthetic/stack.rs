@@ -1,5 +1,10 @@
 //! Addresses by the LRU stack model (Mattson et al. 1970; Spirn 1976): a request goes to what was
 //! requested so many distinct positions ago. Memory and time of a draw are bounded by the depth.
+//!
+//! A position is a block of `blockalign` bytes. Counted in requests, the stack holds the blocks at
+//! which requests began, each once: a request adds or moves one entry, whatever its size. Counted in
+//! blocks, it holds every block that requests touched, the last of a request on top, and a draw may
+//! begin anywhere in what was requested: what an LRU cache of such blocks would hold.
 
 use std::collections::VecDeque;
 
@@ -17,10 +22,31 @@ const POINTS_MAX: usize = 16;
 /// A new address is drawn this often before one that is in the stack is taken after all.
 const REDRAWS_MAX: u32 = 64;
 
+/// What the depth of a stack is counted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StackUnit {
+    /// Distinct blocks at which requests began.
+    #[default]
+    Requests,
+    /// Distinct blocks that requests touched.
+    Blocks,
+}
+
+impl StackUnit {
+    /// Both with their words.
+    pub const ALL: [(&'static str, Self); 2] =
+        [("requests", Self::Requests), ("blocks", Self::Blocks)];
+
+    /// The word of the unit.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, unit)| *unit == self).map_or("", |(name, _)| name)
+    }
+}
+
 /// How deep requests reach into the stack of positions requested before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StackDistances {
-    /// Depth in positions, and the share of requests (in millionths) that goes to that many most
+    /// Depth in positions, counted as the [`StackUnit`] says, and the share of requests (in millionths) that goes to that many most
     /// recent positions or fewer; both rise. Between two points depths are uniform; what is left
     /// after the last goes to positions outside the stack.
     pub points: Vec<(u64, u64)>,
@@ -62,18 +88,20 @@ impl StackDistances {
 /// The positions requested last, the latest at the back.
 pub(super) struct Stack {
     distances: StackDistances,
+    unit: StackUnit,
     recent: VecDeque<u64>,
     members: FxHashSet<u64>,
     stream: Stream,
 }
 
 impl Stack {
-    pub(super) fn new(distances: StackDistances, seed: u64) -> Self {
+    pub(super) fn new(distances: StackDistances, unit: StackUnit, seed: u64) -> Self {
         let room = distances.depth() as usize + 1;
         let mut members = FxHashSet::default();
         members.reserve(room);
         Self {
             distances,
+            unit,
             recent: VecDeque::with_capacity(room),
             members,
             stream: Stream::new(seed, Purpose::Stack),
@@ -108,8 +136,16 @@ impl Stack {
         position
     }
 
+    /// The blocks from `first` to `last` are requested, in this order.
+    pub(super) fn touch_request(&mut self, first: u64, last: u64) {
+        match self.unit {
+            StackUnit::Requests => self.touch(first),
+            StackUnit::Blocks => (first..=last).for_each(|block| self.touch(block)),
+        }
+    }
+
     /// `position` is requested: it becomes the latest.
-    pub(super) fn touch(&mut self, position: u64) {
+    fn touch(&mut self, position: u64) {
         if !self.members.insert(position) {
             // From the back: what is requested again was mostly requested lately.
             let back = self.recent.iter().rev().position(|known| *known == position);
@@ -132,7 +168,7 @@ mod tests {
     #[test]
     fn draws_follow_the_distances_once_the_stack_is_full() {
         let distances = StackDistances::parse("10/40:100/70").unwrap();
-        let mut stack = Stack::new(distances, 1);
+        let mut stack = Stack::new(distances, StackUnit::Requests, 1);
         (0..1000).for_each(|position| stack.touch(position));
         assert_eq!(stack.recent.len(), 100);
         let (mut near, mut far, mut outside) = (0u32, 0u32, 0u32);
@@ -151,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_requested_again_moves_to_the_back_and_the_oldest_leaves() {
-        let mut stack = Stack::new(StackDistances::parse("3/100").unwrap(), 1);
+        let mut stack = Stack::new(StackDistances::parse("3/100").unwrap(), StackUnit::Requests, 1);
         for position in [1, 2, 3, 1, 4] {
             stack.touch(position);
         }
@@ -162,6 +198,19 @@ mod tests {
             next
         });
         assert_eq!(outside, 2, "3 and 4 are in the stack, 2 has left it");
+    }
+
+    #[test]
+    fn a_request_of_three_blocks_is_one_entry_or_three() {
+        let held = |unit| {
+            let mut stack = Stack::new(StackDistances::parse("4/100").unwrap(), unit, 1);
+            for (first, last) in [(1, 3), (7, 7), (2, 3)] {
+                stack.touch_request(first, last);
+            }
+            Vec::from(stack.recent)
+        };
+        assert_eq!(held(StackUnit::Requests), [1, 7, 2]);
+        assert_eq!(held(StackUnit::Blocks), [1, 7, 2, 3]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod common;
 
 mod bad_input;
+mod blends;
 mod blktrace;
 mod combinations;
 mod compact;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::common::read_all;
 use ftlab_flash::request::Op;
-use ftlab_trace::{Options, Record, SyntheticSpec, Workload};
+use ftlab_trace::{Options, Record, Synthetic, SyntheticSpec, Workload};
 
 const CAPACITY: u64 = 1 << 30;
 
@@ -39,9 +39,9 @@ fn a_seed_gives_the_same_requests_on_every_platform() {
     for (text, golden) in [
         ("randwrite:bs=4k,span=80%,count=1000,seed=1", GOLDEN[0]),
         ("randrw:bs=4k,count=1000,rwmixread=70,seed=2", GOLDEN[1]),
-        ("randwrite:count=1000,random_distribution=zipf:0.99,seed=3", GOLDEN[2]),
-        ("randread:count=1000,random_distribution=pareto:0.2,seed=4", GOLDEN[3]),
-        ("randwrite:count=1000,random_distribution=hotcold:30/70,seed=5", GOLDEN[4]),
+        ("randwrite:count=1000,random_distribution=zipf:0.99,scatter=1,seed=3", GOLDEN[2]),
+        ("randread:count=1000,random_distribution=pareto:0.2,scatter=1,seed=4", GOLDEN[3]),
+        ("randwrite:count=1000,random_distribution=hotcold:30/70,scatter=1,seed=5", GOLDEN[4]),
         ("randwrite:count=1000,rate_iops=500,rate_process=poisson,seed=6", GOLDEN[5]),
         ("randrw:bssplit=4k/60:8k/40,count=1000,seq_fraction=0.2,seed=7", GOLDEN[6]),
     ] {
@@ -65,7 +65,7 @@ const GOLDEN: [u64; 7] = [
 fn stacks_gaps_and_alignment_have_a_seed_too() {
     let texts = [
         "randrw:bssplit=2k/60:8k/40,blockalign=4k,count=1000,stack=10/40:100/80,seed=8",
-        "randwrite:count=1000,random_distribution=zipf:0.9,stack=50/60,seq_fraction=0.1",
+        "randwrite:count=1000,random_distribution=zipf:0.9,scatter=1,stack=50/60,seq_fraction=0.1",
         "randread:count=1000,gaps=0.3ms/80:40ms/20,gap_run=8,seed=9",
     ];
     let got = texts.map(|text| checksum(&records(text)));
@@ -156,17 +156,22 @@ fn hottest(text: &str) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn zipf_favours_few_blocks_which_are_scattered_unless_told_otherwise() {
+fn zipf_favours_few_blocks_which_lie_together_unless_they_are_scattered() {
     let span = "bs=4k,span=40M,count=200000";
-    let scattered = hottest(&format!("randwrite:{span},random_distribution=zipf:1.2"));
+    let scattered = hottest(&format!("randwrite:{span},random_distribution=zipf:1.2,scatter=1"));
     let total: f64 = (1..=10_240).map(|k| 1.0 / f64::from(k).powf(1.2)).sum();
     let first = scattered[0].0 as f64 / 200_000.0;
     assert!((first - 1.0 / total).abs() < 0.005, "{first} instead of {}", 1.0 / total);
     let hot: Vec<u64> = scattered[..10].iter().map(|(_, block)| *block).collect();
     assert!(hot.iter().any(|block| *block > 1000), "{hot:?}");
-    let together = hottest(&format!("randwrite:{span},random_distribution=zipf:1.2,scatter=0"));
+    let together = hottest(&format!("randwrite:{span},random_distribution=zipf:1.2"));
     assert_eq!(together[0].1, 0);
     assert!(together[..5].iter().all(|(_, block)| *block < 8));
+    // Extents of 128 KiB: the hottest 32 blocks are the first extent, wherever it went.
+    let extents = hottest(&format!("randwrite:{span},random_distribution=zipf:1.2,scatter=128k"));
+    let first = extents[0].1;
+    assert!(first >= 32 && first % 32 == 0, "{first}");
+    assert!(extents[..5].iter().all(|(_, block)| (first..first + 8).contains(block)));
 }
 
 #[test]
@@ -216,9 +221,15 @@ fn the_canonical_form_means_the_same() {
         "randtrim:random_distribution=hotcold:12.5%/99.9%,scatter=0,seq_fraction=0.125",
         "rw:offset=10%,span=20%,count=3x,iodepth=8",
         "randread:random_distribution=zipf,io_size=1G",
+        "randread:random_distribution=zipf,scatter=1",
+        "randread:random_distribution=zipf,scatter=128k,stack=9/50,stack_unit=blocks",
+        "write:span=64M,streams=7",
+        "rw:span=64M,wrap=1M,streams=3,passes=5",
+        "blend:30/(randwrite:bs=4k,span=50%,scatter=64k,random_distribution=zipf)+70/(write:wrap=8M)",
+        "blend:25/(read:span=8M)+75/randread:span=16M,addresses=own,count=2x,gaps=1ms,seed=5",
     ] {
-        let spec = SyntheticSpec::parse(text, CAPACITY).unwrap();
-        assert_eq!(SyntheticSpec::parse(&spec.to_string(), 0).unwrap(), spec, "{text}");
+        let spec = Synthetic::parse(text, CAPACITY).unwrap();
+        assert_eq!(Synthetic::parse(&spec.to_string(), 0).unwrap(), spec, "{text}");
     }
 }
 
@@ -242,6 +253,16 @@ fn illegal_specs_say_what_is_legal() {
         ("randwrite:rwmixread=50", "has no effect"),
         ("write:random_distribution=zipf:1", "has no effect"),
         ("randwrite:scatter=0", "has no effect"),
+        ("randread:random_distribution=zipf,scatter=6k", "multiple of 4096 bytes, up to the span"),
+        ("randread:random_distribution=zipf,scatter=2G", "multiple of 4096 bytes, up to the span"),
+        ("randwrite:streams=2", "with read, write, trim or rw"),
+        ("write:streams=0", "at least 1"),
+        ("write:span=1M,streams=500", "streams are illegal"),
+        ("write:wrap=1000", "multiple of 4096 bytes from 4096"),
+        ("write:streams=4,wrap=512M", "to 268435456"),
+        ("write:passes=3", "with wrap"),
+        ("randread:stack_unit=blocks", "with stack"),
+        ("randread:stack=9/50,stack_unit=pages", "legal: requests, blocks"),
         ("randrw:rwmixread=101", "percentage from 0 to 100"),
         ("randwrite:random_distribution=zipf:0", "above 0"),
         ("randwrite:random_distribution=zipf:NaN", "above 0"),

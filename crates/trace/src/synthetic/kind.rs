@@ -1,0 +1,67 @@
+//! The generated workloads behind one face: an inline spec, or a blend of several.
+
+use std::fmt;
+
+use super::arrivals::Arrivals;
+use super::blend::{Blend, BlendText};
+use super::spec::SyntheticSpec;
+use crate::error::Result;
+
+/// A generated workload, every setting resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Synthetic {
+    /// An inline spec.
+    Inline(Box<SyntheticSpec>),
+    /// Requests drawn from several.
+    Blend(Blend),
+}
+
+impl Synthetic {
+    /// Does the text begin like a generated workload: a mode or `blend`, before a colon?
+    pub fn recognises(text: &str) -> bool {
+        text.starts_with("blend:") || SyntheticSpec::recognises(text)
+    }
+
+    /// Parses its text for a device of `logical_bytes` (0 if that is not known: then shares of it
+    /// are errors).
+    ///
+    /// # Errors
+    /// Unknown names and keys, with the nearest legal one; values out of range, with the range; keys
+    /// that would have no effect.
+    pub fn parse(text: &str, logical_bytes: u64) -> Result<Self> {
+        match BlendText::parse(text)? {
+            Some(blend) => Blend::parse(&blend, logical_bytes).map(Self::Blend),
+            None => SyntheticSpec::parse(text, logical_bytes).map(Box::new).map(Self::Inline),
+        }
+    }
+
+    /// Number of requests.
+    pub fn count(&self) -> u64 {
+        match self {
+            Self::Inline(spec) => spec.count,
+            Self::Blend(blend) => blend.count,
+        }
+    }
+
+    /// Requests in flight, if the loop is closed.
+    pub fn closed_loop_depth(&self) -> Option<u32> {
+        let arrivals = match self {
+            Self::Inline(spec) => &spec.arrivals,
+            Self::Blend(blend) => &blend.arrivals,
+        };
+        match arrivals {
+            Arrivals::ClosedLoop { depth } => Some(*depth),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Synthetic {
+    /// The canonical form.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inline(spec) => spec.fmt(out),
+            Self::Blend(blend) => blend.fmt(out),
+        }
+    }
+}
