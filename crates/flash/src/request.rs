@@ -61,6 +61,8 @@ pub struct RequestShape {
     pub pages: u32,
     /// This page's place in the request, `0 .. pages`.
     pub index: u32,
+    /// Its size in sectors of 512 bytes: less than its pages hold where it begins or ends inside one.
+    pub sectors: u32,
 }
 
 /// What the time from a request's arrival to its completion was spent on, in nanoseconds, along the

@@ -216,6 +216,10 @@ pub trait Scheme: Sized + 'static {
     fn self_check(&self, _board: &Board) -> Result<(), String> {
         Ok(())
     }
+    /// What came before was preparation: what a scheme observes of its workload may begin anew here,
+    /// where its settings say so. Flash, maps and caches stay.
+    fn measuring_begins(&mut self, _board: &mut Board) {}
+
     /// Where a page is; changes nothing and costs nothing.
     fn locate(&self, board: &Board, lpn: Lpn) -> Location;
     /// What the audit must allow for.

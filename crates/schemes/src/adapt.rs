@@ -25,8 +25,19 @@
 //!
 //! # Write
 //! A request enters HAT, and every interval ends with [`Adapt::adjust`] (Algorithm 1). A page whose
-//! data page is clean goes there; else a page of a large request goes to the sequential area, of a
-//! small one to the random area: [`Adapt::path`].
+//! data page is clean goes there; else [`Adapt::merged_first`] says what must be merged before it,
+//! and [`Adapt::place`] where it goes: a page of a large request to the sequential area, of a small
+//! one to the random area.
+//!
+//! # Streams
+//! A sequential log block is a stream of one logical block. It *begins* with a page of a large
+//! request whose logical block has none: the first page, or any (`adapt.seq_begin`); a full area
+//! merges another stream for it (`adapt.seq_victim`). It *continues* with the next page, of a large
+//! request or, if `adapt.seq_small` says so, of a small one. It *breaks* when a large request writes
+//! the first page again, or another but the next that may begin a stream (`adapt.seq_miss`): it is
+//! merged, and another begins. Other pages go to the random area, so that its merge is a full one,
+//! or are merged with it at once (`with_request`). When a complete one is switched:
+//! `adapt.seq_complete`.
 //!
 //! # Reclaim
 //! When a random page finds no room: [`Adapt::merge_or_move`] (Algorithm 2). A log block that
@@ -82,25 +93,31 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 use interval::{Interval, Marks, Threshold};
 use predictor::Predictor;
 use settings::{
-    AdaptSettings, AreaSizes, BeginRule, CompleteRule, Limits, MissRule, PartialRule, SmallRule,
+    AdaptSettings, AreaSizes, BeginRule, CompleteRule, Limits, MissRule, ObserveFrom, PartialRule,
+    SmallRule,
 };
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Adapt;
 
+/// What must be merged before a write has a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum First {
+    /// The stream of its logical block, which it breaks.
+    Stream(Slot),
+    /// Any stream: the area is full.
+    Any,
+}
+
 /// Where one write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Path {
+enum Place {
     /// The data page is clean: to its place in the data block.
     InPlace,
     /// To the end of a sequential log block.
     Append(Slot),
     /// To a new sequential log block.
     Begin,
-    /// This sequential log block is merged first; then the write is looked at anew.
-    MergeFirst(Slot),
-    /// The sequential area is full: one of its blocks is merged, then the write is looked at anew.
-    MakeRoom,
     /// A sequential log block is merged with the page inside; in full, or as cheaply as is right.
     MergeWith(Slot, Merge),
     /// To the end of the random area.
@@ -223,32 +240,20 @@ impl Scheme for Adapt {
             when = self.merge_victim(board, false, when)?;
         }
         let done = loop {
-            let path = self.path(board, io, large);
-            if path == Path::Random && self.random.is_exhausted() {
-                // Either may give the page a free place: it is looked at anew.
+            // A merge may give the page a free place: it is looked at anew after each.
+            if let Some(first) = self.merged_first(board, io, large) {
+                when = self.merge_stream(board, first, when)?;
+                continue;
+            }
+            let place = self.place(board, io, large);
+            if place == Place::Random && self.random.is_exhausted() {
                 when = self.merge_or_move(board, when)?;
                 self.settle(board, when)?;
                 continue;
             }
-            let first = match path {
-                Path::MergeFirst(place) => Some(place),
-                Path::MakeRoom => {
-                    let (rule, engine) = (self.settings.seq_victim, &self.base.engine);
-                    let (victim, found) =
-                        self.sequential.choose(board, engine, (rule, false), when);
-                    when = found;
-                    Some(victim)
-                }
-                _ => None,
-            };
-            if let Some(place) = first {
-                let engine = &mut self.base.engine;
-                when = self.sequential.merge(place, board, engine, None, when)?;
-                continue;
-            }
-            match self.perform(board, path, io, when) {
+            match self.perform(board, place, io, when) {
                 // The block at the rear is closed; another may need a merge first.
-                Err(Fault::ProgramFailed { known, .. }) if path == Path::Random => when = known,
+                Err(Fault::ProgramFailed { known, .. }) if place == Place::Random => when = known,
                 other => break other?,
             }
         };
@@ -280,6 +285,17 @@ impl Scheme for Adapt {
             ));
         }
         self.base.self_check(board, self.sequential.len() + self.random.len())
+    }
+
+    fn measuring_begins(&mut self, board: &mut Board) {
+        if self.settings.observe_from == ObserveFrom::Measuring {
+            self.interval = Interval::default();
+            self.last_delta = None;
+            self.threshold.forget(&self.settings);
+            self.predictor.forget(&self.settings);
+            board.level(Level::ThetaPages, self.threshold.pages().into());
+            board.level(Level::HistoryBytes, self.predictor.table_bytes());
+        }
     }
 
     forward!(base: payload_pages, read, flush, locate);
@@ -323,7 +339,7 @@ impl Adapt {
             sequential: SequentialArea::new(geometry, sizes.initial, sizes.most),
             random,
             predictor: Predictor::new(geometry, &settings),
-            threshold: Threshold::new(&settings),
+            threshold: Threshold::new(&settings, geometry.sectors_per_page()),
             interval: Interval::default(),
             last_delta: None,
             sizes,
@@ -339,43 +355,54 @@ impl Adapt {
         adapt
     }
 
-    /// Where a page goes.
+    /// What must be merged before a page has a place.
     #[inline]
-    fn path(&self, board: &Board, io: &PageIo, large: bool) -> Path {
-        // The data page is clean, or there is no data block yet.
+    fn merged_first(&self, board: &Board, io: &PageIo, large: bool) -> Option<First> {
         if self.base.takes_in_place(board, io.lpn) {
-            return Path::InPlace;
+            return None;
         }
         let (lbn, offset) = Lbn::of(board.geometry(), io.lpn);
-        let begins = large && self.may_begin(offset);
+        if !large || !self.may_begin(offset) {
+            return None;
+        }
         let Some(place) = self.sequential.of(lbn) else {
-            // A large request, and its logical block has no sequential log block.
-            return match self.sequential.is_exhausted() {
-                _ if !begins || self.sequential.limit() == 0 => Path::Random,
-                true => Path::MakeRoom,
-                false => Path::Begin,
-            };
+            let full = self.sequential.is_exhausted() && self.sequential.limit() > 0;
+            return full.then_some(First::Any);
+        };
+        match self.sequential.log(place).judge((lbn, offset), large)? {
+            SequentialRule::MergeThenOpen => Some(First::Stream(place)),
+            SequentialRule::Rewrite | SequentialRule::Gap
+                if self.settings.seq_miss == MissRule::BeginAnew =>
+            {
+                Some(First::Stream(place))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where a page goes for which nothing must be merged.
+    #[inline]
+    fn place(&self, board: &Board, io: &PageIo, large: bool) -> Place {
+        // The data page is clean, or there is no data block yet.
+        if self.base.takes_in_place(board, io.lpn) {
+            return Place::InPlace;
+        }
+        let (lbn, offset) = Lbn::of(board.geometry(), io.lpn);
+        let Some(place) = self.sequential.of(lbn) else {
+            let begins = large && self.may_begin(offset) && self.sequential.limit() > 0;
+            return if begins { Place::Begin } else { Place::Random };
         };
         let small = self.settings.seq_small;
+        let breaks = self.settings.seq_miss == MissRule::WithRequest
+            && (large || small == SmallRule::AsLarge);
         match self.sequential.log(place).judge((lbn, offset), large) {
-            Some(SequentialRule::MergeThenOpen) => Path::MergeFirst(place),
             // The matching next page.
             Some(SequentialRule::Append) if large || small != SmallRule::ToRandom => {
-                Path::Append(place)
+                Place::Append(place)
             }
-            Some(rule @ (SequentialRule::Rewrite | SequentialRule::Gap))
-                if large || small == SmallRule::AsLarge =>
-            {
-                match (self.settings.seq_miss, rule) {
-                    (MissRule::BeginAnew, _) if begins => Path::MergeFirst(place),
-                    (MissRule::WithRequest, SequentialRule::Rewrite) => {
-                        Path::MergeWith(place, Merge::Full)
-                    }
-                    (MissRule::WithRequest, _) => Path::MergeWith(place, Merge::Partial),
-                    _ => Path::Random,
-                }
-            }
-            _ => Path::Random,
+            Some(SequentialRule::Rewrite) if breaks => Place::MergeWith(place, Merge::Full),
+            Some(SequentialRule::Gap) if breaks => Place::MergeWith(place, Merge::Partial),
+            _ => Place::Random,
         }
     }
 
@@ -388,31 +415,43 @@ impl Adapt {
     fn perform(
         &mut self,
         board: &mut Board,
-        path: Path,
+        place: Place,
         io: &PageIo,
         after: When,
     ) -> Result<When, Fault> {
         let engine = &mut self.base.engine;
         let area = &mut self.sequential;
-        match path {
-            Path::InPlace => self.base.write_in_place(board, io, after),
-            Path::Append(place) => {
+        match place {
+            Place::InPlace => self.base.write_in_place(board, io, after),
+            Place::Append(place) => {
                 let done = area.append(place, board, engine, io, after)?;
                 self.switch_if_complete(board, io, done)
             }
-            Path::Begin => {
+            Place::Begin => {
                 let done = area.open(board, engine, io, after)?;
                 self.switch_if_complete(board, io, done)
             }
-            Path::MergeFirst(_) | Path::MakeRoom => {
-                unreachable!("after the merge the write is looked at anew")
-            }
-            Path::MergeWith(place, Merge::Full) => {
+            Place::MergeWith(place, Merge::Full) => {
                 area.merge_in_full(place, board, engine, Some(io), after)
             }
-            Path::MergeWith(place, _) => area.merge(place, board, engine, Some(io), after),
-            Path::Random => self.random.append(board, engine, io, after),
+            Place::MergeWith(place, _) => area.merge(place, board, engine, Some(io), after),
+            Place::Random => self.random.append(board, engine, io, after),
         }
+    }
+
+    /// Merges a stream; no page is inside.
+    fn merge_stream(
+        &mut self,
+        board: &mut Board,
+        first: First,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (rule, engine) = ((self.settings.seq_victim, false), &mut self.base.engine);
+        let (victim, found) = match first {
+            First::Stream(place) => (place, after),
+            First::Any => self.sequential.choose(board, engine, rule, after),
+        };
+        self.sequential.merge(victim, board, engine, None, found)
     }
 
     /// `adapt.seq_complete = at_once`.

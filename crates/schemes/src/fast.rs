@@ -179,7 +179,7 @@ impl Scheme for Fast {
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let stream = Stream::AtOffsetZero(match self.settings.detector {
             Detector::OffsetZero => true,
-            Detector::RequestSize => self.long.is_long(io.request.pages),
+            Detector::RequestSize => self.long.is_long(&io.request),
         });
         let switch = self.settings.rw_switch_check;
         let reclaim =

@@ -27,6 +27,15 @@
 //! entry is posted when its copy is complete; while the queue (`hat.pcm_queue`) is full no further
 //! page is copied and the victim is not erased.
 //!
+//! # Writes of the SMT
+//! Tails leave one at a time, as Algorithm 1 has it. By default each is a write of its own, 90 us;
+//! then a request of 32 pages waits for 32 of them, which contradicts IV.B.2: the map's update ends
+//! with the data's write at every size from 4 to 128 sectors. A chip that programs several entries
+//! at once (`hat.pcm_entries_per_write`) repairs that: neighbours in the SMT, which lie in one
+//! aligned unit, are one write if the queue holds them together, and the unit's write has not begun
+//! when the last of them is posted. Requests write neighbours, whose entries grow old together and
+//! leave together; entries that lie apart are never one write.
+//!
 //! # Recovery
 //! The SMT keeps its content. The changed entries of the QMT are lost with the power, and nothing
 //! in the SMT says which those were: the out-of-band areas are read as in `ideal_page`, then the
@@ -36,7 +45,8 @@
 //!
 //! # Deviations
 //! The paper leaves open: how the page that a write supersedes is found
-//! (`hat.write_miss_smt_read`), who tells the SMT about collected pages, recovery, trims. Algorithm
+//! (`hat.write_miss_smt_read`), who tells the SMT about collected pages, how many entries its memory
+//! programs at once (`hat.pcm_entries_per_write`), recovery, trims. Algorithm
 //! 1 as printed deletes the tail on every write into a full QMT; the text says on a miss
 //! (`hat.alg1_literal`). A partial write (`io.partial_write = rmw`) that misses waits for the SMT,
 //! since it reads the old page first.
@@ -98,6 +108,13 @@ settings! {
         /// Writes that the phase-change memory has taken and not done, at most; the next one waits.
         pcm_queue: u32 = 1, legal("1..=4096", |v| (1..=4096).contains(v)),
             source("open: docs/papers/hat2010.md#left-open");
+        /// Entries of the SMT, of 4 bytes each, that the phase-change memory programs at once:
+        /// neighbours of one aligned unit of so many that are queued together are one write. 1: each
+        /// is its own; 16: units of 64 bytes.
+        pcm_entries_per_write: u32 = 1,
+            legal("1, 2, 4, ... up to 1024", |v| v.is_power_of_two() && *v <= 1024),
+            source("HAT 2010, IV.B.2: the update ends with the data's write at 4 to 128 sectors; the \
+                    unit is ours");
     }
 }
 
@@ -120,8 +137,10 @@ struct Tables {
     /// Physical page of each logical page, plus one.
     smt: Vec<u32>,
     update: SmtUpdate,
-    /// Entries of the SMT that collection changed and that its port has yet to take (foreground).
-    moved: u32,
+    per_write: u32,
+    /// Entries of the SMT that collection changed and that its port has yet to take (foreground): a
+    /// block's at most.
+    moved: Vec<Lpn>,
     /// When the queue took the last entry that had to wait for it (parallel).
     taken: When,
 }
@@ -155,12 +174,12 @@ impl PageTable for Tables {
         self.smt[lpn.index()] = pack(Some(new.0));
         match self.update {
             SmtUpdate::Parallel => {
-                let taken = board.pcm_write(done);
+                let taken = board.pcm_write_in(self.unit(lpn), done);
                 if taken != done {
                     self.taken = taken;
                 }
             }
-            SmtUpdate::Foreground => self.moved += 1,
+            SmtUpdate::Foreground => self.moved.push(lpn),
         }
     }
 
@@ -171,18 +190,39 @@ impl PageTable for Tables {
     }
 
     fn settle(&mut self, board: &mut Board, after: When) -> When {
-        let moved = std::mem::take(&mut self.moved);
         let after = self.may_move(after);
         // What other collections wait for, they find out: they may begin earlier than this one
         // ends.
         self.taken = When::START;
-        (0..moved).fold(after, |when, _| board.pcm_write(when))
+        let units = self.moved.iter().map(|&lpn| self.unit(lpn));
+        let done = units.fold(after, |when, unit| board.pcm_write_in(unit, when));
+        self.moved.clear();
+        done
     }
 }
 
 impl Tables {
     fn new(config: &Config, qmt: Cmt, smt: Vec<u32>) -> Self {
-        Tables { qmt, smt, update: config.own.gc_smt_update, moved: 0, taken: When::START }
+        let HatSettings { gc_smt_update, pcm_entries_per_write, .. } = config.own;
+        let pages = if gc_smt_update == SmtUpdate::Foreground {
+            config.device.units_per_block()
+        } else {
+            0
+        };
+        Tables {
+            qmt,
+            smt,
+            update: gc_smt_update,
+            per_write: pcm_entries_per_write,
+            moved: Vec::with_capacity(pages as usize),
+            taken: When::START,
+        }
+    }
+
+    /// The program unit of an entry, where units hold several.
+    #[inline]
+    fn unit(&self, lpn: Lpn) -> Option<u32> {
+        (self.per_write > 1).then(|| lpn.0 / self.per_write)
     }
 
     #[inline]
@@ -216,7 +256,7 @@ impl Tables {
         }
         board.event(Event::EvictDirty, 1);
         self.smt[lpn.index()] = pack(ppn.map(|ppn| ppn.0));
-        board.pcm_write(found)
+        board.pcm_write_in(self.unit(lpn), found)
     }
 }
 
@@ -263,6 +303,8 @@ impl Scheme for Hat {
              it supersedes (hat.write_miss_smt_read); the paper does not say how it is found",
             "pages that collection moves change in the QMT, or in the SMT beside the copies \
              (hat.gc_smt_update); the paper is silent",
+            "how many entries phase-change memory programs at once is open (one); with \
+             hat.pcm_entries_per_write neighbours that are queued together are one write",
             "recovery reads all out-of-band areas and the SMT, which does not say what is old in it",
             "the tail leaves on a miss alone; Algorithm 1 as printed: hat.alg1_literal = true",
             "trims and their record pages are added",
@@ -385,9 +427,15 @@ impl Scheme for Hat {
                 let tables = |board: &mut Board, found: Vec<u32>, when| {
                     // The SMT is read, and corrected where entries that had changed are lost.
                     let when = (0..smt.len()).fold(when, |when, _| board.pcm_read(when));
-                    let wrong = found.iter().zip(&smt).filter(|(found, old)| found != old).count();
-                    let when = (0..wrong).fold(when, |when, _| board.pcm_write(when));
-                    (Tables::new(config, empty_qmt(config, board), found), when)
+                    let pairs = found.iter().zip(&smt).enumerate();
+                    let wrong: Vec<u32> = pairs
+                        .filter(|(_, (found, old))| found != old)
+                        .map(|(lpn, _)| lpn as u32)
+                        .collect();
+                    let tables = Tables::new(config, empty_qmt(config, board), found);
+                    let post = |when, lpn: u32| board.pcm_write_in(tables.unit(Lpn(lpn)), when);
+                    let when = wrong.into_iter().fold(when, post);
+                    (tables, when)
                 };
                 PageMapped::recover(board, config, how, tables, after)?
             }

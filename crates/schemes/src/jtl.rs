@@ -124,7 +124,7 @@ impl Scheme for Jtl {
     }
 
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        if self.sequential.is_long(io.request.pages) {
+        if self.sequential.is_long(&io.request) {
             return self.read_through(board, io, after);
         }
         let (known, hit) = match self.look_up(board, io.lpn, after) {

@@ -178,7 +178,12 @@ impl<S: Scheme> Ssd<S> {
                 sectors: self.split.sectors(request, lpn.0),
                 cause: Cause::Host,
                 data: Tag(0),
-                request: RequestShape { first_lpn: Lpn(first), pages, index },
+                request: RequestShape {
+                    first_lpn: Lpn(first),
+                    pages,
+                    index,
+                    sectors: request.sectors,
+                },
             };
             let page_done = match request.op {
                 Op::Read => self.read_page::<PLAIN>(&io, start)?,
@@ -392,6 +397,9 @@ impl<S: Scheme> Device for Ssd<S> {
         self.board.start_measuring();
         self.outstanding.clear();
         self.ledger.start_measuring();
+        if let Some(scheme) = &mut self.scheme {
+            scheme.measuring_begins(&mut self.board);
+        }
     }
 
     fn audit_while(

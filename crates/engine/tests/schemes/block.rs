@@ -231,7 +231,12 @@ fn failing_programs_cost_one_block_and_no_data_wherever_they_happen() {
 }
 
 fn page(lpn: u32, tag: u32, (first, count): (u32, u32)) -> PageIo {
-    let request = RequestShape { first_lpn: Lpn(first), pages: count, index: lpn - first };
+    let request = RequestShape {
+        first_lpn: Lpn(first),
+        pages: count,
+        index: lpn - first,
+        sectors: 4 * count,
+    };
     PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause: Host, data: Tag(tag), request }
 }
 

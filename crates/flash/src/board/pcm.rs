@@ -1,6 +1,7 @@
 //! Phase-change memory with a port of its own: HAT's slow mapping table.
 //!
-//! Entries are read and written in place, one at a time. Writes are *posted*: whoever writes goes
+//! Entries are read and written in place, one at a time, or the neighbours of one program unit
+//! together: an entry joins a write of its unit that has not begun. Writes are *posted*: whoever writes goes
 //! on as soon as the queue has taken the entry, and the port works beside the flash, in the serial
 //! profile too. Nothing is hidden by assumption: a write that finds the queue full waits for the
 //! oldest, and a read waits for the write under way. Reads go before writes that have not begun.
@@ -37,6 +38,8 @@ struct Write {
     end: Nanos,
     /// Name in the timeline.
     span: u64,
+    /// Whose neighbours it takes along; none of them where there is no unit.
+    unit: Option<u32>,
 }
 
 /// The port, and what is booked on it.
@@ -209,28 +212,47 @@ impl Pcm {
         at
     }
 
-    /// Books a write from `from` on; returns when it is accepted.
-    fn book_write(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
+    /// Where a write of this unit can be joined, no later than `accepted`: at `from`, or when the
+    /// queue takes it, and before it begins.
+    fn joined(&self, unit: u32, from: Nanos, accepted: Nanos) -> Option<Nanos> {
+        let first = self.writes.partition_point(|write| write.start < from);
+        let known = self.writes.range(first..);
+        let mut taken = known.take_while(|write| write.accepted <= accepted);
+        let at = |write: &Write| from.max(write.accepted);
+        taken.find(|write| write.unit == Some(unit) && at(write) <= write.start).map(at)
+    }
+
+    /// Books a write from `from` on, which others of its `unit` may join; returns when it is
+    /// accepted, and whether it joined one.
+    fn book_write(
+        &mut self,
+        from: Nanos,
+        unit: Option<u32>,
+        timeline: &mut Timeline,
+    ) -> (Nanos, bool) {
         if self.write == 0 {
-            return from;
+            return (from, false);
         }
         let accepted = self.accepted(from);
+        if let Some(joined) = unit.and_then(|unit| self.joined(unit, from, accepted)) {
+            return (joined, true);
+        }
         let is_idle = self.is_idle();
         let (index, start) = if is_idle { (0, accepted) } else { self.behind(accepted) };
         let end = start + self.write;
-        let (unit, work, cause) = (Unit::Pcm, Work::Write, Cause::Translate);
+        let (port, work, cause) = (Unit::Pcm, Work::Write, Cause::Translate);
         let span = match timeline.is_on() {
-            true => timeline.add(Span { unit, start, end, work, cause, planes: 1 }),
+            true => timeline.add(Span { unit: port, start, end, work, cause, planes: 1 }),
             false => 0,
         };
-        let write = Write { accepted, start, end, span };
+        let write = Write { accepted, start, end, span, unit };
         if is_idle {
             self.writes.push_front(write);
         } else {
             self.writes.insert(index, write);
             self.move_from(index + 1, end, timeline);
         }
-        accepted
+        (accepted, false)
     }
 
     /// The place of a write that the queue takes at `accepted`, and when it begins.
@@ -283,20 +305,29 @@ impl Board {
     /// Posts a write of one entry; returns when it is accepted: at once where the queue has room,
     /// else when the oldest write is done. The port is busy with it afterwards.
     pub fn pcm_write(&mut self, after: When) -> When {
-        let (from, accepted) = self.book_pcm_write(after);
+        self.pcm_write_in(None, after)
+    }
+
+    /// The same for an entry of a program unit: it joins a write of that unit that the queue holds
+    /// and that has not begun, or begins at this moment, and then costs nothing of its own.
+    pub fn pcm_write_in(&mut self, unit: Option<u32>, after: When) -> When {
+        let (from, accepted) = self.book_pcm_write(unit, after);
         self.nand.clock_mut().waits_for_port(accepted - from, accepted, after)
     }
 
     /// Books a write; when it could begin, and when it is accepted.
     #[inline]
-    fn book_pcm_write(&mut self, after: When) -> (Nanos, Nanos) {
+    fn book_pcm_write(&mut self, unit: Option<u32>, after: When) -> (Nanos, Nanos) {
         assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
-        self.meter.event(Event::PcmWrites, 1);
         let clock = self.nand.clock_mut();
         let from = clock.earliest(after);
         self.pcm.forget(clock.now());
-        clock.pcm_is_written(self.pcm.write);
-        (from, self.pcm.book_write(from, clock.timeline_mut()))
+        let (accepted, joined) = self.pcm.book_write(from, unit, clock.timeline_mut());
+        if !joined {
+            self.meter.event(Event::PcmWrites, 1);
+            clock.pcm_is_written(self.pcm.write);
+        }
+        (from, accepted)
     }
 
     /// When the port of the phase-change memory has done everything that is queued.

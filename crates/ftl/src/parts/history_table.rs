@@ -111,6 +111,13 @@ impl HistoryTable {
         }
     }
 
+    /// Forgets every request.
+    pub fn forget(&mut self) {
+        while !self.is_empty() {
+            self.drop_oldest();
+        }
+    }
+
     /// A request wrote `pages` pages from `base` on.
     pub fn note(&mut self, base: Lpn, pages: u32) {
         if self.limit == 0 {

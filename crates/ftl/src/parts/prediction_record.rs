@@ -58,6 +58,13 @@ impl PredictionRecord {
         log_pages.div_ceil(8) + span.saturating_mul(4).clamp(64, WATCHED_MAX) * 4
     }
 
+    /// Forgets every open prediction.
+    pub fn forget(&mut self) {
+        // What was never touched stays out of memory.
+        self.state.iter_mut().filter(|state| **state != 0).for_each(|state| *state = 0);
+        self.oldest = self.next;
+    }
+
     /// A page stays because it is expected to be rewritten.
     pub fn kept(&mut self, lpn: Lpn) {
         self.state[lpn.index()] = KEPT;

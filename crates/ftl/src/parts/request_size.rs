@@ -18,11 +18,25 @@ choices! {
     }
 }
 
+choices! {
+    /// What the size of a request is.
+    pub enum SizeUnit {
+        /// The pages that it touches, the first and the last among them however little of them: a
+        /// request of 4 KiB that begins inside a page of 2 KiB has three.
+        TouchedPages = "touched_pages",
+        /// Its bytes, compared with those of as many pages as the threshold has: a request of 4 KiB
+        /// has two pages of 2 KiB wherever it begins.
+        Bytes = "bytes",
+    }
+}
+
 /// Tells sequential from random write requests.
 #[derive(Clone, Debug)]
 pub struct RequestSize {
     threshold: u32,
     rule: SizeRule,
+    /// Sectors of a page, where bytes are compared.
+    sectors_per_page: Option<u32>,
     continuation: bool,
     /// The page behind the last write request.
     end: u64,
@@ -37,7 +51,19 @@ impl RequestSize {
     /// A threshold in pages; `continuation`: a request that begins where the one before it ended is
     /// sequential whatever its length.
     pub fn new(threshold: u32, rule: SizeRule, continuation: bool) -> Self {
-        RequestSize { threshold, rule, continuation, end: u64::MAX, sequential: false }
+        let (sectors_per_page, end, sequential) = (None, u64::MAX, false);
+        RequestSize { threshold, rule, sectors_per_page, continuation, end, sequential }
+    }
+
+    /// The same, its unit chosen, on a device of pages of so many sectors.
+    pub fn measured(self, unit: SizeUnit, sectors_per_page: u32) -> Self {
+        let sectors_per_page = (unit == SizeUnit::Bytes).then_some(sectors_per_page);
+        RequestSize { sectors_per_page, ..self }
+    }
+
+    /// Without a request before; the threshold stays.
+    pub fn forget(&mut self) {
+        (self.end, self.sequential) = (u64::MAX, false);
     }
 
     /// The threshold, pages.
@@ -50,12 +76,18 @@ impl RequestSize {
         (self.threshold, self.rule) = (threshold, rule);
     }
 
-    /// Whether a request of so many pages is long.
+    /// Whether a request is long.
     #[inline]
-    pub fn is_long(&self, pages: u32) -> bool {
+    pub fn is_long(&self, request: &RequestShape) -> bool {
+        let (size, threshold): (u64, u64) = match self.sectors_per_page {
+            None => (request.pages.into(), self.threshold.into()),
+            Some(of_page) => {
+                (request.sectors.into(), u64::from(self.threshold) * u64::from(of_page))
+            }
+        };
         match self.rule {
-            SizeRule::Above => pages > self.threshold,
-            SizeRule::AtLeast => pages >= self.threshold,
+            SizeRule::Above => size > threshold,
+            SizeRule::AtLeast => size >= threshold,
         }
     }
 
@@ -77,7 +109,7 @@ impl RequestSize {
     fn begin(&mut self, request: RequestShape) {
         let first = u64::from(request.first_lpn.0);
         let continues = self.continuation && first == self.end;
-        self.sequential = self.is_long(request.pages) || continues;
+        self.sequential = self.is_long(&request) || continues;
         self.end = first + u64::from(request.pages);
     }
 }
@@ -89,13 +121,18 @@ mod tests {
     use ftlab_flash::meter::Cause;
     use ftlab_flash::units::{Lpn, Tag};
 
+    fn is_long(detector: &RequestSize, pages: u32, sectors: u32) -> bool {
+        detector.is_long(&RequestShape { first_lpn: Lpn(0), pages, index: 0, sectors })
+    }
+
     /// What a detector says about requests (first page, pages), page by page.
     fn judge(detector: &mut RequestSize, requests: &[(u32, u32)]) -> (Vec<bool>, u64, u64) {
         let mut board = Board::new(&SharedSettings::default(), 1, 64);
         let mut verdicts = Vec::new();
         for &(first, pages) in requests {
             for index in 0..pages {
-                let request = RequestShape { first_lpn: Lpn(first), pages, index };
+                let sectors = 4 * pages;
+                let request = RequestShape { first_lpn: Lpn(first), pages, index, sectors };
                 let (lpn, cause, data) = (Lpn(first + index), Cause::Host, Tag(1));
                 let io = PageIo { lpn, sectors: u64::MAX, cause, data, request };
                 verdicts.push(detector.judge(&mut board, &io));
@@ -109,7 +146,7 @@ mod tests {
     fn a_request_of_as_many_pages_as_the_threshold_is_where_the_two_rules_differ() {
         for (rule, at_threshold) in [(SizeRule::Above, false), (SizeRule::AtLeast, true)] {
             let detector = RequestSize::new(2, rule, false);
-            let verdicts = [1, 2, 3].map(|pages| detector.is_long(pages));
+            let verdicts = [1, 2, 3].map(|pages| is_long(&detector, pages, 4 * pages));
             assert_eq!(verdicts, [false, at_threshold, true], "{rule:?}");
         }
     }
@@ -132,7 +169,27 @@ mod tests {
     fn a_new_threshold_holds_from_the_next_request_on() {
         let mut detector = RequestSize::new(2, SizeRule::Above, false);
         detector.set_threshold(3, SizeRule::AtLeast);
-        assert_eq!((detector.threshold(), detector.is_long(3)), (3, true));
-        assert!(!detector.is_long(2));
+        assert_eq!((detector.threshold(), is_long(&detector, 3, 12)), (3, true));
+        assert!(!is_long(&detector, 2, 8));
+    }
+
+    /// 4 KiB from sector 3 of a page of 2 KiB on: three pages are touched, two are written's worth.
+    /// A page and a sector are more than a page either way.
+    #[test]
+    fn a_request_across_page_borders_is_as_long_as_its_bytes_if_they_are_counted() {
+        for (unit, verdicts) in [
+            (SizeUnit::TouchedPages, [true, true, false, false]),
+            (SizeUnit::Bytes, [false, true, false, true]),
+        ] {
+            let two = RequestSize::new(2, SizeRule::Above, false).measured(unit, 4);
+            let one = RequestSize::new(2, SizeRule::AtLeast, false).measured(unit, 4);
+            let told = [
+                is_long(&two, 3, 8),
+                is_long(&two, 3, 9),
+                is_long(&one, 1, 4),
+                is_long(&one, 2, 8) && !is_long(&one, 2, 7),
+            ];
+            assert_eq!(told, verdicts, "{unit:?}");
+        }
     }
 }

@@ -89,9 +89,10 @@ impl Threshold {
     pub const RAM_BYTES: u64 = RequestSize::RAM_BYTES;
 
     /// At its start.
-    pub fn new(settings: &AdaptSettings) -> Self {
-        let AdaptSettings { theta0, theta_low, theta_high, seq_cmp, .. } = *settings;
-        let detector = RequestSize::new(theta0, seq_cmp.at(theta0, theta_low), false);
+    pub fn new(settings: &AdaptSettings, sectors_per_page: u32) -> Self {
+        let AdaptSettings { theta0, theta_low, theta_high, seq_cmp, size_unit, .. } = *settings;
+        let detector = RequestSize::new(theta0, seq_cmp.at(theta0, theta_low), false)
+            .measured(size_unit, sectors_per_page);
         Threshold { detector, low: theta_low, high: theta_high, rule: seq_cmp }
     }
 
@@ -104,6 +105,13 @@ impl Threshold {
     #[inline]
     pub fn judge(&mut self, board: &mut Board, io: &PageIo) -> bool {
         self.detector.judge(board, io)
+    }
+
+    /// At its start again.
+    pub fn forget(&mut self, settings: &AdaptSettings) {
+        self.detector.forget();
+        self.detector
+            .set_threshold(settings.theta0, settings.seq_cmp.at(settings.theta0, self.low));
     }
 
     /// From its lower value to the higher one, from any other to the lower: from the next request
@@ -128,6 +136,8 @@ impl ThresholdRule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftlab_flash::request::RequestShape;
+    use ftlab_flash::units::Lpn;
 
     fn interval(cheap: u64, allocated: u64, victims: &[u32]) -> Interval {
         let mut interval = Interval::default();
@@ -161,9 +171,18 @@ mod tests {
 
     #[test]
     fn theta_flips_between_its_values_and_compares_as_set() {
-        let with = |seq_cmp| Threshold::new(&AdaptSettings { seq_cmp, ..Default::default() });
+        let with = |seq_cmp| Threshold::new(&AdaptSettings { seq_cmp, ..Default::default() }, 4);
         let least = |threshold: &Threshold| {
-            (1..99).find(|&pages| threshold.detector.is_long(pages)).expect("some are sequential")
+            let is_long = |&pages: &u32| {
+                let sectors = 4 * pages;
+                threshold.detector.is_long(&RequestShape {
+                    first_lpn: Lpn(0),
+                    pages,
+                    index: 0,
+                    sectors,
+                })
+            };
+            (1..99).find(is_long).expect("some are sequential")
         };
         for (rule, low, high) in [
             (ThresholdRule::GtLowGeHigh, 3, 32),

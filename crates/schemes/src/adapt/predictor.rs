@@ -41,6 +41,16 @@ impl Predictor {
         }
     }
 
+    /// Nothing known again; a table that sizes itself begins at its first size.
+    pub fn forget(&mut self, settings: &AdaptSettings) {
+        self.table.forget();
+        self.table.set_limit(settings.history_entries().0);
+        self.record.forget();
+        self.requests = 0;
+        self.verdicts = Verdicts::default();
+        self.sizing = settings.history_sizing().map(SelfSizing::new);
+    }
+
     /// Size of the table now, bytes.
     pub fn table_bytes(&self) -> u64 {
         u64::from(self.table.limit()) * HistoryTable::ENTRY_BYTES

@@ -6,6 +6,7 @@ use ftlab_flash::settings;
 use ftlab_flash::settings::{Bytes, Optional, SettingError};
 use ftlab_ftl::parts::block_mapped;
 use ftlab_ftl::parts::history_table::{HistoryLookup, HistoryTable};
+use ftlab_ftl::parts::request_size::SizeUnit;
 use ftlab_ftl::parts::self_sizing::{HitRate, SizingRule, SizingRules};
 use ftlab_ftl::parts::sequential_area::SequentialVictim;
 use ftlab_ftl::scheme::SchemeConfig;
@@ -116,6 +117,26 @@ choices! {
     }
 }
 
+choices! {
+    /// From when on write requests count.
+    pub enum ObserveFrom {
+        /// From the device's first request on, whatever prepares it among them.
+        Format = "format",
+        /// From the first measured request on.
+        Measuring = "measuring",
+    }
+}
+
+choices! {
+    /// How many blocks the sequential area has at the start.
+    pub enum InitialArea {
+        /// As few as it may have.
+        Least = "least",
+        /// As many as it may have.
+        Most = "most",
+    }
+}
+
 /// What this scheme sees of the settings.
 pub(crate) type Config = SchemeConfig<AdaptSettings>;
 
@@ -133,6 +154,11 @@ settings! {
         /// Write requests between two adjustments.
         interval: u32 = 4000, legal("1..=1000000000", |v| (1..=1_000_000_000).contains(v)),
             source("ADAPT 2012, IV.A");
+        /// From when on requests count for the interval, for delta and phi, theta and the historical
+        /// access table: with measuring all of them begin anew there, whatever the requests before
+        /// were; the areas keep the blocks that they have.
+        observe_from: ObserveFrom = ObserveFrom::Format, legal("", |_| true),
+            source("ADAPT 2012, III.B: open; IV runs traces, and no preparation is told of");
         /// Delta above which a block goes to the sequential area; thousandths are kept.
         delta_high: f64 = 0.4, legal("0..=1", |v| (0.0..=1.0).contains(v)),
             source("ADAPT 2012, III.B");
@@ -163,6 +189,9 @@ settings! {
         /// Which requests are sequential, given theta.
         seq_cmp: ThresholdRule = ThresholdRule::GtLowGeHigh, legal("", |_| true),
             source("open: docs/papers/adapt2012.md");
+        /// What the size of a request is that theta is compared with.
+        size_unit: SizeUnit = SizeUnit::TouchedPages, legal("", |_| true),
+            source("ADAPT 2012, III.B: open; the threshold is 4KB (2 pages)");
         /// Fewest blocks of the sequential area.
         seq_min: u32 = 1, legal("0..=16777215", |v| *v < 1 << 24), source("ADAPT 2012, IV.A");
         /// Most blocks of the sequential area; auto: by adapt.seq_max_share.
@@ -173,10 +202,13 @@ settings! {
         /// adapt.seq_min; one block always stays random.
         seq_max_share: f64 = 0.0625, legal("0..=1", |v| (0.0..=1.0).contains(v)),
             source("ADAPT 2012, IV.A");
-        /// Blocks of the sequential area at the start; auto: adapt.seq_min.
+        /// Blocks of the sequential area at the start; auto: by adapt.seq_init_auto.
         seq_init: Optional<u32> = Optional(None),
             legal("auto, or 0..=16777215", |v| v.0.is_none_or(|n| n < 1 << 24)),
             source("open: docs/papers/adapt2012.md");
+        /// What adapt.seq_init = auto means: its least, or its most blocks.
+        seq_init_auto: InitialArea = InitialArea::Least, legal("", |_| true),
+            source("ADAPT 2012, III.B: open");
         /// At which page a sequential log block may begin.
         seq_begin: BeginRule = BeginRule::Any, legal("", |_| true),
             source("open: docs/papers/adapt2012.md#write");
@@ -269,7 +301,8 @@ impl AreaSizes {
         let least = settings.seq_min.min(logs - 1);
         let share = (f64::from(logs) * settings.seq_max_share) as u32;
         let most = settings.seq_max.0.unwrap_or(share).clamp(least, logs - 1);
-        let initial = settings.seq_init.0.unwrap_or(least).clamp(least, most);
+        let auto = if settings.seq_init_auto == InitialArea::Most { most } else { least };
+        let initial = settings.seq_init.0.unwrap_or(auto).clamp(least, most);
         AreaSizes { logs, least, most, initial }
     }
 }

@@ -173,7 +173,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         io: &PageIo,
         after: When,
     ) -> Result<(When, Tag), Fault> {
-        if self.sequential.is_long(io.request.pages) {
+        if self.sequential.is_long(&io.request) {
             return self.read_through(board, io, after);
         }
         let counted = self.settings.hit_scope != HitScope::RandomWrites;
@@ -347,8 +347,9 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     /// Programs a cached data page; its entry, which is cached, follows. The page stays.
     fn write_out(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
         let Held { lpn, tag, sectors, ready, .. } = *self.held().get(data);
-        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0 };
         let sectors = sectors & self.all_sectors;
+        let request =
+            RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: sectors.count_ones() };
         let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
         let done = self.base.write(board, &io, after.waits_for_buffer(ready))?;
         board.event(Event::BufferFlushes, 1);

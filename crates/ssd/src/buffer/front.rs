@@ -261,7 +261,7 @@ impl Front {
             below.board.event(Event::BufferRuns, 1);
             for index in 0..pages {
                 let slot = self.leaving.slots[from + index];
-                let shape = RequestShape { first_lpn, pages: pages as u32, index: index as u32 };
+                let shape = self.shape(first_lpn, pages as u32, index as u32);
                 done = done.join(self.write_held(below, slot, shape, keep, start)?);
             }
             from += pages;
@@ -278,12 +278,13 @@ impl Front {
     ) -> Result<When, Fault> {
         below.board.event(Event::BufferRuns, 1);
         below.board.event(Event::BufferPaddedBlocks, 1);
+        let sectors_per_page = self.all_sectors.count_ones();
         let filler = |index: u32, data: Tag, sectors: u64| PageIo {
             lpn: Lpn(first_lpn.0 + index),
             sectors,
             cause: Cause::Pad,
             data,
-            request: RequestShape { first_lpn, pages, index },
+            request: RequestShape { first_lpn, pages, index, sectors: pages * sectors_per_page },
         };
         // Step 1: pages that are missing are read, unless they were never written.
         self.fills.clear();
@@ -308,7 +309,7 @@ impl Front {
         for index in 0..pages {
             let programmed = match self.fills[index as usize] {
                 Fill::Here(slot) => {
-                    let shape = RequestShape { first_lpn, pages, index };
+                    let shape = self.shape(first_lpn, pages, index);
                     self.write_held(below, slot, shape, false, start)?
                 }
                 Fill::Read(tag, sectors, read) => {
@@ -325,6 +326,11 @@ impl Front {
             done = done.join(programmed);
         }
         Ok(done)
+    }
+
+    /// Whole pages that leave together are a request.
+    fn shape(&self, first_lpn: Lpn, pages: u32, index: u32) -> RequestShape {
+        RequestShape { first_lpn, pages, index, sectors: pages * self.all_sectors.count_ones() }
     }
 
     /// Writes one page of the buffer to flash.

@@ -26,6 +26,8 @@ const HOT_END: (&str, &str) = ("tpftl.prefetch_place", "hot_end");
 const NONVOLATILE: (&str, &str) = ("device.ram_nonvolatile", "true");
 /// Four entries of HAT's QMT.
 const QMT: (&str, &str) = ("hat.qmt_entries", "4");
+/// Neighbours of four entries are one write of the phase-change memory.
+const HAT_UNIT: (&str, &str) = ("hat.pcm_entries_per_write", "4");
 
 /// Two entries of the device's cache, so that the host's memory is asked.
 const HMB: (&str, &str) = ("hmb.cache_entries", "2");
@@ -153,6 +155,8 @@ pub const VARIANTS: &[Variant] = &[
         "hat",
         &[QMT, ("hat.gc_smt_update", "foreground"), ("hat.pcm_queue", "4"), ("gc.victim", "fifo")],
     ),
+    durable("hat", &[QMT, HAT_UNIT, ("hat.gc_smt_update", "foreground"), ("hat.pcm_queue", "4")]),
+    durable("hat", &[QMT, HAT_UNIT, ("timing.profile", "parallel"), ("hat.pcm_queue", "16")]),
     durable("hat", &[QMT, ("device.ram_nonvolatile", "true"), ("gc.mode", "both")]),
     durable("hat", advanced!(QMT, ("device.ram_nonvolatile", "true"), ("gc.unit", "die"))),
     durable("hat", advanced!(QMT, ("hat.gc_smt_update", "foreground"), ("gc.mode", "idle"))),

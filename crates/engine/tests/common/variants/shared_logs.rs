@@ -244,6 +244,17 @@ pub const VARIANTS: &[Variant] = &[
             ("io.partial_write", "rmw"),
         ],
     ),
+    durable(
+        "adapt",
+        &[
+            ADAPT_LOGS,
+            ADAPT_AREA,
+            ADAPT_SOON,
+            ("adapt.size_unit", "bytes"),
+            ("adapt.observe_from", "measuring"),
+            ("adapt.seq_init_auto", "most"),
+        ],
+    ),
     durable("adapt:sw", &[("adapt.seq_cmp", "ge"), ("device.pages_per_block", "8")]),
     durable("adapt:t32", &[ADAPT_LOGS, ("adapt.delta_if_no_alloc", "last")]),
     durable("adapt:nd", &[ADAPT_LOGS, ("adapt.predictive_transfer", "false")]),

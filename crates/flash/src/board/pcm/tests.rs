@@ -149,6 +149,57 @@ fn a_long_queue_is_overtaken_like_a_short_one() {
     assert_eq!(board.pcm_read(late).time(), WRITE + READ);
 }
 
+/// Posts entries of program units from one moment; when the queue took each.
+fn post(board: &mut Board, start: When, units: &[u32]) -> Vec<Nanos> {
+    let post = |&unit| {
+        let posted = board.pcm_write_in(Some(unit), start);
+        board.nand().clock().earliest(posted)
+    };
+    units.iter().map(post).collect()
+}
+
+/// Neighbours that are posted at one moment are one write, and a queue of one takes the next unit
+/// when that is done: also for the entries that join it there.
+#[test]
+fn entries_of_one_unit_that_are_queued_together_are_one_write() {
+    for (queue, second) in [(2, 0), (1, WRITE)] {
+        let mut board = board("parallel", queue);
+        let start = admit(&mut board, 0);
+        assert_eq!(post(&mut board, start, &[7, 7, 7, 8, 8]), [0, 0, 0, second, second]);
+        assert_eq!(board.meter().events(Event::PcmWrites), 2, "queue of {queue}");
+        assert_eq!(board.pcm_idle_from(), 2 * WRITE);
+        assert_eq!(board.nand().clock().service_time().pcm_write, 2 * WRITE);
+    }
+}
+
+/// A write under way takes nothing any more; the next of its unit does until it begins.
+#[test]
+fn an_entry_joins_no_write_that_has_begun() {
+    let mut board = board("parallel", 16);
+    for (time, writes, idle) in [(0, 1, WRITE), (1, 2, 2 * WRITE), (WRITE, 2, 2 * WRITE)] {
+        let start = admit(&mut board, time);
+        assert_eq!(post(&mut board, start, &[7]), [time]);
+        assert_eq!(board.meter().events(Event::PcmWrites), writes, "at {time}");
+        assert_eq!(board.pcm_idle_from(), idle);
+    }
+    let late = admit(&mut board, WRITE + 1);
+    assert_eq!(post(&mut board, late, &[7]), [WRITE + 1]);
+    assert_eq!(board.meter().events(Event::PcmWrites), 3, "the second has begun too");
+}
+
+/// What is booked for later is not in the queue yet: an earlier entry of the unit does not wait for
+/// it. Entries without a unit join nothing.
+#[test]
+fn an_entry_joins_no_write_of_the_future() {
+    let mut board = board("parallel", 4);
+    let start = admit(&mut board, 0);
+    let copied = flash_read(&mut board, start);
+    assert_eq!(post(&mut board, copied, &[7]), [130_900]);
+    assert_eq!(post(&mut board, start, &[7]), [0]);
+    let _ = board.pcm_write(start);
+    assert_eq!(board.meter().events(Event::PcmWrites), 3);
+}
+
 /// Power comes back: the queue is written, the port idle.
 #[test]
 fn an_attached_port_is_idle() {
@@ -318,7 +369,8 @@ fn acceptance_is_what_counting_every_write_gives() {
             // Counting thousands of writes takes its time.
             let counted = step < 4_000 || step % 500 == 0;
             let expected = counted.then(|| accepted_by_counting(&board.pcm, from));
-            let found = board.pcm.book_write(from, board.nand.clock_mut().timeline_mut());
+            let timeline = board.nand.clock_mut().timeline_mut();
+            let (found, _) = board.pcm.book_write(from, None, timeline);
             assert!(expected.is_none_or(|at| at == found), "{found}, queue {queue}, step {step}");
             waited += u32::from(found > from);
         }

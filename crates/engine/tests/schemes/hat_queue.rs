@@ -1,0 +1,64 @@
+//! HAT's phase-change memory where it programs several entries at once, and what a longer queue
+//! does.
+
+use crate::common::{config, open, pages, record};
+use ftlab_engine::meter::Event;
+use ftlab_engine::request::Op;
+use ftlab_engine::ssd::Device;
+use ftlab_engine::units::Nanos;
+
+/// HAT 2010, Table 4.
+const TABLE_4: [(&str, &str); 5] = [
+    ("timing.profile", "parallel"),
+    ("timing.read", "20us"),
+    ("timing.program", "200us"),
+    ("timing.erase", "1.5ms"),
+    ("timing.page_transfer", "52800ns"),
+];
+const FLASH_WRITE: Nanos = 252_800;
+const PCM_WRITE: Nanos = 90_000;
+
+/// Long after everything: no port and no cell is busy.
+const LATER: Nanos = 1_000_000_000_000;
+
+fn events(device: &dyn Device, event: Event) -> u64 {
+    device.board().meter().events(event)
+}
+
+/// Two requests of four pages fill the QMT, a third sends the first one's entries out. By default
+/// those are four writes of 90 us and the third request waits for them, which HAT 2010, IV.B.2 says
+/// it does not; as neighbours of one unit they are a single write, behind the flash.
+#[test]
+fn entries_that_one_request_sends_out_are_one_write_where_the_memory_programs_them_together() {
+    let with_units_of = |entries, first: u64| {
+        let with = [
+            ("device.channels", "4"),
+            ("hat.qmt_entries", "8"),
+            ("hat.pcm_entries_per_write", entries),
+            ("hat.write_miss_smt_read", "false"),
+            ("alloc.order", "channel_die_plane"),
+        ];
+        let config = config(&[&TABLE_4[..], &with[..]].concat());
+        let mut device = open("hat", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        let write = |device: &mut dyn Device, time, page| {
+            let mut request = pages(&config, Op::Write, page, 4);
+            request.arrival = time;
+            device.submit(&request).expect("the device works").device()
+        };
+        write(device, 0, first);
+        write(device, LATER / 2, 64);
+        let mut took = 0;
+        let operations = record(device, |device| took = write(device, LATER, 128));
+        assert_eq!(operations.len(), 4, "four programs, whatever the map does");
+        assert_eq!(events(device, Event::EvictDirty), 4);
+        device.audit().expect("tables, flash and host agree");
+        (events(device, Event::PcmWrites), took)
+    };
+    assert_eq!(with_units_of("1", 0), (4, 3 * PCM_WRITE + FLASH_WRITE));
+    assert_eq!(with_units_of("2", 0), (2, PCM_WRITE + FLASH_WRITE));
+    assert_eq!(with_units_of("16", 0), (1, FLASH_WRITE));
+    // A unit is aligned: pages 14 and 15 are in one, 16 and 17 in the next.
+    assert_eq!(with_units_of("16", 14), (2, PCM_WRITE + FLASH_WRITE));
+}
