@@ -50,9 +50,9 @@ use ftlab_flash::choices;
 use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings;
-use ftlab_flash::settings::Optional;
+use ftlab_flash::settings::{Optional, SettingError};
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::block_mapped::{self, BlockMapped, FirstWrite};
+use ftlab_ftl::parts::block_mapped::{self, BlockMapped, FirstWrite, LogBase};
 use ftlab_ftl::parts::fast_rules::{FastLog, FastRules, GapRule, RewriteRule, Stream};
 use ftlab_ftl::parts::log_index::LogIndex;
 use ftlab_ftl::parts::random_log::{LogVictim, RandomLog};
@@ -77,10 +77,13 @@ pub(crate) type Config = SchemeConfig<FastSettings>;
 settings! {
     /// Settings of `fast`.
     pub struct FastSettings in "fast" {
-        /// Log blocks (SW and RW together) in percent of the logical capacity, rounded up to at
-        /// least 2; a plain number, 3 for 3 %.
+        /// Log blocks (SW and RW together) in percent of fast.log_base, rounded up to at least 2; a
+        /// plain number, 3 for 3 %.
         log_pct: f64 = 3.0, legal("1..=100", |v| (1.0..=100.0).contains(v)),
             source("DFTL 2014, 2; ADAPT 2012, II");
+        /// What fast.log_pct is a share of.
+        log_base: LogBase = LogBase::Capacity, legal("", |_| true),
+            source("DFTL 2014, 4: the active region; 2: of total flash size");
         /// Log blocks as a number; auto: by fast.log_pct.
         log_blocks: Optional<u32> = Optional(None),
             legal("auto, or 2..=16777216", |v| v.0.is_none_or(|n| (2..=1 << 24).contains(&n))),
@@ -124,8 +127,8 @@ pub struct Fast {
 
 /// Nlog: log blocks, the sequential one among them.
 fn log_blocks(config: &Config) -> u64 {
-    let FastSettings { log_pct, log_blocks, .. } = &config.own;
-    block_mapped::log_blocks(&config.device, *log_pct, log_blocks.0, 2)
+    let FastSettings { log_pct, log_base, log_blocks, .. } = &config.own;
+    block_mapped::log_blocks_of(&config.device, *log_base, (*log_pct, log_blocks.0), 2)
 }
 
 impl Scheme for Fast {
@@ -155,6 +158,10 @@ impl Scheme for Fast {
     };
     type Settings = FastSettings;
     type Survivor = ();
+
+    fn check(config: &Config) -> Result<(), SettingError> {
+        config.own.log_base.check(&config.device, "fast.log_base")
+    }
 
     fn minimum_blocks(config: &Config) -> u64 {
         BlockMapped::minimum_blocks(config, log_blocks(config))

@@ -38,13 +38,14 @@
 //!
 //! # Deviations
 //! Trims, program orders, pads and dead sequential blocks as in `fast`. The partitions have limits
-//! of their own; neither borrows from the other. Where every page of a block must be programmed in
+//! of their own; neither borrows from the other, unless `last.hot_reserve` says so. Where every page of a block must be programmed in
 //! order (`nand.enforce_order = strict`) no sequential log block begins in the middle:
 //! `sw_unaligned = to_random` whatever is set. The rule of `adapt` is ours.
 //!
 //! # Settings
 //! Group `last`, in [`settings`].
 
+mod partitions;
 pub mod settings;
 
 use crate::last::settings::Config;
@@ -54,8 +55,9 @@ use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::settings::ProgramOrder;
 use ftlab_flash::board::when::When;
 use ftlab_flash::memory::RamUse;
-use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
+use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::Lpn;
 use ftlab_ftl::answers::Room;
 use ftlab_ftl::forward;
@@ -64,7 +66,6 @@ use ftlab_ftl::parts::block_survey::Survivor;
 use ftlab_ftl::parts::data_blocks::Lbn;
 use ftlab_ftl::parts::log_index::LogIndex;
 use ftlab_ftl::parts::log_recovery;
-use ftlab_ftl::parts::merge_engine::lpn_of_page;
 use ftlab_ftl::parts::random_log::{LogVictim, RandomLog};
 use ftlab_ftl::parts::recent_pages::RecentPages;
 use ftlab_ftl::parts::request_size::RequestSize;
@@ -73,7 +74,7 @@ use ftlab_ftl::parts::sequential_log::{SequentialLog, SequentialRule};
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::told::Told;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
-pub use settings::{LastSettings, MissRule, Shares, UnalignedRule};
+pub use settings::{HotReserve, LastSettings, MissRule, Shares, UnalignedRule};
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Last;
@@ -101,6 +102,8 @@ pub struct Last {
     detector: RequestSize,
     sequential: SequentialArea,
     hot: RandomLog,
+    /// Its share of the log.
+    hot_most: u32,
     cold: RandomLog,
     recent: RecentPages,
     /// Dead less demoted hot blocks since the partitions were last shifted (`last.adapt`).
@@ -140,6 +143,10 @@ impl Scheme for Last {
     };
     type Settings = LastSettings;
     type Survivor = ();
+
+    fn check(config: &Config) -> Result<(), SettingError> {
+        LastSettings::check(config)
+    }
 
     fn minimum_blocks(config: &Config) -> u64 {
         BlockMapped::minimum_blocks(config, Shares::of(config).all())
@@ -181,8 +188,10 @@ impl Scheme for Last {
                 Place::AfterMerge(log) => {
                     when = self.sequential.merge(log, board, engine, None, when)?;
                 }
-                Place::Hot if self.hot.is_exhausted() => when = self.reclaim_hot(board, when)?,
-                Place::Cold if self.cold.is_exhausted() => when = self.reclaim_cold(board, when)?,
+                Place::Hot if self.hot.is_exhausted() => when = self.make_hot_room(board, when)?,
+                Place::Cold if self.cold.is_exhausted() => {
+                    when = self.make_cold_room(board, when)?
+                }
                 Place::Hot | Place::Cold => match self.log(board, io, place, when) {
                     // The log block is closed; another may need a reclaim first.
                     Err(Fault::ProgramFailed { known, .. }) => when = known,
@@ -203,7 +212,8 @@ impl Scheme for Last {
 
     fn room(&self) -> Room {
         let cold = self.cold.free_blocks();
-        let free = if self.hot.limit() > 0 { cold.min(self.hot.free_blocks()) } else { cold };
+        let reserved = self.hot_most > 0 && self.settings.hot_reserve == HotReserve::Fixed;
+        let free = if reserved { cold.min(self.hot.free_blocks()) } else { cold };
         Room { free_blocks: free, threshold: 1 }
     }
 
@@ -236,8 +246,9 @@ impl Last {
         let random = shares.hot + shares.cold;
         let mut hot = RandomLog::new(board.nand(), random, LogVictim::Fifo);
         let mut cold = RandomLog::new(board.nand(), random, settings.cold_victim);
-        hot.set_limit(shares.hot);
-        cold.set_limit(shares.cold);
+        let reserved = if settings.hot_reserve == HotReserve::Fixed { shares.hot } else { 0 };
+        hot.set_limit(reserved);
+        cold.set_limit(random - reserved);
         let mut last = Last {
             detector: RequestSize::new(
                 settings.seq_pages,
@@ -246,6 +257,7 @@ impl Last {
             ),
             sequential: SequentialArea::new(geometry, shares.sequential, shares.sequential),
             hot,
+            hot_most: shares.hot,
             cold,
             recent: RecentPages::new(geometry, settings.hot_window),
             balance: 0,
@@ -272,7 +284,7 @@ impl Last {
             return Place::Home;
         }
         // A short request: hot if the page is among the last random writes.
-        let random = match self.hot.limit() > 0 && self.recent.contains(lpn) {
+        let random = match self.hot_most > 0 && self.recent.contains(lpn) {
             true => Place::Hot,
             false => Place::Cold,
         };
@@ -317,98 +329,6 @@ impl Last {
         board.event(event, 1);
         self.recent.insert(io.lpn);
         Ok(done)
-    }
-
-    /// Reclaims what recovery, failed programs or a shift of the partitions left beyond the limits.
-    #[inline]
-    fn keep_limits(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let mut when = after;
-        while self.cold.is_over_limit() {
-            when = self.reclaim_cold(board, when)?;
-        }
-        while self.hot.is_over_limit() {
-            when = self.reclaim_hot(board, when)?;
-        }
-        Ok(when)
-    }
-
-    /// Frees a hot block: a dead one, or the oldest, whose valid pages are not hot after all.
-    #[cold]
-    fn reclaim_hot(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let (place, after) = self.hot.choose_dead_first(board, after);
-        let victim = self.hot.block(place);
-        let dead = board.nand().valid_pages(victim) == 0;
-        let done = match dead {
-            true => {
-                board.event(Event::DeadLogBlocks, 1);
-                board.event(Event::DeadHotBlocks, 1);
-                after
-            }
-            false => {
-                board.event(Event::DemotedBlocks, 1);
-                self.demote(board, place, after)?
-            }
-        };
-        let done = self.base.engine.release_log(board, victim, done)?;
-        self.hot.remove(place);
-        if self.settings.adapt {
-            self.shift(board, dead);
-        }
-        Ok(done)
-    }
-
-    /// Moves the valid pages of a hot block to the cold partition, making room there as needed.
-    fn demote(&mut self, board: &mut Board, place: usize, after: When) -> Result<When, Fault> {
-        let victim = self.hot.block(place);
-        let mut start = after;
-        let mut done = after;
-        let mut offset = 0;
-        while let Some(page) = board.nand().state().next_valid(victim, offset) {
-            // Beyond the limit: a copy failed and opened another block.
-            if self.cold.is_exhausted() || self.cold.is_over_limit() {
-                // This may merge pages of the hot block away: the next valid one is sought anew.
-                start = self.reclaim_cold(board, done)?;
-                done = start;
-                continue;
-            }
-            let moved = (lpn_of_page(board, page), page);
-            let engine = &mut self.base.engine;
-            done = done.join(self.cold.append_copy(board, engine, moved, Cause::Migrate, start)?);
-            board.event(Event::DemotedPages, 1);
-            offset = board.geometry().offset_of(page) + 1;
-        }
-        Ok(done)
-    }
-
-    /// Frees a cold block: a dead one, or the one that the policy merges in full.
-    #[cold]
-    fn reclaim_cold(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let (place, after) = self.cold.choose_dead_first(board, after);
-        let victim = self.cold.block(place);
-        let done = self.base.engine.reclaim(board, victim, &mut self.sequential, after)?;
-        self.cold.remove(place);
-        Ok(done)
-    }
-
-    /// `last.adapt`: blocks that die say that the hot partition should have more, demoted ones that
-    /// it should have fewer.
-    fn shift(&mut self, board: &mut Board, dead: bool) {
-        self.balance += if dead { 1 } else { -1 };
-        let (hot, cold) = (self.hot.limit(), self.cold.limit());
-        if self.balance.unsigned_abs() < u64::from(hot) {
-            return;
-        }
-        let limits = match self.balance > 0 {
-            true if cold > 1 => (hot + 1, cold - 1),
-            false if hot > 1 => (hot - 1, cold + 1),
-            _ => (hot, cold),
-        };
-        self.balance = 0;
-        if limits != (hot, cold) {
-            board.event(Event::AreaTransfers, 1);
-            self.hot.set_limit(limits.0);
-            self.cold.set_limit(limits.1);
-        }
     }
 
     /// Blocks of the three areas.

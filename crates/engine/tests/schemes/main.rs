@@ -43,6 +43,7 @@ mod nk;
 mod observe_adapt;
 mod ram_limits;
 mod replacement_block;
+mod reserve_last;
 mod sftl;
 mod superblock;
 mod tpftl;

@@ -31,6 +31,7 @@ use ftlab_flash::choices;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::Event;
 use ftlab_flash::request::PageIo;
+use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Tag};
 
 /// Free blocks beyond data, logs and records. A merge needs one; power cuts can leave a second one
@@ -72,13 +73,53 @@ pub struct Found {
     pub map_pages: FoundMapPages,
 }
 
+choices! {
+    /// What a log is a share of.
+    pub enum LogBase {
+        /// The logical capacity.
+        Capacity = "capacity",
+        /// The active region (`device.active_region`): what the workload touches.
+        ActiveRegion = "active_region",
+    }
+}
+
+impl LogBase {
+    /// Whether what the log `key` is a share of is known.
+    ///
+    /// # Errors
+    /// Says that it is not, and how it can be told.
+    pub fn check(self, device: &DeviceSettings, key: &str) -> Result<(), SettingError> {
+        match self == LogBase::ActiveRegion && device.active_pages().is_none() {
+            false => Ok(()),
+            true => Err(SettingError::Conflict(format!(
+                "{key} = active_region, but device.active_region = auto: only a run counts what its \
+                 workload touches; legal: device.active_region = BYTES"
+            ))),
+        }
+    }
+}
+
 /// Log blocks as `percent` of the logical blocks, rounded up, or as many as `blocks` says; at least
 /// `least`.
 pub fn log_blocks(device: &DeviceSettings, percent: f64, blocks: Option<u32>, least: u64) -> u64 {
-    let logical = device.logical_pages().div_ceil(u64::from(device.units_per_block()));
+    log_blocks_of(device, LogBase::Capacity, (percent, blocks), least)
+}
+
+/// The same of the active region, as long as it is not known of all that it can be.
+pub fn log_blocks_of(
+    device: &DeviceSettings,
+    base: LogBase,
+    (percent, blocks): (f64, Option<u32>),
+    least: u64,
+) -> u64 {
+    let pages = match base {
+        LogBase::Capacity => device.logical_pages(),
+        LogBase::ActiveRegion => device.active_pages().unwrap_or(device.logical_pages()),
+    };
+    let whole = pages.div_ceil(u64::from(device.units_per_block()));
     match blocks {
         Some(blocks) => u64::from(blocks).max(least),
-        None => ((logical as f64 * percent / 100.0).ceil() as u64).max(least),
+        None => ((whole as f64 * percent / 100.0).ceil() as u64).max(least),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use ftlab_flash::choices;
 use ftlab_flash::settings;
-use ftlab_flash::settings::Optional;
-use ftlab_ftl::parts::block_mapped::{self, FirstWrite};
+use ftlab_flash::settings::{Optional, SettingError};
+use ftlab_ftl::parts::block_mapped::{self, FirstWrite, LogBase};
 use ftlab_ftl::parts::random_log::LogVictim;
 use ftlab_ftl::parts::request_size::SizeRule;
 use ftlab_ftl::scheme::SchemeConfig;
@@ -28,16 +28,30 @@ choices! {
     }
 }
 
+choices! {
+    /// What becomes of the hot partition's blocks while it does not fill them.
+    pub enum HotReserve {
+        /// They are kept for it.
+        Fixed = "fixed",
+        /// The cold partition has them. The hot one takes one back whenever it needs another, up to
+        /// its share, and gives up one in which nothing is valid when the cold one is full.
+        AsUsed = "as_used",
+    }
+}
+
 /// What this scheme sees of the settings.
 pub(crate) type Config = SchemeConfig<LastSettings>;
 
 settings! {
     /// Settings of `last`.
     pub struct LastSettings in "last" {
-        /// Log blocks (sequential, hot and cold together) in percent of the logical capacity,
-        /// rounded up to at least 3; a plain number, 3 for 3 %.
+        /// Log blocks (sequential, hot and cold together) in percent of last.log_base, rounded up
+        /// to at least 3; a plain number, 3 for 3 %.
         log_pct: f64 = 3.0, legal("1..=100", |v| (1.0..=100.0).contains(v)),
             source("DFTL 2014, 2; ADAPT 2012, II");
+        /// What last.log_pct is a share of.
+        log_base: LogBase = LogBase::Capacity, legal("", |_| true),
+            source("DFTL 2014, 4: the active region; 2: of total flash size");
         /// Log blocks as a number; auto: by last.log_pct.
         log_blocks: Optional<u32> = Optional(None),
             legal("auto, or 3..=16777216", |v| v.0.is_none_or(|n| (3..=1 << 24).contains(&n))),
@@ -65,6 +79,9 @@ settings! {
         /// most; 0: no hot partition.
         hot_share: f64 = 0.5, legal("0..=1", |v| (0.0..=1.0).contains(v)),
             source("docs/papers/others.md#last: VSSIM");
+        /// Which blocks of that share the hot partition has when it does not fill them.
+        hot_reserve: HotReserve = HotReserve::Fixed, legal("", |_| true),
+            source("open: docs/papers/others.md#last; LAST 2008 adapts");
         /// Random page writes that a page counts as hot for after its own; 0: none is hot.
         hot_window: u32 = 256, legal("0..=65535", |v| *v <= 65_535),
             source("docs/papers/others.md#last: VSSIM");
@@ -91,11 +108,27 @@ pub struct Shares {
     pub cold: u32,
 }
 
+impl LastSettings {
+    /// Legality beyond what each key checks.
+    pub fn check(config: &Config) -> Result<(), SettingError> {
+        let LastSettings { log_base, hot_reserve, adapt, .. } = config.own;
+        if adapt && hot_reserve == HotReserve::AsUsed {
+            return Err(SettingError::Conflict(
+                "last.adapt moves the limits between the partitions, which last.hot_reserve = \
+                 as_used has not; legal: one of them"
+                    .to_owned(),
+            ));
+        }
+        log_base.check(&config.device, "last.log_base")
+    }
+}
+
 impl Shares {
     /// By the settings.
     pub fn of(config: &Config) -> Shares {
-        let LastSettings { log_pct, log_blocks, seq_share, hot_share, .. } = &config.own;
-        let all = block_mapped::log_blocks(&config.device, *log_pct, log_blocks.0, 3) as u32;
+        let LastSettings { log_pct, log_base, log_blocks, seq_share, hot_share, .. } = &config.own;
+        let share = (*log_pct, log_blocks.0);
+        let all = block_mapped::log_blocks_of(&config.device, *log_base, share, 3) as u32;
         let part = |whole: u32, share: f64| (f64::from(whole) * share) as u32;
         let sequential = part(all, *seq_share).clamp(1, all - 2);
         let random = all - sequential;

@@ -4,6 +4,8 @@ use super::{Variant, durable};
 
 /// A log that has room for every rule of LAST.
 const LAST: (&str, &str) = ("last.log_blocks", "8");
+/// Most of what is in use, so that the log has three blocks and more.
+const LAST_PCT: (&str, &str) = ("last.log_pct", "60");
 
 /// A log with room for several sequential blocks, and intervals that are soon over.
 const ADAPT_LOGS: (&str, &str) = ("adapt.log_blocks", "6");
@@ -36,6 +38,14 @@ pub const VARIANTS: &[Variant] = &[
     durable(
         "fast",
         &[("fast.log_blocks", "4"), ("fast.sw_gap", "to_rw"), ("fast.sw_rewrite", "to_rw")],
+    ),
+    durable(
+        "fast",
+        &[
+            ("fast.log_base", "active_region"),
+            ("fast.log_pct", "50"),
+            ("device.active_region", "6KiB"),
+        ],
     ),
     durable("fast", &[("fast.first_write", "log"), ("fast.rw_switch_check", "true")]),
     durable(
@@ -127,6 +137,12 @@ pub const VARIANTS: &[Variant] = &[
     durable("last", &[LAST, ("last.seq_pages", "4"), ("last.seq_continuation", "true")]),
     durable("last", &[LAST, ("last.adapt", "true"), ("last.cold_victim", "fifo")]),
     durable("last", &[LAST, ("last.adapt", "true"), ("last.hot_window", "6")]),
+    durable("last", &[LAST, ("last.hot_reserve", "as_used")]),
+    durable("last", &[LAST, ("last.hot_reserve", "as_used"), ("last.cold_victim", "greedy")]),
+    durable(
+        "last",
+        &[("last.log_base", "active_region"), ("device.active_region", "4KiB"), LAST_PCT],
+    ),
     durable("last", &[LAST, ("last.hot_share", "0"), ("last.cold_victim", "greedy")]),
     durable("last", &[LAST, ("last.hot_share", "1"), ("io.partial_write", "rmw")]),
     durable("last", &[LAST, ("last.first_write", "log"), ("timing.oob_write", "3us")]),

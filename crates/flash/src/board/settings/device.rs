@@ -36,6 +36,12 @@ settings! {
             legal("above 0, up to 100", |v| *v > 0.0 && *v <= 100.0), source("DFTL 2014, 4");
         /// Exported bytes; auto: physical capacity / (1 + over_provisioning), in whole blocks.
         logical_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
+        /// Bytes of the exported ones that are in use, of which logs take their share where
+        /// SCHEME.log_base says so; auto: a run counts the pages that its workload touches, where
+        /// that is asked for.
+        active_region: Optional<Bytes> = Optional(None),
+            legal("auto, or 1 or more", |v| v.0.is_none_or(|bytes| bytes.0 > 0)),
+            source("DFTL 2014, 4");
         /// SRAM of the controller, for maps and buffers; auto: the scheme's own default.
         ram_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
         /// Whether controller RAM survives a power cut (battery or supercapacitor, as the papers of
@@ -88,6 +94,12 @@ impl DeviceSettings {
                 blocks * u64::from(self.units_per_block())
             }
         }
+    }
+
+    /// Mapping units of the active region; none where it is not known.
+    pub fn active_pages(&self) -> Option<u64> {
+        let bytes = self.active_region.0?.0;
+        Some(bytes.div_ceil(self.unit_bytes()).min(self.logical_pages()))
     }
 
     /// Exports at least `bytes` and sizes the flash for it: over-provisioning as set, yet never
