@@ -86,6 +86,41 @@ pub enum TraceCommand {
     Convert(ConvertArguments),
     /// Search the units of a trace for those that together have a stand-in's statistics
     FindSubset(FindSubsetArguments),
+    /// Learn a generator from a trace: a workload file whose requests have its statistics
+    Fit(FitArguments),
+    /// Statistics of two workloads side by side
+    Compare(CompareWorkloadsArguments),
+}
+
+/// `ftlab trace fit`.
+#[derive(Debug, Args)]
+pub struct FitArguments {
+    /// Trace file, folder or glob of parts, bundled workload, or inline spec
+    pub file: String,
+    /// New workload file, for --workload FILE.toml
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub output: PathBuf,
+    /// How the trace is read.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
+}
+
+/// `ftlab trace compare`.
+#[derive(Debug, Args)]
+pub struct CompareWorkloadsArguments {
+    /// Trace file, folder or glob of parts, bundled workload, workload file, or inline spec
+    pub a: String,
+    /// The same
+    pub b: String,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Page of the footprint and of reuse: a multiple of 512 bytes up to 16 MiB (default: 4 KiB)
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true)]
+    pub page_size: Option<String>,
+    /// How those of the two are read that are traces.
+    #[command(flatten)]
+    pub reading: ReadingArguments,
 }
 
 /// `ftlab trace find-subset`.

@@ -4,12 +4,12 @@
 use std::num::NonZero;
 use std::str::FromStr;
 
-use ftlab_lab::{Counting, Experiment, Inspection, Reading, Result, Until};
+use ftlab_lab::{Counting, Experiment, Inspection, Reading, Result, TwinOf, Until, WorkloadPair};
 
 use crate::arguments;
 use crate::arguments::{
-    CountingArguments, DeviceArguments, InspectArguments, MeetingArguments, ReadingArguments,
-    RecordingArguments, SimulationArguments,
+    CompareWorkloadsArguments, CountingArguments, DeviceArguments, FitArguments, InspectArguments,
+    MeetingArguments, ReadingArguments, RecordingArguments, SimulationArguments,
 };
 
 /// The experiment of `run` and `compare`, whose schemes are one option or the other.
@@ -78,6 +78,43 @@ pub fn inspection(typed: &InspectArguments) -> Result<Inspection> {
     let counting = counting(&typed.counting)?;
     let reading = reading(&typed.reading)?;
     Ok(Inspection { workload: typed.file.clone(), reading, counting })
+}
+
+/// What a generator is learned from.
+pub fn twin(typed: &FitArguments) -> Result<TwinOf> {
+    let options = stated(&typed.reading).join(" ");
+    Ok(TwinOf { workload: typed.file.clone(), reading: reading(&typed.reading)?, options })
+}
+
+/// The options of reading that were stated, as they were.
+fn stated(typed: &ReadingArguments) -> Vec<String> {
+    let defaults = [("unit", &typed.unit, "all"), ("reorder-window", &typed.reorder_window, "1s")];
+    let texts = [
+        ("format", typed.format.clone()),
+        ("time-unit", typed.time_unit.clone()),
+        ("size-unit", typed.size_unit.clone()),
+        ("parts", typed.parts.clone()),
+        ("filter", typed.filter.clone()),
+        ("head", typed.head.map(|head| head.to_string())),
+        ("trace-dir", typed.trace_dir.as_ref().map(|folder| folder.display().to_string())),
+    ];
+    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, text?)));
+    let changed = defaults.into_iter().filter(|(_, text, default)| text != default);
+    let changed = changed.map(|(name, text, _)| (name, text.clone()));
+    let mut all: Vec<String> =
+        texts.chain(changed).map(|(name, text)| format!("--{name} {text}")).collect();
+    all.extend(typed.find_subset.then(|| "--find-subset".to_owned()));
+    all
+}
+
+/// The two workloads that are compared.
+pub fn pair(typed: &CompareWorkloadsArguments) -> Result<WorkloadPair> {
+    Ok(WorkloadPair {
+        a: typed.a.clone(),
+        b: typed.b.clone(),
+        reading: reading(&typed.reading)?,
+        page_size: parsed(typed.page_size.as_deref())?,
+    })
 }
 
 fn counting(typed: &CountingArguments) -> Result<Counting> {

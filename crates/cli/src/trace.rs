@@ -1,22 +1,26 @@
-//! `ftlab trace`: what is in a trace, and converting it.
+//! `ftlab trace`: what is in a trace, converting it, learning from it, and two side by side.
 
-use ftlab_lab::{Result, ResultFile, workloads};
+use ftlab_lab::{Error, Result, ResultFile, workloads};
 use ftlab_report::inspection;
-use ftlab_trace::convert;
+use ftlab_trace::{Compared, convert};
 
-use crate::arguments::{ConvertArguments, InspectArguments, TraceCommand};
+use crate::arguments::{
+    CompareWorkloadsArguments, ConvertArguments, FitArguments, InspectArguments, TraceCommand,
+};
 use crate::conversion;
 use crate::find_subset::print_subset;
 use crate::print;
 use crate::progress::Progress;
 use crate::watch::Watch;
 
-/// Runs one of the three.
+/// Runs one of them.
 pub fn trace(command: &TraceCommand) -> Result<()> {
     match command {
         TraceCommand::Inspect(typed) => inspect_trace(typed),
         TraceCommand::Convert(typed) => convert_trace(typed),
         TraceCommand::FindSubset(typed) => print_subset(typed),
+        TraceCommand::Fit(typed) => fit(typed),
+        TraceCommand::Compare(typed) => compare(typed),
     }
 }
 
@@ -44,4 +48,50 @@ fn convert_trace(typed: &ConvertArguments) -> Result<()> {
         typed.output.display(),
         done.requests
     ))
+}
+
+fn fit(typed: &FitArguments) -> Result<()> {
+    let path = &typed.output;
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        return Err(Error::usage(format!(
+            "--output {} is no workload file; legal: a new file that ends in .toml",
+            path.display()
+        )));
+    }
+    let watch = Watch::begin()?;
+    let file = ResultFile::claim(path, &watch.unfinished)?;
+    let twin = conversion::twin(typed)?.run(&Progress::new(false, &watch))?;
+    file.publish(twin.file.as_bytes())?;
+    print_rows(&["trace", "twin"], &twin.rows)?;
+    print::text(&format!("{} written; --workload {} runs it", path.display(), path.display()))
+}
+
+fn compare(typed: &CompareWorkloadsArguments) -> Result<()> {
+    let watch = Watch::begin()?;
+    let found = conversion::pair(typed)?.run(&Progress::new(false, &watch))?;
+    match typed.json {
+        true => print::json(&found.json),
+        false => {
+            print::text(&format!("A: {}\nB: {}\n", found.names[0], found.names[1]))?;
+            print_rows(&["A", "B"], &found.rows)
+        }
+    }
+}
+
+fn print_rows(names: &[&str; 2], rows: &[Compared]) -> Result<()> {
+    let number = |value: Option<f64>| match value {
+        None => "-".to_owned(),
+        Some(value) if value.abs() >= 1000.0 => format!("{value:.0}"),
+        Some(value) => format!("{value:.3}"),
+    };
+    let row = |row: &Compared| {
+        let relation = match (row.ratio, row.difference) {
+            (Some(ratio), _) => format!("x {ratio:.3}"),
+            (None, Some(points)) => format!("{points:+.2}"),
+            (None, None) => "-".to_owned(),
+        };
+        vec![row.name.clone(), number(row.a), number(row.b), relation]
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+    print::numbers(&["statistic", names[0], names[1], "ratio or points"], &rows)
 }

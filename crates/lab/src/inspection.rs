@@ -47,6 +47,13 @@ pub struct Counting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize(u64);
 
+impl PageSize {
+    /// The bytes.
+    pub(crate) fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
 impl FromStr for PageSize {
     type Err = Error;
 

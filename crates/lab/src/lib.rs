@@ -46,6 +46,7 @@ mod run;
 mod selection;
 mod settings_file;
 mod sizing;
+mod twins;
 mod unfinished;
 mod units;
 mod workload;
@@ -72,6 +73,7 @@ pub use options::until::Until;
 pub use plan::plan::Plan;
 pub use run::finished::Finished;
 pub use run::requests_file::CompleteRequests;
+pub use twins::{Twin, TwinOf, WorkloadPair, WorkloadsCompared};
 pub use unfinished::{Claimed, Unfinished};
 pub use units::{RUNS_MAX, UNITS_MAX, UnitComparisons, unit_name};
 

@@ -64,6 +64,12 @@ enum Inner {
     Combined(Box<CombinedRecords<Records>>),
 }
 
+impl Inner {
+    fn drawn(records: Box<dyn Make + Send>, head: Option<u64>, name: &str) -> Self {
+        Self::Drawn(Box::new(Generated::new(records, head, name)))
+    }
+}
+
 impl Records {
     /// Those of a trace, by what was found out about it.
     ///
@@ -102,10 +108,8 @@ impl Records {
             Synthetic::Inline(spec) => {
                 Inner::Synthetic(Box::new(Generated::new(spec.records(), head, name)))
             }
-            Synthetic::Blend(blend) => {
-                let records: Box<dyn Make + Send> = Box::new(blend.records());
-                Inner::Drawn(Box::new(Generated::new(records, head, name)))
-            }
+            Synthetic::Blend(blend) => Inner::drawn(Box::new(blend.records()), head, name),
+            Synthetic::Twin(twin) => Inner::drawn(Box::new(twin.records()), head, name),
         };
         Self { inner }
     }

@@ -8,7 +8,7 @@ use toml_edit::{Document, Item, Table, Value};
 use crate::digest;
 use crate::error::{Result, TraceError, nearest};
 use crate::statistics::Statistic;
-use crate::synthetic::{BlendText, Synthetic};
+use crate::synthetic::{BlendText, Model, Synthetic, Twin, from_table};
 use crate::workload::Workload;
 
 /// A workload file.
@@ -30,6 +30,10 @@ pub struct WorkloadFile {
     pub unfitted: Vec<(String, String)>,
     /// What the source measured under a scheme. No part of any fit.
     pub reported: Vec<Reported>,
+    /// What the requests are made from, where the spec is that of a twin.
+    pub twin: Option<Box<Model>>,
+    /// What the twin was learned from, and how far it is from that: key and text.
+    pub learned: Vec<(String, String)>,
 }
 
 /// The recorded trace behind a stand-in, for users who have it.
@@ -98,7 +102,9 @@ pub struct Reported {
 const HEAD: [&str; 6] = ["about", "source", "spec", "real_file", "real_fingerprint", "real_note"];
 /// The only number among the keys before the first section.
 const REAL_REQUESTS: &str = "real_requests";
-const SECTIONS: [&str; 4] = ["published", "chosen", "unfitted", "reported"];
+const SECTIONS: [&str; 6] = ["published", "chosen", "unfitted", "reported", "twin", "learned"];
+const LEARNED: [&str; 7] =
+    ["name", "sha256", "requests", "left_out", "options", "columns", "statistics"];
 const PUBLISHED: [&str; 5] = ["value", "tolerance", "from", "why", "keys"];
 const REPORTED: [&str; 3] = ["value", "from", "under"];
 
@@ -106,6 +112,11 @@ impl WorkloadFile {
     /// Is it fitted to a published trace?
     pub fn is_stand_in(&self) -> bool {
         !self.published.is_empty()
+    }
+
+    /// Was it learned from a trace?
+    pub fn is_twin(&self) -> bool {
+        self.spec.starts_with("twin:")
     }
 
     /// Reads the content of a workload file; `file` is its name in messages.
@@ -127,6 +138,8 @@ impl WorkloadFile {
             chosen: Vec::new(),
             unfitted: Vec::new(),
             reported: Vec::new(),
+            twin: None,
+            learned: Vec::new(),
         };
         for (key, item) in document.as_table() {
             reader.take(&mut read, document.as_table(), key, item)?;
@@ -135,9 +148,19 @@ impl WorkloadFile {
             return Err(TraceError::new("the key 'spec' is missing").at(file, None));
         }
         // A capacity of 0 is "not known": shares of the device are for the run to judge.
-        if !read.spec.contains('%') {
-            Synthetic::parse(&read.spec, 0)
-                .map_err(|error| TraceError::new(format!("spec: {error}")).at(file, None))?;
+        let in_spec = |error: TraceError| TraceError::new(format!("spec: {error}")).at(file, None);
+        match &read.twin {
+            Some(model) if read.is_twin() => {
+                Twin::with_model(&read.spec, (**model).clone()).map_err(in_spec)?;
+            }
+            None if !read.is_twin() && !read.spec.contains('%') => {
+                Synthetic::parse(&read.spec, 0).map_err(in_spec)?;
+            }
+            None if !read.is_twin() => {}
+            _ => {
+                let problem = "[twin] and a spec twin:count=N belong together";
+                return Err(TraceError::new(problem).at(file, None));
+            }
         }
         if read.is_stand_in() {
             read.account_for_keys(file)?;
@@ -256,9 +279,18 @@ impl Reader<'_> {
         let section = item
             .as_table()
             .ok_or_else(|| self.wrong(line, format!("'{key}' is a section: write [{key}]")))?;
+        if key == "twin" {
+            let model = from_table(section).map_err(|error| self.wrong(line, error.to_string()))?;
+            into.twin = Some(Box::new(model));
+            return Ok(());
+        }
         for (name, item) in section {
             let line = self.line_of(section, name);
             match key {
+                "learned" if LEARNED.contains(&name) => {
+                    into.learned.push((name.into(), item.to_string().trim().to_owned()));
+                }
+                "learned" => return Err(self.unknown(line, name, &LEARNED)),
                 "chosen" => into.chosen.push((name.into(), self.text_of(line, name, item)?)),
                 "unfitted" => into.unfitted.push((name.into(), self.text_of(line, name, item)?)),
                 "published" => into.published.push(self.published(line, name, item)?),

@@ -15,7 +15,7 @@ use crate::records::Records;
 use crate::requests::Requests;
 use crate::source::{Source, Text};
 use crate::survey::Survey;
-use crate::synthetic::{Mode, Synthetic};
+use crate::synthetic::{Mode, Model, Synthetic, Twin};
 
 /// A workload that can be read: a trace (one or more files, or standard input) or a synthetic one.
 pub struct Workload {
@@ -137,6 +137,16 @@ impl Workload {
             digest,
         };
         Ok(Self { name: text.into(), kind: Kind::Trace(Box::new(trace)) })
+    }
+
+    /// A twin that is in no file yet: as many requests as `count` says, of seed 1.
+    ///
+    /// # Errors
+    /// A count of 0.
+    pub fn of_model(name: &str, model: Model, count: u64) -> Result<Self> {
+        let twin = Twin::with_model(&format!("twin:count={count},seed=1"), model)?;
+        let spec = Synthetic::Twin(Box::new(twin));
+        Ok(Self { name: name.into(), kind: Kind::Synthetic { spec, head: None } })
     }
 
     /// The records, from the start.

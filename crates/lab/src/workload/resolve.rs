@@ -74,13 +74,16 @@ pub fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Result<Resol
     if exists && !is_file {
         return Ok(as_it_is());
     }
-    let (name, settings) = match is_file {
-        true => (text, ""),
-        false => text.split_once(':').unwrap_or((text, "")),
+    // Settings may follow a file of one's own as they do a name.
+    let (name, settings) = match text.split_once(".toml:") {
+        Some((file, settings)) if !is_file => (&text[..file.len() + 5], settings),
+        _ if is_file => (text, ""),
+        _ => text.split_once(':').unwrap_or((text, "")),
     };
+    let is_file = name.ends_with(".toml");
     let file = match WORKLOADS.iter().find(|workload| workload.name == name) {
         Some(bundled) => bundled_file(bundled)?,
-        None if is_file => own_file(text)?,
+        None if is_file => own_file(name)?,
         None => return Ok(as_it_is()),
     };
     let mut notes = Vec::new();
@@ -116,6 +119,15 @@ pub fn resolved(text: &str, folder: Option<&Path>, depth: usize) -> Result<Resol
         changes.push((key.trim().to_owned(), value.trim().to_owned()));
     }
     let (spec, changed) = with_changes(&file.spec, &changes)?;
+    if file.is_twin() {
+        if name.contains([',', '(', ')']) {
+            return Err(Error::usage(format!(
+                "{name}: the file of a twin has a comma or a parenthesis in its path; legal: another name"
+            )));
+        }
+        let spec = spec.replacen("twin:", &format!("twin:file={name},"), 1);
+        return Ok(Resolved { text: spec, ..Resolved::default() });
+    }
     let stand_ins = match file.is_stand_in() {
         true => vec![StandIn {
             name: name.to_owned(),

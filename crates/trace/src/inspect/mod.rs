@@ -10,7 +10,7 @@ mod growth;
 mod lru_stack;
 mod page_table;
 mod result;
-mod slot_order;
+pub(crate) mod slot_order;
 mod text;
 mod units;
 mod updates;

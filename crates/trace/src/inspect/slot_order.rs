@@ -99,7 +99,7 @@ static BEHIND: [[u32; FAN]; FAN] = {
 };
 
 /// The line.
-pub(super) struct SlotOrder {
+pub(crate) struct SlotOrder {
     blocks: Vec<Block>,
     /// The tree over the blocks, level by level.
     nodes: Vec<Node>,
@@ -218,7 +218,7 @@ impl SlotOrder {
 }
 
 /// Where slots went when the line was compacted.
-pub(super) struct Moved {
+pub(crate) struct Moved {
     blocks: Vec<Block>,
     /// Slots taken before each block.
     before: Vec<u32>,

@@ -1,10 +1,11 @@
-//! The generated workloads behind one face: an inline spec, or a blend of several.
+//! The generated workloads behind one face: an inline spec, a blend of several, or a twin.
 
 use std::fmt;
 
 use super::arrivals::Arrivals;
 use super::blend::{Blend, BlendText};
 use super::spec::SyntheticSpec;
+use super::twin::Twin;
 use crate::error::Result;
 
 /// A generated workload, every setting resolved.
@@ -14,12 +15,14 @@ pub enum Synthetic {
     Inline(Box<SyntheticSpec>),
     /// Requests drawn from several.
     Blend(Blend),
+    /// Learned from a trace.
+    Twin(Box<Twin>),
 }
 
 impl Synthetic {
-    /// Does the text begin like a generated workload: a mode or `blend`, before a colon?
+    /// Does the text begin like a generated workload: a mode, `blend` or `twin`, before a colon?
     pub fn recognises(text: &str) -> bool {
-        text.starts_with("blend:") || SyntheticSpec::recognises(text)
+        text.starts_with("blend:") || text.starts_with("twin:") || SyntheticSpec::recognises(text)
     }
 
     /// Parses its text for a device of `logical_bytes` (0 if that is not known: then shares of it
@@ -29,6 +32,9 @@ impl Synthetic {
     /// Unknown names and keys, with the nearest legal one; values out of range, with the range; keys
     /// that would have no effect.
     pub fn parse(text: &str, logical_bytes: u64) -> Result<Self> {
+        if text.starts_with("twin:") {
+            return Twin::parse(text).map(Box::new).map(Self::Twin);
+        }
         match BlendText::parse(text)? {
             Some(blend) => Blend::parse(&blend, logical_bytes).map(Self::Blend),
             None => SyntheticSpec::parse(text, logical_bytes).map(Box::new).map(Self::Inline),
@@ -40,6 +46,7 @@ impl Synthetic {
         match self {
             Self::Inline(spec) => spec.count,
             Self::Blend(blend) => blend.count,
+            Self::Twin(twin) => twin.count,
         }
     }
 
@@ -48,6 +55,7 @@ impl Synthetic {
         let arrivals = match self {
             Self::Inline(spec) => &spec.arrivals,
             Self::Blend(blend) => &blend.arrivals,
+            Self::Twin(_) => return None,
         };
         match arrivals {
             Arrivals::ClosedLoop { depth } => Some(*depth),
@@ -62,6 +70,7 @@ impl fmt::Display for Synthetic {
         match self {
             Self::Inline(spec) => spec.fmt(out),
             Self::Blend(blend) => blend.fmt(out),
+            Self::Twin(twin) => twin.fmt(out),
         }
     }
 }

@@ -19,6 +19,7 @@ mod scatter;
 mod settings;
 mod spec;
 mod stack;
+mod twin;
 mod writers;
 
 pub use arrivals::Arrivals;
@@ -30,4 +31,6 @@ pub use kind::Synthetic;
 pub(crate) use make::Make;
 pub use spec::{Mode, SyntheticSpec};
 pub use stack::{StackDistances, StackUnit};
+pub(crate) use twin::{History, from_table};
+pub use twin::{Model, Twin, TwinFit, TwinGenerator};
 pub use writers::Sequence;

@@ -1,0 +1,417 @@
+//! The requests of a twin: each gets a class by the one before, then a place, then a size.
+
+use ftlab_flash::request::Op;
+
+use super::Twin;
+use super::class::{Class, Within, octave, onto};
+use super::history::{EXTENT_SECTORS, History, RECENT};
+use super::model::{Drawn, Keyed, Model, RECENT_EXTENTS_MAX};
+use crate::record::Record;
+use crate::synthetic::make::Make;
+use crate::synthetic::random::{Purpose, Stream};
+
+/// Extents that are looked at for a place at the distances that were drawn.
+const EXTENTS_TRIED: usize = 16;
+/// Begins of an extent that are looked at.
+const BEGINS_TRIED: usize = 32;
+/// Places that are drawn for a request to no known one, before any will do.
+const PLACES_TRIED: usize = 64;
+
+/// Iterator over the records of a twin. Memory is the history's.
+pub struct TwinGenerator {
+    history: History,
+    follow: Keyed,
+    again: Keyed,
+    beside: Keyed,
+    fresh: Drawn,
+    offsets: Keyed,
+    kept: Keyed,
+    sizes: Keyed,
+    classes: Keyed,
+    any_class: Keyed,
+    /// Requests at which each part of the trace ends, in shares of the whole count.
+    part_ends: Vec<u64>,
+    gaps: Keyed,
+    paces: Keyed,
+    span_sectors: u64,
+    state: (u64, u64),
+    pace: u64,
+    now_ns: u64,
+    issued: u64,
+    count: u64,
+    choice: Stream,
+    places: Stream,
+    lengths: Stream,
+    arrivals: Stream,
+}
+
+impl TwinGenerator {
+    pub(super) fn new(twin: &Twin) -> Self {
+        let Twin { model, count, seed, .. } = twin;
+        let all = |table: &str| model.keyed(table, 0).remove(&[][..]).unwrap_or_default();
+        let first = model.tables.rows("classes")[0].clone();
+        let pace = model.tables.rows("paces").first().map_or(0, |row| row[0]);
+        Self {
+            history: History::new(),
+            follow: model.keyed("follow", 2),
+            again: model.keyed("again", 1),
+            beside: model.keyed("beside", 1),
+            fresh: all("fresh"),
+            offsets: model.keyed("offsets", 2),
+            kept: model.keyed("sizes_kept", 4),
+            sizes: model.keyed("sizes", 3),
+            classes: model.keyed("classes", 3),
+            any_class: model.keyed("classes", 1),
+            part_ends: part_ends(model, *count),
+            gaps: model.keyed("gaps", 1),
+            paces: model.keyed("paces", 1),
+            span_sectors: model.span_bytes / 512,
+            state: (first[1], first[2]),
+            pace,
+            now_ns: 0,
+            issued: 0,
+            count: *count,
+            choice: Stream::new(*seed, Purpose::Choice),
+            places: Stream::new(*seed, Purpose::Address),
+            lengths: Stream::new(*seed, Purpose::Size),
+            arrivals: Stream::new(*seed, Purpose::Arrival),
+        }
+    }
+
+    /// The class of the next request, and does it write?
+    fn class(&mut self) -> (Class, bool) {
+        let part = self.part_ends.partition_point(|end| *end <= self.issued) as u64;
+        let part = part.min(self.part_ends.len() as u64 - 1);
+        let (class, writes) = self.state;
+        let next = match self.classes.get(&[part, class, writes][..]) {
+            Some(rows) => rows.draw(&mut self.choice).map(|row| (row[0], row[1])),
+            // No request of this class was seen in this part.
+            None => self
+                .any_class
+                .get(&[part][..])
+                .and_then(|rows| rows.draw(&mut self.choice).map(|row| (row[2], row[3]))),
+        };
+        self.state = next.unwrap_or(self.state);
+        (Class::ALL[self.state.0 as usize], self.state.1 == 1)
+    }
+
+    /// Where a request of a class begins, and its size in sectors.
+    fn placed(&mut self, class: Class, writes: bool) -> Option<(u64, u64)> {
+        let found = match class {
+            Class::FollowAgain | Class::FollowNew => self.followed(class, writes),
+            Class::Replay => self.history.expected().map(|begin| self.known(begin)),
+            Class::Again => self.again(writes),
+            // What is new must fit between what is known.
+            Class::Beside | Class::Fresh => {
+                let sectors = self.sectors(class, writes, self.before());
+                let sector = match class {
+                    Class::Beside => self.beside(writes, sectors),
+                    _ => Some(self.fresh(sectors)),
+                };
+                return Some((sector?, sectors));
+            }
+        };
+        let (sector, other) = found?;
+        Some((sector, self.sectors(class, writes, other)))
+    }
+
+    fn known(&self, begin: u32) -> (u64, (u64, bool)) {
+        let begin = self.history.begin(begin);
+        (begin.sector, (begin.sectors, begin.writes))
+    }
+
+    fn before(&self) -> (u64, bool) {
+        self.history.ends().front().map_or((8, false), |end| (end.sectors, end.writes))
+    }
+
+    /// The end of the right kind whose rank is nearest to the one drawn.
+    fn followed(&mut self, class: Class, writes: bool) -> Option<(u64, (u64, bool))> {
+        let row = self.follow.get(&[class as u64, writes.into()][..])?.draw(&mut self.places)?;
+        let (same, onto_before, rank) = (row[0] == 1, row[1], row[2] as usize);
+        let again = class == Class::FollowAgain;
+        let fits = |(place, end): (usize, &super::history::End)| {
+            let known = self.history.begin_at(end.sector).is_some() == again;
+            let room = end.sector < self.span_sectors;
+            let other = onto(&self.history, end.sector, end.sectors) != onto_before;
+            let off = place.abs_diff(rank)
+                + 100 * usize::from((end.writes == writes) != same)
+                + 200 * usize::from(other);
+            (known && room).then_some((off, end.sector, (end.sectors, end.writes)))
+        };
+        let nearest = self.history.ends().iter().enumerate().filter_map(fits).min_by_key(|e| e.0);
+        let (_, sector, end) = nearest?;
+        match self.history.begin_at(sector) {
+            Some(begin) => Some(self.known(begin)),
+            None => Some((sector, end)),
+        }
+    }
+
+    /// A begin that fits what was drawn of it, or the nearest that is found: among those of extents
+    /// at the distance that was drawn, and among those at the distance in begins.
+    fn again(&mut self, writes: bool) -> Option<(u64, (u64, bool))> {
+        let (held, extents) = (self.history.requests.len(), self.history.recent.len());
+        if held == 0 {
+            return None;
+        }
+        let rows = self.again.get(&[u64::from(writes)][..])?;
+        let mut wanted = Wanted::of(rows.draw(&mut self.places)?);
+        for _ in 0..PLACES_TRIED {
+            if wanted.depth.0 <= held && wanted.extents.0 <= extents {
+                break;
+            }
+            wanted = Wanted::of(rows.draw(&mut self.places)?);
+        }
+        wanted.depth = clamped(wanted.depth, held);
+        wanted.extents = clamped(wanted.extents, extents);
+        let mut best = Nearest::default();
+        for _ in 0..EXTENTS_TRIED {
+            let extent = self.history.recent.at(drawn_of(wanted.extents, &mut self.places));
+            let begins = self.history.begins_of(extent);
+            if begins.is_empty() {
+                continue;
+            }
+            let first = self.places.below(begins.len() as u64) as usize;
+            for index in 0..begins.len().min(BEGINS_TRIED) {
+                best.take(begins[(first + index) % begins.len()], &wanted, &self.history);
+            }
+            if best.off == 0 {
+                break;
+            }
+        }
+        for _ in 0..EXTENTS_TRIED {
+            if best.off == 0 {
+                break;
+            }
+            let begin = self.history.requests.at(drawn_of(wanted.depth, &mut self.places));
+            best.take(begin, &wanted, &self.history);
+        }
+        best.begin.map(|begin| self.known(begin))
+    }
+
+    /// A place in a known extent at which no request began, for one of so many sectors.
+    fn beside(&mut self, writes: bool, sectors: u64) -> Option<u64> {
+        let extents = self.history.recent.len();
+        let row = self.beside.get(&[u64::from(writes)][..])?.draw(&mut self.places)?;
+        let (within, onto_before) = (Within::ALL[row[0] as usize], row[1]);
+        let (near, far) = (row[2], row[3]);
+        if extents == 0 {
+            return None;
+        }
+        let near = near.clamp(1, extents);
+        let far = far.clamp(near, extents);
+        let mut second = None;
+        for _ in 0..PLACES_TRIED {
+            let extent = self.history.recent.at(near + self.places.below(far - near + 1));
+            let first = self.history.number(extent) * EXTENT_SECTORS;
+            let sector = self.sector_within(first, within).filter(|at| *at < self.span_sectors);
+            if let Some(sector) = sector {
+                if onto(&self.history, sector, sectors) == onto_before {
+                    return Some(sector);
+                }
+                second = second.or(Some(sector));
+            }
+        }
+        second
+    }
+
+    fn sector_within(&mut self, first: u64, within: Within) -> Option<u64> {
+        let history = &self.history;
+        let free = |sector: &u64| {
+            history.begin_at(*sector).is_none() && Within::of(history, *sector) == within
+        };
+        if within != Within::Behind {
+            let key = [Class::Beside as u64, within as u64];
+            let row = self.offsets.get(&key[..])?.draw(&mut self.places)?;
+            return Some(first + row[0]).filter(free);
+        }
+        // From a drawn sector on, the first that fits.
+        let start = self.places.below(EXTENT_SECTORS);
+        (0..EXTENT_SECTORS).map(|step| first + (start + step) % EXTENT_SECTORS).find(free)
+    }
+
+    /// A place in an extent that was not touched, for a request of so many sectors.
+    fn fresh(&mut self, sectors: u64) -> u64 {
+        let extents = self.span_sectors / EXTENT_SECTORS;
+        let mut number = self.places.below(extents);
+        let held = self.history.recent.len();
+        if held > 0
+            && let Some(row) = self.fresh.draw(&mut self.places)
+        {
+            let (all, below, from, to) = (row[0] == 1, row[1] == 1, row[3], row[4]);
+            let onto_before = row[2];
+            for _ in 0..PLACES_TRIED {
+                number = match all && from > RECENT_EXTENTS_MAX {
+                    true => self.places.below(extents),
+                    false => {
+                        let among = if all { held } else { RECENT.min(held) };
+                        let depth = 1 + self.places.below(among);
+                        let near = self.history.number(self.history.recent.at(depth));
+                        let distance = from + self.places.below(to - from + 1);
+                        let there =
+                            if below { near.checked_sub(distance) } else { Some(near + distance) };
+                        there.unwrap_or(extents)
+                    }
+                };
+                let nearest = self.history.nearest(number).unwrap_or(u64::MAX);
+                let least = if all { from.min(RECENT_EXTENTS_MAX) } else { 1 };
+                if number < extents
+                    && nearest.abs_diff(number) >= least
+                    && onto(&self.history, number * EXTENT_SECTORS, sectors) == onto_before
+                {
+                    break;
+                }
+            }
+        }
+        let mut tries = 0;
+        while (number >= extents || self.history.extent_at(number).is_some())
+            && tries < PLACES_TRIED
+        {
+            number = self.places.below(extents);
+            tries += 1;
+        }
+        let row = self.offsets.get(&[Class::Fresh as u64, Within::Apart as u64][..]);
+        let inside = row.and_then(|rows| rows.draw(&mut self.places)).map_or(0, |row| row[0]);
+        number.min(extents - 1) * EXTENT_SECTORS + inside
+    }
+
+    /// The size of a request of a class, where it may be that of another.
+    fn sectors(&mut self, class: Class, writes: bool, other: (u64, bool)) -> u64 {
+        let same = u64::from(other.1 == writes);
+        let key = [class as u64, writes.into(), same, octave(other.0)];
+        let kept = self.kept.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
+        if kept.is_some_and(|row| row[0] == 1) {
+            return other.0;
+        }
+        let key = [class as u64, writes.into(), octave(other.0)];
+        let own = self.sizes.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
+        match own {
+            Some(row) => row[0] / 512,
+            // No request of this class had such a one before it.
+            None => other.0,
+        }
+    }
+
+    fn arrival(&mut self) -> u64 {
+        let now = self.now_ns;
+        if let Some(row) = self.gaps.get(&[self.pace][..]).and_then(|r| r.draw(&mut self.arrivals))
+        {
+            let gap = row[0] + self.arrivals.below(row[1] - row[0] + 1);
+            self.now_ns = now.saturating_add(gap);
+        }
+        let next = self.paces.get(&[self.pace][..]).and_then(|r| r.draw(&mut self.arrivals));
+        self.pace = next.map_or(self.pace, |row| row[0]);
+        now
+    }
+}
+
+/// What was drawn of a place at which a request began.
+struct Wanted {
+    wrote: bool,
+    octave: u64,
+    extents: (u64, u64),
+    depth: (u64, u64),
+}
+
+impl Wanted {
+    fn of(row: &[u64]) -> Self {
+        Self {
+            wrote: row[0] == 1,
+            octave: row[1],
+            extents: (row[2], row[3]),
+            depth: (row[4], row[5]),
+        }
+    }
+
+    /// How far a begin is from it: octaves of the distances, and of the size four times.
+    fn off(&self, begin: u32, history: &History) -> u64 {
+        let known = history.begin(begin);
+        let extent = history.extent_depth(known.sector).unwrap_or(1);
+        beyond(self.depth, history.requests.depth(begin))
+            + beyond(self.extents, extent)
+            + 8 * u64::from(known.writes != self.wrote)
+            + 4 * octave(known.sectors).abs_diff(self.octave)
+    }
+}
+
+/// The begin nearest to what was wanted so far.
+struct Nearest {
+    off: u64,
+    begin: Option<u32>,
+}
+
+impl Default for Nearest {
+    fn default() -> Self {
+        Self { off: u64::MAX, begin: None }
+    }
+}
+
+impl Nearest {
+    fn take(&mut self, begin: u32, wanted: &Wanted, history: &History) {
+        if self.off > 0 {
+            let off = wanted.off(begin, history);
+            if off < self.off {
+                (self.off, self.begin) = (off, Some(begin));
+            }
+        }
+    }
+}
+
+/// Octaves by which a number is outside of a range; 0 within it.
+fn beyond(range: (u64, u64), number: u64) -> u64 {
+    let octaves = |less: u64, more: u64| 1 + u64::from((more / less.max(1)).max(1).ilog2());
+    match () {
+        () if number < range.0 => octaves(number, range.0),
+        () if number > range.1 => octaves(range.1, number),
+        () => 0,
+    }
+}
+
+fn clamped(range: (u64, u64), most: u64) -> (u64, u64) {
+    let from = range.0.clamp(1, most);
+    (from, range.1.clamp(from, most))
+}
+
+fn drawn_of(range: (u64, u64), stream: &mut Stream) -> u64 {
+    range.0 + stream.below(range.1 - range.0 + 1)
+}
+
+/// At which request each part ends, as their shares were in the trace.
+fn part_ends(model: &Model, count: u64) -> Vec<u64> {
+    let parts = model.parts();
+    let all: u128 = parts.iter().map(|requests| u128::from(*requests)).sum();
+    let mut until = 0u128;
+    let end = |requests: &u64| {
+        until += u128::from(*requests);
+        (until * u128::from(count) / all) as u64
+    };
+    parts.iter().map(end).collect()
+}
+
+impl Make for TwinGenerator {
+    fn issued(&self) -> u64 {
+        self.issued
+    }
+
+    fn left(&self) -> u64 {
+        self.count - self.issued
+    }
+
+    fn make(&mut self) -> Record {
+        assert!(self.issued < self.count, "no request is left");
+        let (class, writes) = self.class();
+        let order = [class, Class::Again, Class::Beside, Class::Fresh];
+        let found = order.into_iter().find_map(|class| self.placed(class, writes));
+        let (sector, sectors) = found.expect("a new extent can always be had");
+        let sectors = sectors.min(self.span_sectors);
+        let sector = sector.min(self.span_sectors - sectors);
+        self.history.note(sector, sectors, writes);
+        self.issued += 1;
+        Record {
+            time_ns: self.arrival(),
+            op: if writes { Op::Write } else { Op::Read },
+            offset_bytes: sector * 512,
+            size_bytes: sectors * 512,
+            unit: 0,
+        }
+    }
+}
