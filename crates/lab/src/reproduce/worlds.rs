@@ -17,7 +17,7 @@ use crate::reproduce::definition::{Claim, ClaimKind, Definition};
 use crate::reproduce::evaluate::{Evaluator, Found, INSPECTION, Results};
 use crate::reproduce::jobs::{Job, Length, Setting};
 use crate::reproduce::judge;
-use crate::reproduce::readings::Reading;
+use crate::reproduce::readings::{Candidate, Choice, Reading};
 use crate::reproduce::running::{Maker, kept};
 use crate::reproduce::studies::studies;
 use crate::reproduce::study::{Done, Study};
@@ -32,6 +32,8 @@ const SEED_STEP: u64 = 1000;
 /// One world of one paper.
 pub struct World {
     number: usize,
+    /// As experiments name its file of readings.
+    file: String,
     reading: Reading,
     /// The experiments that judge what the paper prints.
     definitions: Arc<Vec<Arc<Definition>>>,
@@ -64,7 +66,8 @@ pub fn design(files: &Files, definitions: &[Arc<Definition>], count: u32) -> Vec
                     Reading { seed_shift: seed * SEED_STEP, ..drawn }
                 }
             };
-            worlds.push(World { number, reading, definitions: Arc::clone(&own) });
+            let (file, definitions) = (name.clone(), Arc::clone(&own));
+            worlds.push(World { number, file, reading, definitions });
         }
     }
     worlds
@@ -93,7 +96,7 @@ impl Balanced {
 impl World {
     /// Its runs, as many requests of each as its experiment says.
     pub fn studies(&self, trace_dir: Option<&Path>) -> Result<Vec<Study>> {
-        let readings = BTreeMap::from([(self.reading.of.name.clone(), self.reading.clone())]);
+        let readings = BTreeMap::from([(self.file.clone(), self.reading.clone())]);
         studies(
             &self.definitions,
             &Setting { length: Length::World, trace_dir, readings: &readings },
@@ -101,20 +104,15 @@ impl World {
     }
 
     fn column(&self) -> Column {
-        let pair = |(choice, candidate): (&_, &_)| name_pair(choice, candidate);
+        let names = |(choice, candidate): (&Choice, &Candidate)| {
+            (choice.name.clone(), candidate.name.clone())
+        };
         Column {
             number: self.number,
-            choices: self.reading.pairs().map(pair).collect(),
+            choices: self.reading.pairs().map(names).collect(),
             seed: 1 + self.reading.seed_shift / SEED_STEP,
         }
     }
-}
-
-fn name_pair(
-    choice: &crate::reproduce::readings::Choice,
-    candidate: &crate::reproduce::readings::Candidate,
-) -> (String, String) {
-    (choice.name.clone(), candidate.name.clone())
 }
 
 /// Makes the runs that printed statements ask for, and judges each statement in each world.
@@ -234,8 +232,9 @@ fn uses(study: &Study, results: Results) -> BTreeSet<String> {
 fn told(worlds: &[World], all: &[Vec<Asked>]) -> Vec<PaperWorlds> {
     let mut papers: Vec<PaperWorlds> = Vec::new();
     for (world, asked) in worlds.iter().zip(all) {
-        let paper = &world.reading.of.name;
-        if !papers.last().is_some_and(|last| last.paper == *paper) {
+        // A file of readings is of one paper.
+        let paper = world.definitions[0].paper.name();
+        if world.number == 1 {
             let statements = asked.iter().flat_map(|one| {
                 let row = |claim: &Claim| Statement {
                     claim: format!("{}.{}", one.study.definition.name, claim.name),
@@ -246,7 +245,7 @@ fn told(worlds: &[World], all: &[Vec<Asked>]) -> Vec<PaperWorlds> {
                 printed(&one.study.definition).map(row).collect::<Vec<_>>()
             });
             papers.push(PaperWorlds {
-                paper: paper.clone(),
+                paper: paper.to_owned(),
                 worlds: Vec::new(),
                 statements: statements.collect(),
             });
