@@ -125,6 +125,20 @@ macro_rules! forward {
             self.$($base).+.flush(board, after)
         }
     };
+    (@clean_map ($($base:ident).+)) => {
+        fn clean_map(
+            &mut self,
+            board: &mut $crate::flash::board::Board,
+            after: $crate::flash::board::when::When,
+        ) -> Result<$crate::flash::board::when::When, $crate::flash::board::nand::fault::Fault> {
+            self.$($base).+.clean_map(board, after)
+        }
+    };
+    (@changed_entries ($($base:ident).+)) => {
+        fn changed_entries(&self) -> u64 {
+            self.$($base).+.changed_entries()
+        }
+    };
     (@locate ($($base:ident).+)) => {
         fn locate(
             &self,

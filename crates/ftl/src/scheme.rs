@@ -216,6 +216,20 @@ pub trait Scheme: Sized + 'static {
     fn self_check(&self, _board: &Board) -> Result<(), String> {
         Ok(())
     }
+    /// Why [`Scheme::clean_map`] leaves entries in memory that the map does not say where it lies;
+    /// none for schemes that keep no such entries, or write all of them.
+    fn uncleanable(_config: &SchemeConfig<Self::Settings>) -> Option<&'static str> {
+        None
+    }
+    /// Map entries that memory has changed and that are not written to where the map lies.
+    fn changed_entries(&self) -> u64 {
+        0
+    }
+    /// Writes them; what is cached stays cached.
+    fn clean_map(&mut self, _board: &mut Board, after: When) -> Result<When, Fault> {
+        Ok(after)
+    }
+
     /// What came before was preparation: what a scheme observes of its workload may begin anew here,
     /// where its settings say so. Flash, maps and caches stay.
     fn measuring_begins(&mut self, _board: &mut Board) {}

@@ -221,7 +221,7 @@ impl Scheme for Aps {
         self.base.flush(board, done)
     }
 
-    forward!(base: idle, room);
+    forward!(base: clean_map, changed_entries, idle, room);
     forward!(data over base: locate, unsettled);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {

@@ -232,7 +232,12 @@ impl Scheme for Cftl {
         Ok(())
     }
 
-    forward!(base: locate, room);
+    fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let done = self.base.clean_map(board, after)?;
+        self.settle(board, None, done)
+    }
+
+    forward!(base: changed_entries, locate, room);
 
     fn power_off(mut self) -> Kept<Cache> {
         self.base.map.cache.converting = None;

@@ -172,6 +172,10 @@ impl Scheme for Dac {
         base!(self, base => base.trim(board, io, after))
     }
 
+    fn uncleanable(_: &Config) -> Option<&'static str> {
+        Some("changed entries of its block map are written only when they leave")
+    }
+
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         base!(self, base => base.flush(board, after))
     }

@@ -224,7 +224,7 @@ impl Scheme for Dftl {
         Ok(())
     }
 
-    forward!(base: flush, idle, locate, unsettled, room, self_check);
+    forward!(base: flush, clean_map, changed_entries, idle, locate, unsettled, room, self_check);
 
     fn power_off(self) -> Survivor {
         let copied = self.settings.gtd_sync_every > 0;

@@ -252,7 +252,7 @@ impl Scheme for Hmb {
         Ok(())
     }
 
-    forward!(base: flush, idle, locate, unsettled, room);
+    forward!(base: flush, clean_map, changed_entries, idle, locate, unsettled, room);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.space.self_check(board)?;

@@ -204,7 +204,7 @@ impl Scheme for Jtl {
         self.base.flush(board, done)
     }
 
-    forward!(base: idle, room);
+    forward!(base: clean_map, changed_entries, idle, room);
     forward!(data over base: locate, unsettled);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {

@@ -173,7 +173,11 @@ impl Scheme for LazyFtl {
         Ok(when)
     }
 
-    forward!(base: flush, locate, unsettled, room);
+    fn uncleanable(_: &Config) -> Option<&'static str> {
+        Some("its changed entries are those of blocks that are not converted yet")
+    }
+
+    forward!(base: flush, changed_entries, locate, unsettled, room);
 
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         if self.background

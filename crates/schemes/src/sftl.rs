@@ -184,7 +184,13 @@ impl Scheme for Sftl {
         Ok(())
     }
 
-    forward!(base: locate, unsettled, room);
+    fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let after = self.fit_again(board, after)?;
+        let done = self.base.clean_map(board, after)?;
+        self.fit(board, done)
+    }
+
+    forward!(base: changed_entries, locate, unsettled, room);
 
     fn power_off(mut self) -> Kept<Cache> {
         self.base.map.cache.buffer.outlive_power();

@@ -122,7 +122,7 @@ impl Scheme for Tpftl {
     }
 
     forward!(base after translate: read, write, trim);
-    forward!(base: flush, idle, locate, room, self_check, power_off);
+    forward!(base: flush, clean_map, changed_entries, idle, locate, room, self_check, power_off);
 
     fn recover(
         board: &mut Board,

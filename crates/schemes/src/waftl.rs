@@ -289,6 +289,11 @@ impl Scheme for Waftl {
         }
     }
 
+    fn uncleanable(config: &Config) -> Option<&'static str> {
+        let why = "changed map pages of its page-mapped blocks are written only when they leave";
+        map_cache(config).is_some().then_some(why)
+    }
+
     forward!(base: flush, locate);
     forward!(zone: room);
 

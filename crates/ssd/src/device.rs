@@ -139,6 +139,11 @@ pub trait Device {
     /// Cuts the power if it is not off already, turns it on again and lets the scheme recover;
     /// returns how long that took.
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError>;
+    /// Map entries that memory has changed and that are not written to where the map lies.
+    fn changed_entries(&self) -> u64;
+    /// Writes a buffer out and changed map entries back: what is cached stays, and is clean, if the
+    /// scheme can do that; no request of the host is counted. Returns how many entries had changed.
+    fn clean_caches(&mut self) -> Result<u64, DeviceError>;
     /// Compares every read with what was written last, from now on (before the first write).
     fn verify_reads(&mut self);
 }

@@ -24,8 +24,10 @@ use ftlab_ftl::answers::{Location, Room};
 use ftlab_ftl::parts::page_space::settings::GcMode;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
 
+mod caches;
 mod chunk;
 mod gaps;
+mod power;
 mod versions;
 
 /// A device under one scheme.
@@ -170,6 +172,8 @@ impl<S: Scheme> Ssd<S> {
             return Ok(below.scheme.flush(below.board, written)?);
         }
         let (first, pages) = self.split.pages(request);
+        let sectors = request.sectors;
+        let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors };
         let mut done = start;
         for index in 0..pages {
             let lpn = Lpn(first + index);
@@ -178,12 +182,7 @@ impl<S: Scheme> Ssd<S> {
                 sectors: self.split.sectors(request, lpn.0),
                 cause: Cause::Host,
                 data: Tag(0),
-                request: RequestShape {
-                    first_lpn: Lpn(first),
-                    pages,
-                    index,
-                    sectors: request.sectors,
-                },
+                request: RequestShape { index, ..shape },
             };
             let page_done = match request.op {
                 Op::Read => self.read_page::<PLAIN>(&io, start)?,
@@ -478,24 +477,15 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn power_cycle(&mut self) -> Result<Nanos, DeviceError> {
-        self.board.nand_mut().cut_power();
-        if let Some(scheme) = self.scheme.take() {
-            self.survivor = Some(scheme.power_off());
-        }
-        if let Some(buffer) = &mut self.buffer {
-            buffer.power_off(&mut self.board);
-        }
-        let survivor = self.survivor.clone().expect("left behind by the scheme or a cut recovery");
-        self.board.power_on();
-        let from = self.absolute_idle_from();
-        let start = self.board.nand_mut().clock_mut().admit(from);
-        let (scheme, done) = S::recover(&mut self.board, &self.seen, self.seed, survivor, start)?;
-        self.board.end_recovery();
-        self.scheme = Some(scheme);
-        self.survivor = None;
-        self.settle_after_recovery();
-        self.last_completion = self.board.nand().clock().completion(done).max(from);
-        Ok(self.last_completion - from)
+        self.cycle_power()
+    }
+
+    fn changed_entries(&self) -> u64 {
+        self.scheme().changed_entries()
+    }
+
+    fn clean_caches(&mut self) -> Result<u64, DeviceError> {
+        self.write_caches_back()
     }
 
     fn verify_reads(&mut self) {

@@ -5,6 +5,7 @@
 mod common;
 
 mod buffers;
+mod caches;
 mod crash;
 mod crash_buffers;
 mod every_promise;

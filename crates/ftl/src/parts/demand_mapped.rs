@@ -171,6 +171,16 @@ impl<C: MapCache> DemandMapped<C> {
         Ok(when)
     }
 
+    /// Cached entries that their translation pages do not say.
+    pub fn changed_entries(&self) -> u64 {
+        self.map.cache.changed().count() as u64
+    }
+
+    /// Writes them, a translation page at a time.
+    pub fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        self.map.write_back_all(&mut self.space, board, Cause::Translate, after)
+    }
+
     /// Collects in an idle gap.
     pub fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         self.space.collect_idle(board, &mut self.map, after)

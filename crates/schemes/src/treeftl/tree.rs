@@ -121,6 +121,14 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         }
     }
 
+    fn changed_entries(&self) -> u64 {
+        self.base.changed_entries()
+    }
+
+    fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        self.base.clean_map(board, after)
+    }
+
     fn held(&self) -> &Frames {
         self.base.frames()
     }

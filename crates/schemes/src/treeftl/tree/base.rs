@@ -46,6 +46,10 @@ pub trait TreeBase: 'static {
     fn trim(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault>;
     /// Records trims.
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault>;
+    /// Map entries that memory has changed and that are not written.
+    fn changed_entries(&self) -> u64;
+    /// Writes them.
+    fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault>;
     /// Works in an idle gap.
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault>;
 

@@ -19,6 +19,7 @@ use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::answers::Room;
 use ftlab_ftl::parts::block_mapped::BlockMapped;
 use ftlab_ftl::parts::framed_map::FrameSizes;
+use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::merge_engine::block_map::BlockMapKind;
 use ftlab_ftl::parts::slots::Slot;
@@ -131,6 +132,15 @@ impl TreeBase for OverBlocks {
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         self.blocks.flush(board, after)
+    }
+
+    fn changed_entries(&self) -> u64 {
+        self.frames().changed().count() as u64
+    }
+
+    /// Changed map pages are written only when the tree prunes them.
+    fn clean_map(&mut self, _: &mut Board, after: When) -> Result<When, Fault> {
+        Ok(after)
     }
 
     /// Folds wait until blocks are needed.

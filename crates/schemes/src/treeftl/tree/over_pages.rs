@@ -90,6 +90,14 @@ impl TreeBase for OverPages {
         DemandMapped::flush(self, board, after)
     }
 
+    fn changed_entries(&self) -> u64 {
+        DemandMapped::changed_entries(self)
+    }
+
+    fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        DemandMapped::clean_map(self, board, after)
+    }
+
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         DemandMapped::idle(self, board, after)
     }

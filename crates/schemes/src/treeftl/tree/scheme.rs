@@ -105,6 +105,19 @@ impl<P: Pruning> Scheme for Tree<P> {
         tree!(self, tree => tree.write_all(board, after))
     }
 
+    fn uncleanable(config: &Config<P::Settings>) -> Option<&'static str> {
+        let why = "changed pages of its block map are written only when the tree prunes them";
+        of_blocks(config).then_some(why)
+    }
+
+    fn changed_entries(&self) -> u64 {
+        tree!(self, tree => tree.changed_entries())
+    }
+
+    fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        tree!(self, tree => tree.clean_map(board, after))
+    }
+
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         tree!(self, tree => tree.work_in_gap(board, after))
     }
