@@ -51,7 +51,11 @@ fn run(scheme: &str, pairs: &[(&str, &str)]) -> u64 {
     if of_map && uncleanable.is_none() && !config.device.ram_nonvolatile {
         let hits = device.board().meter().events(Event::MapHits);
         submit(device, &config, Op::Read, 5);
-        assert_eq!(device.board().meter().events(Event::MapHits), hits, "{what}: nothing is cached");
+        assert_eq!(
+            device.board().meter().events(Event::MapHits),
+            hits,
+            "{what}: nothing is cached"
+        );
     }
     drive(device, 500, 700);
     device.audit().unwrap_or_else(|error| panic!("{what}, at the end: {error}"));
