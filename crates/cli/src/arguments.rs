@@ -279,8 +279,8 @@ pub struct MeetingArguments {
     /// Trace addresses on the device: strict | modulo | dense
     #[arg(long, value_name = "MODE", default_value = "strict")]
     pub address: String,
-    /// none | fill | touch | wipc | prefix:N | random:Nx | steady[:Nx] | model | snapshot:FILE, and
-    /// per scheme: touch,SCHEME=fill
+    /// none | fill | touch | wipc | prefix:N | warmup:N | random:Nx | steady[:Nx] | model |
+    /// snapshot:FILE, per scheme: touch,SCHEME=fill, and for map caches cache=warm|clean|cold
     #[arg(long, value_name = "MODE", default_value = "none")]
     pub precondition: String,
     /// trace | trace:SCALE (0.5 = twice as fast) | asap | closed:DEPTH

@@ -61,7 +61,7 @@ pub use inspection::{Counting, Inspection, PageSize, Sizes};
 pub use memory_use::SchemeMemory;
 pub use observer::{Counts, Observer, Silent, Task, Work};
 pub use options::capacity::Capacity;
-pub use options::precondition::{Mode, Modes};
+pub use options::precondition::{Cache, Mode, Modes};
 pub use options::probe::Probe;
 pub use options::ram::Ram;
 pub use options::reading::{Reading, ReorderWindow, Units};

@@ -149,6 +149,22 @@ impl Workload {
         Ok(Self { name: name.into(), kind: Kind::Synthetic { spec, head: None } })
     }
 
+    /// Is it a single generated one, which can go on for as long as one likes?
+    pub fn is_generated(&self) -> bool {
+        matches!(self.kind, Kind::Synthetic { .. })
+    }
+
+    /// The same with so many requests more, of the same statistics, if [`Self::is_generated`]; any
+    /// other as it is.
+    #[must_use]
+    pub fn prolonged(mut self, more: u64) -> Self {
+        if let Kind::Synthetic { spec, head } = &mut self.kind {
+            let asked = spec.count().min(head.take().unwrap_or(u64::MAX));
+            spec.set_count(asked.saturating_add(more));
+        }
+        self
+    }
+
     /// The records, from the start.
     ///
     /// # Errors

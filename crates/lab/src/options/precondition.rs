@@ -10,9 +10,10 @@ use ftlab_engine::schemes;
 use crate::error::{Error, Result};
 use crate::options::text::as_text;
 
-const LEGAL: &str = "none, fill, touch, wipc, prefix:N, random:Nx (such as random:2x), steady or \
-                     steady:Nx (rounds of N times the capacity), model, snapshot:FILE (its name \
-                     without a comma), and per scheme: touch,SCHEME=fill";
+const LEGAL: &str = "none, fill, touch, wipc, prefix:N, warmup:N, random:Nx (such as random:2x), \
+                     steady or steady:Nx (rounds of N times the capacity), model, snapshot:FILE \
+                     (its name without a comma), per scheme: touch,SCHEME=fill, and once for all \
+                     cache=warm, cache=clean or cache=cold";
 
 const WHOLE: u64 = 1_000_000;
 
@@ -27,6 +28,9 @@ pub enum Mode {
     Touch,
     /// The first requests of the workload, as writes; the run goes on behind them.
     Prefix(u64),
+    /// So many requests of the workload, as writes, before all of it: a generated workload is that
+    /// much longer, any other is read from its start, as often as that takes.
+    Warmup(u64),
     /// Random page writes, so many millionths of the logical pages.
     Random(u64),
     /// SNIA's workload-independent preconditioning: the capacity twice in order, 128 KiB at a time.
@@ -47,6 +51,7 @@ impl fmt::Display for Mode {
             Mode::Fill => f.write_str("fill"),
             Mode::Touch => f.write_str("touch"),
             Mode::Prefix(requests) => write!(f, "prefix:{requests}"),
+            Mode::Warmup(requests) => write!(f, "warmup:{requests}"),
             Mode::Random(millionths) => write!(f, "random:{}x", times(*millionths)),
             Mode::Wipc => f.write_str("wipc"),
             Mode::Steady(WHOLE) => f.write_str("steady"),
@@ -72,6 +77,9 @@ impl Mode {
             Some(("prefix", count)) => {
                 count.parse().ok().filter(|&count| count > 0).map(Mode::Prefix)
             }
+            Some(("warmup", count)) => {
+                count.parse().ok().filter(|&count| count > 0).map(Mode::Warmup)
+            }
             Some(("random", times)) => millionths(times).map(Mode::Random),
             Some(("steady", times)) => millionths(times).map(Mode::Steady),
             Some(("snapshot", path)) if !path.is_empty() => Some(Mode::Snapshot(path.into())),
@@ -96,16 +104,52 @@ pub(crate) fn share(number: u64, millionths: u64) -> u64 {
     (u128::from(number) * u128::from(millionths) / 1_000_000) as u64
 }
 
-/// The mode of each scheme: one for all, and exceptions, as in `touch,ideal_page=fill`.
+/// What becomes of map caches when a device is prepared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cache {
+    /// They stay as preparing left them, with changed entries that are written later.
+    #[default]
+    Warm,
+    /// They hold what they held; changed entries are written back.
+    Clean,
+    /// Cleaned, and then empty: as behind a power cut and the recovery from it.
+    Cold,
+}
+
+impl Cache {
+    const WORD: &'static str = "cache";
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "warm" => Some(Cache::Warm),
+            "clean" => Some(Cache::Clean),
+            "cold" => Some(Cache::Cold),
+            _ => None,
+        }
+    }
+
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cache::Warm => "warm",
+            Cache::Clean => "clean",
+            Cache::Cold => "cold",
+        }
+    }
+}
+
+/// The mode of each scheme: one for all, and exceptions, as in `touch,ideal_page=fill`; and what
+/// becomes of the map caches of all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modes {
     all: Mode,
     exceptions: Vec<(String, Mode)>,
+    cache: Cache,
 }
 
 impl From<Mode> for Modes {
     fn from(all: Mode) -> Self {
-        Modes { all, exceptions: Vec::new() }
+        Modes { all, exceptions: Vec::new(), cache: Cache::default() }
     }
 }
 
@@ -122,12 +166,17 @@ impl FromStr for Modes {
         let wrong = |part: &str| {
             Error::usage(format!("--precondition '{part}' is not legal; legal: {LEGAL}"))
         };
-        let mut all = None;
+        let (mut all, mut cache) = (None, None);
         let mut exceptions: Vec<(String, Mode)> = Vec::new();
         for part in text.split(',').map(str::trim) {
             // The name of a file may hold anything.
             let named = part.split_once('=').filter(|(scheme, _)| !scheme.contains("snapshot:"));
             let (scheme, mode) = named.map_or((None, part), |(s, m)| (Some(s), m));
+            if scheme == Some(Cache::WORD) {
+                let asked = Cache::parse(mode).filter(|_| cache.is_none());
+                cache = Some(asked.ok_or_else(|| wrong(part))?);
+                continue;
+            }
             let mode = Mode::parse(mode).ok_or_else(|| wrong(part))?;
             match scheme {
                 None if all.is_none() => all = Some(mode),
@@ -141,20 +190,30 @@ impl FromStr for Modes {
                 }
             }
         }
-        Ok(Modes { all: all.unwrap_or(Mode::None), exceptions })
+        let (all, cache) = (all.unwrap_or(Mode::None), cache.unwrap_or_default());
+        Ok(Modes { all, exceptions, cache })
     }
 }
 
 impl fmt::Display for Modes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.all.fmt(f)?;
-        self.exceptions.iter().try_for_each(|(scheme, mode)| write!(f, ",{scheme}={mode}"))
+        self.exceptions.iter().try_for_each(|(scheme, mode)| write!(f, ",{scheme}={mode}"))?;
+        match self.cache {
+            Cache::Warm => Ok(()),
+            cache => write!(f, ",{}={}", Cache::WORD, cache.name()),
+        }
     }
 }
 
 as_text!(Modes);
 
 impl Modes {
+    /// What becomes of the map caches.
+    pub fn cache(&self) -> Cache {
+        self.cache
+    }
+
     /// The mode of a scheme, named with its preset or without.
     pub fn of(&self, scheme: &str) -> Mode {
         let base = scheme.split(':').next().unwrap_or(scheme);
@@ -183,12 +242,35 @@ mod tests {
     }
 
     #[test]
+    fn map_caches_are_left_as_asked_for_under_any_mode() {
+        for (text, cache) in [
+            ("warmup:300000", Cache::Warm),
+            ("warmup:300000,cache=clean", Cache::Clean),
+            ("fill,dftl=touch,cache=cold", Cache::Cold),
+        ] {
+            let modes = Modes::from_str(text).unwrap();
+            assert_eq!((modes.cache(), modes.to_string()), (cache, text.to_owned()));
+        }
+        let modes = Modes::from_str("cache=cold, warmup:5").unwrap();
+        assert_eq!(modes.of("dftl"), Mode::Warmup(5));
+        assert_eq!(modes.to_string(), "warmup:5,cache=cold");
+        assert_eq!(Modes::from_str("fill,cache=warm").unwrap().to_string(), "fill");
+        assert_eq!(Modes::from_str("cache=clean").unwrap().to_string(), "none,cache=clean");
+    }
+
+    #[test]
     fn illegal_modes_say_what_is_legal() {
         for text in [
             "",
             "full",
             "prefix:0",
             "prefix:x",
+            "warmup",
+            "warmup:0",
+            "warmup:2x",
+            "fill,cache=hot",
+            "fill,cache=cold,cache=cold",
+            "fill,cache",
             "random:2",
             "random:-1x",
             "steady:2",

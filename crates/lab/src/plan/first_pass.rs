@@ -1,7 +1,8 @@
 //! What must be known of a workload before it runs: how far it reaches, how many requests it has,
 //! which pages it touches. Each is a pass over all of it, which an observer may end.
 
-use ftlab_engine::config::UnwrittenRead;
+use ftlab_engine::config::{Described, Shown, UnwrittenRead};
+use ftlab_engine::parts::block_mapped::LogBase;
 use ftlab_trace::{AddressMode, Description, UnitSpans, Workload};
 
 use crate::error::{Error, Result};
@@ -15,6 +16,8 @@ use crate::workload::choice::WorkloadChoice;
 /// What a first pass over the workload found.
 pub struct FirstPass<'a> {
     observer: &'a dyn Observer,
+    /// Requests before those of the workload itself.
+    lead: u64,
     /// How far each unit reaches.
     pub spans: Option<UnitSpans>,
     /// Requests of every kind.
@@ -24,9 +27,9 @@ pub struct FirstPass<'a> {
 }
 
 impl<'a> FirstPass<'a> {
-    /// None was made yet.
-    pub fn new(observer: &'a dyn Observer) -> Self {
-        FirstPass { observer, spans: None, requests: None, requests_read: None }
+    /// None was made yet; so many requests will come before those of the workload itself.
+    pub fn new(observer: &'a dyn Observer, lead: u64) -> Self {
+        FirstPass { observer, lead, spans: None, requests: None, requests_read: None }
     }
 
     /// Capacity that the workload needs under `mode`.
@@ -65,8 +68,8 @@ impl<'a> FirstPass<'a> {
     ) -> Result<(u64, Option<u64>)> {
         let steps = steps(self.observer, "laying out addresses");
         let survey = workload.survey_while(extent_bytes, || steps.advance())?;
-        self.requests = Some(survey.requests);
-        self.requests_read = survey.requests_read;
+        self.requests = Some(survey.requests - self.lead);
+        self.requests_read = survey.requests_read.map(|read| read.saturating_sub(self.lead));
         let needed = (survey.strict_bytes(), survey.dense_bytes());
         self.spans = Some(survey.spans);
         Ok(needed)
@@ -81,6 +84,16 @@ impl<'a> FirstPass<'a> {
         let is_cut = choice.whole.as_ref().zip(ended).is_some_and(|(whole, all)| whole.is_cut(all));
         choice.options.head.filter(reached).or(self.requests.filter(|_| is_cut))
     }
+}
+
+/// Whether the log of a scheme is a share of what the workload touches, and that is not stated.
+pub fn log_of_footprint(one: &Chosen) -> bool {
+    let share = LogBase::ActiveRegion.name();
+    let asks = |described: &Described| {
+        described.key.ends_with(".log_base")
+            && matches!(&described.value, Shown::Text(base) if base == share)
+    };
+    one.config.device.active_region.0.is_none() && one.config.describe().iter().any(asks)
 }
 
 /// Must be known before the run: which pages it touches, or reads before it writes them.
@@ -104,6 +117,30 @@ pub fn footprint(
         steps.advance()?;
     }
     Ok(footprint)
+}
+
+/// Bytes of the pages that the workload touches by itself, on a device that is sized.
+pub fn active_region(
+    sized: &Chosen,
+    (choice, mode): (&WorkloadChoice, AddressMode),
+    first_pass: &mut FirstPass<'_>,
+) -> Result<u64> {
+    let device = &sized.config.device;
+    let page_bytes = device.unit_bytes();
+    let capacity_bytes = device.logical_pages() * page_bytes;
+    let workload = choice.open_own(capacity_bytes)?;
+    if workload.needs_survey() && first_pass.spans.is_none() {
+        first_pass.survey(&workload, None)?;
+    }
+    let layout = Layout {
+        mode,
+        capacity_bytes,
+        extent_bytes: page_bytes * u64::from(device.units_per_block()),
+        page_bytes,
+        spans: first_pass.spans.clone(),
+    };
+    let touched = footprint(&workload, &layout, first_pass.observer)?.touched.len();
+    Ok((touched * page_bytes).max(page_bytes))
 }
 
 /// Name, kind and digest of a workload. The digest of a trace is a pass over its files.

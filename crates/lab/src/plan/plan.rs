@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use ftlab_engine::config::Config;
+use ftlab_engine::config::{Bytes, Config, Optional};
 use ftlab_report::probe::ProbeWindow;
 use ftlab_trace::{Description, Workload};
 
@@ -15,12 +15,14 @@ use crate::options::precondition::{Mode, Modes};
 use crate::options::timing::Timing;
 use crate::plan::asked::Asked;
 use crate::plan::budget::{apply_budget, apply_timing, enlarged};
-use crate::plan::first_pass::{FirstPass, description, footprint, needs_footprint};
+use crate::plan::first_pass::{
+    FirstPass, active_region, description, footprint, log_of_footprint, needs_footprint,
+};
 use crate::plan::footprint::Footprint;
 use crate::plan::layout::Layout;
 use crate::plan::refusals::{
-    refuse_prefix_of_all, refuse_second_passes, refuse_to_repeat, refuse_unequal_prefixes,
-    refuse_what_has_no_model,
+    refuse_other_caches, refuse_prefix_of_all, refuse_second_passes, refuse_to_repeat,
+    refuse_unequal_prefixes, refuse_what_has_no_model,
 };
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
@@ -123,12 +125,14 @@ pub(crate) fn planned(
     let Asked { mut chosen, repeat, .. } = asked;
     let (capacity, mode) = (experiment.capacity, *experiment.address);
     let modes = &experiment.precondition;
+    let mut choice = choice;
+    choice.lead_in(chosen.iter().map(|one| warmup(&modes.of(&one.name))).max().unwrap_or(0));
     if repeat.goes_on(1) {
         refuse_to_repeat(repeat, &choice, modes, &chosen)?;
     }
     refuse_second_passes(&choice, capacity, mode, modes, &chosen)?;
 
-    let mut first_pass = FirstPass::new(observer);
+    let mut first_pass = FirstPass::new(observer, choice.lead);
     let exported = match capacity {
         None => None,
         Some(Capacity::Bytes(bytes)) => Some(bytes),
@@ -137,6 +141,13 @@ pub(crate) fn planned(
         }
     };
     exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
+    if chosen.iter().any(log_of_footprint) {
+        let region = active_region(&chosen[0], (&choice, mode), &mut first_pass)?;
+        for one in &mut chosen {
+            one.config.device.active_region = Optional(Some(Bytes(region)));
+        }
+        exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
+    }
     let left_out = apply_budget(&mut chosen, experiment)?;
     let mut warnings = choice.notes.clone();
     warnings.extend(left_out.iter().map(|reason| format!("Left out: {reason}.")));
@@ -157,7 +168,8 @@ pub(crate) fn planned(
     }
     let counted = choice.whole.as_ref().zip(first_pass.requests_read);
     warnings.extend(counted.map(|(whole, requests)| whole.verdict(requests)));
-    let requests_known = first_pass.requests.or(workload.requests_known());
+    let own = workload.requests_known().map(|requests| requests - choice.lead);
+    let requests_known = first_pass.requests.or(own);
     let kept = first_pass.kept(&choice, requests_known);
     let spans = first_pass.spans;
     let layout = Layout { mode, capacity_bytes, extent_bytes, page_bytes, spans };
@@ -169,7 +181,10 @@ pub(crate) fn planned(
     let description = match (workload.can_be_read_again(), described) {
         (false, _) => None,
         (true, Some(known)) => Some(of_part(known.clone(), &choice, kept)),
-        (true, None) => Some(of_part(description(&workload, observer)?, &choice, kept)),
+        (true, None) => {
+            let own = choice.open_own(capacity_bytes)?;
+            Some(of_part(description(&own, observer)?, &choice, kept))
+        }
     };
     Ok(Plan {
         runs: runs(chosen, modes, experiment.seed, observer)?,
@@ -207,8 +222,13 @@ fn runs(
     let with_mode = |chosen| SchemePlan::new(chosen, modes, seed, observer);
     let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect::<Result<_>>()?;
     refuse_unequal_prefixes(&runs)?;
+    refuse_other_caches(&runs)?;
     refuse_what_has_no_model(&runs)?;
     Ok(runs)
+}
+
+fn warmup(mode: &Mode) -> u64 {
+    if let Mode::Warmup(requests) = mode { *requests } else { 0 }
 }
 
 fn extent_bytes(chosen: &Chosen) -> u64 {

@@ -8,7 +8,8 @@ use ftlab_trace::AddressMode;
 
 use crate::error::{Error, Result};
 use crate::options::capacity::Capacity;
-use crate::options::precondition::{Mode, Modes};
+use crate::options::precondition::{Cache, Mode, Modes};
+use crate::plan::first_pass::log_of_footprint;
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
 use crate::selection::Chosen;
@@ -27,6 +28,7 @@ pub fn refuse_second_passes(
     }
     let preload = |one: &Chosen| one.config.io.unwritten_read == UnwrittenRead::Preload;
     let touch = |one: &Chosen| modes.of(&one.name) == Mode::Touch;
+    let warmup = |one: &Chosen| matches!(modes.of(&one.name), Mode::Warmup(_));
     let reason: Cow<'static, str> = if chosen.len() > 1 {
         "every scheme reads the workload from its start".into()
     } else if capacity == Some(Capacity::Auto) {
@@ -35,6 +37,12 @@ pub fn refuse_second_passes(
         "--address dense needs a first pass over the workload to know its footprint".into()
     } else if chosen.iter().any(touch) {
         "--precondition touch needs a first pass over the workload to know its pages".into()
+    } else if chosen.iter().any(warmup) {
+        "--precondition warmup:N reads the workload before the run does".into()
+    } else if chosen.iter().any(log_of_footprint) {
+        "the log is a share of what the workload touches (log_base = active_region), which needs a \
+         first pass over it; --set device.active_region=BYTES does not"
+            .into()
     } else if chosen.iter().any(preload) {
         "io.unwritten_read = preload needs a first pass over the workload to know which pages it \
          reads before it writes them (--set io.unwritten_read=charge_read does not)"
@@ -65,19 +73,43 @@ pub fn refuse_to_repeat(
     Err(Error::usage(format!("{} repeats the workload, but {reason}", repeat.option())))
 }
 
-/// A prefix is taken from the workload: schemes with different ones would measure different runs.
+/// A prefix is taken from the workload, and a warm-up comes before it: schemes with different ones
+/// would measure different runs.
 pub fn refuse_unequal_prefixes(runs: &[SchemePlan]) -> Result<()> {
     let prefix = |run: &SchemePlan| match run.mode {
-        Mode::Prefix(count) => count,
-        _ => 0,
+        Mode::Prefix(count) => (count, 0),
+        Mode::Warmup(count) => (0, count),
+        _ => (0, 0),
     };
     match runs.iter().all(|run| prefix(run) == prefix(&runs[0])) {
         true => Ok(()),
         false => Err(Error::usage(
-            "--precondition prefix:N must be the same for all schemes, otherwise they would \
-             measure different requests",
+            "--precondition prefix:N and warmup:N must be the same for all schemes, otherwise they \
+             would measure different requests",
         )),
     }
+}
+
+/// Caches that cannot be cleaned, and memory that a power cut does not empty.
+pub fn refuse_other_caches(runs: &[SchemePlan]) -> Result<()> {
+    for SchemePlan { chosen: Chosen { row, config, name, .. }, cache, .. } in runs {
+        let why = match cache {
+            Cache::Clean => (row.uncleanable)(config),
+            Cache::Cold if config.device.ram_nonvolatile => {
+                Some("device.ram_nonvolatile = true keeps its memory over a power cut")
+            }
+            Cache::Warm | Cache::Cold => None,
+        };
+        if let Some(why) = why {
+            let others = if *cache == Cache::Clean { "cold or warm" } else { "clean or warm" };
+            return Err(Error::usage(format!(
+                "--precondition cache={} cannot be had of {name}: {why}; legal: cache={others}, or \
+                 other schemes",
+                cache.name()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A prefix that takes every request leaves nothing to measure; where their number is not known

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::observer::Observer;
-use crate::options::precondition::{Mode, Modes};
+use crate::options::precondition::{Cache, Mode, Modes};
 use crate::plan::snapshot::Snapshot;
 use crate::selection::Chosen;
 
@@ -12,6 +12,8 @@ pub struct SchemePlan {
     pub chosen: Chosen,
     /// How its device is prepared.
     pub mode: Mode,
+    /// What becomes of its map cache then.
+    pub cache: Cache,
     /// What its device starts from, where that is a file.
     pub snapshot: Option<Snapshot>,
 }
@@ -27,6 +29,6 @@ impl SchemePlan {
         if let Some(snapshot) = &snapshot {
             snapshot.check(&chosen, seed)?;
         }
-        Ok(SchemePlan { chosen, mode, snapshot })
+        Ok(SchemePlan { chosen, mode, cache: modes.cache(), snapshot })
     }
 }

@@ -48,8 +48,10 @@ const BINDING_KEYS: &[&str] = &[
     "nand.factory_bad_rate",
     "nand.program_failure_rate",
 ];
-/// Settings among those that say nothing about it: how much memory there is, and when blocks die.
-const FREE_KEYS: &[&str] = &["device.name", "device.ram_bytes", "device.endurance_cycles"];
+/// Settings among those that say nothing about it: how much memory there is, what of the device is
+/// in use, and when blocks die.
+const FREE_KEYS: &[&str] =
+    &["device.name", "device.active_region", "device.ram_bytes", "device.endurance_cycles"];
 
 /// A snapshot that is complete and whose header was read.
 pub struct Snapshot {

@@ -75,8 +75,13 @@ pub fn drive(
     while !ended && plan.repeat.goes_on(passes) {
         drive.refuse_to_loop_in_vain()?;
         let mut again = RequestStream::new(workload.requests(plan.layout.map()?)?);
+        // What came before the first pass is no part of the next.
+        let lead = plan.workload.lead;
+        while let Some(before) = again.next_of_first(lead) {
+            before?;
+        }
         ended = drive.pass(device, &mut driver, &mut again)?;
-        records += again.records_taken();
+        records += again.records_taken() - lead;
         passes += u64::from(!ended);
     }
     Ok(Driven {

@@ -40,8 +40,9 @@ pub fn execute(
     let label = format!("{name} (preparing)");
     let expected = length(&run.mode, &plan.layout);
     let steps = Steps::of(observer, counts(&run.mode), &label, expected);
-    let Prepared { precondition, steady_state } = Filler::new(device.as_mut(), &steps)
-        .prepare(run, plan.seed, plan.footprint.as_ref(), &mut stream)
+    let source = (workload, &plan.layout, &mut stream);
+    let Prepared { precondition, steady_state, warning } = Filler::new(device.as_mut(), &steps)
+        .prepare(run, plan.seed, plan.footprint.as_ref(), source)
         .map_err(|error| error.of(name))?;
     drop(steps);
     let times = if let Repeat::Times(passes) = plan.repeat { passes } else { 1 };
@@ -71,6 +72,7 @@ pub fn execute(
         }
     };
     let mut warnings = warnings::of_run(plan, run, device.as_ref(), &stream, &description);
+    warnings.extend(warning);
     warnings.extend(warnings::never_settled(&steady_state));
     warnings.extend(nothing_reclaimed(plan, run, device.as_ref(), driven.reach_bytes));
     warnings.extend(warnings::ended_early(plan, &driven));

@@ -8,12 +8,13 @@ use ftlab_engine::occupancy;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::{Lpn, Nanos, SECTOR_BYTES};
+use ftlab_engine::units::{BlockId, Lpn, Nanos, SECTOR_BYTES};
 use ftlab_report::result::{Precondition, SteadyState};
+use ftlab_trace::Workload;
 
 use crate::error::{Error, Result};
 use crate::observer::{Counts, Steps};
-use crate::options::precondition::{Mode, share};
+use crate::options::precondition::{Cache, Mode, share};
 use crate::plan::footprint::Footprint;
 use crate::plan::layout::Layout;
 use crate::plan::scheme_plan::SchemePlan;
@@ -31,7 +32,7 @@ pub fn length(mode: &Mode, layout: &Layout) -> Option<u64> {
         Mode::None | Mode::Touch | Mode::Steady(_) | Mode::Snapshot(_) => None,
         Mode::Model => Some(capacity / layout.page_bytes),
         Mode::Fill => Some(capacity.div_ceil(layout.extent_bytes)),
-        Mode::Prefix(count) => Some(count),
+        Mode::Prefix(count) | Mode::Warmup(count) => Some(count),
         Mode::Random(millionths) => Some(share(capacity / layout.page_bytes, millionths)),
         Mode::Wipc => Some(2 * capacity.div_ceil(WIPC_BYTES)),
     }
@@ -52,6 +53,8 @@ pub struct Prepared {
     pub precondition: Precondition,
     /// Whether it settled, where that was examined.
     pub steady_state: SteadyState,
+    /// A sentence for the result, where preparing did not do what it is for.
+    pub warning: Option<String>,
 }
 
 /// Drives a device as fast as it takes requests.
@@ -75,15 +78,17 @@ impl<'a> Filler<'a> {
     }
 
     /// Prepares the device as the plan of its run says and starts the measurement. The requests of
-    /// a prefix are taken from `requests`; a page that the workload reads before it writes it is
+    /// a prefix are taken from `requests`, and so are those that come before a generated workload; a
+    /// page that the workload reads before it writes it is
     /// written first where the device asks for that (`io.unwritten_read = preload`).
     pub fn prepare(
         mut self,
         run: &SchemePlan,
         seed: u64,
         footprint: Option<&Footprint>,
-        requests: &mut RequestStream,
+        (workload, layout, requests): (&Workload, &Layout, &mut RequestStream),
     ) -> Result<Prepared> {
+        let mut name = run.mode.to_string();
         let logical = u64::from(self.device.board().geometry().logical_pages);
         let mut steady_state = SteadyState::default();
         match &run.mode {
@@ -91,6 +96,13 @@ impl<'a> Filler<'a> {
             Mode::Fill => self.write_runs(0..logical)?,
             Mode::Touch => self.write_runs(known(footprint).touched.iter())?,
             Mode::Prefix(count) => self.write_prefix(*count, requests)?,
+            Mode::Warmup(count) if workload.is_generated() => {
+                self.write_prefix(*count, requests)?;
+            }
+            Mode::Warmup(count) => {
+                let passes = self.write_round_and_round(*count, workload, layout)?;
+                name = format!("{name} (the workload's own, in {passes} passes)");
+            }
             Mode::Random(millionths) => {
                 let mut rng = Rng::new(seed, Purpose::Workload);
                 self.write_random(&mut rng, share(logical, *millionths))?;
@@ -103,7 +115,6 @@ impl<'a> Filler<'a> {
             Mode::Model => self.install_model(run.chosen.row.paper.name, seed)?,
             Mode::Snapshot(_) => {}
         }
-        let mut name = run.mode.to_string();
         if let Some(snapshot) = &run.snapshot {
             snapshot.load(self.device, self.steps)?;
             self.device.start_measuring();
@@ -120,6 +131,10 @@ impl<'a> Filler<'a> {
                 self.write_runs(unwritten.into_iter())?;
             }
         }
+        let warning = matches!(run.mode, Mode::Warmup(_)).then(|| self.not_used_up()).flatten();
+        if run.cache != Cache::Warm {
+            name = format!("{name}, then {}", self.settle_caches(run.cache)?);
+        }
         let meter = self.device.board().meter();
         let precondition = Precondition {
             mode: name,
@@ -128,7 +143,7 @@ impl<'a> Filler<'a> {
             erases: meter.total_erases(),
         };
         self.device.start_measuring();
-        Ok(Prepared { precondition, steady_state })
+        Ok(Prepared { precondition, steady_state, warning })
     }
 
     /// The capacity twice in order, in requests of [`WIPC_BYTES`]; the last one of a pass is
@@ -208,6 +223,62 @@ impl<'a> Filler<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The first `count` requests of a workload, and as many again from its start as that takes;
+    /// how often it was begun.
+    fn write_round_and_round(
+        &mut self,
+        count: u64,
+        workload: &Workload,
+        layout: &Layout,
+    ) -> Result<u64> {
+        let (mut left, mut passes) = (count, 0);
+        while left > 0 {
+            let mut requests = RequestStream::new(workload.requests(layout.map()?)?);
+            self.write_prefix(left, &mut requests)?;
+            let taken = requests.records_taken();
+            if taken == 0 {
+                return Err(Error::usage("--precondition warmup:N: the workload has no request"));
+            }
+            (left, passes) = (left - taken, passes + 1);
+        }
+        Ok(passes)
+    }
+
+    /// That the flash is not used up, where nothing of it had to be erased.
+    fn not_used_up(&self) -> Option<String> {
+        let board = self.device.board();
+        let state = board.nand().state();
+        let blocks = (0..board.geometry().blocks()).map(|block| state.block(BlockId(block)));
+        let untouched = blocks.filter(|block| !block.touched && !block.retired).count();
+        (board.meter().total_erases() == 0).then(|| {
+            format!(
+                "The warm-up did not use the flash up: nothing was erased, and {untouched} of {} \
+                 blocks were never written; --precondition warmup:N with a larger N would.",
+                board.geometry().blocks()
+            )
+        })
+    }
+
+    /// Map caches as they are asked for; what was done, in words.
+    fn settle_caches(&mut self, cache: Cache) -> Result<String> {
+        let failed =
+            |error| Error::Run(format!("during preconditioning, cache={}: {error}", cache.name()));
+        let written = self.device.clean_caches().map_err(failed)?;
+        if cache == Cache::Clean {
+            return Ok(format!("flushed, {written} changed map entries written back, caches kept"));
+        }
+        self.device.power_cycle().map_err(failed)?;
+        let found = self.device.changed_entries();
+        let left = match found {
+            0 => String::new(),
+            _ => format!(" but for {found} changed map entries that recovery found"),
+        };
+        Ok(format!(
+            "flushed, {written} changed map entries written back, memory rebuilt by recovery, caches \
+             cold{left}"
+        ))
     }
 
     fn write(&mut self, first_sector: u64, sectors: u32) -> Result<()> {

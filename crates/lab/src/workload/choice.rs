@@ -32,6 +32,8 @@ pub struct WorkloadChoice {
     pub notes: Vec<String>,
     /// What the requests of a real trace are compared with once they are counted.
     pub whole: Option<Whole>,
+    /// Requests of its kind that come before its own, if it is generated: `--precondition warmup:N`.
+    pub lead: u64,
 }
 
 impl WorkloadChoice {
@@ -59,6 +61,7 @@ impl WorkloadChoice {
             stand_ins: found.stand_ins,
             notes: found.notes,
             whole: found.whole,
+            lead: 0,
         };
         if reading.find_subset {
             choice.narrow(found.real.as_deref(), observer)?;
@@ -146,8 +149,22 @@ impl WorkloadChoice {
         }
     }
 
-    /// Opens it for a device of `logical_bytes`, 0 when that is not known yet.
+    /// So many requests will come before it; none, if it is not a single generated workload, which
+    /// alone can be that much longer.
+    pub fn lead_in(&mut self, requests: u64) {
+        let is_generated = !Path::new(&self.text).exists() && Synthetic::recognises(&self.text);
+        self.lead = if is_generated { requests } else { 0 };
+    }
+
+    /// Opens it for a device of `logical_bytes`, 0 when that is not known yet; with what comes
+    /// before it.
     pub fn open(&self, logical_bytes: u64) -> Result<Workload> {
+        let own = self.open_own(logical_bytes)?;
+        Ok(if self.lead > 0 { own.prolonged(self.lead) } else { own })
+    }
+
+    /// Opens it alone.
+    pub fn open_own(&self, logical_bytes: u64) -> Result<Workload> {
         Workload::parse(&self.text, &self.options, logical_bytes).map_err(|error| {
             let names = WORKLOADS.iter().map(|workload| workload.name);
             match nearest(&self.text, names).filter(|_| !Path::new(&self.text).exists()) {

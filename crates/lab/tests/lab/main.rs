@@ -6,3 +6,4 @@ mod devices;
 mod experiments;
 mod runs;
 mod stand_ins;
+mod starts;

@@ -50,6 +50,15 @@ impl Synthetic {
         }
     }
 
+    /// Another number of requests, of the same statistics.
+    pub(crate) fn set_count(&mut self, count: u64) {
+        match self {
+            Self::Inline(spec) => spec.count = count,
+            Self::Blend(blend) => blend.count = count,
+            Self::Twin(twin) => twin.count = count,
+        }
+    }
+
     /// Requests in flight, if the loop is closed.
     pub fn closed_loop_depth(&self) -> Option<u32> {
         let arrivals = match self {
