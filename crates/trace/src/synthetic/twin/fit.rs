@@ -122,7 +122,7 @@ impl TwinFit {
         let (class, writes_number, size) = (class as u64, u64::from(writes), octave(known));
         self.count("sizes_kept", &[class, writes_number, same.into(), size, kept.into()]);
         if !kept {
-            self.count("sizes", &[class, writes_number, size, sectors * 512]);
+            self.count("sizes", &[class, writes_number, size, sectors * 512, onto]);
         }
         self.history.note(sector, sectors, writes);
         self.requests += 1;
@@ -146,8 +146,11 @@ impl TwinFit {
         writes: bool,
     ) -> Option<(u64, bool)> {
         let end = self.history.ends()[rank];
-        let same = end.writes == writes;
-        self.count("follow", &[class as u64, writes.into(), same.into(), onto, rank as u64]);
+        let there = self.kept_at(sector);
+        let before = there.is_some_and(|(_, wrote)| wrote == writes);
+        let same = 2 * u64::from(end.writes == writes) + u64::from(before);
+        let size = octave(there.map_or(end.sectors, |(sectors, _)| sectors));
+        self.count("follow", &[class as u64, writes.into(), same, onto, size, rank as u64]);
         match class {
             Class::FollowAgain => self.kept_at(sector),
             _ => Some((end.sectors, end.writes)),
@@ -280,21 +283,22 @@ fn paces(ranges: &BTreeMap<u64, (u64, u64)>) -> BTreeMap<u64, u64> {
 
 /// Of every class, operation and size before only the most common sizes.
 fn few_sizes(counts: Option<&Counts>) -> Vec<Vec<u64>> {
-    let mut keys: BTreeMap<&[u64], Vec<(u64, u64)>> = BTreeMap::new();
+    let mut keys: BTreeMap<&[u64], Vec<(u64, [u64; 2])>> = BTreeMap::new();
     for (row, count) in counts.into_iter().flatten() {
-        keys.entry(&row[..3]).or_default().push((*count, row[3]));
+        keys.entry(&row[..3]).or_default().push((*count, [row[3], row[4]]));
     }
     let mut rows = Vec::new();
     for (key, mut sizes) in keys {
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         let rest = sizes.split_off(sizes.len().min(SIZES_MAX));
-        let mut kept: BTreeMap<u64, u64> = sizes.into_iter().map(|(n, bytes)| (bytes, n)).collect();
-        for (count, bytes) in rest {
-            let below = kept.range(..=bytes).next_back().map(|(bytes, _)| *bytes);
-            let place = below.or_else(|| kept.keys().next().copied()).unwrap_or(bytes);
+        let mut kept: BTreeMap<[u64; 2], u64> =
+            sizes.into_iter().map(|(count, size)| (size, count)).collect();
+        for (count, size) in rest {
+            let below = kept.range(..=size).next_back().map(|(size, _)| *size);
+            let place = below.or_else(|| kept.keys().next().copied()).unwrap_or(size);
             *kept.entry(place).or_default() += count;
         }
-        rows.extend(kept.into_iter().map(|(bytes, count)| [key, &[bytes, count]].concat()));
+        rows.extend(kept.into_iter().map(|(size, count)| [key, &size, &[count]].concat()));
     }
     rows
 }

@@ -14,6 +14,8 @@ use crate::synthetic::random::{Purpose, Stream};
 const EXTENTS_TRIED: usize = 16;
 /// Begins of an extent that are looked at.
 const BEGINS_TRIED: usize = 32;
+/// Sizes that are drawn for one that fits.
+const SIZES_TRIED: usize = 8;
 /// Places that are drawn for a request to no known one, before any will do.
 const PLACES_TRIED: usize = 64;
 
@@ -25,7 +27,10 @@ pub struct TwinGenerator {
     beside: Keyed,
     fresh: Drawn,
     offsets: Keyed,
+    /// How often requests beside others began at each sector of an extent, by where that was.
+    weights: [[u64; EXTENT_SECTORS as usize]; 3],
     kept: Keyed,
+    replays: Keyed,
     sizes: Keyed,
     classes: Keyed,
     any_class: Keyed,
@@ -58,7 +63,9 @@ impl TwinGenerator {
             beside: model.keyed("beside", 1),
             fresh: all("fresh"),
             offsets: model.keyed("offsets", 2),
+            weights: model.weights(),
             kept: model.keyed("sizes_kept", 4),
+            replays: model.replays(),
             sizes: model.keyed("sizes", 3),
             classes: model.keyed("classes", 3),
             any_class: model.keyed("classes", 1),
@@ -99,11 +106,11 @@ impl TwinGenerator {
     fn placed(&mut self, class: Class, writes: bool) -> Option<(u64, u64)> {
         let found = match class {
             Class::FollowAgain | Class::FollowNew => self.followed(class, writes),
-            Class::Replay => self.history.expected().map(|begin| self.known(begin)),
+            Class::Replay => self.replayed(writes),
             Class::Again => self.again(writes),
             // What is new must fit between what is known.
             Class::Beside | Class::Fresh => {
-                let sectors = self.sectors(class, writes, self.before());
+                let sectors = self.sectors_at(None, class, writes, self.before());
                 let sector = match class {
                     Class::Beside => self.beside(writes, sectors),
                     _ => Some(self.fresh(sectors)),
@@ -112,7 +119,15 @@ impl TwinGenerator {
             }
         };
         let (sector, other) = found?;
-        Some((sector, self.sectors(class, writes, other)))
+        Some((sector, self.sectors_at(Some(sector), class, writes, other)))
+    }
+
+    /// What is expected, if it did before what such requests do.
+    fn replayed(&mut self, writes: bool) -> Option<(u64, (u64, bool))> {
+        let begin = self.history.expected()?;
+        let (sector, other) = self.known(begin);
+        let same = self.replays.get(&[u64::from(writes)][..])?.draw(&mut self.places)?[0] == 1;
+        ((other.1 == writes) == same).then_some((sector, other))
     }
 
     fn known(&self, begin: u32) -> (u64, (u64, bool)) {
@@ -127,15 +142,21 @@ impl TwinGenerator {
     /// The end of the right kind whose rank is nearest to the one drawn.
     fn followed(&mut self, class: Class, writes: bool) -> Option<(u64, (u64, bool))> {
         let row = self.follow.get(&[class as u64, writes.into()][..])?.draw(&mut self.places)?;
-        let (same, onto_before, rank) = (row[0] == 1, row[1], row[2] as usize);
+        let (same, onto_before, size, rank) = (row[0], row[1], row[2], row[3] as usize);
         let again = class == Class::FollowAgain;
         let fits = |(place, end): (usize, &super::history::End)| {
-            let known = self.history.begin_at(end.sector).is_some() == again;
+            let begin = self.history.begin_at(end.sector);
+            let before = begin.is_some_and(|id| self.history.begin(id).writes == writes);
+            let known = begin.is_some() == again;
             let room = end.sector < self.span_sectors;
             let other = onto(&self.history, end.sector, end.sectors) != onto_before;
             let off = place.abs_diff(rank)
-                + 100 * usize::from((end.writes == writes) != same)
-                + 200 * usize::from(other);
+                + 100 * usize::from(u64::from(end.writes == writes) != same / 2)
+                + 200 * usize::from(other)
+                + 400 * usize::from(again && u64::from(before) != same % 2)
+                + 100
+                    * octave(begin.map_or(end.sectors, |id| self.history.begin(id).sectors))
+                        .abs_diff(size) as usize;
             (known && room).then_some((off, end.sector, (end.sectors, end.writes)))
         };
         let nearest = self.history.ends().iter().enumerate().filter_map(fits).min_by_key(|e| e.0);
@@ -188,45 +209,74 @@ impl TwinGenerator {
         best.begin.map(|begin| self.known(begin))
     }
 
-    /// A place in a known extent at which no request began, for one of so many sectors.
+    /// A place in a known extent at which no request began, for one of so many sectors: where such
+    /// requests begin, and on what they did; if there is none, elsewhere, and then farther off.
     fn beside(&mut self, writes: bool, sectors: u64) -> Option<u64> {
         let extents = self.history.recent.len();
         let row = self.beside.get(&[u64::from(writes)][..])?.draw(&mut self.places)?;
-        let (within, onto_before) = (Within::ALL[row[0] as usize], row[1]);
-        let (near, far) = (row[2], row[3]);
+        let (within, onto_before) = (row[0] as usize, row[1]);
+        let mut range = (row[2], row[3]);
         if extents == 0 {
             return None;
         }
-        let near = near.clamp(1, extents);
-        let far = far.clamp(near, extents);
         let mut second = None;
-        for _ in 0..PLACES_TRIED {
-            let extent = self.history.recent.at(near + self.places.below(far - near + 1));
-            let first = self.history.number(extent) * EXTENT_SECTORS;
-            let sector = self.sector_within(first, within).filter(|at| *at < self.span_sectors);
-            if let Some(sector) = sector {
-                if onto(&self.history, sector, sectors) == onto_before {
-                    return Some(sector);
-                }
-                second = second.or(Some(sector));
+        for turn in 0..EXTENTS_TRIED {
+            let depth = drawn_of(clamped(range, extents), &mut self.places);
+            let extent = self.history.recent.at(depth);
+            let mut weights = self.free_sectors(extent, within, onto_before, sectors);
+            let mut all: u64 = weights.iter().map(|(_, weight)| weight).sum();
+            if all == 0 && second.is_none() && !weights.is_empty() {
+                weights.iter_mut().for_each(|(_, weight)| *weight = 1);
+                second = Some(self.drawn_sector(&weights, weights.len() as u64));
+                all = 0;
+            }
+            if all > 0 {
+                return Some(self.drawn_sector(&weights, all));
+            }
+            if turn % 4 == 3 {
+                range = (range.0 / 2, range.1.saturating_mul(2));
             }
         }
         second
     }
 
-    fn sector_within(&mut self, first: u64, within: Within) -> Option<u64> {
-        let history = &self.history;
-        let free = |sector: &u64| {
-            history.begin_at(*sector).is_none() && Within::of(history, *sector) == within
-        };
-        if within != Within::Behind {
-            let key = [Class::Beside as u64, within as u64];
-            let row = self.offsets.get(&key[..])?.draw(&mut self.places)?;
-            return Some(first + row[0]).filter(free);
+    fn drawn_sector(&mut self, weights: &[(u64, u64)], all: u64) -> u64 {
+        let mut left = self.places.below(all);
+        let chosen = weights.iter().find(|(_, weight)| {
+            let here = left < *weight;
+            left = left.saturating_sub(*weight);
+            here
+        });
+        chosen.expect("the weights add up").0
+    }
+
+    /// Sectors of an extent at which no request began, on what was drawn, each with how often such
+    /// requests began there.
+    fn free_sectors(&self, extent: u32, within: usize, on: u64, sectors: u64) -> Vec<(u64, u64)> {
+        let number = self.history.number(extent);
+        let first = number * EXTENT_SECTORS;
+        let here = self.history.touched_of(number);
+        let is_touched = |inside: u64| here[inside as usize / 64] >> (inside % 64) & 1 == 1;
+        let weights = &self.weights[within];
+        let mut found = Vec::new();
+        for inside in 0..EXTENT_SECTORS {
+            let touched = is_touched(inside);
+            let behind = inside > 0 && is_touched(inside - 1);
+            let fits = match Within::ALL[within] {
+                Within::Touched => touched,
+                Within::Behind => !touched && behind,
+                Within::Apart => !touched && !behind,
+            };
+            let sector = first + inside;
+            if fits
+                && sector + sectors <= self.span_sectors
+                && onto(&self.history, sector, sectors) == on
+                && self.history.begin_at(sector).is_none()
+            {
+                found.push((sector, weights[inside as usize]));
+            }
         }
-        // From a drawn sector on, the first that fits.
-        let start = self.places.below(EXTENT_SECTORS);
-        (0..EXTENT_SECTORS).map(|step| first + (start + step) % EXTENT_SECTORS).find(free)
+        found
     }
 
     /// A place in an extent that was not touched, for a request of so many sectors.
@@ -253,9 +303,14 @@ impl TwinGenerator {
                     }
                 };
                 let nearest = self.history.nearest(number).unwrap_or(u64::MAX);
+                let latest = (1..=RECENT.min(held)).map(|depth| self.history.recent.at(depth));
+                let near_latest = latest
+                    .map(|extent| self.history.number(extent))
+                    .any(|known| known.abs_diff(number) <= RECENT_EXTENTS_MAX);
                 let least = if all { from.min(RECENT_EXTENTS_MAX) } else { 1 };
                 if number < extents
                     && nearest.abs_diff(number) >= least
+                    && near_latest != all
                     && onto(&self.history, number * EXTENT_SECTORS, sectors) == onto_before
                 {
                     break;
@@ -274,8 +329,15 @@ impl TwinGenerator {
         number.min(extents - 1) * EXTENT_SECTORS + inside
     }
 
-    /// The size of a request of a class, where it may be that of another.
-    fn sectors(&mut self, class: Class, writes: bool, other: (u64, bool)) -> u64 {
+    /// The size of a request of a class, where it may be that of another; at a place that is known
+    /// one that lies on what such requests did, if it is found.
+    fn sectors_at(
+        &mut self,
+        place: Option<u64>,
+        class: Class,
+        writes: bool,
+        other: (u64, bool),
+    ) -> u64 {
         let same = u64::from(other.1 == writes);
         let key = [class as u64, writes.into(), same, octave(other.0)];
         let kept = self.kept.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
@@ -283,12 +345,17 @@ impl TwinGenerator {
             return other.0;
         }
         let key = [class as u64, writes.into(), octave(other.0)];
-        let own = self.sizes.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
-        match own {
-            Some(row) => row[0] / 512,
-            // No request of this class had such a one before it.
-            None => other.0,
+        let mut sectors = other.0;
+        for _ in 0..SIZES_TRIED {
+            // Without rows, no request of this class had such a one before it.
+            let own = self.sizes.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
+            let Some(row) = own else { break };
+            sectors = row[0] / 512;
+            if place.is_none_or(|sector| onto(&self.history, sector, sectors) == row[1]) {
+                break;
+            }
         }
+        sectors
     }
 
     fn arrival(&mut self) -> u64 {

@@ -108,6 +108,23 @@ impl History {
         &self.extents[extent as usize].begins
     }
 
+    /// Which sectors of an extent were touched, one bit each.
+    pub fn touched_of(&self, number: u64) -> [u64; 4] {
+        self.extent_at(number).map_or([0; 4], |extent| self.extents[extent as usize].touched)
+    }
+
+    /// Sectors from `from` up to before `to` that were touched.
+    pub fn touched_among(&self, from: u64, to: u64) -> u64 {
+        let mut count = 0;
+        for number in from / EXTENT_SECTORS..to.div_ceil(EXTENT_SECTORS) {
+            let Some(extent) = self.extent_at(number) else { continue };
+            let masks = masks(number, from, to);
+            let touched = self.extents[extent as usize].touched.iter().zip(masks);
+            count += touched.map(|(word, mask)| u64::from((word & mask).count_ones())).sum::<u64>();
+        }
+        count
+    }
+
     /// Was a sector touched?
     pub fn is_touched(&self, sector: u64) -> bool {
         let inside = sector % EXTENT_SECTORS;
@@ -207,11 +224,8 @@ impl History {
                 id
             }
         };
-        let first = number * EXTENT_SECTORS;
-        let inside = from.max(first) - first..to.min(first + EXTENT_SECTORS) - first;
-        for sector in inside {
-            self.extents[id as usize].touched[sector as usize / 64] |= 1 << (sector % 64);
-        }
+        let touched = self.extents[id as usize].touched.iter_mut();
+        touched.zip(masks(number, from, to)).for_each(|(word, mask)| *word |= mask);
         self.recent.touch(id);
         if self.recent.len() > self.held_max {
             self.forget_extent(self.recent.at(self.recent.len()));
@@ -241,6 +255,16 @@ impl History {
     }
 }
 
+/// The sectors from `from` up to before `to` that lie in an extent, one bit each.
+fn masks(number: u64, from: u64, to: u64) -> [u64; 4] {
+    std::array::from_fn(|word| {
+        let first = number * EXTENT_SECTORS + 64 * word as u64;
+        let (low, high) = (from.saturating_sub(first).min(64), to.saturating_sub(first).min(64));
+        let below = |bit: u64| if bit == 64 { u64::MAX } else { (1 << bit) - 1 };
+        below(high) & !below(low)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +281,11 @@ mod tests {
         assert_eq!(history.ends().front().unwrap().sector, 1008);
         assert!(history.is_touched(1007) && !history.is_touched(1008));
         assert_eq!(history.nearest(2), Some(3), "1000 is in the fourth extent");
+        history.note(250, 600, true);
+        let naive = |from: u64, to: u64| (from..to).filter(|at| history.is_touched(*at)).count();
+        for (from, to) in [(0, 2000), (5, 9), (240, 251), (255, 257), (849, 1004), (64, 128)] {
+            assert_eq!(history.touched_among(from, to), naive(from, to) as u64, "{from} to {to}");
+        }
     }
 
     #[test]

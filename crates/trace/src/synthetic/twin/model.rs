@@ -71,13 +71,13 @@ impl Model {
         let (end, within) = (u64::MAX, Within::ALL.len() as u64);
         let limits: [(&str, &[u64]); 10] = [
             ("classes", &[64, classes, 2, classes, 2]),
-            ("follow", &[classes, 2, 2, 4, 64]),
+            ("follow", &[classes, 2, 4, 4, 64, 64]),
             ("again", &[2, 2, 64, end, end, end, end]),
             ("beside", &[2, within, 4, end, end]),
             ("fresh", &[2, 2, 4, 1 << 52, 1 << 52]),
             ("offsets", &[classes, within, EXTENT_SECTORS]),
             ("sizes_kept", &[classes, 2, 2, 64, 2]),
-            ("sizes", &[classes, 2, 64, BYTES_MAX + 1]),
+            ("sizes", &[classes, 2, 64, BYTES_MAX + 1, 4]),
             ("gaps", &[64, end, end]),
             ("paces", &[64, 64]),
         ];
@@ -117,6 +117,25 @@ impl Model {
             keyed.entry(row[..columns].to_vec()).or_default().add(&row[columns..]);
         }
         keyed
+    }
+
+    /// Do replayed requests do what the one before at their place did, by what they do?
+    pub(super) fn replays(&self) -> Keyed {
+        let mut keyed = Keyed::default();
+        let replays = self.tables.rows("sizes_kept").iter();
+        for row in replays.filter(|row| row[0] == Class::Replay as u64) {
+            keyed.entry(vec![row[1]]).or_default().add(&[row[2], row[row.len() - 1]]);
+        }
+        keyed
+    }
+
+    /// How often requests of the class beside began at each sector of an extent.
+    pub(super) fn weights(&self) -> [[u64; EXTENT_SECTORS as usize]; 3] {
+        let mut weights = [[0; EXTENT_SECTORS as usize]; 3];
+        for row in self.tables.rows("offsets").iter().filter(|row| row[0] == Class::Beside as u64) {
+            weights[row[1] as usize][row[2] as usize] += row[3];
+        }
+        weights
     }
 
     /// Parts of the trace, each with its share of the requests.

@@ -25,9 +25,18 @@ pub(super) const TABLES: [TableForm; 10] = [
     },
     TableForm {
         name: "follow",
-        columns: &["class", "writes", "same_operation", "onto", "rank", "requests"],
+        columns: &[
+            "class",
+            "writes",
+            "same_operations",
+            "onto",
+            "octave_before",
+            "rank",
+            "requests",
+        ],
         about: "which of the latest requests is followed: 0 the one before, 1 the one before that, ...; \
-                onto: 2 where the first sector was touched, and 1 where the last was",
+                same_operations: 2 where that did the same, and 1 where the request before at this \
+                place did; onto: how much of it was touched before (0 nothing, 1 up to half, 2 more, 3 all)",
     },
     TableForm {
         name: "again",
@@ -68,7 +77,7 @@ pub(super) const TABLES: [TableForm; 10] = [
     },
     TableForm {
         name: "sizes",
-        columns: &["class", "writes", "octave_before", "bytes", "requests"],
+        columns: &["class", "writes", "octave_before", "bytes", "onto", "requests"],
         about: "sizes where it is not, by the octave of that size in sectors",
     },
     TableForm {
