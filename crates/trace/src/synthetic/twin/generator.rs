@@ -14,6 +14,8 @@ use crate::synthetic::random::{Purpose, Stream};
 const EXTENTS_TRIED: usize = 16;
 /// Begins of an extent that are looked at.
 const BEGINS_TRIED: usize = 32;
+/// Candidate that are tried for a request that must not lie on what is known.
+const ENDS_TRIED: usize = 4;
 /// Sizes that are drawn for one that fits.
 const SIZES_TRIED: usize = 8;
 /// Places that are drawn for a request to no known one, before any will do.
@@ -27,6 +29,8 @@ pub struct TwinGenerator {
     beside: Keyed,
     fresh: Drawn,
     offsets: Keyed,
+    /// How often they began at each sector of eight.
+    phases: [u64; 8],
     /// How often requests beside others began at each sector of an extent, by where that was.
     weights: [[u64; EXTENT_SECTORS as usize]; 3],
     kept: Keyed,
@@ -63,6 +67,7 @@ impl TwinGenerator {
             beside: model.keyed("beside", 1),
             fresh: all("fresh"),
             offsets: model.keyed("offsets", 2),
+            phases: phases_of(&model.weights()),
             weights: model.weights(),
             kept: model.keyed("sizes_kept", 4),
             replays: model.replays(),
@@ -105,7 +110,8 @@ impl TwinGenerator {
     /// Where a request of a class begins, and its size in sectors.
     fn placed(&mut self, class: Class, writes: bool) -> Option<(u64, u64)> {
         let found = match class {
-            Class::FollowAgain | Class::FollowNew => self.followed(class, writes),
+            Class::FollowAgain => self.followed(class, writes).first().copied(),
+            Class::FollowNew => return self.followed_new(writes),
             Class::Replay => self.replayed(writes),
             Class::Again => self.again(writes),
             // What is new must fit between what is known.
@@ -118,58 +124,74 @@ impl TwinGenerator {
                 return Some((sector?, sectors));
             }
         };
-        let (sector, other) = found?;
+        let Candidate { sector, other, .. } = found?;
         Some((sector, self.sectors_at(Some(sector), class, writes, other)))
     }
 
-    /// What is expected, if it did before what such requests do.
-    fn replayed(&mut self, writes: bool) -> Option<(u64, (u64, bool))> {
-        let begin = self.history.expected()?;
-        let (sector, other) = self.known(begin);
-        let same = self.replays.get(&[u64::from(writes)][..])?.draw(&mut self.places)?[0] == 1;
-        ((other.1 == writes) == same).then_some((sector, other))
+    /// The nearest end of the right kind from which a request lies on what such requests did; where
+    /// there is none, a place beside others for a request of the same size.
+    fn followed_new(&mut self, writes: bool) -> Option<(u64, u64)> {
+        let ends = self.followed(Class::FollowNew, writes);
+        let sectors = self.sectors_at(None, Class::FollowNew, writes, ends.first()?.other);
+        let fits = |end: &&Candidate| onto(&self.history, end.sector, sectors) == end.onto_before;
+        let sector = match ends.iter().find(fits) {
+            Some(end) => Some(end.sector),
+            None => self.beside(writes, sectors),
+        };
+        Some((sector?, sectors))
     }
 
-    fn known(&self, begin: u32) -> (u64, (u64, bool)) {
+    /// What is expected, if it did before what such requests do.
+    fn replayed(&mut self, writes: bool) -> Option<Candidate> {
+        let begin = self.history.expected()?;
+        let known = self.known(begin);
+        let same = self.replays.get(&[u64::from(writes)][..])?.draw(&mut self.places)?[0] == 1;
+        ((known.other.1 == writes) == same).then_some(known)
+    }
+
+    fn known(&self, begin: u32) -> Candidate {
         let begin = self.history.begin(begin);
-        (begin.sector, (begin.sectors, begin.writes))
+        let other = (begin.sectors, begin.writes);
+        Candidate { off: 0, sector: begin.sector, other, onto_before: 0 }
     }
 
     fn before(&self) -> (u64, bool) {
         self.history.ends().front().map_or((8, false), |end| (end.sectors, end.writes))
     }
 
-    /// The end of the right kind whose rank is nearest to the one drawn.
-    fn followed(&mut self, class: Class, writes: bool) -> Option<(u64, (u64, bool))> {
-        let row = self.follow.get(&[class as u64, writes.into()][..])?.draw(&mut self.places)?;
-        let (same, onto_before, size, rank) = (row[0], row[1], row[2], row[3] as usize);
-        let again = class == Class::FollowAgain;
-        let fits = |(place, end): (usize, &super::history::End)| {
-            let begin = self.history.begin_at(end.sector);
-            let before = begin.is_some_and(|id| self.history.begin(id).writes == writes);
-            let known = begin.is_some() == again;
-            let room = end.sector < self.span_sectors;
-            let other = onto(&self.history, end.sector, end.sectors) != onto_before;
-            let off = place.abs_diff(rank)
-                + 100 * usize::from(u64::from(end.writes == writes) != same / 2)
-                + 200 * usize::from(other)
-                + 400 * usize::from(again && u64::from(before) != same % 2)
-                + 100
-                    * octave(begin.map_or(end.sectors, |id| self.history.begin(id).sectors))
-                        .abs_diff(size) as usize;
-            (known && room).then_some((off, end.sector, (end.sectors, end.writes)))
+    /// The ends of the right kind that are nearest to what was drawn, the nearest first.
+    fn followed(&mut self, class: Class, writes: bool) -> Vec<Candidate> {
+        let rows = self.follow.get(&[class as u64, writes.into()][..]);
+        let Some(row) = rows.and_then(|rows| rows.draw(&mut self.places)) else {
+            return Vec::new();
         };
-        let nearest = self.history.ends().iter().enumerate().filter_map(fits).min_by_key(|e| e.0);
-        let (_, sector, end) = nearest?;
-        match self.history.begin_at(sector) {
-            Some(begin) => Some(self.known(begin)),
-            None => Some((sector, end)),
-        }
+        let (same, onto_before, size, rank) = (row[0], row[1], row[2], row[3]);
+        let again = class == Class::FollowAgain;
+        let fits = |(place, end): (u64, &super::history::End)| {
+            let begin = self.history.begin_at(end.sector);
+            if begin.is_some() != again || end.sector >= self.span_sectors {
+                return None;
+            }
+            let of_end = (end.sectors, end.writes);
+            let other = begin.map_or(of_end, |id| self.known(id).other);
+            let lies = onto(&self.history, end.sector, other.0);
+            let off = place.abs_diff(rank)
+                + 60 * u64::from((place + 1).ilog2().abs_diff((rank + 1).ilog2()))
+                + 300 * u64::from(u64::from(end.writes == writes) != same / 2)
+                + 200 * u64::from(lies != onto_before)
+                + 400 * u64::from(again && u64::from(other.1 == writes) != same % 2)
+                + 40 * octave(other.0).abs_diff(size);
+            Some(Candidate { off, sector: end.sector, other, onto_before })
+        };
+        let mut found: Vec<Candidate> = (0..).zip(self.history.ends()).filter_map(fits).collect();
+        found.sort_by_key(|end| end.off);
+        found.truncate(ENDS_TRIED);
+        found
     }
 
     /// A begin that fits what was drawn of it, or the nearest that is found: among those of extents
     /// at the distance that was drawn, and among those at the distance in begins.
-    fn again(&mut self, writes: bool) -> Option<(u64, (u64, bool))> {
+    fn again(&mut self, writes: bool) -> Option<Candidate> {
         let (held, extents) = (self.history.requests.len(), self.history.recent.len());
         if held == 0 {
             return None;
@@ -224,11 +246,12 @@ impl TwinGenerator {
             let depth = drawn_of(clamped(range, extents), &mut self.places);
             let extent = self.history.recent.at(depth);
             let mut weights = self.free_sectors(extent, within, onto_before, sectors);
-            let mut all: u64 = weights.iter().map(|(_, weight)| weight).sum();
+            let all: u64 = weights.iter().map(|(_, weight)| weight).sum();
             if all == 0 && second.is_none() && !weights.is_empty() {
-                weights.iter_mut().for_each(|(_, weight)| *weight = 1);
-                second = Some(self.drawn_sector(&weights, weights.len() as u64));
-                all = 0;
+                let phases = self.phases;
+                weights.iter_mut().for_each(|(at, weight)| *weight = phases[(*at % 8) as usize]);
+                let any = weights.iter().map(|(_, weight)| weight).sum();
+                second = (any > 0).then(|| self.drawn_sector(&weights, any));
             }
             if all > 0 {
                 return Some(self.drawn_sector(&weights, all));
@@ -282,6 +305,8 @@ impl TwinGenerator {
     /// A place in an extent that was not touched, for a request of so many sectors.
     fn fresh(&mut self, sectors: u64) -> u64 {
         let extents = self.span_sectors / EXTENT_SECTORS;
+        let offsets = self.offsets.get(&[Class::Fresh as u64, Within::Apart as u64][..]);
+        let inside = offsets.and_then(|rows| rows.draw(&mut self.places)).map_or(0, |row| row[0]);
         let mut number = self.places.below(extents);
         let held = self.history.recent.len();
         if held > 0
@@ -311,7 +336,7 @@ impl TwinGenerator {
                 if number < extents
                     && nearest.abs_diff(number) >= least
                     && near_latest != all
-                    && onto(&self.history, number * EXTENT_SECTORS, sectors) == onto_before
+                    && onto(&self.history, number * EXTENT_SECTORS + inside, sectors) == onto_before
                 {
                     break;
                 }
@@ -324,8 +349,6 @@ impl TwinGenerator {
             number = self.places.below(extents);
             tries += 1;
         }
-        let row = self.offsets.get(&[Class::Fresh as u64, Within::Apart as u64][..]);
-        let inside = row.and_then(|rows| rows.draw(&mut self.places)).map_or(0, |row| row[0]);
         number.min(extents - 1) * EXTENT_SECTORS + inside
     }
 
@@ -369,6 +392,16 @@ impl TwinGenerator {
         self.pace = next.map_or(self.pace, |row| row[0]);
         now
     }
+}
+
+/// A place at which a request may begin, and size and operation of what its size may be that of.
+#[derive(Clone, Copy)]
+struct Candidate {
+    off: u64,
+    sector: u64,
+    other: (u64, bool),
+    /// How much of the request was touched before where one of the trace did the same.
+    onto_before: u64,
 }
 
 /// What was drawn of a place at which a request began.
@@ -442,6 +475,15 @@ fn drawn_of(range: (u64, u64), stream: &mut Stream) -> u64 {
     range.0 + stream.below(range.1 - range.0 + 1)
 }
 
+/// How often requests began at each sector of eight.
+fn phases_of(weights: &[[u64; EXTENT_SECTORS as usize]; 3]) -> [u64; 8] {
+    let mut phases = [0; 8];
+    for (sector, weight) in weights.iter().flat_map(|within| within.iter().enumerate()) {
+        phases[sector % 8] += weight;
+    }
+    phases
+}
+
 /// At which request each part ends, as their shares were in the trace.
 fn part_ends(model: &Model, count: u64) -> Vec<u64> {
     let parts = model.parts();
@@ -466,8 +508,13 @@ impl Make for TwinGenerator {
     fn make(&mut self) -> Record {
         assert!(self.issued < self.count, "no request is left");
         let (class, writes) = self.class();
-        let order = [class, Class::Again, Class::Beside, Class::Fresh];
-        let found = order.into_iter().find_map(|class| self.placed(class, writes));
+        // What is new stays new where nothing of its class is found.
+        let order: &[Class] = match class {
+            Class::FollowNew => &[Class::FollowNew, Class::Beside, Class::Fresh],
+            Class::Beside | Class::Fresh => &[class, Class::Fresh],
+            _ => &[class, Class::Again, Class::Beside, Class::Fresh],
+        };
+        let found = order.iter().find_map(|class| self.placed(*class, writes));
         let (sector, sectors) = found.expect("a new extent can always be had");
         let sectors = sectors.min(self.span_sectors);
         let sector = sector.min(self.span_sectors - sectors);
