@@ -171,8 +171,9 @@ impl TwinFit {
     fn note_beside(&mut self, sector: u64, onto: u64, writes: bool) -> Option<(u64, bool)> {
         let extent = self.history.extent_at(sector / EXTENT_SECTORS)?;
         let within = Within::of(&self.history, sector);
+        let state = self.history.state(extent);
         let (near, far) = range(self.history.recent.depth(extent), EXTENT_PARTS);
-        self.count("beside", &[writes.into(), within as u64, onto, near, far]);
+        self.count("beside", &[writes.into(), within as u64, onto, state, near, far]);
         self.count("offsets", &[Class::Beside as u64, within as u64, sector % EXTENT_SECTORS]);
         self.kept_before()
     }

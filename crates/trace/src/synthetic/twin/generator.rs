@@ -180,7 +180,7 @@ impl TwinGenerator {
                 + 300 * u64::from(u64::from(end.writes == writes) != same / 2)
                 + 200 * u64::from(lies != onto_before)
                 + 400 * u64::from(again && u64::from(other.1 == writes) != same % 2)
-                + 40 * octave(other.0).abs_diff(size);
+                + 150 * octave(other.0).abs_diff(size);
             Some(Candidate { off, sector: end.sector, other, onto_before })
         };
         let mut found: Vec<Candidate> = (0..).zip(self.history.ends()).filter_map(fits).collect();
@@ -236,15 +236,21 @@ impl TwinGenerator {
     fn beside(&mut self, writes: bool, sectors: u64) -> Option<u64> {
         let extents = self.history.recent.len();
         let row = self.beside.get(&[u64::from(writes)][..])?.draw(&mut self.places)?;
-        let (within, onto_before) = (row[0] as usize, row[1]);
-        let mut range = (row[2], row[3]);
+        let (within, onto_before, state) = (row[0] as usize, row[1], row[2]);
+        let mut range = (row[3], row[4]);
         if extents == 0 {
             return None;
         }
         let mut second = None;
         for turn in 0..EXTENTS_TRIED {
-            let depth = drawn_of(clamped(range, extents), &mut self.places);
-            let extent = self.history.recent.at(depth);
+            let mut extent = 0;
+            for _ in 0..EXTENTS_TRIED {
+                let depth = drawn_of(clamped(range, extents), &mut self.places);
+                extent = self.history.recent.at(depth);
+                if self.history.state(extent) == state {
+                    break;
+                }
+            }
             let mut weights = self.free_sectors(extent, within, onto_before, sectors);
             let all: u64 = weights.iter().map(|(_, weight)| weight).sum();
             if all == 0 && second.is_none() && !weights.is_empty() {
@@ -309,11 +315,12 @@ impl TwinGenerator {
         let inside = offsets.and_then(|rows| rows.draw(&mut self.places)).map_or(0, |row| row[0]);
         let mut number = self.places.below(extents);
         let held = self.history.recent.len();
+        let mut onto_before = 0;
         if held > 0
             && let Some(row) = self.fresh.draw(&mut self.places)
         {
             let (all, below, from, to) = (row[0] == 1, row[1] == 1, row[3], row[4]);
-            let onto_before = row[2];
+            onto_before = row[2];
             for _ in 0..PLACES_TRIED {
                 number = match all && from > RECENT_EXTENTS_MAX {
                     true => self.places.below(extents),
@@ -342,12 +349,12 @@ impl TwinGenerator {
                 }
             }
         }
-        let mut tries = 0;
-        while (number >= extents || self.history.extent_at(number).is_some())
-            && tries < PLACES_TRIED
-        {
+        for _ in 0..PLACES_TRIED {
+            let lies = onto(&self.history, number * EXTENT_SECTORS + inside, sectors);
+            if number < extents && self.history.extent_at(number).is_none() && lies == onto_before {
+                break;
+            }
             number = self.places.below(extents);
-            tries += 1;
         }
         number.min(extents - 1) * EXTENT_SECTORS + inside
     }

@@ -34,6 +34,8 @@ struct Extent {
     number: u64,
     /// One bit per sector that was touched.
     touched: [u64; 4],
+    /// 0 never written, 1 read last, 2 written last.
+    state: u64,
     begins: Vec<u32>,
 }
 
@@ -103,6 +105,11 @@ impl History {
         self.extents[extent as usize].number
     }
 
+    /// Of an extent: 0 it was never written, 1 read last, 2 written last.
+    pub fn state(&self, extent: u32) -> u64 {
+        self.extents[extent as usize].state
+    }
+
     /// Begins within an extent.
     pub fn begins_of(&self, extent: u32) -> &[u32] {
         &self.extents[extent as usize].begins
@@ -166,7 +173,7 @@ impl History {
     pub fn note(&mut self, sector: u64, sectors: u64, writes: bool) {
         let last = (sector + sectors.max(1) - 1) / EXTENT_SECTORS;
         for number in sector / EXTENT_SECTORS..=last {
-            self.touch_extent(number, sector, sector + sectors);
+            self.touch_extent(number, sector, sector + sectors, writes);
         }
         let id = match self.begin_at(sector) {
             Some(id) => id,
@@ -205,11 +212,11 @@ impl History {
         id
     }
 
-    fn touch_extent(&mut self, number: u64, from: u64, to: u64) {
+    fn touch_extent(&mut self, number: u64, from: u64, to: u64, writes: bool) {
         let id = match self.extent_at(number) {
             Some(id) => id,
             None => {
-                let extent = Extent { number, touched: [0; 4], begins: Vec::new() };
+                let extent = Extent { number, touched: [0; 4], state: 0, begins: Vec::new() };
                 let id = match self.free_extents.pop() {
                     Some(id) => {
                         self.extents[id as usize] = extent;
@@ -224,7 +231,9 @@ impl History {
                 id
             }
         };
-        let touched = self.extents[id as usize].touched.iter_mut();
+        let extent = &mut self.extents[id as usize];
+        extent.state = if writes { 2 } else { extent.state.min(1) };
+        let touched = extent.touched.iter_mut();
         touched.zip(masks(number, from, to)).for_each(|(word, mask)| *word |= mask);
         self.recent.touch(id);
         if self.recent.len() > self.held_max {

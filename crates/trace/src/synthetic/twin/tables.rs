@@ -55,9 +55,9 @@ pub(super) const TABLES: [TableForm; 10] = [
     },
     TableForm {
         name: "beside",
-        columns: &["writes", "within", "onto", "extents_from", "extents_to", "requests"],
-        about: "class 4: stack distance of the extent, and where in it: 0 on a touched sector, 1 right \
-                behind one, 2 elsewhere",
+        columns: &["writes", "within", "onto", "state", "extents_from", "extents_to", "requests"],
+        about: "class 4: stack distance of the extent, its state (0 never written, 1 read last, 2 written \
+                last), and where in it: 0 on a touched sector, 1 right behind one, 2 elsewhere",
     },
     TableForm {
         name: "fresh",
