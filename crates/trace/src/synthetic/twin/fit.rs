@@ -114,7 +114,7 @@ impl TwinFit {
             }
             Class::Replay => self.kept_at(sector),
             Class::Again => self.note_again(sector, writes),
-            Class::Beside => self.note_beside(sector, onto, writes),
+            Class::Beside => self.note_beside(sector, sectors, onto, writes),
             Class::Fresh => self.note_fresh(sector, onto),
         };
         let (known, wrote) = before.unwrap_or((1, writes));
@@ -168,12 +168,21 @@ impl TwinFit {
         self.kept_at(sector)
     }
 
-    fn note_beside(&mut self, sector: u64, onto: u64, writes: bool) -> Option<(u64, bool)> {
+    fn note_beside(
+        &mut self,
+        sector: u64,
+        sectors: u64,
+        onto: u64,
+        writes: bool,
+    ) -> Option<(u64, bool)> {
         let extent = self.history.extent_at(sector / EXTENT_SECTORS)?;
         let within = Within::of(&self.history, sector);
         let state = self.history.state(extent);
         let (near, far) = range(self.history.recent.depth(extent), EXTENT_PARTS);
-        self.count("beside", &[writes.into(), within as u64, onto, state, near, far]);
+        self.count(
+            "beside",
+            &[writes.into(), octave(sectors), within as u64, onto, state, near, far],
+        );
         self.count("offsets", &[Class::Beside as u64, within as u64, sector % EXTENT_SECTORS]);
         self.kept_before()
     }

@@ -44,6 +44,8 @@ pub struct TwinGenerator {
     paces: Keyed,
     span_sectors: u64,
     state: (u64, u64),
+    /// Class and operation of the request behind the next one.
+    upcoming: (Class, bool),
     pace: u64,
     now_ns: u64,
     issued: u64,
@@ -64,7 +66,7 @@ impl TwinGenerator {
             history: History::new(),
             follow: model.keyed("follow", 2),
             again: model.keyed("again", 1),
-            beside: model.keyed("beside", 1),
+            beside: model.keyed("beside", 2),
             fresh: all("fresh"),
             offsets: model.keyed("offsets", 2),
             phases: phases_of(&model.weights()),
@@ -79,6 +81,7 @@ impl TwinGenerator {
             paces: model.keyed("paces", 1),
             span_sectors: model.span_bytes / 512,
             state: (first[1], first[2]),
+            upcoming: (Class::ALL[first[1] as usize], first[2] == 1),
             pace,
             now_ns: 0,
             issued: 0,
@@ -132,8 +135,10 @@ impl TwinGenerator {
     /// there is none, a place beside others for a request of the same size.
     fn followed_new(&mut self, writes: bool) -> Option<(u64, u64)> {
         let ends = self.followed(Class::FollowNew, writes);
-        let sectors = self.sectors_at(None, Class::FollowNew, writes, ends.first()?.other);
-        let fits = |end: &&Candidate| onto(&self.history, end.sector, sectors) == end.onto_before;
+        let first = ends.first()?;
+        let (sectors, lies) = self.drawn_size(None, Class::FollowNew, writes, first.other);
+        let wanted = lies.unwrap_or(first.onto_before);
+        let fits = |end: &&Candidate| onto(&self.history, end.sector, sectors) == wanted;
         let sector = match ends.iter().find(fits) {
             Some(end) => Some(end.sector),
             None => self.beside(writes, sectors),
@@ -204,6 +209,7 @@ impl TwinGenerator {
             }
             wanted = Wanted::of(rows.draw(&mut self.places)?);
         }
+        wanted.leads_to = (self.upcoming.0 == Class::Replay).then_some(self.upcoming.1);
         wanted.depth = clamped(wanted.depth, held);
         wanted.extents = clamped(wanted.extents, extents);
         let mut best = Nearest::default();
@@ -235,7 +241,12 @@ impl TwinGenerator {
     /// requests begin, and on what they did; if there is none, elsewhere, and then farther off.
     fn beside(&mut self, writes: bool, sectors: u64) -> Option<u64> {
         let extents = self.history.recent.len();
-        let row = self.beside.get(&[u64::from(writes)][..])?.draw(&mut self.places)?;
+        // The next smaller octave with rows, or the next larger one.
+        let own = octave(sectors);
+        let octaves = (0..=own).rev().chain(own + 1..64);
+        let keys = octaves.map(|octave| [u64::from(writes), octave]);
+        let rows = keys.into_iter().find_map(|key| self.beside.get(&key[..]))?;
+        let row = rows.draw(&mut self.places)?;
         let (within, onto_before, state) = (row[0] as usize, row[1], row[2]);
         let mut range = (row[3], row[4]);
         if extents == 0 {
@@ -368,24 +379,35 @@ impl TwinGenerator {
         writes: bool,
         other: (u64, bool),
     ) -> u64 {
+        self.drawn_size(place, class, writes, other).0
+    }
+
+    /// The same, and what such requests lie on where the size is not that of the other.
+    fn drawn_size(
+        &mut self,
+        place: Option<u64>,
+        class: Class,
+        writes: bool,
+        other: (u64, bool),
+    ) -> (u64, Option<u64>) {
         let same = u64::from(other.1 == writes);
         let key = [class as u64, writes.into(), same, octave(other.0)];
         let kept = self.kept.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
         if kept.is_some_and(|row| row[0] == 1) {
-            return other.0;
+            return (other.0, None);
         }
         let key = [class as u64, writes.into(), octave(other.0)];
-        let mut sectors = other.0;
+        let mut drawn = (other.0, None);
         for _ in 0..SIZES_TRIED {
             // Without rows, no request of this class had such a one before it.
             let own = self.sizes.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
             let Some(row) = own else { break };
-            sectors = row[0] / 512;
-            if place.is_none_or(|sector| onto(&self.history, sector, sectors) == row[1]) {
+            drawn = (row[0] / 512, Some(row[1]));
+            if place.is_none_or(|sector| onto(&self.history, sector, drawn.0) == row[1]) {
                 break;
             }
         }
-        sectors
+        drawn
     }
 
     fn arrival(&mut self) -> u64 {
@@ -417,6 +439,8 @@ struct Wanted {
     octave: u64,
     extents: (u64, u64),
     depth: (u64, u64),
+    /// What was done behind it the last time, where that is to be replayed.
+    leads_to: Option<bool>,
 }
 
 impl Wanted {
@@ -426,6 +450,7 @@ impl Wanted {
             octave: row[1],
             extents: (row[2], row[3]),
             depth: (row[4], row[5]),
+            leads_to: None,
         }
     }
 
@@ -437,6 +462,10 @@ impl Wanted {
             + beyond(self.extents, extent)
             + 8 * u64::from(known.writes != self.wrote)
             + 4 * octave(known.sectors).abs_diff(self.octave)
+            + 6 * u64::from(self.leads_to.is_some_and(|writes| {
+                let next = history.led_to(begin).map(|next| history.begin(next).writes);
+                next != Some(writes)
+            }))
     }
 }
 
@@ -514,7 +543,8 @@ impl Make for TwinGenerator {
 
     fn make(&mut self) -> Record {
         assert!(self.issued < self.count, "no request is left");
-        let (class, writes) = self.class();
+        let next = self.class();
+        let (class, writes) = std::mem::replace(&mut self.upcoming, next);
         // What is new stays new where nothing of its class is found.
         let order: &[Class] = match class {
             Class::FollowNew => &[Class::FollowNew, Class::Beside, Class::Fresh],

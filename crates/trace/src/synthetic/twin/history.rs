@@ -158,8 +158,13 @@ impl History {
     /// The begin that followed on the one requested last when that was requested the time before.
     pub fn expected(&self) -> Option<u32> {
         let (id, sector) = self.expected?;
-        (self.begins[id as usize].sector == sector && self.by_sector.get(&sector) == Some(&id))
-            .then_some(id)
+        (self.by_sector.get(&sector) == Some(&id)).then_some(id)
+    }
+
+    /// The begin that followed on another the time it was requested last.
+    pub fn led_to(&self, begin: u32) -> Option<u32> {
+        let (id, sector) = self.begins[begin as usize].next?;
+        (self.by_sector.get(&sector) == Some(&id)).then_some(id)
     }
 
     /// The known extent nearest to a number.

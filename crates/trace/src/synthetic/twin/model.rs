@@ -73,7 +73,7 @@ impl Model {
             ("classes", &[64, classes, 2, classes, 2]),
             ("follow", &[classes, 2, 4, 4, 64, 64]),
             ("again", &[2, 2, 64, end, end, end, end]),
-            ("beside", &[2, within, 4, 3, end, end]),
+            ("beside", &[2, 64, within, 4, 3, end, end]),
             ("fresh", &[2, 2, 4, 1 << 52, 1 << 52]),
             ("offsets", &[classes, within, EXTENT_SECTORS]),
             ("sizes_kept", &[classes, 2, 2, 64, 2]),
@@ -92,7 +92,7 @@ impl Model {
                 }
             }
         }
-        for (name, from) in [("again", 3), ("again", 5), ("beside", 4), ("fresh", 3), ("gaps", 1)] {
+        for (name, from) in [("again", 3), ("again", 5), ("beside", 5), ("fresh", 3), ("gaps", 1)] {
             if let Some(row) = self.tables.rows(name).iter().find(|row| row[from] > row[from + 1]) {
                 return Err(TraceError::new(format!(
                     "{name}: a range of the twin ends before it begins"

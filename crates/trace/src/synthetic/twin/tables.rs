@@ -55,8 +55,17 @@ pub(super) const TABLES: [TableForm; 10] = [
     },
     TableForm {
         name: "beside",
-        columns: &["writes", "within", "onto", "state", "extents_from", "extents_to", "requests"],
-        about: "class 4: stack distance of the extent, its state (0 never written, 1 read last, 2 written \
+        columns: &[
+            "writes",
+            "octave",
+            "within",
+            "onto",
+            "state",
+            "extents_from",
+            "extents_to",
+            "requests",
+        ],
+        about: "class 4, by octave of its size: stack distance of the extent, its state (0 never written, 1 read last, 2 written \
                 last), and where in it: 0 on a touched sector, 1 right behind one, 2 elsewhere",
     },
     TableForm {
