@@ -6,6 +6,7 @@ use super::Twin;
 use super::class::{Class, Within, octave, onto};
 use super::history::{EXTENT_SECTORS, History, RECENT};
 use super::model::{Drawn, Keyed, Model, RECENT_EXTENTS_MAX};
+use super::wanted::{Candidate, Nearest, Wanted, clamped, drawn_of};
 use crate::record::Record;
 use crate::synthetic::make::Make;
 use crate::synthetic::random::{Purpose, Stream};
@@ -34,7 +35,6 @@ pub struct TwinGenerator {
     /// How often requests beside others began at each sector of an extent, by where that was.
     weights: [[u64; EXTENT_SECTORS as usize]; 3],
     kept: Keyed,
-    replays: Keyed,
     sizes: Keyed,
     classes: Keyed,
     any_class: Keyed,
@@ -72,7 +72,6 @@ impl TwinGenerator {
             phases: phases_of(&model.weights()),
             weights: model.weights(),
             kept: model.keyed("sizes_kept", 4),
-            replays: model.replays(),
             sizes: model.keyed("sizes", 3),
             classes: model.keyed("classes", 3),
             any_class: model.keyed("classes", 1),
@@ -121,7 +120,7 @@ impl TwinGenerator {
             Class::Beside | Class::Fresh => {
                 let sectors = self.sectors_at(None, class, writes, self.before());
                 let sector = match class {
-                    Class::Beside => self.beside(writes, sectors),
+                    Class::Beside => self.beside(writes, sectors, None),
                     _ => Some(self.fresh(sectors)),
                 };
                 return Some((sector?, sectors));
@@ -141,17 +140,18 @@ impl TwinGenerator {
         let fits = |end: &&Candidate| onto(&self.history, end.sector, sectors) == wanted;
         let sector = match ends.iter().find(fits) {
             Some(end) => Some(end.sector),
-            None => self.beside(writes, sectors),
+            None => self.beside(writes, sectors, Some(wanted)),
         };
-        Some((sector?, sectors))
+        Some((sector.unwrap_or_else(|| self.fresh(sectors)), sectors))
     }
 
-    /// What is expected, if it did before what such requests do.
-    fn replayed(&mut self, writes: bool) -> Option<Candidate> {
+    /// What is expected, if what was done there before is what such requests followed.
+    fn replayed(&self, writes: bool) -> Option<Candidate> {
         let begin = self.history.expected()?;
         let known = self.known(begin);
-        let same = self.replays.get(&[u64::from(writes)][..])?.draw(&mut self.places)?[0] == 1;
-        ((known.other.1 == writes) == same).then_some(known)
+        let same = u64::from(known.other.1 == writes);
+        let key = [Class::Replay as u64, writes.into(), same, octave(known.other.0)];
+        self.kept.contains_key(&key[..]).then_some(known)
     }
 
     fn known(&self, begin: u32) -> Candidate {
@@ -238,8 +238,9 @@ impl TwinGenerator {
     }
 
     /// A place in a known extent at which no request began, for one of so many sectors: where such
-    /// requests begin, and on what they did; if there is none, elsewhere, and then farther off.
-    fn beside(&mut self, writes: bool, sectors: u64) -> Option<u64> {
+    /// requests begin, and on what they did or on as much as `lies` says; if there is none, elsewhere,
+    /// and then farther off.
+    fn beside(&mut self, writes: bool, sectors: u64, lies: Option<u64>) -> Option<u64> {
         let extents = self.history.recent.len();
         // The next smaller octave with rows, or the next larger one.
         let own = octave(sectors);
@@ -247,7 +248,10 @@ impl TwinGenerator {
         let keys = octaves.map(|octave| [u64::from(writes), octave]);
         let rows = keys.into_iter().find_map(|key| self.beside.get(&key[..]))?;
         let row = rows.draw(&mut self.places)?;
-        let (within, onto_before, state) = (row[0] as usize, row[1], row[2]);
+        let (mut within, onto_before, state) = (row[0] as usize, lies.unwrap_or(row[1]), row[2]);
+        if onto_before == 0 && within == Within::Touched as usize {
+            within = Within::Apart as usize;
+        }
         let mut range = (row[3], row[4]);
         if extents == 0 {
             return None;
@@ -421,94 +425,6 @@ impl TwinGenerator {
         self.pace = next.map_or(self.pace, |row| row[0]);
         now
     }
-}
-
-/// A place at which a request may begin, and size and operation of what its size may be that of.
-#[derive(Clone, Copy)]
-struct Candidate {
-    off: u64,
-    sector: u64,
-    other: (u64, bool),
-    /// How much of the request was touched before where one of the trace did the same.
-    onto_before: u64,
-}
-
-/// What was drawn of a place at which a request began.
-struct Wanted {
-    wrote: bool,
-    octave: u64,
-    extents: (u64, u64),
-    depth: (u64, u64),
-    /// What was done behind it the last time, where that is to be replayed.
-    leads_to: Option<bool>,
-}
-
-impl Wanted {
-    fn of(row: &[u64]) -> Self {
-        Self {
-            wrote: row[0] == 1,
-            octave: row[1],
-            extents: (row[2], row[3]),
-            depth: (row[4], row[5]),
-            leads_to: None,
-        }
-    }
-
-    /// How far a begin is from it: octaves of the distances, and of the size four times.
-    fn off(&self, begin: u32, history: &History) -> u64 {
-        let known = history.begin(begin);
-        let extent = history.extent_depth(known.sector).unwrap_or(1);
-        beyond(self.depth, history.requests.depth(begin))
-            + beyond(self.extents, extent)
-            + 8 * u64::from(known.writes != self.wrote)
-            + 4 * octave(known.sectors).abs_diff(self.octave)
-            + 6 * u64::from(self.leads_to.is_some_and(|writes| {
-                let next = history.led_to(begin).map(|next| history.begin(next).writes);
-                next != Some(writes)
-            }))
-    }
-}
-
-/// The begin nearest to what was wanted so far.
-struct Nearest {
-    off: u64,
-    begin: Option<u32>,
-}
-
-impl Default for Nearest {
-    fn default() -> Self {
-        Self { off: u64::MAX, begin: None }
-    }
-}
-
-impl Nearest {
-    fn take(&mut self, begin: u32, wanted: &Wanted, history: &History) {
-        if self.off > 0 {
-            let off = wanted.off(begin, history);
-            if off < self.off {
-                (self.off, self.begin) = (off, Some(begin));
-            }
-        }
-    }
-}
-
-/// Octaves by which a number is outside of a range; 0 within it.
-fn beyond(range: (u64, u64), number: u64) -> u64 {
-    let octaves = |less: u64, more: u64| 1 + u64::from((more / less.max(1)).max(1).ilog2());
-    match () {
-        () if number < range.0 => octaves(number, range.0),
-        () if number > range.1 => octaves(range.1, number),
-        () => 0,
-    }
-}
-
-fn clamped(range: (u64, u64), most: u64) -> (u64, u64) {
-    let from = range.0.clamp(1, most);
-    (from, range.1.clamp(from, most))
-}
-
-fn drawn_of(range: (u64, u64), stream: &mut Stream) -> u64 {
-    range.0 + stream.below(range.1 - range.0 + 1)
 }
 
 /// How often requests began at each sector of eight.

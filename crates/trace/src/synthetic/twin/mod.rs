@@ -19,6 +19,7 @@ mod history;
 mod model;
 mod recency;
 mod tables;
+mod wanted;
 
 use std::fmt;
 

@@ -119,16 +119,6 @@ impl Model {
         keyed
     }
 
-    /// Do replayed requests do what the one before at their place did, by what they do?
-    pub(super) fn replays(&self) -> Keyed {
-        let mut keyed = Keyed::default();
-        let replays = self.tables.rows("sizes_kept").iter();
-        for row in replays.filter(|row| row[0] == Class::Replay as u64) {
-            keyed.entry(vec![row[1]]).or_default().add(&[row[2], row[row.len() - 1]]);
-        }
-        keyed
-    }
-
     /// How often requests of the class beside began at each sector of an extent.
     pub(super) fn weights(&self) -> [[u64; EXTENT_SECTORS as usize]; 3] {
         let mut weights = [[0; EXTENT_SECTORS as usize]; 3];
