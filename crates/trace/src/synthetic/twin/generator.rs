@@ -43,6 +43,8 @@ pub struct TwinGenerator {
     gaps: Keyed,
     paces: Keyed,
     span_sectors: u64,
+    /// The latest size of each octave, in sectors.
+    sizes_seen: [u64; 64],
     state: (u64, u64),
     /// Class and operation of the request behind the next one.
     upcoming: (Class, bool),
@@ -79,6 +81,7 @@ impl TwinGenerator {
             gaps: model.keyed("gaps", 1),
             paces: model.keyed("paces", 1),
             span_sectors: model.span_bytes / 512,
+            sizes_seen: std::array::from_fn(|octave| 1 << octave),
             state: (first[1], first[2]),
             upcoming: (Class::ALL[first[1] as usize], first[2] == 1),
             pace,
@@ -112,7 +115,10 @@ impl TwinGenerator {
     /// Where a request of a class begins, and its size in sectors.
     fn placed(&mut self, class: Class, writes: bool) -> Option<(u64, u64)> {
         let found = match class {
-            Class::FollowAgain => self.followed(class, writes).first().copied(),
+            Class::FollowAgain => {
+                let row = self.follow_row(class, writes)?;
+                self.followed(class, writes, &row).first().copied()
+            }
             Class::FollowNew => return self.followed_new(writes),
             Class::Replay => self.replayed(writes),
             Class::Again => self.again(writes),
@@ -133,16 +139,24 @@ impl TwinGenerator {
     /// The nearest end of the right kind from which a request lies on what such requests did; where
     /// there is none, a place beside others for a request of the same size.
     fn followed_new(&mut self, writes: bool) -> Option<(u64, u64)> {
-        let ends = self.followed(Class::FollowNew, writes);
-        let first = ends.first()?;
-        let (sectors, lies) = self.drawn_size(None, Class::FollowNew, writes, first.other);
-        let wanted = lies.unwrap_or(first.onto_before);
+        let row = self.follow_row(Class::FollowNew, writes)?;
+        let ends = self.followed(Class::FollowNew, writes, &row);
+        // Where none is left of a stream of that size, another begins.
+        let begins = (self.sizes_seen[row[2] as usize], writes == (row[0] / 2 == 1));
+        let other = ends.first().map_or(begins, |end| end.other);
+        let (sectors, lies) = self.drawn_size(None, Class::FollowNew, writes, other);
+        let wanted = lies.unwrap_or(row[1]);
         let fits = |end: &&Candidate| onto(&self.history, end.sector, sectors) == wanted;
         let sector = match ends.iter().find(fits) {
             Some(end) => Some(end.sector),
             None => self.beside(writes, sectors, Some(wanted)),
         };
         Some((sector.unwrap_or_else(|| self.fresh(sectors)), sectors))
+    }
+
+    fn follow_row(&mut self, class: Class, writes: bool) -> Option<Vec<u64>> {
+        let rows = self.follow.get(&[class as u64, writes.into()][..])?;
+        rows.draw(&mut self.places).map(<[u64]>::to_vec)
     }
 
     /// What is expected, if what was done there before is what such requests followed.
@@ -157,7 +171,7 @@ impl TwinGenerator {
     fn known(&self, begin: u32) -> Candidate {
         let begin = self.history.begin(begin);
         let other = (begin.sectors, begin.writes);
-        Candidate { off: 0, sector: begin.sector, other, onto_before: 0 }
+        Candidate { off: 0, sector: begin.sector, other }
     }
 
     fn before(&self) -> (u64, bool) {
@@ -165,11 +179,7 @@ impl TwinGenerator {
     }
 
     /// The ends of the right kind that are nearest to what was drawn, the nearest first.
-    fn followed(&mut self, class: Class, writes: bool) -> Vec<Candidate> {
-        let rows = self.follow.get(&[class as u64, writes.into()][..]);
-        let Some(row) = rows.and_then(|rows| rows.draw(&mut self.places)) else {
-            return Vec::new();
-        };
+    fn followed(&self, class: Class, writes: bool, row: &[u64]) -> Vec<Candidate> {
         let (same, onto_before, size, rank) = (row[0], row[1], row[2], row[3]);
         let again = class == Class::FollowAgain;
         let fits = |(place, end): (u64, &super::history::End)| {
@@ -179,14 +189,18 @@ impl TwinGenerator {
             }
             let of_end = (end.sectors, end.writes);
             let other = begin.map_or(of_end, |id| self.known(id).other);
+            // A stream of another size or operation is another stream.
+            if octave(other.0) != size
+                || u64::from(end.writes == writes) != same / 2
+                || again && u64::from(other.1 == writes) != same % 2
+            {
+                return None;
+            }
             let lies = onto(&self.history, end.sector, other.0);
             let off = place.abs_diff(rank)
                 + 60 * u64::from((place + 1).ilog2().abs_diff((rank + 1).ilog2()))
-                + 300 * u64::from(u64::from(end.writes == writes) != same / 2)
-                + 200 * u64::from(lies != onto_before)
-                + 400 * u64::from(again && u64::from(other.1 == writes) != same % 2)
-                + 150 * octave(other.0).abs_diff(size);
-            Some(Candidate { off, sector: end.sector, other, onto_before })
+                + 200 * u64::from(lies != onto_before);
+            Some(Candidate { off, sector: end.sector, other })
         };
         let mut found: Vec<Candidate> = (0..).zip(self.history.ends()).filter_map(fits).collect();
         found.sort_by_key(|end| end.off);
@@ -471,6 +485,7 @@ impl Make for TwinGenerator {
         let (sector, sectors) = found.expect("a new extent can always be had");
         let sectors = sectors.min(self.span_sectors);
         let sector = sector.min(self.span_sectors - sectors);
+        self.sizes_seen[octave(sectors) as usize] = sectors;
         self.history.note(sector, sectors, writes);
         self.issued += 1;
         Record {

@@ -71,7 +71,7 @@ impl Model {
         let (end, within) = (u64::MAX, Within::ALL.len() as u64);
         let limits: [(&str, &[u64]); 10] = [
             ("classes", &[64, classes, 2, classes, 2]),
-            ("follow", &[classes, 2, 4, 4, 64, 64]),
+            ("follow", &[classes, 2, 4, 4, 22, 64]),
             ("again", &[2, 2, 64, end, end, end, end]),
             ("beside", &[2, 64, within, 4, 3, end, end]),
             ("fresh", &[2, 2, 4, 1 << 52, 1 << 52]),

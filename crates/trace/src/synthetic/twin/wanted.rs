@@ -10,8 +10,6 @@ pub(super) struct Candidate {
     pub off: u64,
     pub sector: u64,
     pub other: (u64, bool),
-    /// How much of the request was touched before where one of the trace did the same.
-    pub onto_before: u64,
 }
 
 /// What was drawn of a place at which a request began.
@@ -35,14 +33,14 @@ impl Wanted {
         }
     }
 
-    /// How far a begin is from it: octaves of the distances, and of the size four times.
+    /// How far a begin is from it: octaves of the distances, of the size eight times.
     fn off(&self, begin: u32, history: &History) -> u64 {
         let known = history.begin(begin);
         let extent = history.extent_depth(known.sector).unwrap_or(1);
         beyond(self.depth, history.requests.depth(begin))
             + beyond(self.extents, extent)
-            + 8 * u64::from(known.writes != self.wrote)
-            + 4 * octave(known.sectors).abs_diff(self.octave)
+            + 16 * u64::from(known.writes != self.wrote)
+            + 8 * octave(known.sectors).abs_diff(self.octave)
             + 6 * u64::from(self.leads_to.is_some_and(|writes| {
                 let next = history.led_to(begin).map(|next| history.begin(next).writes);
                 next != Some(writes)
