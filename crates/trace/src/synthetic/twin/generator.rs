@@ -2,7 +2,6 @@
 
 use ftlab_flash::request::Op;
 
-use super::Twin;
 use super::class::{Class, Within, octave, onto};
 use super::history::{EXTENT_SECTORS, History, RECENT};
 use super::model::{Drawn, Keyed, Model, RECENT_EXTENTS_MAX};
@@ -59,8 +58,7 @@ pub struct TwinGenerator {
 }
 
 impl TwinGenerator {
-    pub(super) fn new(twin: &Twin) -> Self {
-        let Twin { model, count, seed, .. } = twin;
+    pub(super) fn new(model: &Model, count: u64, seed: u64) -> Self {
         let all = |table: &str| model.keyed(table, 0).remove(&[][..]).unwrap_or_default();
         let first = model.tables.rows("classes")[0].clone();
         let pace = model.tables.rows("paces").first().map_or(0, |row| row[0]);
@@ -77,7 +75,7 @@ impl TwinGenerator {
             sizes: model.keyed("sizes", 3),
             classes: model.keyed("classes", 3),
             any_class: model.keyed("classes", 1),
-            part_ends: part_ends(model, *count),
+            part_ends: part_ends(model, count),
             gaps: model.keyed("gaps", 1),
             paces: model.keyed("paces", 1),
             span_sectors: model.span_bytes / 512,
@@ -87,11 +85,11 @@ impl TwinGenerator {
             pace,
             now_ns: 0,
             issued: 0,
-            count: *count,
-            choice: Stream::new(*seed, Purpose::Choice),
-            places: Stream::new(*seed, Purpose::Address),
-            lengths: Stream::new(*seed, Purpose::Size),
-            arrivals: Stream::new(*seed, Purpose::Arrival),
+            count,
+            choice: Stream::new(seed, Purpose::Choice),
+            places: Stream::new(seed, Purpose::Address),
+            lengths: Stream::new(seed, Purpose::Size),
+            arrivals: Stream::new(seed, Purpose::Arrival),
         }
     }
 

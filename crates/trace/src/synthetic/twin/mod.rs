@@ -79,7 +79,7 @@ impl Twin {
 
     /// The requests.
     pub fn records(&self) -> TwinGenerator {
-        TwinGenerator::new(self)
+        TwinGenerator::new(&self.model, self.count, self.seed)
     }
 }
 
