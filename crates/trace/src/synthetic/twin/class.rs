@@ -54,7 +54,7 @@ impl Within {
     pub const ALL: [Self; 3] = [Self::Touched, Self::Behind, Self::Apart];
 
     pub fn of(history: &History, sector: u64) -> Self {
-        let inside = sector % EXTENT_SECTORS > 0;
+        let inside = !sector.is_multiple_of(EXTENT_SECTORS);
         match () {
             () if history.is_touched(sector) => Self::Touched,
             () if inside && history.is_touched(sector - 1) => Self::Behind,

@@ -150,7 +150,10 @@ impl TwinFit {
         let before = there.is_some_and(|(_, wrote)| wrote == writes);
         let same = 2 * u64::from(end.writes == writes) + u64::from(before);
         let size = octave(there.map_or(end.sectors, |(sectors, _)| sectors));
-        self.count("follow", &[class as u64, writes.into(), same, onto, size, rank as u64]);
+        let depth = self.history.request_depth(sector).unwrap_or(0);
+        let (low, high) = range(depth, 0);
+        let row = [class as u64, writes.into(), same, onto, size, low, high, rank as u64];
+        self.count("follow", &row);
         match class {
             Class::FollowAgain => self.kept_at(sector),
             _ => Some((end.sectors, end.writes)),

@@ -5,7 +5,7 @@ use ftlab_flash::request::Op;
 use super::class::{Class, Within, octave, onto};
 use super::history::{EXTENT_SECTORS, History, RECENT};
 use super::model::{Drawn, Keyed, Model, RECENT_EXTENTS_MAX};
-use super::wanted::{Candidate, Nearest, Wanted, clamped, drawn_of};
+use super::wanted::{Candidate, Nearest, Wanted, beyond, clamped, drawn_of};
 use crate::record::Record;
 use crate::synthetic::make::Make;
 use crate::synthetic::random::{Purpose, Stream};
@@ -69,13 +69,13 @@ impl TwinGenerator {
             beside: model.keyed("beside", 2),
             fresh: all("fresh"),
             offsets: model.keyed("offsets", 2),
-            phases: phases_of(&model.weights()),
+            phases: model.phases(),
             weights: model.weights(),
             kept: model.keyed("sizes_kept", 4),
             sizes: model.keyed("sizes", 3),
             classes: model.keyed("classes", 3),
             any_class: model.keyed("classes", 1),
-            part_ends: part_ends(model, count),
+            part_ends: model.part_ends(count),
             gaps: model.keyed("gaps", 1),
             paces: model.keyed("paces", 1),
             span_sectors: model.span_bytes / 512,
@@ -115,7 +115,9 @@ impl TwinGenerator {
         let found = match class {
             Class::FollowAgain => {
                 let row = self.follow_row(class, writes)?;
-                self.followed(class, writes, &row).first().copied()
+                let end = self.followed(class, writes, &row).first().copied();
+                // Where none is left of such a stream, another begins.
+                end.or_else(|| self.known_at(&Wanted::followed(&row, writes)))
             }
             Class::FollowNew => return self.followed_new(writes),
             Class::Replay => self.replayed(writes),
@@ -178,7 +180,7 @@ impl TwinGenerator {
 
     /// The ends of the right kind that are nearest to what was drawn, the nearest first.
     fn followed(&self, class: Class, writes: bool, row: &[u64]) -> Vec<Candidate> {
-        let (same, onto_before, size, rank) = (row[0], row[1], row[2], row[3]);
+        let (same, onto_before, size, rank) = (row[0], row[1], row[2], row[5]);
         let again = class == Class::FollowAgain;
         let fits = |(place, end): (u64, &super::history::End)| {
             let begin = self.history.begin_at(end.sector);
@@ -197,7 +199,10 @@ impl TwinGenerator {
             let lies = onto(&self.history, end.sector, other.0);
             let off = place.abs_diff(rank)
                 + 60 * u64::from((place + 1).ilog2().abs_diff((rank + 1).ilog2()))
-                + 200 * u64::from(lies != onto_before);
+                + 200 * u64::from(lies != onto_before)
+                + 100
+                    * begin
+                        .map_or(0, |id| beyond((row[3], row[4]), self.history.requests.depth(id)));
             Some(Candidate { off, sector: end.sector, other })
         };
         let mut found: Vec<Candidate> = (0..).zip(self.history.ends()).filter_map(fits).collect();
@@ -239,13 +244,30 @@ impl TwinGenerator {
                 break;
             }
         }
+        self.look_at(&wanted, &mut best);
+        best.begin.map(|begin| self.known(begin))
+    }
+
+    /// Looks at begins at the distance that is wanted until one fits.
+    fn look_at(&mut self, wanted: &Wanted, best: &mut Nearest) {
         for _ in 0..EXTENTS_TRIED {
             if best.off == 0 {
                 break;
             }
             let begin = self.history.requests.at(drawn_of(wanted.depth, &mut self.places));
-            best.take(begin, &wanted, &self.history);
+            best.take(begin, wanted, &self.history);
         }
+    }
+
+    /// The begin at the distance that is wanted that fits best.
+    fn known_at(&mut self, wanted: &Wanted) -> Option<Candidate> {
+        let held = self.history.requests.len();
+        if held == 0 {
+            return None;
+        }
+        let wanted = Wanted { depth: clamped(wanted.depth, held), ..*wanted };
+        let mut best = Nearest::default();
+        self.look_at(&wanted, &mut best);
         best.begin.map(|begin| self.known(begin))
     }
 
@@ -437,27 +459,6 @@ impl TwinGenerator {
         self.pace = next.map_or(self.pace, |row| row[0]);
         now
     }
-}
-
-/// How often requests began at each sector of eight.
-fn phases_of(weights: &[[u64; EXTENT_SECTORS as usize]; 3]) -> [u64; 8] {
-    let mut phases = [0; 8];
-    for (sector, weight) in weights.iter().flat_map(|within| within.iter().enumerate()) {
-        phases[sector % 8] += weight;
-    }
-    phases
-}
-
-/// At which request each part ends, as their shares were in the trace.
-fn part_ends(model: &Model, count: u64) -> Vec<u64> {
-    let parts = model.parts();
-    let all: u128 = parts.iter().map(|requests| u128::from(*requests)).sum();
-    let mut until = 0u128;
-    let end = |requests: &u64| {
-        until += u128::from(*requests);
-        (until * u128::from(count) / all) as u64
-    };
-    parts.iter().map(end).collect()
 }
 
 impl Make for TwinGenerator {

@@ -31,12 +31,15 @@ pub(super) const TABLES: [TableForm; 10] = [
             "same_operations",
             "onto",
             "octave_before",
+            "depth_from",
+            "depth_to",
             "rank",
             "requests",
         ],
         about: "which of the latest requests is followed: 0 the one before, 1 the one before that, ...; \
                 same_operations: 2 where that did the same, and 1 where the request before at this \
-                place did; onto: how much of it was touched before (0 nothing, 1 up to half, 2 more, 3 all)",
+                place did; onto: how much of it was touched before (0 nothing, 1 up to half, 2 more, 3 all); \
+                depth: LRU stack distance of class 0 in places where requests began",
     },
     TableForm {
         name: "again",

@@ -14,8 +14,8 @@ pub(super) struct Candidate {
 
 /// What was drawn of a place at which a request began.
 pub(super) struct Wanted {
-    wrote: bool,
-    octave: u64,
+    pub wrote: bool,
+    pub octave: u64,
     pub extents: (u64, u64),
     pub depth: (u64, u64),
     /// What was done behind it the last time, where that is to be replayed.
@@ -29,6 +29,17 @@ impl Wanted {
             octave: row[1],
             extents: (row[2], row[3]),
             depth: (row[4], row[5]),
+            leads_to: None,
+        }
+    }
+
+    /// That of a row of what is followed where a request began before, in any extent.
+    pub fn followed(row: &[u64], writes: bool) -> Self {
+        Self {
+            wrote: writes == (row[0] % 2 == 1),
+            octave: row[2],
+            extents: (1, u64::MAX),
+            depth: (row[3], row[4]),
             leads_to: None,
         }
     }
@@ -72,7 +83,7 @@ impl Nearest {
 }
 
 /// Octaves by which a number is outside of a range; 0 within it.
-fn beyond(range: (u64, u64), number: u64) -> u64 {
+pub(super) fn beyond(range: (u64, u64), number: u64) -> u64 {
     let octaves = |less: u64, more: u64| 1 + u64::from((more / less.max(1)).max(1).ilog2());
     match () {
         () if number < range.0 => octaves(number, range.0),
