@@ -21,6 +21,7 @@ mod repeating;
 mod reproduce;
 mod requests;
 mod saved_flash;
+mod twins;
 mod units;
 mod workloads;
 mod worn_out;

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::arrivals::Arrivals;
 use super::blend::{Blend, BlendText};
-use super::spec::SyntheticSpec;
+use super::spec::{Mode, SyntheticSpec};
 use super::twin::Twin;
-use crate::error::Result;
+use crate::error::{Result, TraceError, nearest};
 
 /// A generated workload, every setting resolved.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,26 @@ impl Synthetic {
         match BlendText::parse(text)? {
             Some(blend) => Blend::parse(&blend, logical_bytes).map(Self::Blend),
             None => SyntheticSpec::parse(text, logical_bytes).map(Box::new).map(Self::Inline),
+        }
+    }
+
+    /// The error about a file that is missing: one whose name looks like an inline spec is most
+    /// likely a misspelt one.
+    pub(crate) fn hint(text: &str, error: TraceError) -> TraceError {
+        let word = text.split(':').next().unwrap_or_default();
+        let words = Mode::ALL.iter().map(|(name, _)| *name).chain(["blend", "twin"]);
+        let near = nearest(word, words.clone())
+            .filter(|mode| strsim::damerau_levenshtein(mode, word) <= 2);
+        match near {
+            Some(mode) => TraceError::new(format!(
+                "neither a file nor a synthetic workload (did you mean '{mode}'?)"
+            ))
+            .with_value(text.as_bytes())
+            .with_legal(format!(
+                "a trace file, or one of {}",
+                words.collect::<Vec<_>>().join(", ")
+            )),
+            None => error,
         }
     }
 

@@ -97,7 +97,7 @@ mod tests {
                 let inside = position % part_bytes;
                 prop_assert!(stream < streams && inside + size <= blocks * wraps);
                 let end = &mut ends[stream as usize][direction];
-                prop_assert!(inside == *end || inside % wrap_bytes == 0);
+                prop_assert!(inside == *end || inside.is_multiple_of(wrap_bytes));
                 *end = inside + size;
             }
         }

@@ -16,4 +16,5 @@ mod real_traces;
 mod round_trip;
 mod srt;
 mod synthetic;
+mod twins;
 mod vscsi;

@@ -54,7 +54,7 @@ impl Within {
     pub const ALL: [Self; 3] = [Self::Touched, Self::Behind, Self::Apart];
 
     pub fn of(history: &History, sector: u64) -> Self {
-        let inside = sector % EXTENT_SECTORS > 0;
+        let inside = !sector.is_multiple_of(EXTENT_SECTORS);
         match () {
             () if history.is_touched(sector) => Self::Touched,
             () if inside && history.is_touched(sector - 1) => Self::Behind,
@@ -68,10 +68,15 @@ pub(super) fn octave(sectors: u64) -> u64 {
     sectors.max(1).ilog2().into()
 }
 
-/// Are the first and the last sector of a request touched? 2 for the first and 1 for the last.
+/// How much of a request was touched before: 0 nothing, 1 up to half, 2 more, 3 all of it.
 pub(super) fn onto(history: &History, sector: u64, sectors: u64) -> u64 {
-    let touched = |sector| u64::from(history.is_touched(sector));
-    2 * touched(sector) + touched(sector + sectors.max(1) - 1)
+    let touched = history.touched_among(sector, sector + sectors);
+    match () {
+        () if touched == 0 => 0,
+        () if 2 * touched <= sectors => 1,
+        () if touched < sectors => 2,
+        () => 3,
+    }
 }
 
 /// The range that a number is counted in: by itself up to 2^`parts_log2`, from there on as many

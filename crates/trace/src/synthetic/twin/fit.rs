@@ -114,7 +114,7 @@ impl TwinFit {
             }
             Class::Replay => self.kept_at(sector),
             Class::Again => self.note_again(sector, writes),
-            Class::Beside => self.note_beside(sector, onto, writes),
+            Class::Beside => self.note_beside(sector, sectors, onto, writes),
             Class::Fresh => self.note_fresh(sector, onto),
         };
         let (known, wrote) = before.unwrap_or((1, writes));
@@ -122,7 +122,7 @@ impl TwinFit {
         let (class, writes_number, size) = (class as u64, u64::from(writes), octave(known));
         self.count("sizes_kept", &[class, writes_number, same.into(), size, kept.into()]);
         if !kept {
-            self.count("sizes", &[class, writes_number, size, sectors * 512]);
+            self.count("sizes", &[class, writes_number, size, sectors * 512, onto]);
         }
         self.history.note(sector, sectors, writes);
         self.requests += 1;
@@ -146,8 +146,14 @@ impl TwinFit {
         writes: bool,
     ) -> Option<(u64, bool)> {
         let end = self.history.ends()[rank];
-        let same = end.writes == writes;
-        self.count("follow", &[class as u64, writes.into(), same.into(), onto, rank as u64]);
+        let there = self.kept_at(sector);
+        let before = there.is_some_and(|(_, wrote)| wrote == writes);
+        let same = 2 * u64::from(end.writes == writes) + u64::from(before);
+        let size = octave(there.map_or(end.sectors, |(sectors, _)| sectors));
+        let depth = self.history.request_depth(sector).unwrap_or(0);
+        let (low, high) = range(depth, 0);
+        let row = [class as u64, writes.into(), same, onto, size, low, high, rank as u64];
+        self.count("follow", &row);
         match class {
             Class::FollowAgain => self.kept_at(sector),
             _ => Some((end.sectors, end.writes)),
@@ -165,11 +171,21 @@ impl TwinFit {
         self.kept_at(sector)
     }
 
-    fn note_beside(&mut self, sector: u64, onto: u64, writes: bool) -> Option<(u64, bool)> {
+    fn note_beside(
+        &mut self,
+        sector: u64,
+        sectors: u64,
+        onto: u64,
+        writes: bool,
+    ) -> Option<(u64, bool)> {
         let extent = self.history.extent_at(sector / EXTENT_SECTORS)?;
         let within = Within::of(&self.history, sector);
+        let state = self.history.state(extent);
         let (near, far) = range(self.history.recent.depth(extent), EXTENT_PARTS);
-        self.count("beside", &[writes.into(), within as u64, onto, near, far]);
+        self.count(
+            "beside",
+            &[writes.into(), octave(sectors), within as u64, onto, state, near, far],
+        );
         self.count("offsets", &[Class::Beside as u64, within as u64, sector % EXTENT_SECTORS]);
         self.kept_before()
     }
@@ -280,21 +296,22 @@ fn paces(ranges: &BTreeMap<u64, (u64, u64)>) -> BTreeMap<u64, u64> {
 
 /// Of every class, operation and size before only the most common sizes.
 fn few_sizes(counts: Option<&Counts>) -> Vec<Vec<u64>> {
-    let mut keys: BTreeMap<&[u64], Vec<(u64, u64)>> = BTreeMap::new();
+    let mut keys: BTreeMap<&[u64], Vec<(u64, [u64; 2])>> = BTreeMap::new();
     for (row, count) in counts.into_iter().flatten() {
-        keys.entry(&row[..3]).or_default().push((*count, row[3]));
+        keys.entry(&row[..3]).or_default().push((*count, [row[3], row[4]]));
     }
     let mut rows = Vec::new();
     for (key, mut sizes) in keys {
         sizes.sort_unstable_by(|a, b| b.cmp(a));
         let rest = sizes.split_off(sizes.len().min(SIZES_MAX));
-        let mut kept: BTreeMap<u64, u64> = sizes.into_iter().map(|(n, bytes)| (bytes, n)).collect();
-        for (count, bytes) in rest {
-            let below = kept.range(..=bytes).next_back().map(|(bytes, _)| *bytes);
-            let place = below.or_else(|| kept.keys().next().copied()).unwrap_or(bytes);
+        let mut kept: BTreeMap<[u64; 2], u64> =
+            sizes.into_iter().map(|(count, size)| (size, count)).collect();
+        for (count, size) in rest {
+            let below = kept.range(..=size).next_back().map(|(size, _)| *size);
+            let place = below.or_else(|| kept.keys().next().copied()).unwrap_or(size);
             *kept.entry(place).or_default() += count;
         }
-        rows.extend(kept.into_iter().map(|(bytes, count)| [key, &[bytes, count]].concat()));
+        rows.extend(kept.into_iter().map(|(size, count)| [key, &size, &[count]].concat()));
     }
     rows
 }

@@ -2,10 +2,10 @@
 
 use ftlab_flash::request::Op;
 
-use super::Twin;
 use super::class::{Class, Within, octave, onto};
 use super::history::{EXTENT_SECTORS, History, RECENT};
 use super::model::{Drawn, Keyed, Model, RECENT_EXTENTS_MAX};
+use super::wanted::{Candidate, Nearest, Wanted, beyond, clamped, drawn_of};
 use crate::record::Record;
 use crate::synthetic::make::Make;
 use crate::synthetic::random::{Purpose, Stream};
@@ -14,6 +14,10 @@ use crate::synthetic::random::{Purpose, Stream};
 const EXTENTS_TRIED: usize = 16;
 /// Begins of an extent that are looked at.
 const BEGINS_TRIED: usize = 32;
+/// Candidate that are tried for a request that must not lie on what is known.
+const ENDS_TRIED: usize = 4;
+/// Sizes that are drawn for one that fits.
+const SIZES_TRIED: usize = 8;
 /// Places that are drawn for a request to no known one, before any will do.
 const PLACES_TRIED: usize = 64;
 
@@ -25,6 +29,10 @@ pub struct TwinGenerator {
     beside: Keyed,
     fresh: Drawn,
     offsets: Keyed,
+    /// How often they began at each sector of eight.
+    phases: [u64; 8],
+    /// How often requests beside others began at each sector of an extent, by where that was.
+    weights: [[u64; EXTENT_SECTORS as usize]; 3],
     kept: Keyed,
     sizes: Keyed,
     classes: Keyed,
@@ -34,7 +42,11 @@ pub struct TwinGenerator {
     gaps: Keyed,
     paces: Keyed,
     span_sectors: u64,
+    /// The latest size of each octave, in sectors.
+    sizes_seen: [u64; 64],
     state: (u64, u64),
+    /// Class and operation of the request behind the next one.
+    upcoming: (Class, bool),
     pace: u64,
     now_ns: u64,
     issued: u64,
@@ -46,8 +58,7 @@ pub struct TwinGenerator {
 }
 
 impl TwinGenerator {
-    pub(super) fn new(twin: &Twin) -> Self {
-        let Twin { model, count, seed, .. } = twin;
+    pub(super) fn new(model: &Model, count: u64, seed: u64) -> Self {
         let all = |table: &str| model.keyed(table, 0).remove(&[][..]).unwrap_or_default();
         let first = model.tables.rows("classes")[0].clone();
         let pace = model.tables.rows("paces").first().map_or(0, |row| row[0]);
@@ -55,26 +66,30 @@ impl TwinGenerator {
             history: History::new(),
             follow: model.keyed("follow", 2),
             again: model.keyed("again", 1),
-            beside: model.keyed("beside", 1),
+            beside: model.keyed("beside", 2),
             fresh: all("fresh"),
             offsets: model.keyed("offsets", 2),
+            phases: model.phases(),
+            weights: model.weights(),
             kept: model.keyed("sizes_kept", 4),
             sizes: model.keyed("sizes", 3),
             classes: model.keyed("classes", 3),
             any_class: model.keyed("classes", 1),
-            part_ends: part_ends(model, *count),
+            part_ends: model.part_ends(count),
             gaps: model.keyed("gaps", 1),
             paces: model.keyed("paces", 1),
             span_sectors: model.span_bytes / 512,
+            sizes_seen: std::array::from_fn(|octave| 1 << octave),
             state: (first[1], first[2]),
+            upcoming: (Class::ALL[first[1] as usize], first[2] == 1),
             pace,
             now_ns: 0,
             issued: 0,
-            count: *count,
-            choice: Stream::new(*seed, Purpose::Choice),
-            places: Stream::new(*seed, Purpose::Address),
-            lengths: Stream::new(*seed, Purpose::Size),
-            arrivals: Stream::new(*seed, Purpose::Arrival),
+            count,
+            choice: Stream::new(seed, Purpose::Choice),
+            places: Stream::new(seed, Purpose::Address),
+            lengths: Stream::new(seed, Purpose::Size),
+            arrivals: Stream::new(seed, Purpose::Arrival),
         }
     }
 
@@ -98,57 +113,107 @@ impl TwinGenerator {
     /// Where a request of a class begins, and its size in sectors.
     fn placed(&mut self, class: Class, writes: bool) -> Option<(u64, u64)> {
         let found = match class {
-            Class::FollowAgain | Class::FollowNew => self.followed(class, writes),
-            Class::Replay => self.history.expected().map(|begin| self.known(begin)),
+            Class::FollowAgain => {
+                let row = self.follow_row(class, writes)?;
+                let end = self.followed(class, writes, &row).first().copied();
+                // Where none is left of such a stream, another begins.
+                end.or_else(|| self.known_at(&Wanted::followed(&row, writes)))
+            }
+            Class::FollowNew => return self.followed_new(writes),
+            Class::Replay => self.replayed(writes),
             Class::Again => self.again(writes),
             // What is new must fit between what is known.
             Class::Beside | Class::Fresh => {
-                let sectors = self.sectors(class, writes, self.before());
+                let sectors = self.sectors_at(None, class, writes, self.before());
                 let sector = match class {
-                    Class::Beside => self.beside(writes, sectors),
+                    Class::Beside => self.beside(writes, sectors, None),
                     _ => Some(self.fresh(sectors)),
                 };
                 return Some((sector?, sectors));
             }
         };
-        let (sector, other) = found?;
-        Some((sector, self.sectors(class, writes, other)))
+        let Candidate { sector, other, .. } = found?;
+        Some((sector, self.sectors_at(Some(sector), class, writes, other)))
     }
 
-    fn known(&self, begin: u32) -> (u64, (u64, bool)) {
+    /// The nearest end of the right kind from which a request lies on what such requests did; where
+    /// there is none, a place beside others for a request of the same size.
+    fn followed_new(&mut self, writes: bool) -> Option<(u64, u64)> {
+        let row = self.follow_row(Class::FollowNew, writes)?;
+        let ends = self.followed(Class::FollowNew, writes, &row);
+        // Where none is left of a stream of that size, another begins.
+        let begins = (self.sizes_seen[row[2] as usize], writes == (row[0] / 2 == 1));
+        let other = ends.first().map_or(begins, |end| end.other);
+        let (sectors, lies) = self.drawn_size(None, Class::FollowNew, writes, other);
+        let wanted = lies.unwrap_or(row[1]);
+        let fits = |end: &&Candidate| onto(&self.history, end.sector, sectors) == wanted;
+        let sector = match ends.iter().find(fits) {
+            Some(end) => Some(end.sector),
+            None => self.beside(writes, sectors, Some(wanted)),
+        };
+        Some((sector.unwrap_or_else(|| self.fresh(sectors)), sectors))
+    }
+
+    fn follow_row(&mut self, class: Class, writes: bool) -> Option<Vec<u64>> {
+        let rows = self.follow.get(&[class as u64, writes.into()][..])?;
+        rows.draw(&mut self.places).map(<[u64]>::to_vec)
+    }
+
+    /// What is expected, if what was done there before is what such requests followed.
+    fn replayed(&self, writes: bool) -> Option<Candidate> {
+        let begin = self.history.expected()?;
+        let known = self.known(begin);
+        let same = u64::from(known.other.1 == writes);
+        let key = [Class::Replay as u64, writes.into(), same, octave(known.other.0)];
+        self.kept.contains_key(&key[..]).then_some(known)
+    }
+
+    fn known(&self, begin: u32) -> Candidate {
         let begin = self.history.begin(begin);
-        (begin.sector, (begin.sectors, begin.writes))
+        let other = (begin.sectors, begin.writes);
+        Candidate { off: 0, sector: begin.sector, other }
     }
 
     fn before(&self) -> (u64, bool) {
         self.history.ends().front().map_or((8, false), |end| (end.sectors, end.writes))
     }
 
-    /// The end of the right kind whose rank is nearest to the one drawn.
-    fn followed(&mut self, class: Class, writes: bool) -> Option<(u64, (u64, bool))> {
-        let row = self.follow.get(&[class as u64, writes.into()][..])?.draw(&mut self.places)?;
-        let (same, onto_before, rank) = (row[0] == 1, row[1], row[2] as usize);
+    /// The ends of the right kind that are nearest to what was drawn, the nearest first.
+    fn followed(&self, class: Class, writes: bool, row: &[u64]) -> Vec<Candidate> {
+        let (same, onto_before, size, rank) = (row[0], row[1], row[2], row[5]);
         let again = class == Class::FollowAgain;
-        let fits = |(place, end): (usize, &super::history::End)| {
-            let known = self.history.begin_at(end.sector).is_some() == again;
-            let room = end.sector < self.span_sectors;
-            let other = onto(&self.history, end.sector, end.sectors) != onto_before;
+        let fits = |(place, end): (u64, &super::history::End)| {
+            let begin = self.history.begin_at(end.sector);
+            if begin.is_some() != again || end.sector >= self.span_sectors {
+                return None;
+            }
+            let of_end = (end.sectors, end.writes);
+            let other = begin.map_or(of_end, |id| self.known(id).other);
+            // A stream of another size or operation is another stream.
+            if octave(other.0) != size
+                || u64::from(end.writes == writes) != same / 2
+                || again && u64::from(other.1 == writes) != same % 2
+            {
+                return None;
+            }
+            let lies = onto(&self.history, end.sector, other.0);
             let off = place.abs_diff(rank)
-                + 100 * usize::from((end.writes == writes) != same)
-                + 200 * usize::from(other);
-            (known && room).then_some((off, end.sector, (end.sectors, end.writes)))
+                + 60 * u64::from((place + 1).ilog2().abs_diff((rank + 1).ilog2()))
+                + 200 * u64::from(lies != onto_before)
+                + 100
+                    * begin
+                        .map_or(0, |id| beyond((row[3], row[4]), self.history.requests.depth(id)));
+            Some(Candidate { off, sector: end.sector, other })
         };
-        let nearest = self.history.ends().iter().enumerate().filter_map(fits).min_by_key(|e| e.0);
-        let (_, sector, end) = nearest?;
-        match self.history.begin_at(sector) {
-            Some(begin) => Some(self.known(begin)),
-            None => Some((sector, end)),
-        }
+        let mut found: Vec<Candidate> = (0..).zip(self.history.ends()).filter_map(fits).collect();
+        found.sort_by_key(|end| end.off);
+        found.truncate(ENDS_TRIED);
+        found
     }
 
     /// A begin that fits what was drawn of it, or the nearest that is found: among those of extents
     /// at the distance that was drawn, and among those at the distance in begins.
-    fn again(&mut self, writes: bool) -> Option<(u64, (u64, bool))> {
+    fn again(&mut self, writes: bool) -> Option<Candidate> {
         let (held, extents) = (self.history.requests.len(), self.history.recent.len());
         if held == 0 {
             return None;
@@ -161,6 +226,7 @@ impl TwinGenerator {
             }
             wanted = Wanted::of(rows.draw(&mut self.places)?);
         }
+        wanted.leads_to = (self.upcoming.0 == Class::Replay).then_some(self.upcoming.1);
         wanted.depth = clamped(wanted.depth, held);
         wanted.extents = clamped(wanted.extents, extents);
         let mut best = Nearest::default();
@@ -178,67 +244,132 @@ impl TwinGenerator {
                 break;
             }
         }
+        self.look_at(&wanted, &mut best);
+        best.begin.map(|begin| self.known(begin))
+    }
+
+    /// Looks at begins at the distance that is wanted until one fits.
+    fn look_at(&mut self, wanted: &Wanted, best: &mut Nearest) {
         for _ in 0..EXTENTS_TRIED {
             if best.off == 0 {
                 break;
             }
             let begin = self.history.requests.at(drawn_of(wanted.depth, &mut self.places));
-            best.take(begin, &wanted, &self.history);
+            best.take(begin, wanted, &self.history);
         }
+    }
+
+    /// The begin at the distance that is wanted that fits best.
+    fn known_at(&mut self, wanted: &Wanted) -> Option<Candidate> {
+        let held = self.history.requests.len();
+        if held == 0 {
+            return None;
+        }
+        let wanted = Wanted { depth: clamped(wanted.depth, held), ..*wanted };
+        let mut best = Nearest::default();
+        self.look_at(&wanted, &mut best);
         best.begin.map(|begin| self.known(begin))
     }
 
-    /// A place in a known extent at which no request began, for one of so many sectors.
-    fn beside(&mut self, writes: bool, sectors: u64) -> Option<u64> {
+    /// A place in a known extent at which no request began, for one of so many sectors: where such
+    /// requests begin, and on what they did or on as much as `lies` says; if there is none, elsewhere,
+    /// and then farther off.
+    fn beside(&mut self, writes: bool, sectors: u64, lies: Option<u64>) -> Option<u64> {
         let extents = self.history.recent.len();
-        let row = self.beside.get(&[u64::from(writes)][..])?.draw(&mut self.places)?;
-        let (within, onto_before) = (Within::ALL[row[0] as usize], row[1]);
-        let (near, far) = (row[2], row[3]);
+        // The next smaller octave with rows, or the next larger one.
+        let own = octave(sectors);
+        let octaves = (0..=own).rev().chain(own + 1..64);
+        let keys = octaves.map(|octave| [u64::from(writes), octave]);
+        let rows = keys.into_iter().find_map(|key| self.beside.get(&key[..]))?;
+        let row = rows.draw(&mut self.places)?;
+        let (mut within, onto_before, state) = (row[0] as usize, lies.unwrap_or(row[1]), row[2]);
+        if onto_before == 0 && within == Within::Touched as usize {
+            within = Within::Apart as usize;
+        }
+        let mut range = (row[3], row[4]);
         if extents == 0 {
             return None;
         }
-        let near = near.clamp(1, extents);
-        let far = far.clamp(near, extents);
         let mut second = None;
-        for _ in 0..PLACES_TRIED {
-            let extent = self.history.recent.at(near + self.places.below(far - near + 1));
-            let first = self.history.number(extent) * EXTENT_SECTORS;
-            let sector = self.sector_within(first, within).filter(|at| *at < self.span_sectors);
-            if let Some(sector) = sector {
-                if onto(&self.history, sector, sectors) == onto_before {
-                    return Some(sector);
+        for turn in 0..EXTENTS_TRIED {
+            let mut extent = 0;
+            for _ in 0..EXTENTS_TRIED {
+                let depth = drawn_of(clamped(range, extents), &mut self.places);
+                extent = self.history.recent.at(depth);
+                if self.history.state(extent) == state {
+                    break;
                 }
-                second = second.or(Some(sector));
+            }
+            let mut weights = self.free_sectors(extent, within, onto_before, sectors);
+            let all: u64 = weights.iter().map(|(_, weight)| weight).sum();
+            if all == 0 && second.is_none() && !weights.is_empty() {
+                let phases = self.phases;
+                weights.iter_mut().for_each(|(at, weight)| *weight = phases[(*at % 8) as usize]);
+                let any = weights.iter().map(|(_, weight)| weight).sum();
+                second = (any > 0).then(|| self.drawn_sector(&weights, any));
+            }
+            if all > 0 {
+                return Some(self.drawn_sector(&weights, all));
+            }
+            if turn % 4 == 3 {
+                range = (range.0 / 2, range.1.saturating_mul(2));
             }
         }
         second
     }
 
-    fn sector_within(&mut self, first: u64, within: Within) -> Option<u64> {
-        let history = &self.history;
-        let free = |sector: &u64| {
-            history.begin_at(*sector).is_none() && Within::of(history, *sector) == within
-        };
-        if within != Within::Behind {
-            let key = [Class::Beside as u64, within as u64];
-            let row = self.offsets.get(&key[..])?.draw(&mut self.places)?;
-            return Some(first + row[0]).filter(free);
+    fn drawn_sector(&mut self, weights: &[(u64, u64)], all: u64) -> u64 {
+        let mut left = self.places.below(all);
+        let chosen = weights.iter().find(|(_, weight)| {
+            let here = left < *weight;
+            left = left.saturating_sub(*weight);
+            here
+        });
+        chosen.expect("the weights add up").0
+    }
+
+    /// Sectors of an extent at which no request began, on what was drawn, each with how often such
+    /// requests began there.
+    fn free_sectors(&self, extent: u32, within: usize, on: u64, sectors: u64) -> Vec<(u64, u64)> {
+        let number = self.history.number(extent);
+        let first = number * EXTENT_SECTORS;
+        let here = self.history.touched_of(number);
+        let is_touched = |inside: u64| here[inside as usize / 64] >> (inside % 64) & 1 == 1;
+        let weights = &self.weights[within];
+        let mut found = Vec::new();
+        for inside in 0..EXTENT_SECTORS {
+            let touched = is_touched(inside);
+            let behind = inside > 0 && is_touched(inside - 1);
+            let fits = match Within::ALL[within] {
+                Within::Touched => touched,
+                Within::Behind => !touched && behind,
+                Within::Apart => !touched && !behind,
+            };
+            let sector = first + inside;
+            if fits
+                && sector + sectors <= self.span_sectors
+                && onto(&self.history, sector, sectors) == on
+                && self.history.begin_at(sector).is_none()
+            {
+                found.push((sector, weights[inside as usize]));
+            }
         }
-        // From a drawn sector on, the first that fits.
-        let start = self.places.below(EXTENT_SECTORS);
-        (0..EXTENT_SECTORS).map(|step| first + (start + step) % EXTENT_SECTORS).find(free)
+        found
     }
 
     /// A place in an extent that was not touched, for a request of so many sectors.
     fn fresh(&mut self, sectors: u64) -> u64 {
         let extents = self.span_sectors / EXTENT_SECTORS;
+        let offsets = self.offsets.get(&[Class::Fresh as u64, Within::Apart as u64][..]);
+        let inside = offsets.and_then(|rows| rows.draw(&mut self.places)).map_or(0, |row| row[0]);
         let mut number = self.places.below(extents);
         let held = self.history.recent.len();
+        let mut onto_before = 0;
         if held > 0
             && let Some(row) = self.fresh.draw(&mut self.places)
         {
             let (all, below, from, to) = (row[0] == 1, row[1] == 1, row[3], row[4]);
-            let onto_before = row[2];
+            onto_before = row[2];
             for _ in 0..PLACES_TRIED {
                 number = match all && from > RECENT_EXTENTS_MAX {
                     true => self.places.below(extents),
@@ -253,42 +384,68 @@ impl TwinGenerator {
                     }
                 };
                 let nearest = self.history.nearest(number).unwrap_or(u64::MAX);
+                let latest = (1..=RECENT.min(held)).map(|depth| self.history.recent.at(depth));
+                let near_latest = latest
+                    .map(|extent| self.history.number(extent))
+                    .any(|known| known.abs_diff(number) <= RECENT_EXTENTS_MAX);
                 let least = if all { from.min(RECENT_EXTENTS_MAX) } else { 1 };
                 if number < extents
                     && nearest.abs_diff(number) >= least
-                    && onto(&self.history, number * EXTENT_SECTORS, sectors) == onto_before
+                    && near_latest != all
+                    && onto(&self.history, number * EXTENT_SECTORS + inside, sectors) == onto_before
                 {
                     break;
                 }
             }
         }
-        let mut tries = 0;
-        while (number >= extents || self.history.extent_at(number).is_some())
-            && tries < PLACES_TRIED
-        {
+        for _ in 0..PLACES_TRIED {
+            let lies = onto(&self.history, number * EXTENT_SECTORS + inside, sectors);
+            if number < extents && self.history.extent_at(number).is_none() && lies == onto_before {
+                break;
+            }
             number = self.places.below(extents);
-            tries += 1;
         }
-        let row = self.offsets.get(&[Class::Fresh as u64, Within::Apart as u64][..]);
-        let inside = row.and_then(|rows| rows.draw(&mut self.places)).map_or(0, |row| row[0]);
         number.min(extents - 1) * EXTENT_SECTORS + inside
     }
 
-    /// The size of a request of a class, where it may be that of another.
-    fn sectors(&mut self, class: Class, writes: bool, other: (u64, bool)) -> u64 {
+    /// The size of a request of a class, where it may be that of another; at a place that is known
+    /// one that lies on what such requests did, if it is found.
+    fn sectors_at(
+        &mut self,
+        place: Option<u64>,
+        class: Class,
+        writes: bool,
+        other: (u64, bool),
+    ) -> u64 {
+        self.drawn_size(place, class, writes, other).0
+    }
+
+    /// The same, and what such requests lie on where the size is not that of the other.
+    fn drawn_size(
+        &mut self,
+        place: Option<u64>,
+        class: Class,
+        writes: bool,
+        other: (u64, bool),
+    ) -> (u64, Option<u64>) {
         let same = u64::from(other.1 == writes);
         let key = [class as u64, writes.into(), same, octave(other.0)];
         let kept = self.kept.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
         if kept.is_some_and(|row| row[0] == 1) {
-            return other.0;
+            return (other.0, None);
         }
         let key = [class as u64, writes.into(), octave(other.0)];
-        let own = self.sizes.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
-        match own {
-            Some(row) => row[0] / 512,
-            // No request of this class had such a one before it.
-            None => other.0,
+        let mut drawn = (other.0, None);
+        for _ in 0..SIZES_TRIED {
+            // Without rows, no request of this class had such a one before it.
+            let own = self.sizes.get(&key[..]).and_then(|rows| rows.draw(&mut self.lengths));
+            let Some(row) = own else { break };
+            drawn = (row[0] / 512, Some(row[1]));
+            if place.is_none_or(|sector| onto(&self.history, sector, drawn.0) == row[1]) {
+                break;
+            }
         }
+        drawn
     }
 
     fn arrival(&mut self) -> u64 {
@@ -304,89 +461,6 @@ impl TwinGenerator {
     }
 }
 
-/// What was drawn of a place at which a request began.
-struct Wanted {
-    wrote: bool,
-    octave: u64,
-    extents: (u64, u64),
-    depth: (u64, u64),
-}
-
-impl Wanted {
-    fn of(row: &[u64]) -> Self {
-        Self {
-            wrote: row[0] == 1,
-            octave: row[1],
-            extents: (row[2], row[3]),
-            depth: (row[4], row[5]),
-        }
-    }
-
-    /// How far a begin is from it: octaves of the distances, and of the size four times.
-    fn off(&self, begin: u32, history: &History) -> u64 {
-        let known = history.begin(begin);
-        let extent = history.extent_depth(known.sector).unwrap_or(1);
-        beyond(self.depth, history.requests.depth(begin))
-            + beyond(self.extents, extent)
-            + 8 * u64::from(known.writes != self.wrote)
-            + 4 * octave(known.sectors).abs_diff(self.octave)
-    }
-}
-
-/// The begin nearest to what was wanted so far.
-struct Nearest {
-    off: u64,
-    begin: Option<u32>,
-}
-
-impl Default for Nearest {
-    fn default() -> Self {
-        Self { off: u64::MAX, begin: None }
-    }
-}
-
-impl Nearest {
-    fn take(&mut self, begin: u32, wanted: &Wanted, history: &History) {
-        if self.off > 0 {
-            let off = wanted.off(begin, history);
-            if off < self.off {
-                (self.off, self.begin) = (off, Some(begin));
-            }
-        }
-    }
-}
-
-/// Octaves by which a number is outside of a range; 0 within it.
-fn beyond(range: (u64, u64), number: u64) -> u64 {
-    let octaves = |less: u64, more: u64| 1 + u64::from((more / less.max(1)).max(1).ilog2());
-    match () {
-        () if number < range.0 => octaves(number, range.0),
-        () if number > range.1 => octaves(range.1, number),
-        () => 0,
-    }
-}
-
-fn clamped(range: (u64, u64), most: u64) -> (u64, u64) {
-    let from = range.0.clamp(1, most);
-    (from, range.1.clamp(from, most))
-}
-
-fn drawn_of(range: (u64, u64), stream: &mut Stream) -> u64 {
-    range.0 + stream.below(range.1 - range.0 + 1)
-}
-
-/// At which request each part ends, as their shares were in the trace.
-fn part_ends(model: &Model, count: u64) -> Vec<u64> {
-    let parts = model.parts();
-    let all: u128 = parts.iter().map(|requests| u128::from(*requests)).sum();
-    let mut until = 0u128;
-    let end = |requests: &u64| {
-        until += u128::from(*requests);
-        (until * u128::from(count) / all) as u64
-    };
-    parts.iter().map(end).collect()
-}
-
 impl Make for TwinGenerator {
     fn issued(&self) -> u64 {
         self.issued
@@ -398,12 +472,19 @@ impl Make for TwinGenerator {
 
     fn make(&mut self) -> Record {
         assert!(self.issued < self.count, "no request is left");
-        let (class, writes) = self.class();
-        let order = [class, Class::Again, Class::Beside, Class::Fresh];
-        let found = order.into_iter().find_map(|class| self.placed(class, writes));
+        let next = self.class();
+        let (class, writes) = std::mem::replace(&mut self.upcoming, next);
+        // What is new stays new where nothing of its class is found.
+        let order: &[Class] = match class {
+            Class::FollowNew => &[Class::FollowNew, Class::Beside, Class::Fresh],
+            Class::Beside | Class::Fresh => &[class, Class::Fresh],
+            _ => &[class, Class::Again, Class::Beside, Class::Fresh],
+        };
+        let found = order.iter().find_map(|class| self.placed(*class, writes));
         let (sector, sectors) = found.expect("a new extent can always be had");
         let sectors = sectors.min(self.span_sectors);
         let sector = sector.min(self.span_sectors - sectors);
+        self.sizes_seen[octave(sectors) as usize] = sectors;
         self.history.note(sector, sectors, writes);
         self.issued += 1;
         Record {

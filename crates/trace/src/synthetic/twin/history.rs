@@ -34,6 +34,8 @@ struct Extent {
     number: u64,
     /// One bit per sector that was touched.
     touched: [u64; 4],
+    /// 0 never written, 1 read last, 2 written last.
+    state: u64,
     begins: Vec<u32>,
 }
 
@@ -103,9 +105,31 @@ impl History {
         self.extents[extent as usize].number
     }
 
+    /// Of an extent: 0 it was never written, 1 read last, 2 written last.
+    pub fn state(&self, extent: u32) -> u64 {
+        self.extents[extent as usize].state
+    }
+
     /// Begins within an extent.
     pub fn begins_of(&self, extent: u32) -> &[u32] {
         &self.extents[extent as usize].begins
+    }
+
+    /// Which sectors of an extent were touched, one bit each.
+    pub fn touched_of(&self, number: u64) -> [u64; 4] {
+        self.extent_at(number).map_or([0; 4], |extent| self.extents[extent as usize].touched)
+    }
+
+    /// Sectors from `from` up to before `to` that were touched.
+    pub fn touched_among(&self, from: u64, to: u64) -> u64 {
+        let mut count = 0;
+        for number in from / EXTENT_SECTORS..to.div_ceil(EXTENT_SECTORS) {
+            let Some(extent) = self.extent_at(number) else { continue };
+            let masks = masks(number, from, to);
+            let touched = self.extents[extent as usize].touched.iter().zip(masks);
+            count += touched.map(|(word, mask)| u64::from((word & mask).count_ones())).sum::<u64>();
+        }
+        count
     }
 
     /// Was a sector touched?
@@ -134,8 +158,13 @@ impl History {
     /// The begin that followed on the one requested last when that was requested the time before.
     pub fn expected(&self) -> Option<u32> {
         let (id, sector) = self.expected?;
-        (self.begins[id as usize].sector == sector && self.by_sector.get(&sector) == Some(&id))
-            .then_some(id)
+        (self.by_sector.get(&sector) == Some(&id)).then_some(id)
+    }
+
+    /// The begin that followed on another the time it was requested last.
+    pub fn led_to(&self, begin: u32) -> Option<u32> {
+        let (id, sector) = self.begins[begin as usize].next?;
+        (self.by_sector.get(&sector) == Some(&id)).then_some(id)
     }
 
     /// The known extent nearest to a number.
@@ -149,7 +178,7 @@ impl History {
     pub fn note(&mut self, sector: u64, sectors: u64, writes: bool) {
         let last = (sector + sectors.max(1) - 1) / EXTENT_SECTORS;
         for number in sector / EXTENT_SECTORS..=last {
-            self.touch_extent(number, sector, sector + sectors);
+            self.touch_extent(number, sector, sector + sectors, writes);
         }
         let id = match self.begin_at(sector) {
             Some(id) => id,
@@ -188,11 +217,11 @@ impl History {
         id
     }
 
-    fn touch_extent(&mut self, number: u64, from: u64, to: u64) {
+    fn touch_extent(&mut self, number: u64, from: u64, to: u64, writes: bool) {
         let id = match self.extent_at(number) {
             Some(id) => id,
             None => {
-                let extent = Extent { number, touched: [0; 4], begins: Vec::new() };
+                let extent = Extent { number, touched: [0; 4], state: 0, begins: Vec::new() };
                 let id = match self.free_extents.pop() {
                     Some(id) => {
                         self.extents[id as usize] = extent;
@@ -207,11 +236,10 @@ impl History {
                 id
             }
         };
-        let first = number * EXTENT_SECTORS;
-        let inside = from.max(first) - first..to.min(first + EXTENT_SECTORS) - first;
-        for sector in inside {
-            self.extents[id as usize].touched[sector as usize / 64] |= 1 << (sector % 64);
-        }
+        let extent = &mut self.extents[id as usize];
+        extent.state = if writes { 2 } else { extent.state.min(1) };
+        let touched = extent.touched.iter_mut();
+        touched.zip(masks(number, from, to)).for_each(|(word, mask)| *word |= mask);
         self.recent.touch(id);
         if self.recent.len() > self.held_max {
             self.forget_extent(self.recent.at(self.recent.len()));
@@ -241,6 +269,16 @@ impl History {
     }
 }
 
+/// The sectors from `from` up to before `to` that lie in an extent, one bit each.
+fn masks(number: u64, from: u64, to: u64) -> [u64; 4] {
+    std::array::from_fn(|word| {
+        let first = number * EXTENT_SECTORS + 64 * word as u64;
+        let (low, high) = (from.saturating_sub(first).min(64), to.saturating_sub(first).min(64));
+        let below = |bit: u64| if bit == 64 { u64::MAX } else { (1 << bit) - 1 };
+        below(high) & !below(low)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +295,11 @@ mod tests {
         assert_eq!(history.ends().front().unwrap().sector, 1008);
         assert!(history.is_touched(1007) && !history.is_touched(1008));
         assert_eq!(history.nearest(2), Some(3), "1000 is in the fourth extent");
+        history.note(250, 600, true);
+        let naive = |from: u64, to: u64| (from..to).filter(|at| history.is_touched(*at)).count();
+        for (from, to) in [(0, 2000), (5, 9), (240, 251), (255, 257), (849, 1004), (64, 128)] {
+            assert_eq!(history.touched_among(from, to), naive(from, to) as u64, "{from} to {to}");
+        }
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod history;
 mod model;
 mod recency;
 mod tables;
+mod wanted;
 
 use std::fmt;
 
@@ -78,7 +79,7 @@ impl Twin {
 
     /// The requests.
     pub fn records(&self) -> TwinGenerator {
-        TwinGenerator::new(self)
+        TwinGenerator::new(&self.model, self.count, self.seed)
     }
 }
 

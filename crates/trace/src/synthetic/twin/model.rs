@@ -71,13 +71,13 @@ impl Model {
         let (end, within) = (u64::MAX, Within::ALL.len() as u64);
         let limits: [(&str, &[u64]); 10] = [
             ("classes", &[64, classes, 2, classes, 2]),
-            ("follow", &[classes, 2, 2, 4, 64]),
+            ("follow", &[classes, 2, 4, 4, 22, end, end, 64]),
             ("again", &[2, 2, 64, end, end, end, end]),
-            ("beside", &[2, within, 4, end, end]),
+            ("beside", &[2, 64, within, 4, 3, end, end]),
             ("fresh", &[2, 2, 4, 1 << 52, 1 << 52]),
             ("offsets", &[classes, within, EXTENT_SECTORS]),
             ("sizes_kept", &[classes, 2, 2, 64, 2]),
-            ("sizes", &[classes, 2, 64, BYTES_MAX + 1]),
+            ("sizes", &[classes, 2, 64, BYTES_MAX + 1, 4]),
             ("gaps", &[64, end, end]),
             ("paces", &[64, 64]),
         ];
@@ -92,7 +92,9 @@ impl Model {
                 }
             }
         }
-        for (name, from) in [("again", 3), ("again", 5), ("beside", 3), ("fresh", 3), ("gaps", 1)] {
+        for (name, from) in
+            [("follow", 5), ("again", 3), ("again", 5), ("beside", 5), ("fresh", 3), ("gaps", 1)]
+        {
             if let Some(row) = self.tables.rows(name).iter().find(|row| row[from] > row[from + 1]) {
                 return Err(TraceError::new(format!(
                     "{name}: a range of the twin ends before it begins"
@@ -119,16 +121,40 @@ impl Model {
         keyed
     }
 
-    /// Parts of the trace, each with its share of the requests.
-    pub(super) fn parts(&self) -> Vec<u64> {
+    /// How often requests of the class beside began at each sector of an extent.
+    pub(super) fn weights(&self) -> [[u64; EXTENT_SECTORS as usize]; 3] {
+        let mut weights = [[0; EXTENT_SECTORS as usize]; 3];
+        for row in self.tables.rows("offsets").iter().filter(|row| row[0] == Class::Beside as u64) {
+            weights[row[1] as usize][row[2] as usize] += row[3];
+        }
+        weights
+    }
+
+    /// How often they began at each sector of eight.
+    pub(super) fn phases(&self) -> [u64; 8] {
+        let mut phases = [0; 8];
+        for (sector, weight) in self.weights().iter().flat_map(|within| within.iter().enumerate()) {
+            phases[sector % 8] += weight;
+        }
+        phases
+    }
+
+    /// At which of `count` requests each part ends, as their shares were in the trace.
+    pub(super) fn part_ends(&self, count: u64) -> Vec<u64> {
         let mut parts = Vec::new();
         for row in self.tables.rows("classes") {
             let part = row[0] as usize;
             if parts.len() <= part {
-                parts.resize(part + 1, 0);
+                parts.resize(part + 1, 0u128);
             }
-            parts[part] += row[row.len() - 1];
+            parts[part] += u128::from(row[row.len() - 1]);
         }
-        parts
+        let all: u128 = parts.iter().sum();
+        let mut until = 0;
+        let end = |requests: u128| {
+            until += requests;
+            (until * u128::from(count) / all) as u64
+        };
+        parts.into_iter().map(end).collect()
     }
 }

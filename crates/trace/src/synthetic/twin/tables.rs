@@ -25,9 +25,21 @@ pub(super) const TABLES: [TableForm; 10] = [
     },
     TableForm {
         name: "follow",
-        columns: &["class", "writes", "same_operation", "onto", "rank", "requests"],
+        columns: &[
+            "class",
+            "writes",
+            "same_operations",
+            "onto",
+            "octave_before",
+            "depth_from",
+            "depth_to",
+            "rank",
+            "requests",
+        ],
         about: "which of the latest requests is followed: 0 the one before, 1 the one before that, ...; \
-                onto: 2 where the first sector was touched, and 1 where the last was",
+                same_operations: 2 where that did the same, and 1 where the request before at this \
+                place did; onto: how much of it was touched before (0 nothing, 1 up to half, 2 more, 3 all); \
+                depth: LRU stack distance of class 0 in places where requests began",
     },
     TableForm {
         name: "again",
@@ -46,9 +58,18 @@ pub(super) const TABLES: [TableForm; 10] = [
     },
     TableForm {
         name: "beside",
-        columns: &["writes", "within", "onto", "extents_from", "extents_to", "requests"],
-        about: "class 4: stack distance of the extent, and where in it: 0 on a touched sector, 1 right \
-                behind one, 2 elsewhere",
+        columns: &[
+            "writes",
+            "octave",
+            "within",
+            "onto",
+            "state",
+            "extents_from",
+            "extents_to",
+            "requests",
+        ],
+        about: "class 4, by octave of its size: stack distance of the extent, its state (0 never written, 1 read last, 2 written \
+                last), and where in it: 0 on a touched sector, 1 right behind one, 2 elsewhere",
     },
     TableForm {
         name: "fresh",
@@ -68,7 +89,7 @@ pub(super) const TABLES: [TableForm; 10] = [
     },
     TableForm {
         name: "sizes",
-        columns: &["class", "writes", "octave_before", "bytes", "requests"],
+        columns: &["class", "writes", "octave_before", "bytes", "onto", "requests"],
         about: "sizes where it is not, by the octave of that size in sectors",
     },
     TableForm {

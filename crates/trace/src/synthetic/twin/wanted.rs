@@ -1,0 +1,102 @@
+//! What is looked for when a place is drawn, and how near what is found comes to it.
+
+use super::class::octave;
+use super::history::History;
+use crate::synthetic::random::Stream;
+
+/// A place at which a request may begin, and size and operation of what its size may be that of.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate {
+    pub off: u64,
+    pub sector: u64,
+    pub other: (u64, bool),
+}
+
+/// What was drawn of a place at which a request began.
+pub(super) struct Wanted {
+    pub wrote: bool,
+    pub octave: u64,
+    pub extents: (u64, u64),
+    pub depth: (u64, u64),
+    /// What was done behind it the last time, where that is to be replayed.
+    pub leads_to: Option<bool>,
+}
+
+impl Wanted {
+    pub fn of(row: &[u64]) -> Self {
+        Self {
+            wrote: row[0] == 1,
+            octave: row[1],
+            extents: (row[2], row[3]),
+            depth: (row[4], row[5]),
+            leads_to: None,
+        }
+    }
+
+    /// That of a row of what is followed where a request began before, in any extent.
+    pub fn followed(row: &[u64], writes: bool) -> Self {
+        Self {
+            wrote: writes == (row[0] % 2 == 1),
+            octave: row[2],
+            extents: (1, u64::MAX),
+            depth: (row[3], row[4]),
+            leads_to: None,
+        }
+    }
+
+    /// How far a begin is from it: octaves of the distances, of the size eight times.
+    fn off(&self, begin: u32, history: &History) -> u64 {
+        let known = history.begin(begin);
+        let extent = history.extent_depth(known.sector).unwrap_or(1);
+        beyond(self.depth, history.requests.depth(begin))
+            + beyond(self.extents, extent)
+            + 16 * u64::from(known.writes != self.wrote)
+            + 8 * octave(known.sectors).abs_diff(self.octave)
+            + 6 * u64::from(self.leads_to.is_some_and(|writes| {
+                let next = history.led_to(begin).map(|next| history.begin(next).writes);
+                next != Some(writes)
+            }))
+    }
+}
+
+/// The begin nearest to what was wanted so far.
+pub(super) struct Nearest {
+    pub off: u64,
+    pub begin: Option<u32>,
+}
+
+impl Default for Nearest {
+    fn default() -> Self {
+        Self { off: u64::MAX, begin: None }
+    }
+}
+
+impl Nearest {
+    pub fn take(&mut self, begin: u32, wanted: &Wanted, history: &History) {
+        if self.off > 0 {
+            let off = wanted.off(begin, history);
+            if off < self.off {
+                (self.off, self.begin) = (off, Some(begin));
+            }
+        }
+    }
+}
+
+/// Octaves by which a number is outside of a range; 0 within it.
+pub(super) fn beyond(range: (u64, u64), number: u64) -> u64 {
+    let octaves = |less: u64, more: u64| 1 + u64::from((more / less.max(1)).max(1).ilog2());
+    match () {
+        () if number < range.0 => octaves(number, range.0),
+        () if number > range.1 => octaves(range.1, number),
+        () => 0,
+    }
+}
+
+pub(super) fn clamped(range: (u64, u64), most: u64) -> (u64, u64) {
+    let from = range.0.clamp(1, most);
+    (from, range.1.clamp(from, most))
+}
+
+pub(super) fn drawn_of(range: (u64, u64), stream: &mut Stream) -> u64 {
+    range.0 + stream.below(range.1 - range.0 + 1)
+}
