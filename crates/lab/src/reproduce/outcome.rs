@@ -12,6 +12,7 @@ use crate::reproduce::evaluate::{Found, INSPECTION};
 use crate::reproduce::folder::{self, Folder};
 use crate::reproduce::jobs::Job;
 use crate::reproduce::judge::{self, Circumstances};
+use crate::reproduce::readings::{Choice, Reading};
 use crate::reproduce::request::Request;
 use crate::reproduce::study::{Done, Study};
 
@@ -49,7 +50,7 @@ fn judged_one(
     done: &BTreeMap<String, Done>,
     problems: &mut Vec<String>,
 ) -> (reproduction::Experiment, Vec<reproduction::Claim>) {
-    let Study { definition, jobs } = study;
+    let Study { definition, reading, jobs } = study;
     let recorded = recorded(jobs, done);
     let evaluator = study.evaluator(study.results(done));
     let circumstances = Circumstances { quick: request.quick, recorded: &recorded };
@@ -73,11 +74,24 @@ fn judged_one(
         paper: definition.paper.title().to_owned(),
         item: definition.item.clone(),
         about: definition.about.clone(),
-        unknown: definition.unknown.clone(),
+        unknown: definition.unknown.iter().cloned().chain(read(reading.as_ref())).collect(),
         runs,
         figures,
     };
     (experiment, claims)
+}
+
+/// What was chosen where the paper leaves something open, choice by choice.
+fn read(reading: Option<&Reading>) -> impl Iterator<Item = String> {
+    reading.into_iter().flat_map(Reading::pairs).map(|(choice, candidate)| {
+        let Choice { name, question, text, kind, .. } = choice;
+        format!(
+            "{question} {text} Here: {} ({name} = {}; {}).",
+            candidate.about,
+            candidate.name,
+            kind.name()
+        )
+    })
 }
 
 /// The outcomes of claims by name, each under the one reading that they were judged by.
@@ -158,7 +172,7 @@ pub fn write(
     done: &BTreeMap<String, Done>,
     reproduction: &Reproduction,
 ) -> Result<()> {
-    for Study { definition, jobs } in studies {
+    for Study { definition, jobs, .. } in studies {
         let result = |job: &Job| match done.get(&job.key()) {
             Some(Done::Run(Found::Done(run))) => Some(Arc::clone(run)),
             _ => None,

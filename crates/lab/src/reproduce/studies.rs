@@ -81,14 +81,15 @@ pub(crate) fn studies(
 ) -> Result<Vec<Study>> {
     let study = |definition: &Arc<Definition>| {
         let jobs = jobs(definition, setting)?;
-        Ok(Study { definition: Arc::clone(definition), jobs })
+        let reading = definition.reading.as_ref().and_then(|name| setting.readings.get(name));
+        Ok(Study { definition: Arc::clone(definition), reading: reading.cloned(), jobs })
     };
     definitions.iter().map(study).collect()
 }
 
 /// Devices, schemes, settings and workloads of all runs, before the first one begins.
 fn check_runs(studies: &[Study], seen: &mut BTreeSet<String>) -> Result<()> {
-    for Study { definition, jobs } in studies {
+    for Study { definition, jobs, .. } in studies {
         for job in jobs.iter().filter(|job| job.missing.is_none()) {
             if seen.insert(job.key()) {
                 job.check().map_err(|error| {
@@ -104,7 +105,7 @@ impl Studies {
     /// Every run and inspection that the report tells of, with the name of its experiment; some
     /// share their work.
     pub fn jobs(&self) -> impl Iterator<Item = (&str, &Job)> {
-        self.told.iter().flat_map(|Study { definition, jobs }| {
+        self.told.iter().flat_map(|Study { definition, jobs, .. }| {
             jobs.iter().map(|job| (definition.name.as_str(), job))
         })
     }

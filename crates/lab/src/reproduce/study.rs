@@ -12,11 +12,14 @@ use crate::reproduce::definition::{Definition, Stated};
 use crate::reproduce::evaluate::{ABSENT, Evaluator, Found, Lack, Results};
 use crate::reproduce::jobs::Job;
 use crate::reproduce::judge;
+use crate::reproduce::readings::Reading;
 
 /// An experiment and what it runs.
 pub struct Study {
     /// Its file.
     pub definition: Arc<Definition>,
+    /// What is chosen where its paper leaves something open.
+    pub reading: Option<Reading>,
     /// Runs and inspections, in the order of the file.
     pub jobs: Vec<Job>,
 }
