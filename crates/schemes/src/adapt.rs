@@ -113,7 +113,7 @@ enum First {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// The data page is clean: to its place in the data block.
-    InPlace,
+    Home,
     /// To the end of a sequential log block.
     Append(Slot),
     /// To a new sequential log block.
@@ -385,7 +385,7 @@ impl Adapt {
     fn place(&self, board: &Board, io: &PageIo, large: bool) -> Place {
         // The data page is clean, or there is no data block yet.
         if self.base.takes_in_place(board, io.lpn) {
-            return Place::InPlace;
+            return Place::Home;
         }
         let (lbn, offset) = Lbn::of(board.geometry(), io.lpn);
         let Some(place) = self.sequential.of(lbn) else {
@@ -422,7 +422,7 @@ impl Adapt {
         let engine = &mut self.base.engine;
         let area = &mut self.sequential;
         match place {
-            Place::InPlace => self.base.write_in_place(board, io, after),
+            Place::Home => self.base.write_in_place(board, io, after),
             Place::Append(place) => {
                 let done = area.append(place, board, engine, io, after)?;
                 self.switch_if_complete(board, io, done)

@@ -7,3 +7,4 @@ mod experiments;
 mod runs;
 mod stand_ins;
 mod starts;
+mod table5;
