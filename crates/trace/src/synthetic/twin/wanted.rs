@@ -1,5 +1,9 @@
 //! What is looked for when a place is drawn, and how near what is found comes to it.
 
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
 use super::class::octave;
 use super::history::History;
 use crate::synthetic::random::Stream;
@@ -79,6 +83,34 @@ impl Nearest {
                 (self.off, self.begin) = (off, Some(begin));
             }
         }
+    }
+}
+
+/// Begins of each octave and operation that are kept at hand.
+const LATELY_MAX: usize = 64;
+
+/// Where requests of each octave of size and operation began lately.
+#[derive(Default)]
+pub(super) struct Lately(FxHashMap<(u64, bool), VecDeque<u64>>);
+
+impl Lately {
+    /// Notes a request.
+    pub fn note(&mut self, sector: u64, sectors: u64, writes: bool) {
+        let kind = self.0.entry((octave(sectors), writes)).or_default();
+        if !kind.contains(&sector) {
+            kind.push_front(sector);
+            kind.truncate(LATELY_MAX);
+        }
+    }
+
+    /// Those of the kind that is wanted.
+    pub fn of<'a>(
+        &'a self,
+        wanted: &Wanted,
+        history: &'a History,
+    ) -> impl Iterator<Item = u32> + use<'a> {
+        let kind = self.0.get(&(wanted.octave, wanted.wrote));
+        kind.into_iter().flatten().filter_map(|sector| history.begin_at(*sector))
     }
 }
 
