@@ -5,7 +5,7 @@ use ftlab_flash::request::Op;
 use super::class::{Class, Within, octave, onto};
 use super::history::{EXTENT_SECTORS, History, RECENT};
 use super::model::{Drawn, Keyed, Model, RECENT_EXTENTS_MAX};
-use super::wanted::{Candidate, Lately, Nearest, Wanted, beyond, clamped, drawn_of};
+use super::wanted::{Candidate, Lately, Nearest, Wanted, beyond, clamped, drawn_of, weighted};
 use crate::record::Record;
 use crate::synthetic::make::Make;
 use crate::synthetic::random::{Purpose, Stream};
@@ -312,26 +312,16 @@ impl TwinGenerator {
                 let phases = self.phases;
                 weights.iter_mut().for_each(|(at, weight)| *weight = phases[(*at % 8) as usize]);
                 let any = weights.iter().map(|(_, weight)| weight).sum();
-                second = (any > 0).then(|| self.drawn_sector(&weights, any));
+                second = (any > 0).then(|| weighted(&weights, any, &mut self.places));
             }
             if all > 0 {
-                return Some(self.drawn_sector(&weights, all));
+                return Some(weighted(&weights, all, &mut self.places));
             }
             if turn % 4 == 3 {
                 range = (range.0 / 2, range.1.saturating_mul(2));
             }
         }
         second
-    }
-
-    fn drawn_sector(&mut self, weights: &[(u64, u64)], all: u64) -> u64 {
-        let mut left = self.places.below(all);
-        let chosen = weights.iter().find(|(_, weight)| {
-            let here = left < *weight;
-            left = left.saturating_sub(*weight);
-            here
-        });
-        chosen.expect("the weights add up").0
     }
 
     /// Sectors of an extent at which no request began, on what was drawn, each with how often such

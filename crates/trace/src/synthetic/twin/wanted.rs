@@ -132,3 +132,14 @@ pub(super) fn clamped(range: (u64, u64), most: u64) -> (u64, u64) {
 pub(super) fn drawn_of(range: (u64, u64), stream: &mut Stream) -> u64 {
     range.0 + stream.below(range.1 - range.0 + 1)
 }
+
+/// One of some numbers by their weights, which add up to `all`.
+pub(super) fn weighted(weights: &[(u64, u64)], all: u64, stream: &mut Stream) -> u64 {
+    let mut left = stream.below(all);
+    let chosen = weights.iter().find(|(_, weight)| {
+        let here = left < *weight;
+        left = left.saturating_sub(*weight);
+        here
+    });
+    chosen.expect("the weights add up").0
+}
