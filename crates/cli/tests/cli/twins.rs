@@ -51,7 +51,8 @@ fn what_cannot_be_learned_or_compared_is_refused() {
     bench.file("flushes.csv", "time_us,op,offset_bytes,size_bytes\n1,flush,0,0\n2,flush,0,0\n");
     for (words, part) in [
         (format!("trace fit {SOURCE} -o my.csv"), "ends in .toml"),
-        ("trace fit flushes.csv --format csv -o my.toml".to_owned(), "no read and no write"),
+        ("trace fit flushes.csv --format csv -o my.toml".to_owned(), "holds no request"),
+        ("trace fit randtrim:span=1M -o my.toml".to_owned(), "no read and no write"),
         ("trace fit missing.csv -o my.toml".to_owned(), "missing.csv"),
         (format!("trace compare {SOURCE} {SOURCE} --format csv"), "no effect"),
         (format!("trace compare {SOURCE} - "), "standard input"),

@@ -5,7 +5,7 @@ use ftlab_flash::request::Op;
 use super::class::{Class, Within, octave, onto};
 use super::history::{EXTENT_SECTORS, History, RECENT};
 use super::model::{Drawn, Keyed, Model, RECENT_EXTENTS_MAX};
-use super::wanted::{Candidate, Nearest, Wanted, beyond, clamped, drawn_of};
+use super::wanted::{Candidate, Lately, Nearest, Wanted, beyond, clamped, drawn_of, weighted};
 use crate::record::Record;
 use crate::synthetic::make::Make;
 use crate::synthetic::random::{Purpose, Stream};
@@ -42,6 +42,7 @@ pub struct TwinGenerator {
     gaps: Keyed,
     paces: Keyed,
     span_sectors: u64,
+    lately: Lately,
     /// The latest size of each octave, in sectors.
     sizes_seen: [u64; 64],
     state: (u64, u64),
@@ -79,6 +80,7 @@ impl TwinGenerator {
             gaps: model.keyed("gaps", 1),
             paces: model.keyed("paces", 1),
             span_sectors: model.span_bytes / 512,
+            lately: Lately::default(),
             sizes_seen: std::array::from_fn(|octave| 1 << octave),
             state: (first[1], first[2]),
             upcoming: (Class::ALL[first[1] as usize], first[2] == 1),
@@ -257,6 +259,10 @@ impl TwinGenerator {
             let begin = self.history.requests.at(drawn_of(wanted.depth, &mut self.places));
             best.take(begin, wanted, &self.history);
         }
+        // Those of that kind may be few.
+        for begin in self.lately.of(wanted, &self.history) {
+            best.take(begin, wanted, &self.history);
+        }
     }
 
     /// The begin at the distance that is wanted that fits best.
@@ -306,26 +312,16 @@ impl TwinGenerator {
                 let phases = self.phases;
                 weights.iter_mut().for_each(|(at, weight)| *weight = phases[(*at % 8) as usize]);
                 let any = weights.iter().map(|(_, weight)| weight).sum();
-                second = (any > 0).then(|| self.drawn_sector(&weights, any));
+                second = (any > 0).then(|| weighted(&weights, any, &mut self.places));
             }
             if all > 0 {
-                return Some(self.drawn_sector(&weights, all));
+                return Some(weighted(&weights, all, &mut self.places));
             }
             if turn % 4 == 3 {
                 range = (range.0 / 2, range.1.saturating_mul(2));
             }
         }
         second
-    }
-
-    fn drawn_sector(&mut self, weights: &[(u64, u64)], all: u64) -> u64 {
-        let mut left = self.places.below(all);
-        let chosen = weights.iter().find(|(_, weight)| {
-            let here = left < *weight;
-            left = left.saturating_sub(*weight);
-            here
-        });
-        chosen.expect("the weights add up").0
     }
 
     /// Sectors of an extent at which no request began, on what was drawn, each with how often such
@@ -486,6 +482,7 @@ impl Make for TwinGenerator {
         let sector = sector.min(self.span_sectors - sectors);
         self.sizes_seen[octave(sectors) as usize] = sectors;
         self.history.note(sector, sectors, writes);
+        self.lately.note(sector, sectors, writes);
         self.issued += 1;
         Record {
             time_ns: self.arrival(),

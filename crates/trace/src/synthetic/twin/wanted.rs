@@ -1,5 +1,9 @@
 //! What is looked for when a place is drawn, and how near what is found comes to it.
 
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
 use super::class::octave;
 use super::history::History;
 use crate::synthetic::random::Stream;
@@ -82,6 +86,34 @@ impl Nearest {
     }
 }
 
+/// Begins of each octave and operation that are kept at hand.
+const LATELY_MAX: usize = 64;
+
+/// Where requests of each octave of size and operation began lately.
+#[derive(Default)]
+pub(super) struct Lately(FxHashMap<(u64, bool), VecDeque<u64>>);
+
+impl Lately {
+    /// Notes a request.
+    pub fn note(&mut self, sector: u64, sectors: u64, writes: bool) {
+        let kind = self.0.entry((octave(sectors), writes)).or_default();
+        if !kind.contains(&sector) {
+            kind.push_front(sector);
+            kind.truncate(LATELY_MAX);
+        }
+    }
+
+    /// Those of the kind that is wanted.
+    pub fn of<'a>(
+        &'a self,
+        wanted: &Wanted,
+        history: &'a History,
+    ) -> impl Iterator<Item = u32> + use<'a> {
+        let kind = self.0.get(&(wanted.octave, wanted.wrote));
+        kind.into_iter().flatten().filter_map(|sector| history.begin_at(*sector))
+    }
+}
+
 /// Octaves by which a number is outside of a range; 0 within it.
 pub(super) fn beyond(range: (u64, u64), number: u64) -> u64 {
     let octaves = |less: u64, more: u64| 1 + u64::from((more / less.max(1)).max(1).ilog2());
@@ -99,4 +131,15 @@ pub(super) fn clamped(range: (u64, u64), most: u64) -> (u64, u64) {
 
 pub(super) fn drawn_of(range: (u64, u64), stream: &mut Stream) -> u64 {
     range.0 + stream.below(range.1 - range.0 + 1)
+}
+
+/// One of some numbers by their weights, which add up to `all`.
+pub(super) fn weighted(weights: &[(u64, u64)], all: u64, stream: &mut Stream) -> u64 {
+    let mut left = stream.below(all);
+    let chosen = weights.iter().find(|(_, weight)| {
+        let here = left < *weight;
+        left = left.saturating_sub(*weight);
+        here
+    });
+    chosen.expect("the weights add up").0
 }
