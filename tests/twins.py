@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--traces", type=pathlib.Path, default=pathlib.Path(__file__).parents[1] / "../shared/traces")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("names", nargs="*", metavar="TRACE")
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     unknown = set(asked.names) - set(TRACES)
     if unknown:
         sys.exit(f"no such trace: {', '.join(sorted(unknown))}; legal: {', '.join(TRACES)}")
