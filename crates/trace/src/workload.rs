@@ -6,7 +6,7 @@ use crate::combination::{Combination, DEPTH_MAX, How};
 use crate::combined::{CombinedRecords, depth_of};
 use crate::detect::{self, Detection};
 use crate::digest::{self, SharedDigest};
-use crate::error::{Result, TraceError, nearest};
+use crate::error::{Result, TraceError};
 use crate::events::Files;
 use crate::formats::compact;
 use crate::layout::AddressMap;
@@ -15,7 +15,7 @@ use crate::records::Records;
 use crate::requests::Requests;
 use crate::source::{Source, Text};
 use crate::survey::Survey;
-use crate::synthetic::{Mode, SyntheticSpec};
+use crate::synthetic::{SyntheticSpec, hint_at_modes};
 
 /// A workload that can be read: a trace (one or more files, or standard input) or a synthetic one.
 pub struct Workload {
@@ -143,13 +143,11 @@ impl Workload {
         matches!(self.kind, Kind::Synthetic { .. })
     }
 
-    /// The same with so many requests more, of the same statistics, if [`Self::is_generated`]; any
-    /// other as it is.
+    /// The same with so many requests more, of the same statistics, if [`Self::is_generated`].
     #[must_use]
     pub fn prolonged(mut self, more: u64) -> Self {
         if let Kind::Synthetic { spec, head } = &mut self.kind {
-            let asked = spec.count.min(head.take().unwrap_or(u64::MAX));
-            spec.count = asked.saturating_add(more);
+            spec.count = spec.count.min(head.take().unwrap_or(u64::MAX)).saturating_add(more);
         }
         self
     }
@@ -497,20 +495,4 @@ fn needs_second_pass() -> TraceError {
     TraceError::new("standard input can be read only once, and a second pass is needed")
         .with_legal("a file, or --address strict or modulo with one unit and a stated capacity")
         .at("-", None)
-}
-
-/// A missing file whose name looks like an inline spec is most likely a misspelt one.
-fn hint_at_modes(text: &str, error: TraceError) -> TraceError {
-    let word = text.split(':').next().unwrap_or_default();
-    let modes = Mode::ALL.iter().map(|(name, _)| *name);
-    let near =
-        nearest(word, modes.clone()).filter(|mode| strsim::damerau_levenshtein(mode, word) <= 2);
-    match near {
-        Some(mode) => TraceError::new(format!(
-            "neither a file nor a synthetic workload (did you mean '{mode}'?)"
-        ))
-        .with_value(text.as_bytes())
-        .with_legal(format!("a trace file, or one of {}", modes.collect::<Vec<_>>().join(", "))),
-        None => error,
-    }
 }

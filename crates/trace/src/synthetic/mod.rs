@@ -20,5 +20,6 @@ pub use arrivals::Arrivals;
 pub use change::with_changes;
 pub use distribution::Distribution;
 pub use generator::Generator;
+pub(crate) use spec::hint_at_modes;
 pub use spec::{Mode, SyntheticSpec};
 pub use stack::StackDistances;

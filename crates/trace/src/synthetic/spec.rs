@@ -4,7 +4,7 @@ use super::arrivals::Arrivals;
 use super::distribution::Distribution;
 use super::settings::{Settings, number, wrong};
 use super::stack::StackDistances;
-use crate::error::{Result, unknown_name};
+use crate::error::{Result, TraceError, nearest, unknown_name};
 use crate::size::{parse_bytes, parse_millionths, parse_share_or_bytes};
 
 /// fio's `rw=`.
@@ -342,5 +342,21 @@ fn parse_distribution(text: &str) -> Result<Distribution> {
         _ => {
             Err(unknown_name("random_distribution", text, &["random", "zipf", "pareto", "hotcold"]))
         }
+    }
+}
+
+/// A missing file whose name looks like an inline spec is most likely a misspelt one.
+pub(crate) fn hint_at_modes(text: &str, error: TraceError) -> TraceError {
+    let word = text.split(':').next().unwrap_or_default();
+    let modes = Mode::ALL.iter().map(|(name, _)| *name);
+    let near =
+        nearest(word, modes.clone()).filter(|mode| strsim::damerau_levenshtein(mode, word) <= 2);
+    match near {
+        Some(mode) => TraceError::new(format!(
+            "neither a file nor a synthetic workload (did you mean '{mode}'?)"
+        ))
+        .with_value(text.as_bytes())
+        .with_legal(format!("a trace file, or one of {}", modes.collect::<Vec<_>>().join(", "))),
+        None => error,
     }
 }
