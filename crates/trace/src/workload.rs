@@ -154,8 +154,7 @@ impl Workload {
         matches!(self.kind, Kind::Synthetic { .. })
     }
 
-    /// The same with so many requests more, of the same statistics, if [`Self::is_generated`]; any
-    /// other as it is.
+    /// The same with so many requests more, of the same statistics, if [`Self::is_generated`].
     #[must_use]
     pub fn prolonged(mut self, more: u64) -> Self {
         if let Kind::Synthetic { spec, head } = &mut self.kind {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ftlab_engine::config::{Bytes, Config, Optional};
 use ftlab_report::probe::ProbeWindow;
-use ftlab_trace::{Description, Workload};
+use ftlab_trace::{AddressMode, Description, Workload};
 
 use crate::error::Result;
 use crate::experiment::Experiment;
@@ -121,12 +121,11 @@ pub(crate) fn planned(
     observer: &dyn Observer,
 ) -> Result<Plan> {
     let asked = Asked::of(experiment)?;
-    let choice = asked.workload(experiment, Some(observer))?;
+    let mut choice = asked.workload(experiment, Some(observer))?;
     let Asked { mut chosen, repeat, .. } = asked;
     let (capacity, mode) = (experiment.capacity, *experiment.address);
     let modes = &experiment.precondition;
-    let mut choice = choice;
-    choice.lead_in(chosen.iter().map(|one| warmup(&modes.of(&one.name))).max().unwrap_or(0));
+    choice.lead_in(warmup(&chosen, modes));
     if repeat.goes_on(1) {
         refuse_to_repeat(repeat, &choice, modes, &chosen)?;
     }
@@ -142,11 +141,7 @@ pub(crate) fn planned(
     };
     exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
     if chosen.iter().any(log_of_footprint) {
-        let region = active_region(&chosen[0], (&choice, mode), &mut first_pass)?;
-        for one in &mut chosen {
-            one.config.device.active_region = Optional(Some(Bytes(region)));
-        }
-        exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
+        know_active_region(&mut chosen, (&choice, mode), exported, &mut first_pass)?;
     }
     let left_out = apply_budget(&mut chosen, experiment)?;
     let mut warnings = choice.notes.clone();
@@ -182,8 +177,8 @@ pub(crate) fn planned(
         (false, _) => None,
         (true, Some(known)) => Some(of_part(known.clone(), &choice, kept)),
         (true, None) => {
-            let own = choice.open_own(capacity_bytes)?;
-            Some(of_part(description(&own, observer)?, &choice, kept))
+            let own = description(&choice.open_own(capacity_bytes)?, observer)?;
+            Some(of_part(own, &choice, kept))
         }
     };
     Ok(Plan {
@@ -227,8 +222,27 @@ fn runs(
     Ok(runs)
 }
 
-fn warmup(mode: &Mode) -> u64 {
-    if let Mode::Warmup(requests) = mode { *requests } else { 0 }
+/// Logs that are a share of what the workload touches are known once that is.
+fn know_active_region(
+    chosen: &mut [Chosen],
+    workload: (&WorkloadChoice, AddressMode),
+    exported: Option<u64>,
+    first_pass: &mut FirstPass<'_>,
+) -> Result<()> {
+    let region = active_region(&chosen[0], workload, first_pass)?;
+    for one in chosen.iter_mut() {
+        one.config.device.active_region = Optional(Some(Bytes(region)));
+    }
+    exported.map_or(Ok(()), |bytes| sizing::resize(chosen, bytes))
+}
+
+/// Requests of the warm-up, which is the same for all.
+fn warmup(chosen: &[Chosen], modes: &Modes) -> u64 {
+    let of = |one: &Chosen| match modes.of(&one.name) {
+        Mode::Warmup(requests) => requests,
+        _ => 0,
+    };
+    chosen.iter().map(of).max().unwrap_or(0)
 }
 
 fn extent_bytes(chosen: &Chosen) -> u64 {

@@ -364,7 +364,11 @@ mod tests {
     fn worlds() -> Vec<Column> {
         let starts = ["full", "touched", "used_up"];
         let of = |number: usize| {
-            column(number, starts[number % 3], if number % 2 == 0 { "small" } else { "large" })
+            column(
+                number,
+                starts[number % 3],
+                if number.is_multiple_of(2) { "small" } else { "large" },
+            )
         };
         (0..12).map(of).collect()
     }
