@@ -90,6 +90,8 @@ pub struct Claim {
     pub near: Both<bool>,
     /// In how many worlds it holds, where worlds were asked for.
     pub worlds: Option<InWorlds>,
+    /// Whether a fitted choice of the reading was set to meet it: that it is met is no finding.
+    pub target: bool,
     /// Why it came out so, as far as that is known; why it was not judged.
     pub explanation: String,
     /// Name of the experiment.

@@ -12,7 +12,7 @@ use crate::inspection::Inspection;
 use crate::plan::asked::Asked;
 use crate::reproduce::bundle::sha256;
 use crate::reproduce::definition::{Definition, InspectionBlock, RunBlock, Variant};
-use crate::reproduce::options::{Collected, OF_WORKLOAD, Options};
+use crate::reproduce::options::{Collected, OF_WORKLOAD};
 use crate::reproduce::readings::Reading;
 use crate::workload::resolve::{real_can_replace, with_shifted_seeds};
 
@@ -154,19 +154,16 @@ fn run(
     let labelled = of.schemes.get(scheme);
     let name = labelled.map_or(scheme, |labelled| labelled.scheme.as_str());
     let reading = reading(of, setting);
-    let found = source(of, setting, (Some(name), workload))?;
     let refused = |text: String| refused(of, &id, &text);
     let mut own = Collected::default();
     own.add(&of.options);
     own.add(&block.options);
-    own.add_some(found.options);
+    own.add_some(of.workloads.get(workload).map(|label| &label.options));
     own.add_some(variant.map(|variant| &variant.options));
     own.add_some(labelled.map(|labelled| &labelled.options));
     // A real trace takes no settings: what changes the stand-in stays with it.
-    let real = match own.changes_workload() {
-        true => None,
-        false => found.real_in(setting)?,
-    };
+    let found = source(of, setting, (Some(name), workload), own.changes_workload())?;
+    let real = found.real;
     let mut options = Collected::default();
     for chosen in reading.into_iter().flat_map(|one| one.options(Some(name), workload)) {
         options.add(chosen);
@@ -205,15 +202,15 @@ fn inspection(
     block: &InspectionBlock,
     workload: &str,
 ) -> Result<Job> {
-    let found = source(of, setting, (None, workload))?;
+    let found = source(of, setting, (None, workload), false)?;
     let mut options = Collected::default();
-    options.add_some(found.options);
+    options.add_some(of.workloads.get(workload).map(|label| &label.options));
     options.add(&block.options);
     let refused = |text: String| refused(of, workload, &text);
     let mut words: Vec<String> = ["trace", "inspect", &found.text].map(str::to_owned).to_vec();
     words.extend(options.words().map_err(refused)?);
     let (mut reading, counting) = options.inspection().map_err(refused)?;
-    if let Some(folder) = found.real_in(setting)? {
+    if let Some(folder) = found.real {
         words.extend(["--trace-dir".to_owned(), folder.display().to_string()]);
         reading.trace_dir = Some(folder.to_owned());
     }
@@ -237,38 +234,38 @@ fn reading<'a>(of: &Definition, setting: &Setting<'a>) -> Option<&'a Reading> {
 struct Source<'a> {
     /// As it is run.
     text: String,
-    /// As the experiment has it, which a real trace can replace.
-    own: String,
-    options: Option<&'a Options>,
+    /// The folder of real traces, where the user has one that takes its place.
+    real: Option<&'a Path>,
     missing: Option<String>,
     recorded: bool,
     whole: bool,
 }
 
 fn source<'a>(
-    of: &'a Definition,
-    setting: &Setting<'_>,
+    of: &Definition,
+    setting: &Setting<'a>,
     (scheme, name): (Option<&str>, &str),
+    is_changed: bool,
 ) -> Result<Source<'a>> {
     let label = of.workloads.get(name);
-    let options = label.map(|label| &label.options);
     if let Some(file) = label.and_then(|label| label.file.as_ref()) {
         let path = setting.trace_dir.map(|folder| folder.join(file));
         let there = path.as_ref().is_some_and(|path| path.exists());
         let missing = (!there).then(|| format!("it needs {file} in --trace-dir"));
         let text = path.map_or_else(|| file.clone(), |path| path.display().to_string());
         let whole = label.is_some_and(|label| label.whole);
-        return Ok(Source { own: text.clone(), text, options, missing, recorded: true, whole });
+        return Ok(Source { text, real: None, missing, recorded: true, whole });
     }
-    let own = match label {
+    let text = match label {
         Some(label) => label.workload.clone().unwrap_or_default(),
         None => name.to_owned(),
     };
-    let mut found =
-        Source { text: own.clone(), own, options, missing: None, recorded: false, whole: false };
-    if let Some(reading) = reading(of, setting)
-        && found.real_in(setting)?.is_none()
-    {
+    let real = match setting.trace_dir.filter(|_| !is_changed) {
+        Some(folder) if real_can_replace(&text, folder)? => Some(folder),
+        _ => None,
+    };
+    let mut found = Source { text, real, missing: None, recorded: false, whole: false };
+    if let (Some(reading), None) = (reading(of, setting), real) {
         if let Some(other) = reading.workload(scheme, name) {
             other.clone_into(&mut found.text);
         }
@@ -277,16 +274,6 @@ fn source<'a>(
         }
     }
     Ok(found)
-}
-
-impl Source<'_> {
-    /// The folder of real traces, where the user has one that takes the place of a stand-in.
-    fn real_in<'a>(&self, setting: &Setting<'a>) -> Result<Option<&'a Path>> {
-        match setting.trace_dir.filter(|_| !self.recorded) {
-            Some(folder) if real_can_replace(&self.own, folder)? => Ok(Some(folder)),
-            _ => Ok(None),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -413,6 +400,31 @@ mod tests {
         let mut checked = std::collections::BTreeSet::new();
         for bundled in READINGS {
             let of = Readings::find(bundled.name).unwrap();
+            let own = |one: &&Definition| one.reading.as_deref() == Some(bundled.name);
+            let used: std::collections::BTreeSet<&String> = definitions
+                .iter()
+                .filter(own)
+                .flat_map(|one| {
+                    let inspected = one.inspections.iter().flat_map(|block| &block.workloads);
+                    one.runs.iter().flat_map(|block| &block.workloads).chain(inspected)
+                })
+                .collect();
+            let applies = of.choices.iter().flat_map(|choice| &choice.candidates);
+            for name in
+                applies.flat_map(|one| &one.apply).flat_map(|one| one.workloads.iter().flatten())
+            {
+                assert!(used.contains(name), "{}: no run has workload {name}", bundled.name);
+            }
+            let claims: Vec<String> = definitions
+                .iter()
+                .flat_map(|one| {
+                    one.claims.iter().map(|claim| format!("{}.{}", one.name, claim.name))
+                })
+                .collect();
+            for target in of.choices.iter().flat_map(|choice| &choice.fitted_to) {
+                let head = target.trim_end_matches('*');
+                assert!(claims.iter().any(|name| name.starts_with(head)), "no claim {target}");
+            }
             let single = of.choices.iter().flat_map(|choice| {
                 let with = |candidate: &Candidate| {
                     Reading::best(&of).with(&choice.name, &candidate.name).unwrap()
@@ -427,7 +439,6 @@ mod tests {
                 let readings = BTreeMap::from([(bundled.name.to_owned(), reading)]);
                 let setting =
                     Setting { length: Length::World, trace_dir: None, readings: &readings };
-                let own = |one: &&Definition| one.reading.as_deref() == Some(bundled.name);
                 for definition in definitions.iter().filter(own) {
                     for job in jobs(definition, &setting).unwrap() {
                         if job.missing.is_none() && checked.insert(job.key()) {

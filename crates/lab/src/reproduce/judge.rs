@@ -65,6 +65,7 @@ fn outcome(of: &Definition, claim: &Claim, judged: Judged) -> reproduction::Clai
         verdicts: Both { literal: None, best: None },
         near: Both { literal: None, best: judged.near },
         worlds: None,
+        target: false,
         explanation: explanation.join(" "),
         experiment: of.name.clone(),
         text: claim.text.clone(),

@@ -54,7 +54,10 @@ fn judged_one(
     let recorded = recorded(jobs, done);
     let evaluator = study.evaluator(study.results(done));
     let circumstances = Circumstances { quick: request.quick, recorded: &recorded };
-    let (claims, mut wrong) = judge::claims(definition, &evaluator, &circumstances);
+    let (mut claims, mut wrong) = judge::claims(definition, &evaluator, &circumstances);
+    for claim in &mut claims {
+        claim.target = reading.as_ref().is_some_and(|one| one.was_fitted_to(&claim.name));
+    }
     let (figures, of_figures) = judge::figures(definition, &evaluator);
     wrong.extend(of_figures.into_iter().filter_map(|(figure, lack)| {
         Some(format!("figure '{}': {}", figure.title, lack.wrong()?))
@@ -84,12 +87,15 @@ fn judged_one(
 /// What was chosen where the paper leaves something open, choice by choice.
 fn read(reading: Option<&Reading>) -> impl Iterator<Item = String> {
     reading.into_iter().flat_map(Reading::pairs).map(|(choice, candidate)| {
-        let Choice { name, question, text, kind, .. } = choice;
+        let Choice { name, question, text, kind, best, literal, .. } = choice;
+        let ground = match &candidate.name {
+            own if own == best => kind.name(),
+            own if own == literal => "to the letter",
+            _ => "not the best",
+        };
         format!(
-            "{question} {text} Here: {} ({name} = {}; {}).",
-            candidate.about,
-            candidate.name,
-            kind.name()
+            "{question} {text} Here: {} ({name} = {}; {ground}).",
+            candidate.about, candidate.name
         )
     })
 }

@@ -4,6 +4,7 @@
 //!
 //! Strict TOML, in `config/readings/PAPER.toml`: an unknown key is an error with file and line.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -83,6 +84,10 @@ pub struct Choice {
     pub best: String,
     /// Candidates that worlds are made of; all where it is absent.
     pub worlds: Option<Vec<String>>,
+    /// Claims, `EXPERIMENT.NAME` or with `*` at the end, whose numbers the best candidate was set to
+    /// meet: that they are met is no finding.
+    #[serde(default)]
+    pub fitted_to: Vec<String>,
     /// The candidates.
     pub candidates: Vec<Candidate>,
 }
@@ -171,6 +176,22 @@ impl Readings {
             names.push(&choice.name);
             choice.check().map_err(|message| format!("choice '{}': {message}", choice.name))?;
         }
+        // The later one would win, and the earlier one would seem to have been chosen.
+        let replaced = |choice: &Choice| -> BTreeSet<String> {
+            let applies = choice.candidates.iter().flat_map(|candidate| &candidate.apply);
+            let own = applies.filter(|apply| apply.workload.is_some());
+            own.flat_map(|apply| apply.workloads.iter().flatten().cloned()).collect()
+        };
+        for (place, one) in self.choices.iter().enumerate() {
+            for other in &self.choices[..place] {
+                if let Some(workload) = replaced(one).intersection(&replaced(other)).next() {
+                    return Err(format!(
+                        "choices '{}' and '{}' both replace workload '{workload}'; legal: one choice",
+                        other.name, one.name
+                    ));
+                }
+            }
+        }
         Ok(())
     }
 }
@@ -194,6 +215,22 @@ impl Choice {
                     candidate.name
                 ));
             }
+        }
+        let known = |name: &String| ftlab_engine::schemes::find(name).is_ok();
+        let schemes = self.candidates.iter().flat_map(|candidate| &candidate.apply);
+        for name in schemes.flat_map(|apply| apply.schemes.iter().flatten()) {
+            if !known(name) || name.contains(':') {
+                return Err(format!("there is no scheme '{name}' (names stand without presets)"));
+            }
+        }
+        if let Some(worlds) = &self.worlds {
+            let own: BTreeSet<&String> = worlds.iter().collect();
+            if own.is_empty() || own.len() < worlds.len() {
+                return Err("'worlds' needs one candidate at least, and each once".to_owned());
+            }
+        }
+        if !self.fitted_to.is_empty() && self.kind != Ground::Fitted {
+            return Err("'fitted_to' belongs to what is fitted".to_owned());
         }
         for name in [&self.literal, &self.best].into_iter().chain(self.worlds.iter().flatten()) {
             self.candidate(name)?;
@@ -266,6 +303,16 @@ impl Reading {
     /// Choices and candidates.
     pub fn pairs(&self) -> impl Iterator<Item = (&Choice, &Candidate)> {
         self.of.choices.iter().zip(&self.chosen).map(|(one, &at)| (one, &one.candidates[at]))
+    }
+
+    /// Whether a claim is a number that the chosen candidates were set to meet.
+    pub fn was_fitted_to(&self, claim: &str) -> bool {
+        let is_best = |(choice, candidate): &(&Choice, &Candidate)| candidate.name == choice.best;
+        let mut targets = self.pairs().filter(is_best).flat_map(|(choice, _)| &choice.fitted_to);
+        targets.any(|target| match target.strip_suffix('*') {
+            Some(head) => claim.starts_with(head),
+            None => claim == target,
+        })
     }
 
     fn applies<'a>(

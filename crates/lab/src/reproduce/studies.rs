@@ -64,7 +64,7 @@ impl Request {
         check_runs(&told, &mut seen)?;
         literal.iter().try_for_each(|studies| check_runs(studies, &mut seen))?;
         let worlds = match self.worlds {
-            Some(count) => worlds::design(&files, &definitions, count.get()),
+            Some(count) => worlds::design(&files, &definitions, count.get())?,
             None => Vec::new(),
         };
         for world in &worlds {

@@ -1,9 +1,10 @@
 //! How far printed statements depend on what their paper leaves open: each is judged in many
 //! worlds, of a candidate for every choice and a seed of the stand-ins each.
 //!
-//! The first world is the best reading, the second the text to the letter. The others are balanced:
-//! of every choice, and of the seeds, each candidate comes equally often, in an order of its own
-//! that neither depends on other choices nor on the number of worlds.
+//! The first world is the best reading, the second the text to the letter. Each further one takes, of
+//! some drawn at random, the one whose pairs of candidates came least often before, so that any two
+//! choices, and the seed, are as independent of each other as so many worlds allow. Fewer worlds are
+//! the first of more.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,12 +13,12 @@ use std::sync::Arc;
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_report::reproduction::{PaperWorlds, Statement, World as Column};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::reproduce::definition::{Claim, ClaimKind, Definition};
 use crate::reproduce::evaluate::{Evaluator, Found, INSPECTION, Results};
 use crate::reproduce::jobs::{Job, Length, Setting};
 use crate::reproduce::judge;
-use crate::reproduce::readings::{Candidate, Choice, Reading};
+use crate::reproduce::readings::{Candidate, Choice, Reading, Readings};
 use crate::reproduce::running::{Maker, kept};
 use crate::reproduce::studies::studies;
 use crate::reproduce::study::{Done, Study};
@@ -40,8 +41,11 @@ pub struct World {
 }
 
 /// So many worlds of every paper that has readings and printed statements.
-pub fn design(files: &Files, definitions: &[Arc<Definition>], count: u32) -> Vec<World> {
-    let mut worlds = Vec::new();
+///
+/// # Errors
+/// Nothing that could be judged in worlds; a file of readings of several papers.
+pub fn design(files: &Files, definitions: &[Arc<Definition>], count: u32) -> Result<Vec<World>> {
+    let mut worlds: Vec<World> = Vec::new();
     for (name, readings) in files {
         let judges = |one: &&Arc<Definition>| {
             one.reading.as_ref() == Some(name) && one.claims.iter().any(|claim| claim.printed)
@@ -50,46 +54,78 @@ pub fn design(files: &Files, definitions: &[Arc<Definition>], count: u32) -> Vec
         if own.is_empty() {
             continue;
         }
+        let paper = own[0].paper;
+        let alone = own.iter().all(|one| one.paper == paper)
+            && worlds
+                .iter()
+                .all(|known| known.file == *name || known.definitions[0].paper != paper);
+        if !alone {
+            return Err(Error::usage(format!(
+                "--worlds: readings '{name}' are not of one paper alone, or not its only ones"
+            )));
+        }
         let own = Arc::new(own);
-        let among: Vec<Vec<usize>> = readings.choices.iter().map(|one| one.plausible()).collect();
-        let mut columns: Vec<Balanced> = (0..=among.len()).map(Balanced::new).collect();
+        let mut plan = Plan::new(readings);
         for number in 1..=count as usize {
             let reading = match number {
                 1 => Reading::best(readings),
                 2 => Reading::literal(readings),
-                _ => {
-                    let mut drawn = Reading::best(readings);
-                    for (place, candidates) in among.iter().enumerate() {
-                        drawn.chosen[place] = candidates[columns[place].next(candidates.len())];
-                    }
-                    let seed = columns[among.len()].next(SEEDS as usize) as u64;
-                    Reading { seed_shift: seed * SEED_STEP, ..drawn }
-                }
+                _ => plan.next(readings),
             };
             let (file, definitions) = (name.clone(), Arc::clone(&own));
             worlds.push(World { number, file, reading, definitions });
         }
     }
-    worlds
+    match worlds.is_empty() {
+        true => Err(Error::usage(
+            "--worlds: none of these experiments stands on readings and judges a printed statement",
+        )),
+        false => Ok(worlds),
+    }
 }
 
-/// Numbers below a bound, each once before any comes again.
-struct Balanced {
+/// Draws worlds that differ from each other.
+struct Plan {
     rng: Rng,
-    left: Vec<usize>,
+    /// The candidates of every choice, and of the seed.
+    levels: Vec<Vec<usize>>,
+    /// How often two candidates of two choices came together.
+    pairs: BTreeMap<[(usize, usize); 2], u32>,
 }
 
-impl Balanced {
-    fn new(column: usize) -> Self {
-        Balanced { rng: Rng::new(column as u64, Purpose::Workload), left: Vec::new() }
+impl Plan {
+    /// Among so many the next world is chosen.
+    const DRAWN: u32 = 200;
+
+    fn new(readings: &Readings) -> Self {
+        let mut levels: Vec<Vec<usize>> =
+            readings.choices.iter().map(|one| one.plausible()).collect();
+        levels.push((0..SEEDS as usize).collect());
+        Plan { rng: Rng::new(1, Purpose::Workload), levels, pairs: BTreeMap::new() }
     }
 
-    fn next(&mut self, bound: usize) -> usize {
-        if self.left.is_empty() {
-            self.left = (0..bound).collect();
+    fn next(&mut self, readings: &Arc<Readings>) -> Reading {
+        let draws: Vec<Vec<usize>> = (0..Self::DRAWN).map(|_| self.draw()).collect();
+        let cost = |world: &Vec<usize>| -> u32 {
+            Self::pairs_of(world).map(|pair| self.pairs.get(&pair).map_or(0, |n| n * n)).sum()
+        };
+        let mut chosen = draws.into_iter().min_by_key(cost).unwrap_or_default();
+        for pair in Self::pairs_of(&chosen) {
+            *self.pairs.entry(pair).or_default() += 1;
         }
-        let at = self.rng.below(self.left.len() as u32) as usize;
-        self.left.swap_remove(at)
+        let seed = chosen.pop().unwrap_or_default() as u64;
+        Reading { of: Arc::clone(readings), chosen, seed_shift: seed * SEED_STEP }
+    }
+
+    fn draw(&mut self) -> Vec<usize> {
+        let Plan { rng, levels, .. } = self;
+        levels.iter().map(|of| of[rng.below(of.len() as u32) as usize]).collect()
+    }
+
+    /// Pairs of candidates, and each candidate with itself, so that all come equally often.
+    fn pairs_of(world: &[usize]) -> impl Iterator<Item = [(usize, usize); 2]> {
+        let own = |at: usize| (at, world[at]);
+        (0..world.len()).flat_map(move |a| (a..world.len()).map(move |b| [own(a), own(b)]))
     }
 }
 
@@ -128,10 +164,10 @@ pub fn found(
     // What an expression asks for can depend on what it found before.
     let mut failed = BTreeMap::new();
     loop {
-        let wanted = || all.iter().flatten().flat_map(Asked::wanted);
-        if wanted().next().is_none() {
+        if all.iter().flatten().all(Asked::is_judged) {
             break;
         }
+        let wanted = || all.iter().flatten().flat_map(Asked::wanted);
         let made = maker.make(wanted(), "runs of worlds", |done| match done {
             Done::Run(Found::Done(_)) | Done::Inspection(Found::Done(_)) => None,
             other => Some(other),
@@ -151,14 +187,18 @@ struct Asked {
     made: BTreeSet<String>,
     /// Names of runs that are asked for, and are to be made.
     to_make: BTreeSet<String>,
-    /// Of the printed claims, in their order.
-    outcomes: Vec<Option<bool>>,
+    /// Of the printed claims, in their order; none before anything was judged.
+    outcomes: Option<Vec<Option<bool>>>,
 }
 
 impl Asked {
     fn new(study: Study) -> Self {
         let to_make = uses(&study, study.supposed());
-        Asked { study, made: BTreeSet::new(), to_make, outcomes: Vec::new() }
+        Asked { study, made: BTreeSet::new(), to_make, outcomes: None }
+    }
+
+    fn is_judged(&self) -> bool {
+        self.to_make.is_empty() && self.outcomes.is_some()
     }
 
     fn wanted(&self) -> impl Iterator<Item = &Job> {
@@ -167,7 +207,7 @@ impl Asked {
 
     /// Judges by what was made; runs that turn out to be asked for as well are to be made.
     fn judge(&mut self, of: impl Fn(&Job) -> Option<Done>) {
-        if self.to_make.is_empty() {
+        if self.to_make.is_empty() && self.outcomes.is_some() {
             return;
         }
         self.made.append(&mut self.to_make);
@@ -196,7 +236,7 @@ impl Asked {
             ClaimKind::Magnitude if !whole => None,
             _ => judge::agrees(claim, &evaluator).ok(),
         };
-        self.outcomes = printed(&self.study.definition).map(outcome).collect();
+        self.outcomes = Some(printed(&self.study.definition).map(outcome).collect());
         let used = evaluator.used();
         let names: BTreeSet<String> = self.study.jobs.iter().map(name_of).collect();
         self.to_make = used
@@ -252,10 +292,7 @@ fn told(worlds: &[World], all: &[Vec<Asked>]) -> Vec<PaperWorlds> {
         }
         if let Some(last) = papers.last_mut() {
             last.worlds.push(world.column());
-            let outcomes = asked.iter().flat_map(|one| {
-                let lacking = printed(&one.study.definition).count() - one.outcomes.len();
-                one.outcomes.iter().copied().chain(std::iter::repeat_n(None, lacking))
-            });
+            let outcomes = asked.iter().flat_map(|one| one.outcomes.iter().flatten().copied());
             for (row, outcome) in last.statements.iter_mut().zip(outcomes) {
                 row.outcomes.push(outcome);
             }
@@ -284,15 +321,38 @@ fn decided_by(worlds: &[Column], outcomes: &[Option<bool>]) -> String {
         _ => {}
     }
     let head = format!("holds in {hold} of {of} worlds");
-    let factors = worlds[0].choices.len() + 1;
-    let best =
-        (0..factors).map(|place| Factor::of(&judged, place)).min_by_key(|factor| factor.mistaken());
-    let Some(factor) = best else { return head };
-    match factor.mistaken() {
-        0 => format!("{head}; {}", factor.exactly()),
-        some if 2 * some <= hold.min(of - hold) => format!("{head}; {}", factor.mostly()),
-        _ => format!("{head}; no single choice decides it"),
+    let places = 0..=worlds[0].choices.len();
+    let factors: Vec<Factor> = places.map(|place| Factor::of(&judged, place)).collect();
+    let least = factors.iter().map(Factor::mistaken).min().unwrap_or_default();
+    if 2 * least > hold.min(of - hold) || !is_rare(&judged, least) {
+        return format!("{head}; no single choice decides it");
     }
+    let deciding = factors.iter().filter(|factor| factor.mistaken() == least);
+    let words: Vec<String> = match least {
+        0 => deciding.map(Factor::exactly).collect(),
+        _ => deciding.map(Factor::mostly).collect(),
+    };
+    format!("{head}; {}", words.join(", or "))
+}
+
+/// Whether outcomes that have nothing to do with the choices would let some choice decide as well in
+/// one of a hundred cases at most: a statement that holds in a few worlds by chance is decided by
+/// nothing.
+fn is_rare(judged: &[(&Column, bool)], least: usize) -> bool {
+    const SHUFFLES: usize = 400;
+    let Some((first, _)) = judged.first() else { return false };
+    let mut rng = Rng::new(judged.len() as u64, Purpose::Workload);
+    let mut shuffled = judged.to_vec();
+    let mut as_good = 0;
+    for _ in 0..SHUFFLES {
+        for last in (1..shuffled.len()).rev() {
+            let other = rng.below(last as u32 + 1) as usize;
+            (shuffled[last].1, shuffled[other].1) = (shuffled[other].1, shuffled[last].1);
+        }
+        let mut places = 0..=first.choices.len();
+        as_good += usize::from(places.any(|at| Factor::of(&shuffled, at).mistaken() <= least));
+    }
+    100 * as_good <= SHUFFLES
 }
 
 /// How a statement came out by the candidates of one choice.
@@ -361,16 +421,13 @@ mod tests {
         Column { number, choices, seed: 1 + number as u64 % 5 }
     }
 
+    /// Every start with every log, four times.
     fn worlds() -> Vec<Column> {
         let starts = ["full", "touched", "used_up"];
         let of = |number: usize| {
-            column(
-                number,
-                starts[number % 3],
-                if number.is_multiple_of(2) { "small" } else { "large" },
-            )
+            column(number, starts[number % 3], ["small", "large"][number / 3 % 2])
         };
-        (0..12).map(of).collect()
+        (0..24).map(of).collect()
     }
 
     fn words(holds: impl Fn(&Column) -> Option<bool>) -> String {
@@ -381,39 +438,83 @@ mod tests {
 
     #[test]
     fn a_choice_that_decides_is_named() {
-        assert_eq!(words(|_| Some(true)), "holds in all 12 worlds");
-        assert_eq!(words(|_| Some(false)), "fails in all 12 worlds");
+        assert_eq!(words(|_| Some(true)), "holds in all 24 worlds");
+        assert_eq!(words(|_| Some(false)), "fails in all 24 worlds");
         assert_eq!(words(|_| None), "not judged in any world");
         assert_eq!(
             words(|world| Some(world.choices[0].1 != "full")),
-            "holds in 8 of 12 worlds; fails only with start = full"
+            "holds in 16 of 24 worlds; fails only with start = full"
         );
         assert_eq!(
             words(|world| (world.number != 3).then_some(world.choices[0].1 == "used_up")),
-            "holds in 4 of 11 worlds; holds only with start = used_up"
+            "holds in 8 of 23 worlds; holds only with start = used_up"
         );
-        let but_one = |world: &Column| Some(world.choices[1].1 == "small" && world.number != 4);
         assert_eq!(
-            words(but_one),
-            "holds in 5 of 12 worlds; mostly by log (small: 5 of 6, large: 0 of 6)"
+            words(|world| Some(world.choices[1].1 == "small" && world.number != 1)),
+            "holds in 11 of 24 worlds; mostly by log (small: 11 of 12, large: 0 of 12)"
         );
-        let neither = |world: &Column| Some(world.number * 7 % 12 < 6);
-        assert!(words(neither).ends_with("no single choice decides it"), "{}", words(neither));
+        assert_eq!(
+            words(|world| Some(world.number * 7 % 24 < 12)),
+            "holds in 12 of 24 worlds; no single choice decides it"
+        );
     }
 
     #[test]
-    fn candidates_come_equally_often_in_any_number_of_worlds() {
-        let draw = |count: usize| {
-            let mut column = Balanced::new(3);
-            (0..count).map(|_| column.next(4)).collect::<Vec<_>>()
+    fn chance_is_no_decider() {
+        let mut rng = Rng::new(7, Purpose::Workload);
+        let decided = (0..100).filter(|_| {
+            let worlds: Vec<Column> =
+                (0..32).map(|n| column(n, ["a", "b", "c"][n % 3], ["x", "y"][n / 3 % 2])).collect();
+            let outcomes: Vec<Option<bool>> =
+                worlds.iter().map(|_| Some(rng.below(2) == 0)).collect();
+            !decided_by(&worlds, &outcomes).ends_with("no single choice decides it")
+        });
+        assert!(decided.count() <= 4);
+    }
+
+    fn readings(choices: usize) -> Arc<Readings> {
+        let choice = |number: usize| {
+            let candidates: String = (0..2 + number % 3)
+                .map(|one| format!("[[choices.candidates]]\nname = 'c{one}'\nabout = 'A'\n"))
+                .collect();
+            format!(
+                "[[choices]]\nname = 'n{number}'\nquestion = 'Q'\nkind = 'ours'\ntext = 'T'\n\
+                 why = 'W'\nliteral = 'c0'\nbest = 'c1'\n{candidates}"
+            )
         };
-        let drawn = draw(40);
-        assert_eq!(drawn[..22], draw(22), "fewer worlds are the first of more");
-        for block in drawn.chunks(4) {
-            assert_eq!(block.iter().collect::<BTreeSet<_>>().len(), 4);
+        let text: String = (0..choices).map(choice).collect();
+        Arc::new(toml_edit::de::from_str(&format!("about = ''\njudged_by = ''\n{text}")).unwrap())
+    }
+
+    /// Two candidates of two choices come together about as often as any other two.
+    #[test]
+    fn any_two_choices_are_balanced_in_32_worlds_and_fewer_are_the_first_of_more() {
+        let of = readings(10);
+        let draw = |count: usize| {
+            let mut plan = Plan::new(&of);
+            (0..count).map(|_| plan.next(&of)).collect::<Vec<_>>()
+        };
+        let drawn = draw(32);
+        for (one, other) in drawn.iter().zip(draw(9)) {
+            assert_eq!((&one.chosen, one.seed_shift), (&other.chosen, other.seed_shift));
         }
-        let mut other = Balanced::new(4);
-        let other: Vec<usize> = (0..40).map(|_| other.next(4)).collect();
-        assert_ne!(drawn, other, "columns are not alike");
+        for a in 0..10 {
+            for b in a + 1..10 {
+                let (most_a, most_b) =
+                    (of.choices[a].candidates.len(), of.choices[b].candidates.len());
+                let even = 32.0 / (most_a * most_b) as f64;
+                for one in 0..most_a {
+                    for two in 0..most_b {
+                        let both =
+                            |world: &&Reading| (world.chosen[a], world.chosen[b]) == (one, two);
+                        let count = drawn.iter().filter(both).count() as f64;
+                        assert!(
+                            (count - even).abs() <= 4.0,
+                            "{a}={one} {b}={two}: {count} of {even}"
+                        );
+                    }
+                }
+            }
+        }
     }
 }

@@ -31,9 +31,11 @@ pub fn claims_markdown(of: &Reproduction) -> String {
         text,
         "\n## Printed statements\n\nEach statement of a paper is counted once; what is ours \
          (ablations, arithmetic, contradictions) is not. *Literally*: what the paper leaves open is \
-         read to the letter. *Best*: the one reading that is best for the whole paper. *Some*, \
-         *none*: worlds of plausible readings and seeds. A number counts where it is within its \
-         tolerance, on stand-ins. Identities that a paper prints of its results are numbers.\n\n{}\n",
+         read to the letter. *Best*: the one reading that is best for the whole paper. *Targets*: \
+         numbers that a fitted choice of the best reading was set to meet; that they are met is no \
+         finding, and they are in none of the counts behind them. *Some*, *none*: judged in \
+         worlds of plausible readings and seeds, whose runs may be shorter. A magnitude counts \
+         where it is within its tolerance, on stand-ins unless real traces were given.\n\n{}\n",
         papers_table(of, presets::ASCII_MARKDOWN),
     );
     let headlines: Vec<&Claim> = of.claims.iter().filter(|claim| claim.headline).collect();
@@ -136,8 +138,9 @@ fn rows(claims: &[&Claim]) -> String {
             Some(by) => format!("; contradicted by `{by}`"),
             None => String::new(),
         };
+        let target = if claim.target { "; target of a fit" } else { "" };
         let mut cells = vec![
-            format!("{} (`{}`; {}{contradicted})", claim.text, claim.name, claim.kind),
+            format!("{} (`{}`; {}{contradicted}{target})", claim.text, claim.name, claim.kind),
             published,
             measured,
             ratio,
@@ -216,14 +219,15 @@ fn papers_table(of: &Reproduction, style: TableStyle) -> Table {
         "worlds",
     ]);
     for paper in of.papers() {
-        for (kind, tally) in [("relations", paper.relations), ("numbers", paper.magnitudes)] {
+        for (kind, tally) in &paper.kinds {
             let count =
                 |value: Option<usize>| value.map_or_else(|| "–".to_owned(), |n| n.to_string());
             table.add_row([
                 paper.paper.clone(),
-                kind.to_owned(),
+                (*kind).to_owned(),
                 tally.printed.to_string(),
                 tally.contradicted.to_string(),
+                tally.targets.to_string(),
                 count(tally.literal),
                 count(tally.best),
                 count(tally.some),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Claim, Reproduction, Verdict};
+use super::{Claim, KINDS, Reproduction, Verdict};
 
 /// Something under the text to the letter and under the best reading; none where it was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -90,13 +90,16 @@ pub struct Tally {
     pub printed: usize,
     /// Those that the paper contradicts itself.
     pub contradicted: usize,
+    /// Those that a fitted choice of the best reading was set to meet: they are in no count that
+    /// follows.
+    pub targets: usize,
     /// Those that hold under the text to the letter.
     pub literal: Option<usize>,
     /// Those that hold under the best reading.
     pub best: Option<usize>,
     /// Those that hold in some world, or under one of the two readings.
     pub some: Option<usize>,
-    /// Those that hold in none.
+    /// Those that were judged somewhere and hold nowhere.
     pub none: Option<usize>,
 }
 
@@ -107,10 +110,8 @@ pub struct PaperTally {
     pub paper: String,
     /// Authors and year.
     pub title: String,
-    /// Signs, orders and crossings.
-    pub relations: Tally,
-    /// Numbers, within the tolerance of each; on stand-ins unless the report says otherwise.
-    pub magnitudes: Tally,
+    /// By kind, those that it prints.
+    pub kinds: Vec<(&'static str, Tally)>,
     /// Worlds that were made.
     pub worlds: usize,
 }
@@ -120,6 +121,11 @@ impl Claim {
     /// near enough.
     fn came_out(&self, side: fn(&Both<bool>) -> Option<bool>) -> Option<bool> {
         side(&self.near)
+    }
+
+    fn was_judged(&self) -> bool {
+        let in_worlds = self.worlds.as_ref().is_some_and(|worlds| worlds.of > 0);
+        in_worlds || self.near.literal.is_some() || self.near.best.is_some()
     }
 
     fn in_some_world(&self) -> bool {
@@ -170,8 +176,11 @@ impl Reproduction {
                 papers.push(PaperTally {
                     paper: claim.paper.clone(),
                     title: claim.paper_title.clone(),
-                    relations: of("relation"),
-                    magnitudes: of("magnitude"),
+                    kinds: KINDS
+                        .map(|kind| (kind, of(kind)))
+                        .into_iter()
+                        .filter(|(_, tally)| tally.printed > 0)
+                        .collect(),
                     worlds: self
                         .worlds
                         .iter()
@@ -183,27 +192,29 @@ impl Reproduction {
         papers
     }
 
-    /// Identities that a paper prints of its results are numbers too.
     fn tally_printed(&self, paper: &str, kind: &str) -> Tally {
-        let same = |of: &str| of == kind || (of == "identity" && kind == "magnitude");
-        let own: Vec<&Claim> = self
+        let printed: Vec<&Claim> = self
             .claims
             .iter()
-            .filter(|claim| claim.printed && claim.paper == paper && same(claim.kind))
+            .filter(|claim| claim.printed && claim.paper == paper && claim.kind == kind)
             .collect();
+        let (targets, own): (Vec<&Claim>, Vec<&Claim>) =
+            printed.iter().partition(|claim| claim.target);
         let count = |side: fn(&Both<bool>) -> Option<bool>| {
             let any = own.iter().any(|claim| claim.came_out(side).is_some());
             any.then(|| own.iter().filter(|claim| claim.came_out(side) == Some(true)).count())
         };
         let worlds = own.iter().any(|claim| claim.worlds.is_some());
         let some = own.iter().filter(|claim| claim.in_some_world()).count();
+        let judged = own.iter().filter(|claim| claim.was_judged()).count();
         Tally {
-            printed: own.len(),
-            contradicted: own.iter().filter(|claim| claim.contradicted_by.is_some()).count(),
+            printed: printed.len(),
+            contradicted: printed.iter().filter(|claim| claim.contradicted_by.is_some()).count(),
+            targets: targets.len(),
             literal: count(|near| near.literal),
             best: count(|near| near.best),
             some: worlds.then_some(some),
-            none: worlds.then_some(own.len() - some),
+            none: worlds.then_some(judged - some),
         }
     }
 }

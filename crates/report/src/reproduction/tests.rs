@@ -19,6 +19,7 @@ fn claim(name: &str, verdict: Verdict, headline: bool) -> Claim {
         verdicts: Both { literal: None, best: Some(verdict) },
         near: Both { literal: None, best: Some(verdict == Verdict::Holds) },
         worlds: None,
+        target: false,
         explanation: "a | b <b>".to_owned(),
         experiment: "dftl2014-table5".to_owned(),
         text: "DFTL erases 42 % more.".to_owned(),
@@ -89,9 +90,9 @@ fn values_are_shown_with_their_unit_and_four_digits() {
 fn markdown_counts_printed_statements_and_keeps_cells_apart() {
     let text = claims_markdown(&reproduction());
     assert!(text.contains("magnitudes: 1 hold, 1 fail, 1 not judged"), "{text}");
-    let row = text.lines().find(|line| line.starts_with("| dftl2014 | numbers")).unwrap();
+    let row = text.lines().find(|line| line.starts_with("| dftl2014 | magnitude")).unwrap();
     let numbers: Vec<&str> = row.split('|').map(str::trim).collect();
-    assert_eq!(numbers[1..10], ["dftl2014", "numbers", "2", "0", "–", "1", "–", "–", "0"]);
+    assert_eq!(numbers[1..11], ["dftl2014", "magnitude", "2", "0", "0", "–", "1", "–", "–", "0"]);
     assert!(text.contains("## Headline claims"));
     assert!(
         text.contains("[DFTL](claims/dftl2014.md): 2 printed statements, 1 claims of ours"),
@@ -141,19 +142,23 @@ fn statements_are_counted_by_reading_and_world() {
         statements,
     }]);
     let [paper] = &all.papers()[..] else { panic!("one paper") };
-    assert_eq!(paper.relations, Tally::default());
     let numbers = Tally {
         printed: 2,
         contradicted: 0,
+        targets: 0,
         literal: Some(1),
         best: Some(1),
         some: Some(1),
         none: Some(1),
     };
-    assert_eq!(paper.magnitudes, numbers);
+    assert_eq!(paper.kinds, [("magnitude", numbers)]);
     let worlds = all.claims[1].worlds.as_ref().unwrap();
     assert_eq!((worlds.hold, worlds.of), (2, 3));
     assert_eq!(all.claims[1].verdicts.best, Some(Verdict::NotJudged));
+    // What a fit was set to meet is in no count.
+    all.claims[1].target = true;
+    let fitted = Tally { targets: 1, literal: Some(0), best: Some(0), some: Some(0), ..numbers };
+    assert_eq!(all.papers()[0].kinds, [("magnitude", fitted)]);
 }
 
 #[test]
