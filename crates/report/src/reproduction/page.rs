@@ -82,6 +82,7 @@ struct Row<'a> {
     ratio_text: String,
     words: &'static str,
     literal_words: &'static str,
+    contradiction_here: bool,
     support: Vec<Support<'a>>,
 }
 
@@ -94,9 +95,10 @@ struct Support<'a> {
 }
 
 fn rows<'a>(of: &'a Reproduction, claims: impl Iterator<Item = &'a Claim>) -> Vec<Row<'a>> {
+    let here = |name: &String| of.claims.iter().any(|claim| claim.name == *name);
     let support = |name: &'a String| Support {
         name,
-        here: of.claims.iter().any(|claim| claim.name == *name),
+        here: here(name),
         text: support_words(name, of),
     };
     let row = |claim: &'a Claim| Row {
@@ -105,6 +107,7 @@ fn rows<'a>(of: &'a Reproduction, claims: impl Iterator<Item = &'a Claim>) -> Ve
         measured_text: shown(&claim.measured, claim.unit.as_deref()),
         ratio_text: claim.ratio.map_or_else(|| NOT_APPLICABLE.to_owned(), |r| format!("{r:.3}")),
         words: outcome(Some(claim.verdict), claim.near.best),
+        contradiction_here: claim.contradicted_by.as_ref().is_some_and(here),
         literal_words: outcome(claim.verdicts.literal, claim.near.literal),
         claim,
     };
