@@ -35,7 +35,7 @@ quick: build ## the quick set of the papers' experiments; its verdicts must be t
 	rm -rf $(PAPERS)
 	$(FTLAB) reproduce $(PICTURED) --quick --out $(PAPERS)
 
-reproduce: build ## every experiment of the papers in full (about twenty minutes on two cores), to out/papers
+reproduce: build ## every experiment of the papers in full (about half an hour on two cores), to out/papers
 	$(FTLAB) reproduce all --resume --out out/papers
 
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, the browser test
