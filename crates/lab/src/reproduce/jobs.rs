@@ -14,7 +14,7 @@ use crate::reproduce::bundle::sha256;
 use crate::reproduce::definition::{Definition, InspectionBlock, RunBlock, Variant};
 use crate::reproduce::options::{Collected, OF_WORKLOAD};
 use crate::reproduce::readings::Reading;
-use crate::workload::resolve::{real_can_replace, with_shifted_seeds};
+use crate::workload::resolve::{is_replaced, real_can_replace, with_shifted_seeds};
 
 /// What the command adds to every run.
 pub struct Setting<'a> {
@@ -163,12 +163,11 @@ fn run(
     own.add_some(labelled.map(|labelled| &labelled.options));
     // A real trace takes no settings: what changes the stand-in stays with it.
     let found = source(of, setting, (Some(name), workload), own.changes_workload())?;
-    let real = found.real;
     let mut options = Collected::default();
     for chosen in reading.into_iter().flat_map(|one| one.options(Some(name), workload)) {
         options.add(chosen);
     }
-    if real.is_some() || found.recorded {
+    if found.recorded {
         options.leave(|key| key.starts_with(OF_WORKLOAD));
     }
     // A preset is what the experiment compares.
@@ -176,6 +175,7 @@ fn run(
         options.leave(|key| preset.iter().any(|(known, _)| *known == key));
     }
     options.add_collected(own);
+    let changes_workload = options.changes_workload();
     if let Some(requests) = setting.length.of(of) {
         options.shorten(requests);
     }
@@ -185,7 +185,8 @@ fn run(
     let mut experiment = options.experiment().map_err(refused)?;
     experiment.schemes = name.into();
     experiment.workload.clone_from(&found.text);
-    if let Some(folder) = real {
+    // Settings have no effect on a real trace, and a stand-in with settings has none.
+    if let Some(folder) = found.real.filter(|_| !changes_workload) {
         words.extend(["--trace-dir".to_owned(), folder.display().to_string()]);
         experiment.trace_dir = Some(folder.to_owned());
     }
@@ -234,10 +235,11 @@ fn reading<'a>(of: &Definition, setting: &Setting<'a>) -> Option<&'a Reading> {
 struct Source<'a> {
     /// As it is run.
     text: String,
-    /// The folder of real traces, where the user has one that takes its place.
+    /// The folder of real traces, where one could take its place.
     real: Option<&'a Path>,
-    missing: Option<String>,
+    /// Whether one does, or it is recorded anyway: then it is as it is.
     recorded: bool,
+    missing: Option<String>,
     whole: bool,
 }
 
@@ -254,7 +256,7 @@ fn source<'a>(
         let missing = (!there).then(|| format!("it needs {file} in --trace-dir"));
         let text = path.map_or_else(|| file.clone(), |path| path.display().to_string());
         let whole = label.is_some_and(|label| label.whole);
-        return Ok(Source { text, real: None, missing, recorded: true, whole });
+        return Ok(Source { text, real: None, recorded: true, missing, whole });
     }
     let text = match label {
         Some(label) => label.workload.clone().unwrap_or_default(),
@@ -264,13 +266,20 @@ fn source<'a>(
         Some(folder) if real_can_replace(&text, folder)? => Some(folder),
         _ => None,
     };
-    let mut found = Source { text, real, missing: None, recorded: false, whole: false };
-    if let (Some(reading), None) = (reading(of, setting), real) {
+    let recorded = match real {
+        Some(folder) => is_replaced(&text, folder)?,
+        None => false,
+    };
+    let mut found = Source { text, real, recorded, missing: None, whole: false };
+    if let (Some(reading), false) = (reading(of, setting), recorded) {
         if let Some(other) = reading.workload(scheme, name) {
             other.clone_into(&mut found.text);
         }
         if reading.seed_shift > 0 {
             found.text = with_shifted_seeds(&found.text, reading.seed_shift)?;
+        }
+        if let Some(folder) = real {
+            found.real = real_can_replace(&found.text, folder)?.then_some(folder);
         }
     }
     Ok(found)
@@ -384,6 +393,14 @@ mod tests {
         assert!(!best[1].contains("theta0"), "the preset is what is compared: {}", best[1]);
         assert!(best[2].contains("x.csv") && best[2].contains("touch"), "{}", best[2]);
         assert!(!best[2].contains("workload."), "a recorded trace is as it is: {}", best[2]);
+        // A folder that lacks the real trace changes nothing about the reading.
+        let empty = tempfile::tempdir().unwrap();
+        let readings = BTreeMap::from([("r".to_owned(), Reading::best(&choices))]);
+        let setting =
+            Setting { length: Length::Whole, trace_dir: Some(empty.path()), readings: &readings };
+        let there = jobs(&definition, &setting).unwrap()[0].command();
+        assert!(there.contains("randread:bs=4k,span=1MiB,seed=3"), "{there}");
+        assert!(there.contains("workload.span=32MiB"), "{there}");
         let shifted = told(Reading { seed_shift: 2000, ..Reading::best(&choices) });
         assert!(shifted[0].contains("seed=2003"), "{}", shifted[0]);
         assert_eq!(shifted[2], best[2]);

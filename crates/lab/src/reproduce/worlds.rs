@@ -424,9 +424,8 @@ mod tests {
     /// Every start with every log, four times.
     fn worlds() -> Vec<Column> {
         let starts = ["full", "touched", "used_up"];
-        let of = |number: usize| {
-            column(number, starts[number % 3], ["small", "large"][number / 3 % 2])
-        };
+        let of =
+            |number: usize| column(number, starts[number % 3], ["small", "large"][number / 3 % 2]);
         (0..24).map(of).collect()
     }
 

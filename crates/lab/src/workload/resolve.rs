@@ -21,6 +21,12 @@ pub fn real_can_replace(text: &str, folder: &Path) -> Result<bool> {
     Ok(plain || resolved(text, Some(folder), 0).is_ok())
 }
 
+/// Does a real trace of that folder take the place of a stand-in in the text?
+pub fn is_replaced(text: &str, folder: &Path) -> Result<bool> {
+    let stand_ins = |folder| Ok::<_, Error>(resolved(text, folder, 0)?.stand_ins.len());
+    Ok(stand_ins(Some(folder))? < stand_ins(None)?)
+}
+
 /// The generated workload that a text means, with `by` added to each seed in it: another one of the
 /// same statistics.
 pub fn with_shifted_seeds(text: &str, by: u64) -> Result<String> {
