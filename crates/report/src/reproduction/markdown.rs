@@ -203,21 +203,25 @@ pub(super) fn outcome(verdict: Option<Verdict>, near: Option<bool>) -> &'static 
     }
 }
 
+/// Columns of [`papers_table`].
+const PAPERS_HEAD: [&str; 10] = [
+    "paper",
+    "kind",
+    "printed",
+    "contradicted",
+    "targets",
+    "literally",
+    "best",
+    "some",
+    "none",
+    "worlds",
+];
+
 /// Printed statements by paper.
 fn papers_table(of: &Reproduction, style: TableStyle) -> Table {
     let mut table = Table::new();
     table.load_style(style).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header([
-        "paper",
-        "kind",
-        "printed",
-        "contradicted",
-        "literally",
-        "best",
-        "some",
-        "none",
-        "worlds",
-    ]);
+    table.set_header(PAPERS_HEAD);
     for paper in of.papers() {
         for (kind, tally) in &paper.kinds {
             let count =

@@ -96,11 +96,8 @@ struct Support<'a> {
 
 fn rows<'a>(of: &'a Reproduction, claims: impl Iterator<Item = &'a Claim>) -> Vec<Row<'a>> {
     let here = |name: &String| of.claims.iter().any(|claim| claim.name == *name);
-    let support = |name: &'a String| Support {
-        name,
-        here: here(name),
-        text: support_words(name, of),
-    };
+    let support =
+        |name: &'a String| Support { name, here: here(name), text: support_words(name, of) };
     let row = |claim: &'a Claim| Row {
         support: claim.supported_by.iter().map(support).collect(),
         published_text: shown(&claim.published, claim.unit.as_deref()),

@@ -92,6 +92,8 @@ fn markdown_counts_printed_statements_and_keeps_cells_apart() {
     assert!(text.contains("magnitudes: 1 hold, 1 fail, 1 not judged"), "{text}");
     let row = text.lines().find(|line| line.starts_with("| dftl2014 | magnitude")).unwrap();
     let numbers: Vec<&str> = row.split('|').map(str::trim).collect();
+    let head = text.lines().find(|line| line.starts_with("| paper")).unwrap();
+    assert_eq!(head.split('|').count(), numbers.len(), "a heading per column");
     assert_eq!(numbers[1..11], ["dftl2014", "magnitude", "2", "0", "0", "–", "1", "–", "–", "0"]);
     assert!(text.contains("## Headline claims"));
     assert!(
