@@ -163,8 +163,84 @@ fn each_kind_of_claim_is_judged_by_its_own_rule() {
     }
     let page = std::fs::read_to_string(bench.path("out/report.html")).unwrap();
     assert!(page.contains("randwrite:bs=2k,span=4M,count=3000,seed=1"), "the commands are shown");
-    let markdown = std::fs::read_to_string(bench.path("out/claims.md")).unwrap();
+    let markdown = std::fs::read_to_string(bench.path("out/claims/ftlab.md")).unwrap();
     assert!(markdown.contains("`own.twice`"));
+}
+
+const READINGS: &str = r#"about = "A"
+judged_by = "one statement"
+
+[[choices]]
+name = "spare"
+question = "How many blocks are spare?"
+kind = "ours"
+text = "Nothing is said."
+why = "Any number will do."
+literal = "many"
+best = "few"
+
+[[choices.candidates]]
+name = "few"
+about = "a fifth"
+apply = [{ options = { set = ["device.over_provisioning=0.2"] } }]
+
+[[choices.candidates]]
+name = "many"
+about = "as many as data"
+apply = [{ options = { set = ["device.over_provisioning=1"] } }]
+"#;
+
+const ON_READINGS: &str = r#"title = "Copies"
+paper = "dftl2014"
+item = "none"
+about = "Whether anything is copied."
+reading = "./r.toml"
+worlds = 3000
+
+[options]
+device = "slc_small"
+precondition = "fill"
+
+[[runs]]
+workloads = ["randwrite:bs=2k,span=16M,count=5000"]
+schemes = ["ideal_page"]
+
+[[claims]]
+name = "copies"
+text = "Half as many pages are copied as are written."
+source = "nowhere"
+kind = "relation"
+printed = true
+holds = "run('randwrite:bs=2k,span=16M,count=5000/ideal_page').waf > 1.5"
+"#;
+
+/// Two readings, a file of the user's own, and worlds that a second command goes on with.
+#[test]
+fn a_statement_is_judged_under_readings_and_in_worlds() {
+    let bench = Bench::new();
+    bench.file("r.toml", READINGS);
+    bench.file("own.toml", ON_READINGS);
+    bench.ftlab("reproduce own.toml --worlds 4 --out out").ok();
+    let worlds = |out: &str| claims(&bench, out)[0]["worlds"].clone();
+    let of = |out: &str, side: &str| claims(&bench, out)[0]["verdicts"][side].clone();
+    assert_eq!((of("out", "literal"), of("out", "best")), ("fails".into(), "holds".into()));
+    assert_eq!(worlds("out")["of"], 4);
+    bench.ftlab("reproduce own.toml --worlds 24 --resume --out out").ok();
+    let found = worlds("out");
+    assert_eq!(found["of"], 24);
+    let words = found["decided_by"].as_str().unwrap();
+    assert!(words.ends_with("; fails only with spare = many"), "{words}");
+    let page = std::fs::read_to_string(bench.path("out/report.html")).unwrap();
+    assert!(page.contains("How far the printed statements depend"), "the picture");
+    bench.file("mine.toml", "['./r.toml']\nspare = 'many'\n");
+    bench.ftlab("reproduce own.toml --reading mine.toml --out mine").ok();
+    assert_eq!(verdicts(&claims(&bench, "mine")), [("own.copies", "fails")]);
+    bench.file("wrong.toml", "['./r.toml']\nspare = 'mny'\n");
+    let wrong = bench.ftlab("reproduce own.toml --reading wrong.toml --out w");
+    wrong.refused(2, &["wrong.toml", "'mny'", "many"]);
+    bench.ftlab("reproduce own.toml --reading some --out w").refused(2, &["literal, best"]);
+    bench.file("plain.toml", ON_READINGS.replace("reading = \"./r.toml\"\n", ""));
+    bench.ftlab("reproduce plain.toml --worlds 3 --out w").refused(2, &["--worlds", "readings"]);
 }
 
 /// The command that the manifest gives for a run repeats it.
