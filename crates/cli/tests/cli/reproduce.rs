@@ -195,14 +195,15 @@ paper = "dftl2014"
 item = "none"
 about = "Whether anything is copied."
 reading = "./r.toml"
-worlds = 3000
+worlds = 7000
 
 [options]
 device = "slc_small"
+capacity = "16MiB"
 precondition = "fill"
 
 [[runs]]
-workloads = ["randwrite:bs=2k,span=16M,count=5000"]
+workloads = ["randwrite:bs=2k,span=16M,count=8000"]
 schemes = ["ideal_page"]
 
 [[claims]]
@@ -211,7 +212,7 @@ text = "Half as many pages are copied as are written."
 source = "nowhere"
 kind = "relation"
 printed = true
-holds = "run('randwrite:bs=2k,span=16M,count=5000/ideal_page').waf > 1.5"
+holds = "run('randwrite:bs=2k,span=16M,count=8000/ideal_page').waf > 1.5"
 "#;
 
 /// Two readings, a file of the user's own, and worlds that a second command goes on with.
