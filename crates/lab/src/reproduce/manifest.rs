@@ -10,12 +10,22 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::reproduce::jobs::Job;
 use crate::reproduce::request::Request;
-use crate::reproduce::studies::Studies;
 use crate::reproduce::study::Study;
+use crate::reproduce::under::Files;
+
+/// What is reproduced.
+pub struct Told<'a> {
+    /// The readings that experiments stand on.
+    pub files: &'a Files,
+    /// Experiments under the reading that is told.
+    pub told: &'a [Study],
+    /// The same under the text to the letter.
+    pub literal: Option<&'a [Study]>,
+}
 
 /// What must be the same for a folder to go on with: command, experiments, readings, program. How
 /// many worlds are made may change.
-pub fn of(request: &Request, studies: &Studies, program_sha256: &str) -> Result<Value> {
+pub fn of(request: &Request, studies: &Told<'_>, program_sha256: &str) -> Result<Value> {
     let run = |job: &Job| json!({"id": job.id, "file": job.key(), "command": job.command()});
     let of = |study: &Study| {
         json!({
@@ -24,13 +34,14 @@ pub fn of(request: &Request, studies: &Studies, program_sha256: &str) -> Result<
             "runs": study.jobs.iter().map(run).collect::<Vec<_>>(),
         })
     };
-    let both: Vec<&Study> = studies.told.iter().chain(studies.literal.iter().flatten()).collect();
+    let both: Vec<&Study> =
+        studies.told.iter().chain(studies.literal.into_iter().flatten()).collect();
     let readings: Vec<Value> = studies
         .files
         .values()
         .map(|file| json!({"name": file.name, "sha256": file.sha256}))
         .collect();
-    let literal = studies.literal.as_ref();
+    let literal = studies.literal;
     Ok(json!({
         "version": env!("CARGO_PKG_VERSION"),
         "program_sha256": program_sha256,

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::observer::Observer;
 use crate::reproduce::definition::Definition;
 use crate::reproduce::folder::Folder;
-use crate::reproduce::jobs::{Job, Length, Setting, jobs};
+use crate::reproduce::jobs::{Job, Length, Setting};
 use crate::reproduce::manifest;
 use crate::reproduce::outcome::{Outcome, judged, verdicts, write};
 use crate::reproduce::readings::Reading;
@@ -23,11 +23,11 @@ use crate::reproduce::worlds::{self, World};
 /// A reproduction that can begin: every file was read, every run and every expression checked.
 pub struct Studies {
     request: Request,
-    pub(crate) files: Files,
+    files: Files,
     /// Under the reading that the report tells in full.
-    pub(crate) told: Vec<Study>,
+    told: Vec<Study>,
     /// Under the text to the letter, for its verdicts.
-    pub(crate) literal: Option<Vec<Study>>,
+    literal: Option<Vec<Study>>,
     worlds: Vec<World>,
 }
 
@@ -47,7 +47,7 @@ impl Request {
         let files = files_of(definitions.iter().map(Arc::as_ref))?;
         let length = if self.quick { Length::Quick } else { Length::Whole };
         let under = |readings: &BTreeMap<String, Reading>| {
-            studies(&definitions, &Setting { length, trace_dir, readings })
+            Study::all(&definitions, &Setting { length, trace_dir, readings })
         };
         let told = match &self.reading {
             Under::Both | Under::Best => all(&files, Reading::best),
@@ -72,19 +72,6 @@ impl Request {
         }
         Ok(Studies { request: self.clone(), files, told, literal, worlds })
     }
-}
-
-/// The experiments with their runs.
-pub(crate) fn studies(
-    definitions: &[Arc<Definition>],
-    setting: &Setting<'_>,
-) -> Result<Vec<Study>> {
-    let study = |definition: &Arc<Definition>| {
-        let jobs = jobs(definition, setting)?;
-        let reading = definition.reading.as_ref().and_then(|name| setting.readings.get(name));
-        Ok(Study { definition: Arc::clone(definition), reading: reading.cloned(), jobs })
-    };
-    definitions.iter().map(study).collect()
 }
 
 /// Devices, schemes, settings and workloads of all runs, before the first one begins.
@@ -117,7 +104,12 @@ impl Studies {
     /// # Errors
     /// A folder that holds something else or cannot be written.
     pub fn open(&self, out: &Path, resume: bool, program_sha256: &str) -> Result<Folder> {
-        let manifest = manifest::of(&self.request, self, program_sha256)?;
+        let told = manifest::Told {
+            files: &self.files,
+            told: &self.told,
+            literal: self.literal.as_deref(),
+        };
+        let manifest = manifest::of(&self.request, &told, program_sha256)?;
         Folder::open(out, &manifest, resume)
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::reproduce::definition::{Definition, Stated};
 use crate::reproduce::evaluate::{ABSENT, Evaluator, Found, Lack, Results};
-use crate::reproduce::jobs::Job;
+use crate::reproduce::jobs::{Job, Setting, jobs};
 use crate::reproduce::judge;
 use crate::reproduce::readings::Reading;
 
@@ -72,6 +72,16 @@ fn refusable<'a>(lack: &'a Lack, text: &str) -> Option<&'a str> {
 }
 
 impl Study {
+    /// The experiments with their runs.
+    pub fn all(definitions: &[Arc<Definition>], setting: &Setting<'_>) -> Result<Vec<Self>> {
+        let study = |definition: &Arc<Definition>| {
+            let jobs = jobs(definition, setting)?;
+            let reading = definition.reading.as_ref().and_then(|name| setting.readings.get(name));
+            Ok(Study { definition: Arc::clone(definition), reading: reading.cloned(), jobs })
+        };
+        definitions.iter().map(study).collect()
+    }
+
     /// Every expression is read, and every run that one names is there, before anything runs.
     pub fn check(&self) -> Result<()> {
         let evaluator = self.evaluator(self.supposed());

@@ -20,7 +20,6 @@ use crate::reproduce::jobs::{Job, Length, Setting};
 use crate::reproduce::judge;
 use crate::reproduce::readings::{Candidate, Choice, Reading, Readings};
 use crate::reproduce::running::{Maker, kept};
-use crate::reproduce::studies::studies;
 use crate::reproduce::study::{Done, Study};
 use crate::reproduce::under::Files;
 
@@ -133,7 +132,7 @@ impl World {
     /// Its runs, as many requests of each as its experiment says.
     pub fn studies(&self, trace_dir: Option<&Path>) -> Result<Vec<Study>> {
         let readings = BTreeMap::from([(self.file.clone(), self.reading.clone())]);
-        studies(
+        Study::all(
             &self.definitions,
             &Setting { length: Length::World, trace_dir, readings: &readings },
         )
