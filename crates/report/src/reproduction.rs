@@ -4,10 +4,12 @@
 mod markdown;
 mod page;
 mod statements;
+mod worlds;
 
 pub use markdown::{claims_markdown, claims_text, paper_markdown};
 pub use page::write;
-pub use statements::{Both, InWorlds, Outcome, PaperTally, PaperWorlds, Statement, Tally, World};
+pub use statements::{Outcome, PaperTally, Tally};
+pub use worlds::{Both, InWorlds, PaperWorlds, Statement, World};
 
 use serde::Serialize;
 use serde_json::Value;

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::markdown::{outcome, support_words};
-use super::statements::{PaperTally, PaperWorlds};
+use super::statements::PaperTally;
+use super::worlds::PaperWorlds;
 use super::{Claim, Experiment, Figure, KINDS, Reproduction, Run, shown};
 use crate::format::{NOT_APPLICABLE, Quantity, count};
 use crate::writers::page::{self, Kind};
