@@ -13,7 +13,7 @@ pub const EXPERIMENTS: &[Bundled] = bundled!(
     "dftl2014-fig14", "dftl2014-fig15", "dftl2014-fig16", "dftl2014-table2", "dftl2014-table4",
     "dftl2014-table5", "dftl2014-table6", "dftl2014-gc-threshold", "dftl2014-microscopic",
     "dftl2014-ram", "dftl2014-search", "dftl2014-spread", "dftl2014-sram", "dftl2014-starts",
-    "dftl2014-starts-footprint", "dftl2014-starts-prefix", "dftl2014-starts-sizes",
+    "dftl2014-starts-footprint", "dftl2014-starts-prefix", "dftl2014-starts-sizes", "ftlab-overload",
     "asplos09-smallblock", "adapt2012-fig6", "adapt2012-fig7", "adapt2012-fig8", "adapt2012-fig9",
     "adapt2012-fig10", "adapt2012-fig11", "adapt2012-fig12", "adapt2012-fig13", "adapt2012-fig14",
     "adapt2012-fig15", "adapt2012-fig16", "adapt2012-fig17", "adapt2012-fig18",
@@ -27,7 +27,7 @@ pub const EXPERIMENTS: &[Bundled] = bundled!(
     "hat2010-aged", "hat2010-energy", "hat2010-queue", "contradictions-adapt",
     "contradictions-cache", "contradictions-collection", "contradictions-hat",
     "contradictions-order", "contradictions-prints", "contradictions-timing",
-    "contradictions-traces", "contradictions-tree", "ftlab-overload", "ftlab-overload-full"
+    "contradictions-traces", "contradictions-tree", "ftlab-overload-full"
 );
 
 /// The experiment of that name, or of that file: a path has a slash or ends in `.toml`.
