@@ -30,7 +30,8 @@ mod gaps;
 mod power;
 mod versions;
 
-/// A device under one scheme.
+/// A device under one scheme. It begins on a line of the cache, wherever it lies.
+#[repr(align(64))]
 pub struct Ssd<S: Scheme> {
     board: Board,
     /// None only while a recovery is under way or after it was cut itself.

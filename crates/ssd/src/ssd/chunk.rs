@@ -6,6 +6,10 @@ use ftlab_flash::units::Lpn;
 use ftlab_ftl::answers::Location;
 use ftlab_ftl::scheme::Scheme;
 
+/// Requests whose pages are looked at ahead together: as many as a core waits for at a time, and few
+/// enough that what one finds is still at hand when the last of them is served.
+const AHEAD: usize = 8;
+
 impl<S: Scheme> Ssd<S> {
     /// Whether it has neither a buffer nor a link that takes time, tells no streams apart, and does
     /// nothing in gaps.
@@ -36,17 +40,19 @@ impl<S: Scheme> Ssd<S> {
         requests: &mut [Request],
         served: &mut Served,
     ) -> Result<(), DeviceError> {
-        if PLAIN && requests.len() > 1 {
-            self.look_ahead(requests);
-        }
-        for request in requests {
-            if let Some(now) = &mut served.closed {
-                *now = self.next_slot().max(*now);
-                request.arrival = *now;
+        for some in requests.chunks_mut(AHEAD) {
+            if PLAIN && some.len() > 1 {
+                self.look_ahead(some);
             }
-            let completion = self.submit_one::<PLAIN>(request, request.arrival)?;
-            served.longest.passes(completion.arrival, completion.admitted);
-            served.completed = served.completed.max(completion.completed);
+            for request in some {
+                if let Some(now) = &mut served.closed {
+                    *now = self.next_slot().max(*now);
+                    request.arrival = *now;
+                }
+                let completion = self.submit_one::<PLAIN>(request, request.arrival)?;
+                served.longest.passes(completion.arrival, completion.admitted);
+                served.completed = served.completed.max(completion.completed);
+            }
         }
         Ok(())
     }

@@ -4,27 +4,33 @@
 use super::timeline::Work;
 use crate::board::nand::geometry::Geometry;
 use crate::units::{BlockId, Divisor, Nanos, Ppn, zeroed};
+use zerocopy::FromZeros;
 
 /// When pages and blocks are ready for what.
 #[derive(Clone, Debug)]
 pub(super) struct Ready {
     /// When each page's program ends, at its last mapping unit; empty in the serial profile.
     page: Vec<Nanos>,
-    /// When each block's last program or erase ends.
-    written: Vec<Nanos>,
-    /// When the last operation on each block ends.
-    used: Vec<Nanos>,
+    blocks: Vec<BlockReady>,
     by_block: Divisor,
     /// Bits of a page number that are set in the last mapping unit of a flash page.
     last_unit: u32,
+}
+
+/// When a block is ready for what.
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
+struct BlockReady {
+    /// When its last program or erase ends.
+    written: Nanos,
+    /// When the last operation on it ends.
+    used: Nanos,
 }
 
 impl Ready {
     pub fn new(pages: u32, blocks: u32, geometry: &Geometry) -> Self {
         Ready {
             page: zeroed(pages as usize),
-            written: zeroed(blocks as usize),
-            used: zeroed(blocks as usize),
+            blocks: zeroed(blocks as usize),
             by_block: Divisor::new(geometry.pages_per_block),
             last_unit: geometry.units_per_flash_page - 1,
         }
@@ -39,19 +45,19 @@ impl Ready {
     /// A block can take its next program from here.
     #[inline]
     pub fn to_program(&self, block: BlockId) -> Nanos {
-        self.written[block.index()]
+        self.blocks[block.index()].written
     }
 
     /// A block can be erased from here.
     #[inline]
     pub fn to_erase(&self, block: BlockId) -> Nanos {
-        self.used[block.index()]
+        self.blocks[block.index()].used
     }
 
     /// Cells of a block are at work until `end`.
     #[inline]
     pub fn uses(&mut self, block: BlockId, end: Nanos) {
-        let used = &mut self.used[block.index()];
+        let used = &mut self.blocks[block.index()].used;
         *used = end.max(*used);
     }
 
@@ -60,7 +66,7 @@ impl Ready {
     pub fn programs(&mut self, ppn: Ppn, block: BlockId, end: Nanos) {
         let page = &mut self.page[ppn.index()];
         *page = end.max(*page);
-        let written = &mut self.written[block.index()];
+        let written = &mut self.blocks[block.index()].written;
         *written = end.max(*written);
         self.uses(block, end);
     }
@@ -68,7 +74,7 @@ impl Ready {
     /// A block is erased until `end`.
     #[inline]
     pub fn erases(&mut self, block: BlockId, end: Nanos) {
-        let written = &mut self.written[block.index()];
+        let written = &mut self.blocks[block.index()].written;
         *written = end.max(*written);
         self.uses(block, end);
     }
