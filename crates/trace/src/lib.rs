@@ -41,6 +41,7 @@ mod summary;
 mod survey;
 pub mod synthetic;
 mod text;
+mod trace;
 mod workload;
 
 #[doc(hidden)]

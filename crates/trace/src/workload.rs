@@ -1,21 +1,17 @@
 //! What follows `--workload`: a trace or an inline spec, behind one face, readable again and again.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use crate::combination::{Combination, DEPTH_MAX, How};
 use crate::combined::{CombinedRecords, depth_of};
-use crate::detect::{self, Detection};
-use crate::digest::{self, SharedDigest};
+use crate::detect::Detection;
+use crate::digest;
 use crate::error::{Result, TraceError};
-use crate::events::Files;
-use crate::formats::compact;
 use crate::layout::AddressMap;
 use crate::options::Options;
 use crate::records::Records;
 use crate::requests::Requests;
-use crate::source::{Source, Text};
 use crate::survey::Survey;
 use crate::synthetic::{Model, Synthetic, Twin};
+use crate::trace::{Trace, needs_second_pass};
 
 /// A workload that can be read: a trace (one or more files, or standard input) or a synthetic one.
 pub struct Workload {
@@ -41,18 +37,6 @@ struct Part {
     /// Its name in results.
     name: String,
     workload: Workload,
-}
-
-struct Trace {
-    source: Arc<Source>,
-    names: Arc<[String]>,
-    options: Options,
-    detection: Detection,
-    compression: &'static str,
-    /// The first part as it was opened for detection; standard input has no second opening.
-    opened: Mutex<Option<Text>>,
-    /// Fed while standard input is read, because it cannot be read again for its digest.
-    digest: SharedDigest,
 }
 
 /// What a result says about its workload.
@@ -114,28 +98,7 @@ impl Workload {
                 kind: Kind::Synthetic { spec, head: options.head },
             });
         }
-        let source = Source::find(text).map_err(|error| Synthetic::hint(text, error))?;
-        let names: Arc<[String]> = source.names().into();
-        let digest = SharedDigest::default();
-        let stored = source.open_stored(0)?;
-        let stored = if source == Source::StandardInput { digest.tee(stored) } else { stored };
-        let first = Text::open(&names[0], stored)?;
-        let detection = detect::of_file(&names[0], &first, options)?;
-        let format = detection.format;
-        format
-            .takes
-            .check(format.name, &options.filter.events)
-            .and_then(|()| format.check_parts(options.parts, names.len()))
-            .map_err(|error| error.at(names[0].clone(), None))?;
-        let trace = Trace {
-            source: source.into(),
-            names,
-            options: options.clone(),
-            detection,
-            compression: first.compression.name(),
-            opened: Mutex::new(Some(first)),
-            digest,
-        };
+        let trace = Trace::open(text, options)?;
         Ok(Self { name: text.into(), kind: Kind::Trace(Box::new(trace)) })
     }
 
@@ -217,7 +180,7 @@ impl Workload {
     /// Can the records be read more than once? Only standard input cannot.
     pub fn can_be_read_again(&self) -> bool {
         match &self.kind {
-            Kind::Trace(trace) => *trace.source != Source::StandardInput,
+            Kind::Trace(trace) => trace.can_be_read_again(),
             // Standard input is no part of a combination.
             Kind::Synthetic { .. } | Kind::Combined(_) => true,
         }
@@ -272,11 +235,11 @@ impl Workload {
                 name: self.name.clone(),
                 sha256: trace.sha256(noted)?,
                 synthetic: false,
-                format: trace.detection.format.name.into(),
+                format: trace.format_name().into(),
                 canonical_spec: None,
                 stand_in: None,
                 closed_loop_depth: None,
-                head: trace.options.head,
+                head: trace.head(),
             },
             Kind::Synthetic { spec, head } => Description {
                 name: self.name.clone(),
@@ -295,7 +258,7 @@ impl Workload {
     /// What was found out about the trace; `None` for a synthetic workload.
     pub fn detection(&self) -> Option<&Detection> {
         match &self.kind {
-            Kind::Trace(trace) => Some(&trace.detection),
+            Kind::Trace(trace) => Some(trace.detection()),
             Kind::Synthetic { .. } | Kind::Combined(_) => None,
         }
     }
@@ -303,7 +266,7 @@ impl Workload {
     /// Name of the trace format, `synthetic`, `phases` or `mix`.
     pub fn format_name(&self) -> &'static str {
         match &self.kind {
-            Kind::Trace(trace) => trace.detection.format.name,
+            Kind::Trace(trace) => trace.format_name(),
             Kind::Synthetic { .. } => "synthetic",
             Kind::Combined(all) => all.how.word(),
         }
@@ -312,7 +275,7 @@ impl Workload {
     /// How the (first) file is compressed: none, gzip, bzip2, zstd or xz.
     pub fn compression(&self) -> &'static str {
         match &self.kind {
-            Kind::Trace(trace) => trace.compression,
+            Kind::Trace(trace) => trace.compression(),
             Kind::Synthetic { .. } | Kind::Combined(_) => "none",
         }
     }
@@ -451,60 +414,4 @@ impl Combined {
             head: self.head,
         })
     }
-}
-
-impl Trace {
-    fn records(&self) -> Result<Records> {
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let first = match opened {
-            Some(text) => text,
-            None if *self.source == Source::StandardInput => return Err(needs_second_pass()),
-            None => Text::open(&self.names[0], self.source.open_stored(0)?)?,
-        };
-        let (source, names) = (Arc::clone(&self.source), Arc::clone(&self.names));
-        let files = Files { source, parts: 0..names.len(), names, first: Some(first) };
-        Records::of_trace(files, &self.detection, self.options.clone())
-    }
-
-    fn units_are_given(&self) -> Result<bool> {
-        let format = self.detection.format;
-        if format.name != compact::FORMAT.name {
-            return Ok(format.units_are_given());
-        }
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if opened.as_ref().is_some_and(|first| compact::units_are_given(first.head())) {
-            return Ok(true);
-        }
-        for (part, name) in self.names.iter().enumerate() {
-            if *self.source != Source::StandardInput {
-                let text = Text::open(name, self.source.open_stored(part)?)?;
-                if compact::units_are_given(text.head()) {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
-
-    fn sha256<E: From<TraceError>>(
-        &self,
-        noted: &mut impl FnMut(u64) -> std::result::Result<(), E>,
-    ) -> std::result::Result<String, E> {
-        if *self.source != Source::StandardInput {
-            return digest::of_source(&self.source, noted);
-        }
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if !opened {
-            // The reader may have stopped early (`--head`, trailing bytes): the rest counts too.
-            let mut rest = self.digest.tee(self.source.open_stored(0)?);
-            digest::drain(&mut rest, "-", noted)?;
-        }
-        Ok(self.digest.finish())
-    }
-}
-
-fn needs_second_pass() -> TraceError {
-    TraceError::new("standard input can be read only once, and a second pass is needed")
-        .with_legal("a file, or --address strict or modulo with one unit and a stated capacity")
-        .at("-", None)
 }
