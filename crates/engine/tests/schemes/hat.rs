@@ -14,7 +14,7 @@ use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Lpn, Nanos, Ppn};
 
 /// HAT 2010, Table 4.
-const TABLE_4: [(&str, &str); 5] = [
+pub(crate) const TABLE_4: [(&str, &str); 5] = [
     ("timing.profile", "parallel"),
     ("timing.read", "20us"),
     ("timing.program", "200us"),
@@ -23,9 +23,9 @@ const TABLE_4: [(&str, &str); 5] = [
 ];
 /// A page read and a page write of Table 4, and the phase-change memory's read and write.
 const FLASH_READ: Nanos = 72_800;
-const FLASH_WRITE: Nanos = 252_800;
+pub(crate) const FLASH_WRITE: Nanos = 252_800;
 const PCM_READ: Nanos = 115;
-const PCM_WRITE: Nanos = 90_000;
+pub(crate) const PCM_WRITE: Nanos = 90_000;
 
 /// One page at `time`, and what became of it.
 fn at(device: &mut dyn Device, config: &Config, time: Nanos, op: Op, page: u64) -> Completion {

@@ -2,22 +2,12 @@
 //! does.
 
 use crate::common::{config, open, pages, record, tiny};
+use crate::hat::{FLASH_WRITE, PCM_WRITE, TABLE_4};
 use ftlab_engine::meter::Event;
 use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::Nanos;
-
-/// HAT 2010, Table 4.
-const TABLE_4: [(&str, &str); 5] = [
-    ("timing.profile", "parallel"),
-    ("timing.read", "20us"),
-    ("timing.program", "200us"),
-    ("timing.erase", "1.5ms"),
-    ("timing.page_transfer", "52800ns"),
-];
-const FLASH_WRITE: Nanos = 252_800;
-const PCM_WRITE: Nanos = 90_000;
 
 /// Long after everything: no port and no cell is busy.
 const LATER: Nanos = 1_000_000_000_000;

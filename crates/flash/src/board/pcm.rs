@@ -1,10 +1,11 @@
 //! Phase-change memory with a port of its own: HAT's slow mapping table.
 //!
 //! Entries are read and written in place, one at a time, or the neighbours of one program unit
-//! together: an entry joins a write of its unit that has not begun. Writes are *posted*: whoever writes goes
-//! on as soon as the queue has taken the entry, and the port works beside the flash, in the serial
-//! profile too. Nothing is hidden by assumption: a write that finds the queue full waits for the
-//! oldest, and a read waits for the write under way. Reads go before writes that have not begun.
+//! together: an entry joins a write of its unit that has not begun. Writes are *posted*: whoever
+//! writes goes on as soon as the queue has taken the entry, and the port works beside the flash, in
+//! the serial profile too. Nothing is hidden by assumption: a write that finds the queue full waits
+//! for the oldest, and a read waits for the write under way. Reads go before writes that have not
+//! begun.
 //!
 //! What this is not: the table. Its owner keeps the entries, sees a posted value at once (the queue
 //! hands it on), and leaves them in its `Survivor`: phase-change memory keeps them without power,

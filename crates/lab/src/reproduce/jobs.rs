@@ -470,7 +470,6 @@ mod tests {
         assert!(checked.len() > 500, "{} runs", checked.len());
     }
 
-    /// Each printed statement belongs to an experiment that stands on readings, or needs none.
     #[test]
     fn what_contradicts_a_statement_is_a_claim() {
         let all: Vec<Definition> =

@@ -4,6 +4,7 @@
 //! [`Studies::run`] makes the runs, keeps each in a [`Folder`] as soon as it is done, and judges.
 
 pub(crate) mod bundle;
+pub(crate) mod decided;
 pub(crate) mod definition;
 pub(crate) mod evaluate;
 pub(crate) mod folder;

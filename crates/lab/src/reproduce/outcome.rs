@@ -94,7 +94,7 @@ fn read(reading: Option<&Reading>) -> impl Iterator<Item = String> {
             _ => "not the best",
         };
         format!(
-            "{question} {text} Here: {} ({name} = {}; {ground}).",
+            "{question} {text} Here, unless the experiment states it: {} ({name} = {}; {ground}).",
             candidate.about, candidate.name
         )
     })

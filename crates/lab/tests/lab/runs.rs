@@ -11,7 +11,7 @@ use ftlab_lab::{
     Task, Timing, Unfinished, Work,
 };
 
-fn small(schemes: &str, workload: &str) -> Experiment {
+pub(crate) fn small(schemes: &str, workload: &str) -> Experiment {
     Experiment {
         schemes: schemes.into(),
         device: "dftl2014".to_owned(),

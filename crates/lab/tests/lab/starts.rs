@@ -11,15 +11,8 @@ fn writes(count: u64) -> String {
 }
 
 fn small(schemes: &str, workload: &str, precondition: &str) -> Experiment {
-    Experiment {
-        schemes: schemes.into(),
-        device: "dftl2014".to_owned(),
-        capacity: Some(Capacity::Bytes(8 << 20)),
-        set: ["device.over_provisioning=0.2"].into_iter().collect(),
-        workload: workload.to_owned(),
-        precondition: precondition.parse().unwrap(),
-        ..Experiment::default()
-    }
+    let precondition = precondition.parse().unwrap();
+    Experiment { precondition, ..crate::runs::small(schemes, workload) }
 }
 
 fn run(experiment: &Experiment) -> RunResult {

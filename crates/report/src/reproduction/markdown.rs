@@ -197,8 +197,8 @@ impl Sides {
 pub(super) fn outcome(verdict: Option<Verdict>, near: Option<bool>) -> &'static str {
     match (verdict, near) {
         (None, _) => "–",
-        (Some(Verdict::NotJudged), Some(true)) => "near, on a stand-in",
-        (Some(Verdict::NotJudged), Some(false)) => "far, on a stand-in",
+        (Some(Verdict::NotJudged), Some(true)) => "near, not judged",
+        (Some(Verdict::NotJudged), Some(false)) => "far, not judged",
         (Some(verdict), _) => verdict.words(),
     }
 }

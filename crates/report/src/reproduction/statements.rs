@@ -51,12 +51,6 @@ pub struct PaperTally {
 }
 
 impl Claim {
-    /// Whether it came out under a reading: a verdict, or where there can be none numbers that are
-    /// near enough.
-    fn came_out(&self, side: fn(&Both<bool>) -> Option<bool>) -> Option<bool> {
-        side(&self.near)
-    }
-
     fn was_judged(&self) -> bool {
         let in_worlds = self.worlds.as_ref().is_some_and(|worlds| worlds.of > 0);
         in_worlds || self.near.literal.is_some() || self.near.best.is_some()
@@ -135,8 +129,8 @@ impl Reproduction {
         let (targets, own): (Vec<&Claim>, Vec<&Claim>) =
             printed.iter().partition(|claim| claim.target);
         let count = |side: fn(&Both<bool>) -> Option<bool>| {
-            let any = own.iter().any(|claim| claim.came_out(side).is_some());
-            any.then(|| own.iter().filter(|claim| claim.came_out(side) == Some(true)).count())
+            let any = own.iter().any(|claim| side(&claim.near).is_some());
+            any.then(|| own.iter().filter(|claim| side(&claim.near) == Some(true)).count())
         };
         let worlds = own.iter().any(|claim| claim.worlds.is_some());
         let some = own.iter().filter(|claim| claim.in_some_world()).count();

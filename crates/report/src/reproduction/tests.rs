@@ -110,7 +110,7 @@ fn markdown_counts_printed_statements_and_keeps_cells_apart() {
     assert!(page.find("dftl2014-table5.three").unwrap() > ours);
     assert!(page.contains("[other.claim: not part of this reproduction]"), "{page}");
     assert!(page.contains("| 42 % (±10 %) | 37.25 % | 0.887 | holds |"), "{page}");
-    assert!(page.contains("far, on a stand-in"), "{page}");
+    assert!(page.contains("far, not judged"), "{page}");
 }
 
 /// Under two readings and in three worlds; what is ours is in no count.

@@ -29,9 +29,10 @@ pub(super) const BLEND_KEYS: [&str; 9] = [
     "iodepth",
     "seed",
 ];
-/// Keys of an inline spec that a blend decides for all of its parts.
-const DECIDED: [&str; 7] =
-    ["count", "io_size", "gaps", "gap_run", "rate_iops", "rate_process", "iodepth"];
+/// Is this a key of an inline spec that a blend decides for all of its parts?
+fn is_decided(key: &str) -> bool {
+    BLEND_KEYS.contains(&key) && !["addresses", "seed"].contains(&key)
+}
 /// Most parts.
 const PARTS_MAX: usize = 64;
 
@@ -81,7 +82,7 @@ impl BlendText {
         let (mode, settings) = spec.split_once(':').unwrap_or((spec, ""));
         let kept: Vec<&str> = settings
             .split(',')
-            .filter(|one| one.split_once('=').is_none_or(|(key, _)| !DECIDED.contains(&key.trim())))
+            .filter(|one| one.split_once('=').is_none_or(|(key, _)| !is_decided(key.trim())))
             .collect();
         format!("{mode}:{}", kept.join(","))
     }
@@ -193,7 +194,7 @@ fn part_spec(text: &str, logical_bytes: u64) -> Result<SyntheticSpec> {
         return Err(illegal("a part of a blend is no inline spec", text));
     };
     let settings = Settings::parse(rest, &KEYS)?;
-    for key in DECIDED {
+    for key in BLEND_KEYS.into_iter().filter(|key| is_decided(key)) {
         settings.refuse(key, false, "behind the parts of the blend, for all of them")?;
     }
     SyntheticSpec::of(mode, &settings, logical_bytes)

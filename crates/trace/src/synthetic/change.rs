@@ -3,7 +3,7 @@
 use super::blend::{BLEND_KEYS, BlendText};
 use super::kind::Synthetic;
 use super::settings::{KEYS, wrong};
-use super::twin::TWIN_KEYS;
+use super::twin::CHANGEABLE;
 use crate::error::{Result, unknown_name};
 
 /// What takes the place of what: a key, and those that go when it comes.
@@ -26,7 +26,7 @@ const NEUTRAL: [&str; 4] = ["count", "io_size", "seed", "offset"];
 /// their keys.
 fn taken_apart(spec: &str) -> Result<(String, String, &'static [&'static str])> {
     if let Some(settings) = spec.strip_prefix("twin:") {
-        return Ok(("twin:".to_owned(), settings.to_owned(), &TWIN_KEYS));
+        return Ok(("twin:".to_owned(), settings.to_owned(), &CHANGEABLE));
     }
     Ok(match BlendText::parse(spec)? {
         Some(BlendText { parts, settings }) => {

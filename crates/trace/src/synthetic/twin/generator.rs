@@ -14,7 +14,7 @@ use crate::synthetic::random::{Purpose, Stream};
 const EXTENTS_TRIED: usize = 16;
 /// Begins of an extent that are looked at.
 const BEGINS_TRIED: usize = 32;
-/// Candidate that are tried for a request that must not lie on what is known.
+/// Candidates that are tried for a request that must not lie on what is known.
 const ENDS_TRIED: usize = 4;
 /// Sizes that are drawn for one that fits.
 const SIZES_TRIED: usize = 8;

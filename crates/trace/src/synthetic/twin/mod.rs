@@ -33,8 +33,10 @@ pub use generator::TwinGenerator;
 pub(crate) use history::History;
 pub use model::Model;
 
+/// Keys of a twin that can be changed; its file cannot.
+pub(super) const CHANGEABLE: [&str; 2] = ["count", "seed"];
 /// Keys of a twin.
-pub(super) const TWIN_KEYS: [&str; 3] = ["file", "count", "seed"];
+const TWIN_KEYS: [&str; 3] = ["file", "count", "seed"];
 
 /// A generated workload that was learned from a trace.
 #[derive(Clone, Debug, PartialEq)]
