@@ -344,7 +344,7 @@ mod tests {
                             |world: &&Reading| (world.chosen[a], world.chosen[b]) == (one, two);
                         let count = drawn.iter().filter(both).count() as f64;
                         assert!(
-                            (count - even).abs() <= 2.0,
+                            (count - even).abs() <= 3.0,
                             "{a}={one} {b}={two}: {count} of {even}"
                         );
                     }
