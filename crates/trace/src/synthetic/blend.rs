@@ -1,7 +1,8 @@
 //! `blend:70/(A)+30/(B),count=N,gaps=...`: every request is drawn from one of several inline specs by
 //! their shares, under one process of arrivals. What a part says about sizes, operations and addresses
 //! holds for its requests alone: small ones to many cold positions beside large ones to few hot ones,
-//! journals beside random writes, a skew of its own for each.
+//! journals beside random writes, a skew of its own for each. With `turns=N` the parts take turns, as
+//! tasks do: one request in N draws its part, the others come from that of the request before.
 
 use std::fmt;
 
@@ -18,8 +19,9 @@ use crate::record::Record;
 use crate::size::parse_millionths;
 
 /// Keys of a blend, behind its parts.
-pub(super) const BLEND_KEYS: [&str; 9] = [
+pub(super) const BLEND_KEYS: [&str; 10] = [
     "addresses",
+    "turns",
     "count",
     "io_size",
     "gaps",
@@ -31,7 +33,7 @@ pub(super) const BLEND_KEYS: [&str; 9] = [
 ];
 /// Is this a key of an inline spec that a blend decides for all of its parts?
 fn is_decided(key: &str) -> bool {
-    BLEND_KEYS.contains(&key) && !["addresses", "seed"].contains(&key)
+    BLEND_KEYS.contains(&key) && !["addresses", "turns", "seed"].contains(&key)
 }
 /// Most parts.
 const PARTS_MAX: usize = 64;
@@ -118,6 +120,8 @@ pub struct Blend {
     pub parts: Vec<(u64, SyntheticSpec)>,
     /// Does each part have addresses of its own, behind those of the parts before it?
     pub own_addresses: bool,
+    /// Of so many requests one draws its part; the shares are met in the mean all the same.
+    pub turns: u64,
     /// Number of requests.
     pub count: u64,
     /// When requests arrive.
@@ -153,6 +157,7 @@ impl Blend {
             count: count(&settings, &parts)?,
             parts,
             own_addresses,
+            turns: number(&settings, "turns", 1, 1)?,
             arrivals: Arrivals::parse(&settings)?,
             seed: number(&settings, "seed", 1, 0)?,
         };
@@ -221,7 +226,11 @@ impl fmt::Display for Blend {
         };
         let parts: Vec<String> = self.parts.iter().map(part).collect();
         let addresses = if self.own_addresses { "own" } else { "same" };
-        write!(out, "blend:{},addresses={addresses},count={}", parts.join("+"), self.count)?;
+        write!(out, "blend:{},addresses={addresses}", parts.join("+"))?;
+        if self.turns > 1 {
+            write!(out, ",turns={}", self.turns)?;
+        }
+        write!(out, ",count={}", self.count)?;
         write!(out, "{},seed={}", Written(&self.arrivals), self.seed)
     }
 }
@@ -231,6 +240,9 @@ pub struct BlendGenerator {
     /// Cumulative shares in millionths, the requests of each part, and where its addresses begin.
     parts: Vec<(u64, Generator, u64)>,
     choice: Stream,
+    turns: u64,
+    /// The part of the last request.
+    at: usize,
     clock: Clock,
     issued: u64,
     count: u64,
@@ -251,6 +263,8 @@ impl BlendGenerator {
         Self {
             parts,
             choice: Stream::new(blend.seed, Purpose::Choice),
+            turns: blend.turns,
+            at: 0,
             clock: Clock::new(blend.arrivals.clone(), blend.seed),
             issued: 0,
             count: blend.count,
@@ -269,9 +283,12 @@ impl Make for BlendGenerator {
 
     fn make(&mut self) -> Record {
         assert!(self.issued < self.count, "no request is left");
-        let drawn = self.choice.below(1_000_000);
-        let chosen = self.parts.iter_mut().find(|(until, ..)| drawn < *until);
-        let (_, generator, base) = chosen.expect("the shares add up to a million");
+        if self.issued == 0 || self.turns == 1 || self.choice.below(self.turns) == 0 {
+            let drawn = self.choice.below(1_000_000);
+            let chosen = self.parts.iter().position(|(until, ..)| drawn < *until);
+            self.at = chosen.expect("the shares add up to a million");
+        }
+        let (_, generator, base) = &mut self.parts[self.at];
         let record = generator.make();
         self.issued += 1;
         Record {

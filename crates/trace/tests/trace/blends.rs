@@ -87,6 +87,25 @@ fn a_blend_draws_each_request_from_a_part_by_its_share() {
 }
 
 #[test]
+fn parts_take_turns_and_keep_their_shares() {
+    let text = "blend:80/(randwrite:bs=4k,span=64M)+20/(write:bs=64k,offset=64M,span=8M),\
+                count=400000,seed=3";
+    let mean_turn = |text: &str| {
+        let all = records(text);
+        let large = share(&all, |record| record.size_bytes > 4096);
+        assert!((large - 0.2).abs() < 0.02, "{text}: {large}");
+        let turns = all.windows(2).filter(|two| two[0].size_bytes < two[1].size_bytes).count();
+        large * all.len() as f64 / turns as f64
+    };
+    // A part goes on until one in N requests draws one of the others, whose share is 0.8.
+    for (turns, mean) in [(1, 1.25), (10, 12.5), (100, 125.0)] {
+        let found = mean_turn(&format!("{text},turns={turns}"));
+        assert!((found / mean - 1.0).abs() < 0.07, "{turns}: {found} requests in a turn");
+    }
+    assert_eq!(records(&format!("{text},turns=1")), records(text));
+}
+
+#[test]
 fn parts_have_addresses_of_their_own_where_that_is_said() {
     let text = "blend:50/(randwrite:bs=4k,span=1M)+50/(randread:bs=4k,span=1M),count=4000";
     let ends = |text: &str| {
@@ -119,6 +138,7 @@ fn blends_that_cannot_be_say_what_is_legal() {
         ("blend:100/(read:span=1M,gaps=1ms)", "behind the parts of the blend"),
         ("blend:100/(read:span=1M),bs=4k", "unknown key"),
         ("blend:100/(read:span=1M),addresses=mine", "legal: same, own"),
+        ("blend:100/(read:span=1M),turns=0", "an integer of at least 1"),
         ("blend:100/(phases:read,write)", "no inline spec"),
         ("blend:50/(read:span=80%)+50/(write:span=80%),addresses=own", "beyond the device"),
         ("blend:100/(read:spann=1M)", "did you mean 'span'"),
