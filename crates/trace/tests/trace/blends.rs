@@ -167,14 +167,14 @@ proptest! {
     fn requests_stay_in_their_span(
         mode in prop_oneof![Just("write"), Just("rw"), Just("read")],
         streams in 1u64..6, wrap in 1u64..5, passes in 1u64..4, extent in 1u64..9,
-        unit in prop_oneof![Just("requests"), Just("blocks")], seed in 0u64..1000,
+        unit in prop_oneof![Just("requests"), Just("blocks")], turns in 1u64..50, seed in 0u64..1000,
     ) {
         let wrap = wrap * 64;
         let text = format!(
             "blend:40/({mode}:bssplit=4k/50:24k/50,span=3M,offset=1M,streams={streams},\
              wrap={wrap}k,passes={passes})+60/(randrw:bssplit=4k/50:24k/50,offset=8M,span=5M,\
              random_distribution=zipf:1,scatter={}k,stack=20/40,stack_unit={unit}),\
-             count=3000,seed={seed}",
+             turns={turns},count=3000,seed={seed}",
             4 * extent
         );
         let spec = Synthetic::parse(&text, CAPACITY).unwrap();
