@@ -15,7 +15,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs browser reproduce quick package clean
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs browser reproduce quick package clean
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
@@ -39,17 +39,19 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 	$(FTLAB) reproduce all --resume --out out/papers
 
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, the browser test
-	$(SMALL_DEVICES) $(CARGO) test --locked --workspace
-	$(MAKE) -j2 fuzz-minute build
+	$(MAKE) -j2 tests build
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
 	$(MAKE) -j2 demo cost
-	$(MAKE) quick
-	$(MAKE) -j2 package browser
+	$(MAKE) -j2 quick package
+	$(MAKE) -j2 browser fuzz-minute
+
+tests: ## the tests of every crate
+	$(SMALL_DEVICES) $(CARGO) test --locked --workspace
 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, ten minutes of fuzzing
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace --test fuzz_smoke
 
-# Needs one core; the release build beside it takes what is left.
+# Needs one core.
 fuzz-minute:
 	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 
