@@ -384,6 +384,20 @@ fn add_lists(environment: &mut Environment<'static>) {
     });
     environment
         .add_function("total", |list: Vec<Value>| -> Number { Ok(numbers(&list)?.iter().sum()) });
+    environment.add_function(
+        "met",
+        |ours: Vec<Value>, printed: Vec<Value>, scale: f64| -> Result<usize, Error> {
+            let (ours, printed) = (numbers(&ours)?, numbers(&printed)?);
+            match ours.len() == printed.len() {
+                true => {
+                    Ok(ours.iter().zip(printed).filter(|&(&a, b)| is_met(a * scale, b)).count())
+                }
+                false => {
+                    Err(wrong(format!("{} counts, but {} printed", ours.len(), printed.len())))
+                }
+            }
+        },
+    );
     environment.add_function("mean_of", |list: Vec<Value>| -> Number {
         let all = numbers(&list)?;
         match all.len() {
@@ -391,6 +405,12 @@ fn add_lists(environment: &mut Environment<'static>) {
             count => Ok(all.iter().sum::<f64>() / count as f64),
         }
     });
+}
+
+/// Whether a count is as printed: within 20 %, or within twice the square root of a small one.
+fn is_met(count: f64, printed: f64) -> bool {
+    let apart = if printed >= 25.0 { 0.2 * printed } else { 2.0 * printed.sqrt() };
+    (count - printed).abs() <= apart
 }
 
 fn add_numbers(environment: &mut Environment<'static>) {
