@@ -25,6 +25,6 @@ cp ../../../Cargo.lock .
         [ "$name" = ftlab ] || echo "$name = { path = \"$folder\" }"
     done
     # As where clippy looks, so that what others wrote is checked once for both.
-    sed -n '/^\[profile\.dev\]/,/^$/p' ../../../Cargo.toml
+    sed -n '/^\[profile\.dev/,/^$/p' ../../../Cargo.toml
 } >Cargo.toml
 cargo check --workspace --target-dir ../../../target
