@@ -22,8 +22,9 @@ build: ## the release binary, target/release/ftlab
 
 demo: build ## compares six schemes on a bundled workload, looks into it, and writes pages to out/demo
 	rm -rf $(DEMO)
-	$(FTLAB) compare --schemes ideal_page,dftl,fast,last,waftl,adapt --device dftl2014 \
-	    --workload oltp_demo --precondition fill --verify --probe 100000:400 --out $(DEMO)
+	$(FTLAB) compare --schemes ideal_page,dftl,fast,last,superblock,adapt --device dftl2014 \
+	    --capacity 256MiB --set device.over_provisioning=7% --workload oltp_demo \
+	    --precondition warmup:1000000 --verify --probe 100000:400 --out $(DEMO)
 	$(FTLAB) trace inspect oltp_demo --device dftl2014 --html $(DEMO)/workload.html --json \
 	    > $(DEMO)/workload.json
 	@echo "The report: $(DEMO)/report.html, its workload: $(DEMO)/workload.html"

@@ -310,6 +310,9 @@ pub struct MeetingArguments {
     /// No progress bar
     #[arg(long)]
     pub quiet: bool,
+    /// Equal runs are equal bytes: time and memory are 0, machine and date empty
+    #[arg(long)]
+    pub reproducible: bool,
 }
 
 /// What is written down about single requests.

@@ -7,7 +7,7 @@ use ftlab_report::writers::Document;
 
 use crate::arguments::CompareArguments;
 use crate::conversion;
-use crate::output::{COMPARISON, ResultFolder, publish, written};
+use crate::output::{COMPARISON, ResultFolder, identify, publish, written};
 use crate::print;
 use crate::progress::Progress;
 use crate::units::compare_each;
@@ -24,10 +24,13 @@ pub fn compare(typed: &CompareArguments) -> Result<()> {
     let progress = Progress::new(typed.simulation.meeting.quiet, &watch);
     let jobs = typed.jobs.and_then(|jobs| NonZero::new(usize::from(jobs)));
     if experiment.unit == Units::Each {
-        return compare_each(&experiment, jobs, folder, progress);
+        let reproducible = typed.simulation.meeting.reproducible;
+        return compare_each(&experiment, jobs, folder, (progress, reproducible));
     }
     let comparison = experiment.compare_with(Some(&typed.out), &progress)?;
-    let complete = comparison.run(jobs, &progress)?.complete()?;
+    let mut complete = comparison.run(jobs, &progress)?.complete()?;
+    let reproducible = typed.simulation.meeting.reproducible;
+    complete.runs.iter_mut().for_each(|run| identify(run, reproducible));
     drop(progress);
     let runs = &complete.runs;
     let title = title(runs);

@@ -7,6 +7,16 @@ use ftlab_lab::{Claimed, CompleteRequests, Error, Result, RunResult, Unfinished}
 use ftlab_report::writers::{Document, writer};
 use tempfile::TempDir;
 
+/// Tells of which commit the program is that made a result; of a reproducible one, forgets what
+/// differs between equal runs.
+pub fn identify(result: &mut RunResult, reproducible: bool) {
+    result.made.commit = env!("FTLAB_COMMIT").to_owned();
+    if reproducible {
+        result.wall = Default::default();
+        (result.made.host, result.made.started) = Default::default();
+    }
+}
+
 /// Files of results: name, and the writer that makes them.
 pub type Files = &'static [(&'static str, &'static str)];
 

@@ -5,7 +5,7 @@ use ftlab_report::writers::Document;
 
 use crate::arguments::RunArguments;
 use crate::conversion;
-use crate::output::written;
+use crate::output::{identify, written};
 use crate::print;
 use crate::progress::Progress;
 use crate::watch::Watch;
@@ -29,7 +29,8 @@ pub fn run(typed: &RunArguments) -> Result<()> {
     }
     let claim = |path| ResultFile::claim(path, &watch.unfinished);
     let file = typed.json.as_deref().map(claim).transpose()?;
-    let finished = plan.run_and_keep(&progress)?;
+    let mut finished = plan.run_and_keep(&progress)?;
+    identify(&mut finished.result, typed.simulation.meeting.reproducible);
     let result = &finished.result;
     let title = format!("{} on {}", result.scheme, result.device);
     let document =

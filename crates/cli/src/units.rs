@@ -11,7 +11,7 @@ use ftlab_lab::{
 use ftlab_report::describe::warnings;
 use ftlab_report::format::{NOT_APPLICABLE, Quantity, count};
 
-use crate::output::{COMPARISON, ResultFolder, UNION, publish};
+use crate::output::{COMPARISON, ResultFolder, UNION, identify, publish};
 use crate::print;
 use crate::progress::Progress;
 
@@ -28,7 +28,7 @@ pub fn compare_each(
     experiment: &Experiment,
     jobs: Option<NonZero<usize>>,
     folder: ResultFolder,
-    progress: Progress,
+    (progress, reproducible): (Progress, bool),
 ) -> Result<()> {
     let planned = experiment.compare_units(Some(folder.path()), &progress)?;
     let UnitComparisons { schemes, units } = planned;
@@ -41,7 +41,8 @@ pub fn compare_each(
         let (part, capacity_bytes) = (unit_name(unit), comparison.plan().capacity_bytes());
         let compared = comparison.run(jobs, &progress.within(&part));
         let complete = compared.and_then(|compared| compared.complete());
-        let complete = complete.map_err(|error| error.within(&part))?;
+        let mut complete = complete.map_err(|error| error.within(&part))?;
+        complete.runs.iter_mut().for_each(|run| identify(run, reproducible));
         let title = title_of(&part, &schemes, &complete.runs);
         folder.write(&format!("unit-{unit}"), COMPARISON, &title, &complete.runs)?;
         rows.extend(complete.requests);

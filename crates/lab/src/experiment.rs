@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ftlab_trace::{AddressMode, Filter, Parts, SizeUnit, TimeUnit};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::options::capacity::Capacity;
@@ -13,7 +14,7 @@ use crate::options::ram::Ram;
 use crate::options::reading::{Reading, ReorderWindow, Units};
 use crate::options::schemes::Schemes;
 use crate::options::settings::Settings;
-use crate::options::text::{Written, whole};
+use crate::options::text::{Written, quoted, whole};
 use crate::options::timing::Timing;
 use crate::options::until::Until;
 
@@ -180,6 +181,36 @@ impl Experiment {
     pub fn to_toml(&self) -> Result<String> {
         toml_edit::ser::to_string_pretty(self)
             .map_err(|error| Error::usage(format!("the experiment has no TOML form: {error}")))
+    }
+
+    /// The command line of the same experiment, without the files that it writes, which a
+    /// comparison needs a folder for: `run` where one scheme is named, else `compare`. Empty where
+    /// a path is not UTF-8.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let own = Experiment { requests_out: None, save_snapshot: None, ..self.clone() };
+        let Ok(values) = serde_json::to_value(own) else { return String::new() };
+        let schemes = quoted(&self.schemes.to_string());
+        let mut words = vec![match self.schemes.is_one() {
+            true => format!("ftlab run --scheme {schemes}"),
+            false => format!("ftlab compare --schemes {schemes}"),
+        }];
+        for name in Self::OPTIONS.iter().filter(|name| **name != "schemes") {
+            match values.get(name) {
+                None | Some(Value::Null | Value::Bool(false)) => {}
+                Some(Value::Bool(true)) => words.push(format!("--{name}")),
+                Some(Value::Array(list)) => {
+                    let texts = list.iter().filter_map(Value::as_str);
+                    words.extend(texts.map(|text| format!("--{name} {}", quoted(text))));
+                }
+                Some(Value::String(text)) => words.push(format!("--{name} {}", quoted(text))),
+                Some(other) => words.push(format!("--{name} {other}")),
+            }
+        }
+        if !self.schemes.is_one() {
+            words.push("--out DIR".to_owned());
+        }
+        words.join(" ")
     }
 
     /// How its workload is read.

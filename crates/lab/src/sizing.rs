@@ -16,14 +16,14 @@ pub fn resize(chosen: &mut [Chosen], exported: u64) -> Result<()> {
     let Some(device) = chosen.first().map(|one| &one.config.device) else {
         return Ok(());
     };
-    let most = (u64::from(u32::MAX) as f64 / (1.0 + device.over_provisioning)) as u64;
+    let most = (u64::from(u32::MAX) as f64 / (1.0 + device.over_provisioning.0)) as u64;
     let pages = exported.div_ceil(device.unit_bytes());
     if pages > most {
         return Err(Error::usage(format!(
             "a capacity of {exported} bytes is too large: with pages of {} bytes and \
-             device.over_provisioning = {} at most {} bytes are possible; use larger pages",
+             {:.1} % to spare at most {} bytes are possible; use larger pages",
             device.unit_bytes(),
-            device.over_provisioning,
+            100.0 * device.over_provisioning.0,
             most * device.unit_bytes()
         )));
     }

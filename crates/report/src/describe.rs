@@ -24,15 +24,52 @@ pub type Fact = (&'static str, String);
 pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
     let labels = labels(runs);
     let tell = |sentence: &dyn Fn(&RunResult) -> String| together(runs, &labels, sentence);
-    vec![
+    let mut all = vec![
         ("Workload", tell(&|run| workload(&run.workload))),
         ("Requests", tell(&|run| requests(&run.workload))),
         ("Device", tell(&|run| run.device.clone())),
         ("Preparation", tell(&precondition)),
         ("Steady state", tell(&steady_state)),
         ("Audit", tell(&audit)),
-        ("Made by", tell(&|run| format!("ftlab {}, seed {}", run.version, run.seed))),
-    ]
+        ("Made by", tell(&made_by)),
+    ];
+    if runs.iter().any(|run| !run.made.timing.is_empty()) {
+        all.insert(2, ("Timing", tell(&timing)));
+    }
+    all.extend(command(runs).map(|command| ("Command", command)));
+    all
+}
+
+/// The command that makes these runs again, where one does.
+fn command(runs: &[RunResult]) -> Option<String> {
+    let first = &runs.first()?.made.command;
+    let same = runs.iter().all(|run| run.made.command == *first);
+    (same && !first.is_empty()).then(|| first.clone())
+}
+
+fn timing(run: &RunResult) -> String {
+    match run.made.timing.split_once(':').unwrap_or((&run.made.timing, "")) {
+        ("trace", "") => "as the workload says".to_owned(),
+        ("trace", scale) => format!("as the workload says, times {scale}"),
+        ("asap", _) => "a closed loop at the device's queue depth".to_owned(),
+        ("closed", depth) => format!("a closed loop of {depth} requests in flight"),
+        (other, _) => other.to_owned(),
+    }
+}
+
+fn made_by(run: &RunResult) -> String {
+    let made = &run.made;
+    let mut text = format!("ftlab {}", run.version);
+    if !made.commit.is_empty() {
+        text.push_str(&format!(" ({})", made.commit));
+    }
+    text.push_str(&format!(", seed {}", run.seed));
+    for part in [&made.build, &made.host, &made.started] {
+        if !part.is_empty() {
+            text.push_str(&format!(", {part}"));
+        }
+    }
+    text
 }
 
 /// The warnings, each once, with the schemes that it concerns. An audit that found something is
@@ -234,6 +271,19 @@ mod tests {
             said.contains("synthetic stand-in") && said.contains("recorded: a table)"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn one_command_makes_runs_again_that_were_compared() {
+        let mut runs = [run("dftl"), run("fast")];
+        assert_eq!(command(&runs), None);
+        let line = "ftlab compare --schemes dftl,fast --device d --workload w --out DIR";
+        runs.iter_mut().for_each(|run| run.made.command = line.to_owned());
+        assert_eq!(command(&runs).as_deref(), Some(line));
+        runs[1].made.command.push_str(" --seed 2");
+        assert_eq!(command(&runs), None);
+        runs[0].made.timing = "trace:2".to_owned();
+        assert_eq!(timing(&runs[0]), "as the workload says, times 2");
     }
 
     #[test]

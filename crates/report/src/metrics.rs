@@ -44,8 +44,20 @@ impl Metric {
     /// The number as people read it.
     #[must_use]
     pub fn text(&self, flat: &Flat) -> String {
-        number(flat, self.path)
+        self.value(flat)
             .map_or_else(|| NOT_APPLICABLE.to_owned(), |value| self.quantity.format(value))
+    }
+
+    /// The number, where there is one.
+    #[must_use]
+    pub fn value(&self, flat: &Flat) -> Option<f64> {
+        number(flat, self.path).filter(|_| self.counts_something(flat))
+    }
+
+    /// A mean or percentile of no times is none.
+    fn counts_something(&self, flat: &Flat) -> bool {
+        let of = self.path.strip_prefix("latency_ns.").and_then(|path| path.split('.').next());
+        of.and_then(|which| number(flat, &format!("latency_ns.{which}.system.N"))) != Some(0.0)
     }
 
     fn is_used(&self, flats: &[Flat]) -> bool {

@@ -11,9 +11,10 @@ mod probe;
 
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
-    Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, MapCache, Merges,
-    PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Settling, Stages,
-    SteadyState, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
+    Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, Made, MapCache,
+    Merges, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Settling, Stages,
+    SteadyState, Stream, Trend, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload,
+    WornOut,
 };
 pub use latency::{
     ByDirection, CDF_POINTS_MAX, Cdf, CdfPoint, Latency, LatencyParts, LatencySummary, Percentiles,
@@ -38,6 +39,8 @@ pub struct RunResult {
     pub schema: String,
     /// Version of ftlab that made the run.
     pub version: String,
+    /// By what the run was made.
+    pub made: Made,
     /// Name of the scheme.
     pub scheme: String,
     /// Name of the device.
@@ -115,6 +118,7 @@ impl Default for RunResult {
         Self {
             schema: SCHEMA.to_owned(),
             version: String::new(),
+            made: Made::default(),
             scheme: String::new(),
             device: String::new(),
             workload: Workload::default(),

@@ -115,6 +115,24 @@ fn compare_writes_three_files_and_no_more_whatever_the_number_of_jobs() {
 }
 
 #[test]
+fn a_result_says_how_to_make_it_again_and_equal_runs_are_equal_bytes() {
+    let bench = Bench::new();
+    let line = format!("--scheme dftl {SMALL} {CHURN} --precondition fill --filter op=write");
+    let first = bench.run(&line);
+    let made = &first["made"];
+    assert_eq!((&made["timing"], &made["filter"]), (&"trace".into(), &"op=write".into()));
+    assert!(made["started"].as_str().unwrap().ends_with('Z'), "{made}");
+    assert!(made["host"].as_str().unwrap().contains("cores") && made["commit"] != "", "{made}");
+    let command = made["command"].as_str().unwrap().strip_prefix("ftlab ").unwrap();
+    bench.ftlab(&format!("{command} --reproducible --json a.json")).ok();
+    bench.ftlab(&format!("run {line} --reproducible --json b.json")).ok();
+    let bytes = |name: &str| std::fs::read(bench.path(name)).unwrap();
+    assert_eq!(bytes("a.json"), bytes("b.json"));
+    assert_eq!(without_wall(bench.json("a.json")), without_wall(first.clone()));
+    assert_eq!(bench.json("a.json")["made"]["command"], first["made"]["command"]);
+}
+
+#[test]
 fn ram_is_known_without_a_run() {
     let bench = Bench::new();
     let text = bench.ftlab("ram --device dftl2014").ok();

@@ -8,9 +8,10 @@ pub type Faults = &'static [(&'static str, &'static str)];
 pub const FACTORY: Faults = &[("nand.factory_bad_rate", "0.17"), ("nand.factory_bad_blocks", "2")];
 /// Programs that fail.
 pub const PROGRAM: Faults =
-    &[("nand.program_failure_rate", "0.002"), ("device.over_provisioning", "6")];
+    &[("nand.program_failure_rate", "0.002"), ("device.over_provisioning", "6x")];
 /// Erases that fail.
-pub const ERASE: Faults = &[("nand.erase_failure_rate", "0.01"), ("device.over_provisioning", "6")];
+pub const ERASE: Faults =
+    &[("nand.erase_failure_rate", "0.01"), ("device.over_provisioning", "6x")];
 /// Reads that need retries, and reads that no retry helps.
 pub const READ: Faults = &[
     ("nand.read_error_rate", "0.01"),
@@ -24,7 +25,7 @@ pub const MIXED: Faults = &[
     ("nand.erase_failure_rate", "0.004"),
     ("nand.read_error_rate", "0.004"),
     ("nand.read_retry_rate", "0.02"),
-    ("device.over_provisioning", "8"),
+    ("device.over_provisioning", "8x"),
 ];
 
 /// Every kind, and none.

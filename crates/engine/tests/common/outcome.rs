@@ -24,7 +24,7 @@ pub const DEVICES: &[Pairs<'_>] = &[
     &[("nand.enforce_order", "strict")],
     &[("nand.enforce_order", "ascending_gaps_ok"), ("io.partial_write", "rmw")],
     &[("wear.policy", "static"), ("wear.spread", "2")],
-    &[("nand.program_failure_rate", "0.003"), ("device.over_provisioning", "4")],
+    &[("nand.program_failure_rate", "0.003"), ("device.over_provisioning", "4x")],
 ];
 
 /// Everything that a run leaves to compare.

@@ -145,9 +145,9 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
     const FAILING: [(&str, &str); 3] = [
         ("nand.program_failure_rate", "0.002"),
         ("nand.erase_failure_rate", "0.002"),
-        ("device.over_provisioning", "15"),
+        ("device.over_provisioning", "15x"),
     ];
-    let mixed_faults = [faults::MIXED, &[("device.over_provisioning", "18")]].concat();
+    let mixed_faults = [faults::MIXED, &[("device.over_provisioning", "18x")]].concat();
     let devices = [&[], &FAILING[..], &mixed_faults[..]];
     let thrice = devices.iter().flat_map(|failing| variants::all().map(move |one| (failing, one)));
     let chosen_ones = thrice.enumerate().filter(|(_, (_, variant))| chosen(variant.scheme));

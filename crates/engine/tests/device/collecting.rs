@@ -173,7 +173,7 @@ fn collection_in_pieces_lets_requests_in_between_page_copies() {
             ("gc.unit", unit),
             ("device.planes", "2"),
             ("device.pages_per_block", "32"),
-            ("device.over_provisioning", "1.5"),
+            ("device.over_provisioning", "1.5x"),
         ]);
         let (mut device, config, mut rng) = filled(&pairs);
         let device = device.as_mut();

@@ -23,7 +23,7 @@ const DEVICES: &[Pairs<'_>] = &[
     &[("device.planes", "2"), ("device.channels", "2"), ("timing.profile", "parallel")],
     &[("nand.enforce_order", "strict"), ("io.partial_write", "rmw")],
     &[("wear.policy", "static"), ("wear.spread", "2"), ("gc.separate_frontiers", "true")],
-    &[("nand.program_failure_rate", "0.003"), ("device.over_provisioning", "4")],
+    &[("nand.program_failure_rate", "0.003"), ("device.over_provisioning", "4x")],
     &[("gc.victim", "fifo"), ("wear.policy", "dynamic")],
 ];
 
@@ -206,7 +206,7 @@ fn the_port_is_the_bottleneck_once_tails_leave_faster_than_it_writes() {
 /// notices.
 #[test]
 fn the_port_keeps_up_with_a_write_every_91_us_and_not_with_one_every_89() {
-    let spare = ("device.over_provisioning", "3");
+    let spare = ("device.over_provisioning", "3x");
     let run = |scheme, gap: u64| {
         let pairs = [("device.channels", "4"), ("device.dies", "4"), spare];
         let own: Pairs<'_> = if scheme == "hat" { &[("hat.qmt_entries", "16")] } else { &[] };

@@ -253,7 +253,7 @@ fn a_block_whose_last_erase_was_cut_short_is_dead() {
         let pairs = [
             ("wear.blocks_die", "true"),
             ("device.endurance_cycles", "30"),
-            ("device.over_provisioning", "2"),
+            ("device.over_provisioning", "2x"),
         ];
         let config = tiny(name, 20, &pairs);
         let mut device = open(name, &config);

@@ -190,7 +190,7 @@ fn live_map_pages_of_a_block_that_is_cleaned_are_copied() {
 
 #[test]
 fn a_map_page_whose_program_fails_goes_to_another_block() {
-    let spare = [("device.over_provisioning", "5")];
+    let spare = [("device.over_provisioning", "5x")];
     let mut bench = bench(&[1, 2], &spare);
     let old = map_page(&bench, 0);
     bench.device.board_mut().nand_mut().faults_mut().fail_program_after(1);

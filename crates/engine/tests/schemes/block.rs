@@ -149,7 +149,7 @@ fn strict_order_pads_the_gap_before_a_page() {
 #[test]
 fn old_blocks_that_are_only_marked_are_erased_in_idle_gaps() {
     let pairs =
-        [("block.erase_now", "false"), ("gc.mode", "idle"), ("device.over_provisioning", "2")];
+        [("block.erase_now", "false"), ("gc.mode", "idle"), ("device.over_provisioning", "2x")];
     let mut bench = bench(2, &pairs);
     let old = bench.block(4);
     let operations = bench.write(&[5]);
@@ -165,7 +165,7 @@ fn old_blocks_that_are_only_marked_are_erased_in_idle_gaps() {
 #[test]
 fn without_idle_gaps_marked_blocks_are_erased_when_free_ones_are_needed() {
     let erases = |erase_now: &str| {
-        let pairs = [("block.erase_now", erase_now), ("device.over_provisioning", "2")];
+        let pairs = [("block.erase_now", erase_now), ("device.over_provisioning", "2x")];
         let mut bench = bench(0, &pairs);
         for lpn in (0..40).chain(0..40) {
             bench.write(&[lpn]);
@@ -189,7 +189,7 @@ fn marked_blocks_are_erased_for_what_they_were_left_for() {
             ("block.erase_now", erase_now),
             ("wear.policy", "static"),
             ("wear.spread", "2"),
-            ("device.over_provisioning", "2"),
+            ("device.over_provisioning", "2x"),
         ];
         let mut bench = bench(9, &pairs);
         bench.write(&[5; 400]);

@@ -68,7 +68,7 @@ fn failing_programs_of_a_demotion_do_not_heap_up_cold_blocks() {
             ("last.hot_window", "4096"),
             ("device.pages_per_block", "32"),
             ("nand.program_failure_rate", "0.03"),
-            ("device.over_provisioning", "100"),
+            ("device.over_provisioning", "100x"),
         ];
         let config = tiny("last", 4, &pairs);
         let mut device = open("last", &config);

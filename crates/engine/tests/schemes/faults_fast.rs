@@ -48,7 +48,7 @@ fn every_variant_keeps_every_promise_under_random_faults() {
             let faults = [
                 ("nand.program_failure_rate", rates.0),
                 ("nand.erase_failure_rate", rates.1),
-                ("device.over_provisioning", "4"),
+                ("device.over_provisioning", "4x"),
             ];
             let all = [*pairs, &faults[..]].concat();
             let mut retired = 0;

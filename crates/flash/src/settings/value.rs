@@ -58,6 +58,31 @@ impl Value for f64 {
     }
 }
 
+/// A part of something that can be more than all of it: 0.07, 7% or 7x. A bare number above 1 is
+/// refused, since it is read as percent by some and as times by others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(pub f64);
+
+impl Value for Share {
+    fn parse(text: &str) -> Option<Self> {
+        match text.strip_suffix('x') {
+            Some(times) => f64::parse(times).filter(|_| !times.ends_with('%')).map(Share),
+            None => f64::parse(text).filter(|v| *v <= 1.0 || text.ends_with('%')).map(Share),
+        }
+    }
+    fn show(&self) -> Shown {
+        match self.0 <= 1.0 {
+            true => Shown::Real(self.0),
+            false => Shown::Text(format!("{}x", self.0)),
+        }
+    }
+    fn legal() -> String {
+        "a share up to 1 such as 0.07, a percentage such as 7%, or times such as 7x (7 alone could \
+         mean either)"
+            .to_owned()
+    }
+}
+
 impl Value for bool {
     fn parse(text: &str) -> Option<Self> {
         match text {
@@ -236,6 +261,25 @@ impl<T: Value> Value for Optional<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_above_all_says_whether_it_is_percent_or_times() {
+        for (text, share) in
+            [("0.07", 0.07), ("7%", 0.07), ("1", 1.0), ("700%", 7.0), ("7x", 7.0), ("0.5x", 0.5)]
+        {
+            let read = Share::parse(text).unwrap();
+            assert!((read.0 - share).abs() < 1e-12, "{text}: {read:?}");
+            let shown = match read.show() {
+                Shown::Text(text) => text,
+                Shown::Real(number) => number.to_string(),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(Share::parse(&shown), Some(read), "{text} is shown as {shown}");
+        }
+        for text in ["7", "1.5", "7%x", "x", "", "inf"] {
+            assert_eq!(Share::parse(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn units_in_the_value_decide_its_size() {

@@ -11,6 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Schemes(Vec<String>);
 
 impl Schemes {
+    /// Whether it is a single scheme, by name.
+    pub(crate) fn is_one(&self) -> bool {
+        matches!(self.0.as_slice(), [name] if name != "all" && !name.starts_with("family:"))
+    }
+
     /// The names as they were given, without the blanks around them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)

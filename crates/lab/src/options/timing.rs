@@ -93,6 +93,14 @@ impl Timing {
         }
     }
 
+    /// What the workload's times are multiplied by; 1 in a closed loop.
+    pub(crate) fn scale(self) -> f64 {
+        match self {
+            Timing::Arrivals { scale_millionths } => scale_millionths as f64 / 1e6,
+            Timing::ClosedLoop { .. } => 1.0,
+        }
+    }
+
     /// When a request arrives that the workload has at `time`, counted from the first measured
     /// one; none: when the device can take it.
     pub(crate) fn arrival(self, time: Nanos) -> Option<Nanos> {

@@ -71,7 +71,7 @@ pub fn enlarged(one: &Chosen, capacity: Option<Capacity>) -> Option<String> {
             "The device has {given} blocks instead of {asked}, because a scheme needs that many: \
              {:.1} % of spare space instead of the {:.1} % of device.over_provisioning.",
             100.0 * share,
-            100.0 * device.over_provisioning
+            100.0 * device.over_provisioning.0
         )
     })
 }

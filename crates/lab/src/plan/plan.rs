@@ -33,6 +33,8 @@ use crate::workload::choice::WorkloadChoice;
 /// Runs that can begin: everything about them but the state of their devices. Nothing that can be
 /// refused beforehand is wrong with them.
 pub struct Plan {
+    /// What it was made from.
+    pub(crate) experiment: Experiment,
     /// The runs, in the order asked for.
     pub(crate) runs: Vec<SchemePlan>,
     /// The workload.
@@ -182,6 +184,7 @@ pub(crate) fn planned(
         }
     };
     Ok(Plan {
+        experiment: experiment.clone(),
         runs: runs(chosen, modes, experiment.seed, observer)?,
         workload: choice,
         opened: Some(workload),

@@ -10,7 +10,7 @@ use ftlab_engine::config::{Bytes, Duration, Energy, Value as _};
 use ftlab_report::derive::json;
 use ftlab_report::result::{CdfPoint, LatencySummary, Percentiles, RunResult};
 use minijinja::value::{Kwargs, Serde, Value, ValueKind};
-use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior};
+use minijinja::{Environment, Error, ErrorKind, Expression, State, UndefinedBehavior};
 
 use crate::devices;
 
@@ -135,12 +135,19 @@ impl Evaluator {
             Lack::Invalid(format!("'{text}' is no expression: {}", detail(&error)))
         })?;
         let context = Value::from_pairs(variables.iter().cloned());
+        let of_names = |lack: Lack| {
+            let bound = variables.iter().map(|(name, _)| *name);
+            match unknown_name(&self.environment, &expression, bound) {
+                Some(unknown) => Lack::Invalid(format!("'{text}': {unknown}")),
+                None => lack,
+            }
+        };
         let value = expression.eval(context).map_err(|error| {
             let kept = self.access.lack.lock().ok().and_then(|mut kept| kept.take());
-            kept.unwrap_or_else(|| lack_of(text, &error))
+            of_names(kept.unwrap_or_else(|| lack_of(text, &error)))
         })?;
         match value.is_undefined() {
-            true => Err(Lack::Nothing(format!("{ABSENT} '{text}'"))),
+            true => Err(of_names(Lack::Nothing(format!("{ABSENT} '{text}'")))),
             false => Ok(value),
         }
     }
@@ -330,16 +337,37 @@ fn crossing(a: &[CdfPoint], b: &[CdfPoint]) -> Option<f64> {
     shares.into_iter().rev().find(|share| !slower(share))
 }
 
+/// A name in an expression that nothing stands behind, once it could not be evaluated.
+fn unknown_name<'a>(
+    environment: &'a Environment<'_>,
+    expression: &Expression<'_, '_>,
+    bound: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let names = expression.undeclared_variables(false);
+    let known: BTreeSet<&str> = environment.globals().map(|(name, _)| name).chain(bound).collect();
+    let unknown = names.iter().filter(|name| !known.contains(name.as_str())).min()?;
+    let near = ftlab_engine::config::nearest(unknown, known.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("; nearest: {near}"));
+    Some(format!("there is no name '{unknown}' here{near}"))
+}
+
 /// An expression for each item of a list, bound to `w`, beside what is bound already.
 fn for_each(state: &State<'_, '_>, list: &Value, text: &str) -> Result<Vec<Value>, Error> {
     let expression = state.env().compile_expression(text)?;
     let bound = |name| state.lookup(name).filter(|value| !value.is_undefined());
     let outer: Vec<(&str, Value)> =
         ["g", "s", "part"].into_iter().filter_map(|name| Some((name, bound(name)?))).collect();
+    let of_names = |error: Error| {
+        let bound = outer.iter().map(|(name, _)| *name).chain(["w"]);
+        match unknown_name(state.env(), &expression, bound) {
+            Some(unknown) => wrong(format!("in '{text}', {unknown}")),
+            None => error,
+        }
+    };
     let mut values = Vec::new();
     for item in list.try_iter()? {
         let all = outer.iter().cloned().chain([("w", item)]);
-        values.push(expression.eval(Value::from_pairs(all))?);
+        values.push(expression.eval(Value::from_pairs(all)).map_err(of_names)?);
     }
     Ok(values)
 }

@@ -9,6 +9,7 @@ use ftlab_engine::schemes;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::inspection::Inspection;
+use crate::options::text::quoted;
 use crate::plan::asked::Asked;
 use crate::reproduce::bundle::sha256;
 use crate::reproduce::definition::{Definition, InspectionBlock, RunBlock, Variant};
@@ -76,14 +77,7 @@ impl Job {
     /// The command line that repeats it, with words quoted as shells need them.
     #[must_use]
     pub fn command(&self) -> String {
-        let quoted = |word: &String| {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%".contains(c);
-            match !word.is_empty() && word.chars().all(plain) {
-                true => word.clone(),
-                false => format!("'{}'", word.replace('\'', r"'\''")),
-            }
-        };
-        let words: Vec<String> = self.words.iter().map(quoted).collect();
+        let words: Vec<String> = self.words.iter().map(|word| quoted(word)).collect();
         format!("ftlab {}", words.join(" "))
     }
 

@@ -25,6 +25,8 @@ pub struct Driven {
     pub footprint_pages: u64,
     /// When the last request was done.
     pub last_completion: Nanos,
+    /// From the first arrival to the last, all passes together; 0 in a closed loop.
+    pub arriving: Nanos,
     /// Most requests that waited for the device at once.
     pub longest_queue: u64,
     /// Passes over the workload, the one in which the device was worn out not counted.
@@ -54,6 +56,7 @@ pub fn drive(
         touched: PageBits::new(plan.layout.capacity_bytes / plan.layout.page_bytes),
         steps,
         last_completion: 0,
+        arriving: 0,
         measured: 0,
         bytes_written: 0,
         worn_out: (plan.repeat != Repeat::Once).then(WornOut::default),
@@ -88,6 +91,7 @@ pub fn drive(
         records,
         footprint_pages: drive.touched.len(),
         last_completion: drive.last_completion,
+        arriving: drive.arriving,
         longest_queue: driver.longest_queue(),
         passes,
         worn_out: drive.worn_out.filter(|_| ended),
@@ -121,6 +125,7 @@ struct Drive<'a> {
     touched: PageBits,
     steps: &'a Steps<'a>,
     last_completion: Nanos,
+    arriving: Nanos,
     /// Requests that the workload had.
     measured: u64,
     /// By requests that completed.
@@ -218,14 +223,18 @@ impl Drive<'_> {
         if driver.is_direct() && self.hears_of_none() {
             return self.serve_chunks(device, driver, stream);
         }
-        let (begins, timing) = (self.last_completion, self.plan.timing);
+        let (begins, timing, before) = (self.last_completion, self.plan.timing, self.arriving);
         let mut origin = None;
         while let Some(request) = stream.next_request() {
             let request = request?;
             // After a prefix the clock starts with the first measured request.
             let time = request.arrival - *origin.get_or_insert(request.arrival);
             let arrival = match timing.arrival(time) {
-                Some(arrival) => later(begins, arrival, self.plan.repeat.option())?,
+                Some(arrival) => {
+                    let arrival = later(begins, arrival, self.plan.repeat.option())?;
+                    self.arriving = before + (arrival - begins);
+                    arrival
+                }
                 None => driver.next_arrival(device, &mut |device, request, done| {
                     self.served(device, request, done).map_err(Stop::Failed)
                 })?,
@@ -262,7 +271,7 @@ impl Drive<'_> {
         driver: &mut Driver,
         stream: &mut RequestStream,
     ) -> Result<(), Stop> {
-        let (begins, timing) = (self.last_completion, self.plan.timing);
+        let (begins, timing, before) = (self.last_completion, self.plan.timing, self.arriving);
         let closed = timing.arrival(0).is_none();
         let mut origin = None;
         let mut chunk = Vec::with_capacity(Records::CHUNK);
@@ -272,6 +281,9 @@ impl Drive<'_> {
                 let time = request.arrival - *origin.get_or_insert(request.arrival);
                 let arrival = timing.arrival(time).unwrap_or_default();
                 request.arrival = later(begins, arrival, self.plan.repeat.option())?;
+            }
+            if let Some(last) = chunk.last().filter(|_| !closed) {
+                self.arriving = before + (last.arrival - begins);
             }
             let completed = driver.submit_all(device, &mut chunk)?;
             self.last_completion = self.last_completion.max(completed);

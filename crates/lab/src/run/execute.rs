@@ -1,10 +1,13 @@
 //! One run: prepare the device, drive the workload through it, audit, derive the result.
 
+use std::num::NonZero;
 use std::time::Instant;
+
+use chrono::{SecondsFormat, Utc};
 
 use ftlab_engine::ssd::Device;
 use ftlab_report::derive::{RunFacts, derive};
-use ftlab_report::result::{RunResult, Workload as WorkloadFacts};
+use ftlab_report::result::{Made, RunResult, Workload as WorkloadFacts};
 use ftlab_trace::{Description, Workload};
 
 use crate::error::{Error, Result};
@@ -19,7 +22,7 @@ use crate::run::filling::{Filler, Prepared, counts, length};
 use crate::run::reclaiming::nothing_reclaimed;
 use crate::run::recording::Recording;
 use crate::run::stream::RequestStream;
-use crate::run::warnings;
+use crate::run::{overload, rest, warnings};
 
 /// Runs one scheme; its result, and the device as the run left it.
 pub fn execute(
@@ -29,6 +32,7 @@ pub fn execute(
     observer: &dyn Observer,
     recording: Recording<'_>,
 ) -> Result<(RunResult, Box<dyn Device>)> {
+    let made = made(plan);
     let name = &run.chosen.name;
     let config = &run.chosen.config;
     let mut device =
@@ -92,11 +96,36 @@ pub fn execute(
         worn_out: driven.worn_out,
     };
     let mut result = derive(device.as_ref(), facts);
+    result.made = made;
     result.probe = driven.probe;
     result.phases = driven.phases;
+    let steady = &mut result.steady_state;
+    (steady.response, steady.extra_programs) = rest::trends(&result.series);
+    let overloaded = overload::overloaded(&result, driven.arriving, plan.timing.scale());
+    let restless = rest::not_at_rest(&result, overloaded.is_some(), plan.repeat, &run.mode);
+    result.warnings.extend(overloaded);
+    result.warnings.extend(restless);
     // Of the whole process: runs side by side share it.
     result.wall.peak_rss_bytes = peak_rss_bytes();
     Ok((result, device))
+}
+
+/// What makes the run again, with those that it was planned with; the program adds its commit.
+fn made(plan: &Plan) -> Made {
+    let own = &plan.experiment;
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let name = name.unwrap_or_else(|_| "a machine without a name".to_owned());
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let build = if cfg!(debug_assertions) { "with debug assertions" } else { "optimised" };
+    Made {
+        command: own.command(),
+        timing: plan.timing.to_string(),
+        filter: own.filter.as_ref().map(ToString::to_string),
+        commit: String::new(),
+        build: build.to_owned(),
+        host: format!("{}, {cores} cores", name.trim()),
+        started: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
+    }
 }
 
 fn workload_facts(

@@ -191,7 +191,7 @@ impl Look<'_> {
         let blocks = (written + held).checked_sub(2 * planes)?;
         let config = &self.run.chosen.config;
         let extent = self.plan.layout.extent_bytes;
-        let logical = (blocks as f64 / (1.0 + config.device.over_provisioning)) as u64;
+        let logical = (blocks as f64 / (1.0 + config.device.over_provisioning.0)) as u64;
         let bytes = logical * extent;
         if logical == 0 || bytes < self.reach_bytes || bytes >= self.plan.layout.capacity_bytes {
             return None;

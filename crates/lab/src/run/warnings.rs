@@ -1,13 +1,15 @@
 //! Sentences that a reader must see beside the numbers.
 
-use ftlab_engine::config::{Config, TimingProfile};
+use ftlab_engine::config::{Config, TimingProfile, UnwrittenRead};
 use ftlab_engine::host::{Arbitration, SchedulerKind};
 use ftlab_engine::meter::{Event, Level};
+use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
-use ftlab_report::format::count;
+use ftlab_report::format::{Quantity, count};
 use ftlab_report::result::SteadyState;
 use ftlab_trace::{AddressMode, Description, DropReason};
 
+use crate::options::precondition::Mode;
 use crate::plan::plan::Plan;
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
@@ -51,6 +53,7 @@ pub fn of_run(
              these numbers."
         ));
     }
+    all.extend(read_without_data(run, device));
     let died = meter.events(Event::WornOutBlocks);
     if died > 0 {
         all.push(format!(
@@ -72,6 +75,33 @@ pub fn of_run(
         ));
     }
     all
+}
+
+/// Share of the pages read above which it is said that they held no data.
+const NO_DATA_MIN: f64 = 0.01;
+
+/// Reads of pages that hold no data cost other than those that do.
+fn read_without_data(run: &SchemePlan, device: &dyn Device) -> Option<String> {
+    let meter = device.board().meter();
+    let found_none = meter.events(Event::UnwrittenReads);
+    let share = found_none as f64 / meter.host().pages[Op::Read as usize].max(1) as f64;
+    let unwritten = run.chosen.config.io.unwritten_read;
+    let cost = match unwritten {
+        UnwrittenRead::ZeroFree => "nothing",
+        UnwrittenRead::ChargeRead | UnwrittenRead::Preload => "one page read",
+    };
+    let advice = match run.mode == Mode::Touch || unwritten == UnwrittenRead::Preload {
+        true => "",
+        false => " --precondition touch writes what the workload reads before it writes it.",
+    };
+    (share > NO_DATA_MIN).then(|| {
+        format!(
+            "{} of the pages read ({}) held no data (never written, or trimmed): beside the \
+             look-up in the map each cost {cost} (io.unwritten_read).{advice}",
+            count(found_none),
+            Quantity::Fraction.format(share)
+        )
+    })
 }
 
 /// A closed loop that the device takes whole leaves nothing to choose from.
@@ -158,7 +188,11 @@ fn about_workload(plan: &Plan, stream: &RequestStream, description: &Description
             Some(list) if list.contains(',') => format!("units {}", list.replace(',', ", ")),
             Some(unit) => format!("unit {unit}"),
         };
-        all.push(format!("Only the first {head} requests of {of} were run (a prefix)."));
+        let through = match &plan.experiment.filter {
+            Some(filter) => format!(", of those that --filter {filter} lets through,"),
+            None => String::new(),
+        };
+        all.push(format!("Only the first {head} requests of {of}{through} were run (a prefix)."));
     }
     for dropped in summary.drops(records.names()) {
         if matches!(dropped.reason, DropReason::StrayTime | DropReason::ZeroSizeFlush) {

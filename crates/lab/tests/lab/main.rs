@@ -4,6 +4,7 @@ mod common;
 
 mod devices;
 mod experiments;
+mod misled;
 mod runs;
 mod stand_ins;
 mod starts;

@@ -29,6 +29,7 @@ const MIXED: &str = "randrw:bs=4k,span=100%,count=9000,rwmixread=40,rate_iops=20
 /// A result without what depends on the machine.
 fn without_wall(mut run: RunResult) -> RunResult {
     run.wall = Default::default();
+    run.made = Default::default();
     run
 }
 

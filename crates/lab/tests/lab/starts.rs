@@ -30,6 +30,7 @@ fn refusal(experiment: &Experiment) -> String {
 /// The numbers, without the names of workload and preparation.
 fn numbers(mut run: RunResult) -> serde_json::Value {
     run.wall = Default::default();
+    run.made = Default::default();
     run.workload.name.clear();
     run.workload.sha256.clear();
     run.precondition.mode.clear();

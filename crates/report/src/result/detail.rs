@@ -63,7 +63,28 @@ pub struct Precondition {
     pub erases: u64,
 }
 
-/// Whether the device had settled when the measurement began.
+/// By what a run was made: enough to make it again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Made {
+    /// The command of this run and of those that it was compared with, which share the size of the
+    /// device; its working folder is not told, and `DIR` stands for a new one.
+    pub command: String,
+    /// When requests arrived, as `--timing` takes it.
+    pub timing: String,
+    /// Which requests of the workload counted, as `--filter` takes it; null: all.
+    pub filter: Option<String>,
+    /// Commit of the program; empty where a program that uses the library does not tell.
+    pub commit: String,
+    /// How the program was compiled: `optimised`, or `with debug assertions`.
+    pub build: String,
+    /// Name of the machine and its cores; empty with `--reproducible`.
+    pub host: String,
+    /// When the run began, RFC 3339 in UTC; empty with `--reproducible`.
+    pub started: String,
+}
+
+/// Whether the device had settled when the measurement began, and how it went on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SteadyState {
@@ -78,6 +99,28 @@ pub struct SteadyState {
     /// The rounds in numbers; the key is absent when nobody examined it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settling: Option<Settling>,
+    /// Mean response time of all requests over the second half of the measured part, in nanoseconds;
+    /// the key is absent where the run has too few windows to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Trend>,
+    /// Pages programmed for anything but the host's own data per page written by the host, in the
+    /// same way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_programs: Option<Trend>,
+}
+
+/// How a value went over the second half of the measured part, in ten parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trend {
+    /// Where the best-fit line begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// What it rises (above 0) or falls (below), as a share of the average.
+    pub change: f64,
+    /// Whether that is more than chance: a tenth or more, and parts in order.
+    pub trends: bool,
 }
 
 /// The last rounds of preconditioning by random writes, and all of them as they went.
@@ -463,7 +506,8 @@ pub struct Window {
     pub response_ns_max: u64,
     /// Logical pages written by the host.
     pub host_pages_written: u64,
-    /// Pages copied by garbage collection and merges.
+    /// Pages programmed for anything but the host's own data: copied by garbage collection and
+    /// merges, and of the map.
     pub gc_page_copies: u64,
     /// Blocks erased.
     pub erases: u64,

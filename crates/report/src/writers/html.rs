@@ -6,7 +6,7 @@
 use super::page::{self, Kind};
 use super::{Document, json};
 use crate::describe::{Fact, facts, labels, warnings};
-use crate::flatten::{Flat, flatten_config, number};
+use crate::flatten::{Flat, flatten_config};
 use crate::format::{Quantity, count};
 use crate::metrics::{Better, Metric, SECTIONS, flatten_all};
 use crate::result::{RunResult, Stages};
@@ -111,7 +111,7 @@ fn sections(runs: &[RunResult], flats: &[Flat]) -> Vec<SummarySection> {
 }
 
 fn row(metric: &Metric, runs: &[RunResult], flats: &[Flat]) -> SummaryRow {
-    let values: Vec<Option<f64>> = flats.iter().map(|flat| number(flat, metric.path)).collect();
+    let values: Vec<Option<f64>> = flats.iter().map(|flat| metric.value(flat)).collect();
     let best = best(metric.better, &values);
     let cells = runs
         .iter()

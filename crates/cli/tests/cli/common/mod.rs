@@ -158,6 +158,7 @@ pub fn without_wall(mut result: Value) -> Value {
     };
     for run in runs {
         run.as_object_mut().unwrap().remove("wall").unwrap();
+        run.as_object_mut().unwrap().remove("made").unwrap();
     }
     result
 }

@@ -1,7 +1,7 @@
 //! The group `device`: geometry, capacity and memory.
 
 use crate::settings;
-use crate::settings::{Bytes, Optional};
+use crate::settings::{Bytes, Optional, Share};
 
 settings! {
     /// Geometry, capacity and memory of the device.
@@ -32,8 +32,8 @@ settings! {
         /// Bytes of a page's out-of-band area (O).
         oob_bytes: Bytes = Bytes(64), legal("", |_| true), source("datasheet");
         /// Physical over logical capacity, less one.
-        over_provisioning: f64 = 0.03125,
-            legal("above 0, up to 100", |v| *v > 0.0 && *v <= 100.0), source("DFTL 2014, 4");
+        over_provisioning: Share = Share(0.03125),
+            legal("above 0, up to 100x", |v| v.0 > 0.0 && v.0 <= 100.0), source("DFTL 2014, 4");
         /// Exported bytes; auto: physical capacity / (1 + over_provisioning), in whole blocks.
         logical_bytes: Optional<Bytes> = Optional(None), legal("", |_| true), source("ftlab");
         /// Bytes of the exported ones that are in use, of which logs take their share where
@@ -88,7 +88,7 @@ impl DeviceSettings {
         match self.logical_bytes.0 {
             Some(bytes) => bytes.0 / self.unit_bytes(),
             None => {
-                let share = 1.0 + self.over_provisioning;
+                let share = 1.0 + self.over_provisioning.0;
                 // The epsilon keeps 8448 / 1.03125 at 8192 whatever the rounding.
                 let blocks = (self.physical_blocks() as f64 / share + 1e-6) as u64;
                 blocks * u64::from(self.units_per_block())
@@ -108,7 +108,7 @@ impl DeviceSettings {
         let block_bytes = self.page_bytes.0 * u64::from(self.pages_per_block);
         let logical_blocks = bytes.div_ceil(block_bytes).max(1);
         self.logical_bytes = Optional(Some(Bytes(logical_blocks * block_bytes)));
-        let wanted = (logical_blocks as f64 * (1.0 + self.over_provisioning)).ceil() as u64;
+        let wanted = (logical_blocks as f64 * (1.0 + self.over_provisioning.0)).ceil() as u64;
         let blocks = wanted.max(minimum_blocks);
         self.blocks_per_plane = blocks.div_ceil(self.plane_count()).max(2) as u32;
     }

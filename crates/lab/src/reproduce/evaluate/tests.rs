@@ -71,6 +71,11 @@ fn what_is_lacking_is_told_apart() {
         assert!(matches!(lack(text), Lack::Wrong(_)), "{text}");
     }
     assert!(matches!(lack("1 +"), Lack::Invalid(_)));
+    let Lack::Invalid(text) = lack("publisched.a.n + 1") else { panic!() };
+    assert!(text.contains("no name 'publisched' here; nearest: published"), "{text}");
+    assert!(matches!(lack("publisched"), Lack::Invalid(_)));
+    let Lack::Wrong(text) = lack("total(each(all, \"erasse(w ~ '/x')\"))") else { panic!() };
+    assert!(text.contains("in 'erasse(w ~ '/x')', there is no name 'erasse'"), "{text}");
     // A run without writes has no write amplification, which is less than none.
     for text in [
         "1 / 0",

@@ -1,0 +1,72 @@
+//! What a result says of itself where its numbers could mislead.
+
+use ftlab_lab::{Experiment, RunResult, Silent};
+
+use crate::runs::small;
+
+fn result(experiment: &Experiment) -> RunResult {
+    experiment.plan().unwrap().run(&Silent).unwrap()
+}
+
+#[track_caller]
+fn says(run: &RunResult, words: &str) -> bool {
+    run.warnings.iter().any(|warning| warning.contains(words))
+}
+
+const FLOOD: &str = "randwrite:bs=2k,span=100%,count=9000,rate_iops=100000,seed=2";
+
+#[test]
+fn a_load_that_the_device_cannot_take_is_told_with_what_it_could() {
+    let scale = |run: &RunResult| -> f64 {
+        let told = run.warnings.iter().find(|text| text.starts_with("Overloaded: ")).unwrap();
+        let (_, after) = told.split_once("--timing trace:").unwrap();
+        after.split(' ').next().unwrap().parse().unwrap()
+    };
+    let base = small("ideal_page", FLOOD);
+    let once = scale(&result(&base));
+    let stated = Experiment { timing: Some("trace:0.5".parse().unwrap()), ..base.clone() };
+    assert!((scale(&result(&stated)) / once - 1.0).abs() < 0.1, "the same time for the same work");
+    let again = Experiment { passes: Some(3), ..base.clone() };
+    assert!((scale(&result(&again)) / once - 1.0).abs() < 0.2, "passes do not hide it");
+    let stretch = format!("trace:{once}");
+    let stretched = Experiment { timing: Some(stretch.parse().unwrap()), ..base.clone() };
+    assert!(!says(&result(&stretched), "Overloaded: "), "the advice helps");
+    let closed = Experiment { timing: Some("asap".parse().unwrap()), ..base };
+    assert!(!says(&result(&closed), "Overloaded"));
+}
+
+#[test]
+fn a_device_that_is_on_its_way_is_told_and_one_that_settled_is_not() {
+    let writes = "randwrite:bs=2k,span=100%,count=12000,rate_iops=100,seed=2";
+    let young = Experiment { precondition: "none".parse().unwrap(), ..small("ideal_page", writes) };
+    let run = result(&young);
+    assert!(says(&run, "Not at rest") && says(&run, "programmed beyond"), "{:?}", run.warnings);
+    assert!(run.steady_state.extra_programs.unwrap().trends);
+    let settled = Experiment { precondition: "random:4x".parse().unwrap(), ..young };
+    let run = result(&settled);
+    assert!(!says(&run, "Not at rest"), "{:?}", run.warnings);
+    assert!(!run.steady_state.extra_programs.unwrap().trends);
+}
+
+#[test]
+fn reads_that_find_no_data_are_told() {
+    let reads = "randread:bs=2k,span=50%,count=500,rate_iops=100";
+    let empty = Experiment { precondition: "none".parse().unwrap(), ..small("dftl", reads) };
+    assert!(says(&result(&empty), "500 of the pages read (100.0 %) held no data"));
+    let free = Experiment { set: ["io.unwritten_read=zero_free"].into_iter().collect(), ..empty };
+    assert!(says(&result(&free), "each cost nothing"));
+    let touched = Experiment { precondition: "touch".parse().unwrap(), ..free };
+    assert!(!says(&result(&touched), "held no data"));
+}
+
+#[test]
+fn runs_that_were_compared_tell_the_command_of_the_comparison() {
+    let mut experiment = small("dftl,fast", "randwrite:bs=2k,span=100%,count=500");
+    experiment.set.push("dftl.cmt_entries=512");
+    let runs = experiment.compare().unwrap().run(None, &Silent).unwrap().complete().unwrap().runs;
+    let expected = "ftlab compare --schemes dftl,fast --device dftl2014 --capacity 8388608 --set \
+                    device.over_provisioning=0.2 --set dftl.cmt_entries=512 --workload \
+                    randwrite:bs=2k,span=100%,count=500 --precondition fill --out DIR";
+    assert_eq!(runs.len(), 2);
+    assert!(runs.iter().all(|run| run.made.command == expected), "{:?}", runs[0].made);
+}
