@@ -97,6 +97,18 @@ fn the_first_line_of_a_header_may_hold_one_nul() {
     }
 }
 
+/// A text among them was said to have no date.
+#[test]
+fn a_file_of_another_format_among_others_is_named() {
+    let files = Files::new();
+    let date = header("Sat Jan  9 08:07:06 1999");
+    files.write("a", [date, at(0, 1)].concat());
+    let odd = files.write("b", "0,8,4096,w,0.1\n0,8,4096,w,0.2\n");
+    let error = error_of(&files.folder(), &Options::default());
+    assert_eq!(error.file(), Some(&*odd), "{error}");
+    assert!(error.problem().starts_with("is of the format spc, but "), "{error}");
+}
+
 /// A text of 72 bytes refused the whole trace: only a request's record has a size of its own.
 #[test]
 fn records_of_other_kinds_are_passed_over_by_their_size() {
