@@ -86,6 +86,10 @@ pub struct Experiment {
     /// Backward steps of time up to this are sorted, larger ones are errors.
     #[serde(skip_serializing_if = "is_default")]
     pub reorder_window: ReorderWindow,
+    /// Up to so many malformed lines of a trace are skipped and counted; 0: the first one is an
+    /// error.
+    #[serde(with = "whole", skip_serializing_if = "is_default")]
+    pub skip_bad: u64,
 
     /// Trace addresses on the device: `strict`, `modulo` or `dense`.
     #[serde(default = "strict", skip_serializing_if = "is_strict")]
@@ -129,7 +133,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// The names of all options.
-    pub const OPTIONS: [&'static str; 28] = [
+    pub const OPTIONS: [&'static str; 29] = [
         "schemes",
         "device",
         "capacity",
@@ -146,6 +150,7 @@ impl Experiment {
         "filter",
         "head",
         "reorder-window",
+        "skip-bad",
         "address",
         "precondition",
         "timing",
@@ -196,6 +201,7 @@ impl Experiment {
             filter: self.filter.clone(),
             head: self.head,
             reorder_window: self.reorder_window,
+            skip_bad: self.skip_bad,
         }
     }
 
@@ -203,7 +209,7 @@ impl Experiment {
     #[must_use]
     pub fn with_reading(self, reading: Reading) -> Self {
         let Reading { trace_dir, find_subset, format, time_unit, size_unit, .. } = reading;
-        let Reading { parts, unit, filter, head, reorder_window, .. } = reading;
+        let Reading { parts, unit, filter, head, reorder_window, skip_bad, .. } = reading;
         Experiment {
             trace_dir,
             find_subset,
@@ -215,6 +221,7 @@ impl Experiment {
             filter,
             head,
             reorder_window,
+            skip_bad,
             ..self
         }
     }
@@ -240,6 +247,7 @@ impl Default for Experiment {
             filter: None,
             head: None,
             reorder_window: ReorderWindow::default(),
+            skip_bad: 0,
             address: strict(),
             precondition: Modes::default(),
             timing: None,
