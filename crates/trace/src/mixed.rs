@@ -4,6 +4,7 @@ use crate::container;
 use crate::detect::{self, Sample, is_skipped};
 use crate::error::{Result, TraceError};
 use crate::evidence::{self, Row};
+use crate::filter::EventFilter;
 use crate::formats;
 use crate::formats::context::Context;
 use crate::formats::format::{Format, TextFormat};
@@ -67,15 +68,18 @@ impl Same<'_> {
         }
     }
 
-    /// Has one of these lines the form of the format?
+    /// Has one of these lines the form of the format, or can it be read in it? A summary at the end
+    /// of a capture is no request and may stand in a file of its own.
     fn fits<'l>(&self, text: &TextFormat, mut lines: impl Iterator<Item = &'l [u8]>) -> bool {
+        let mut context = Context::new(self.context.scales, EventFilter::default());
+        let mut fits = |line: &[u8]| (text.shape)(line) || (text.parse)(line, &mut context).is_ok();
         lines.any(|line| {
             if !self.context.semicolons {
-                return (text.shape)(line);
+                return fits(line);
             }
             let mut line = line.to_vec();
             exchange_separators(&mut line);
-            (text.shape)(&line)
+            fits(&line)
         })
     }
 

@@ -239,7 +239,7 @@ pub struct Options {
     /// one is an error. Text formats only.
     pub skip_bad: u64,
     /// Larger reads and writes are errors: what the memory of the machine can hold, for who knows
-    /// it.
+    /// it. The compact form is not asked: what was written to it has passed.
     pub request_bytes_max: u64,
     /// Yield flushes whose size is 0 instead of dropping and counting them.
     pub keep_zero_size_flushes: bool,

@@ -60,6 +60,8 @@ fn skipped_lines_and_clocks_that_stand_still_are_warnings_of_the_result() {
     assert!(bench.ftlab(page).ok().contains("malformed line, skipped"));
     let page = std::fs::read_to_string(bench.path("t.html")).unwrap();
     assert!(page.contains("1 malformed lines") && page.contains("clock stands still"));
+    let told = bench.ftlab("trace convert t.csv u.csv --skip-bad 1").ok();
+    assert!(told.contains("200 requests written") && told.contains("t.csv:2: "), "{told}");
     bench.ftlab(&format!("{run} --skip-bad -1")).refused(2, &["--skip-bad", "-1"]);
 }
 

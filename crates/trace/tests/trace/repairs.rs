@@ -183,6 +183,16 @@ fn a_file_that_begins_with_many_malformed_lines_is_not_odd() {
     }
 }
 
+/// What blkparse prints at its end may stand in a file of its own: it is dropped and counted.
+#[test]
+fn a_file_without_a_request_of_the_same_format_is_not_odd() {
+    let files = Files::new();
+    files.write("a", "8,0 3 1 0.5 77 D W 2048 + 8 [java]\n8,0 3 2 0.6 77 D R 16 + 8 [java]\n");
+    files.write("b", "CPU0 (8,0):\n Reads Queued:           0,        0KiB\n");
+    let found = inspect(&files.folder(), &Options::default()).unwrap();
+    assert_eq!((found.requests, found.dropped[0].lines), (2, 2));
+}
+
 /// The same columns in other units were read in those of the first file.
 #[test]
 fn the_odd_file_is_told_by_its_units_where_the_data_alone_decided_them() {
