@@ -234,6 +234,10 @@ pub struct ReadingArguments {
     /// Backward steps of time up to this are sorted, larger ones are errors
     #[arg(long, value_name = "DURATION", default_value = "1s")]
     pub reorder_window: String,
+    /// Skip up to N malformed lines of a text trace, count them and show the first ones (default:
+    /// the first one is an error)
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    pub skip_bad: u64,
 }
 
 /// The device and its settings.

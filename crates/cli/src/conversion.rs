@@ -70,6 +70,7 @@ pub fn reading(typed: &ReadingArguments) -> Result<Reading> {
         filter: parsed(typed.filter.as_deref())?,
         head: typed.head,
         reorder_window: typed.reorder_window.parse()?,
+        skip_bad: typed.skip_bad,
     })
 }
 
@@ -95,6 +96,7 @@ fn stated(typed: &ReadingArguments) -> Vec<String> {
         ("size-unit", typed.size_unit.clone()),
         ("parts", typed.parts.clone()),
         ("filter", typed.filter.clone()),
+        ("skip-bad", (typed.skip_bad > 0).then(|| typed.skip_bad.to_string())),
         ("head", typed.head.map(|head| head.to_string())),
         ("trace-dir", typed.trace_dir.as_ref().map(|folder| folder.display().to_string())),
     ];

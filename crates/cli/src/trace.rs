@@ -43,8 +43,9 @@ fn convert_trace(typed: &ConvertArguments) -> Result<()> {
         0 | 1 => String::new(),
         units => format!("; {units} units laid side by side"),
     };
+    let skipped = done.skipped.map_or_else(String::new, |told| format!("\nWarning: {told}"));
     print::text(&format!(
-        "{}: {} requests written{side_by_side}",
+        "{}: {} requests written{side_by_side}{skipped}",
         typed.output.display(),
         done.requests
     ))

@@ -87,6 +87,10 @@ pub struct Experiment {
     /// Backward steps of time up to this are sorted, larger ones are errors.
     #[serde(skip_serializing_if = "is_default")]
     pub reorder_window: ReorderWindow,
+    /// Up to so many malformed lines of a trace are skipped and counted; 0: the first one is an
+    /// error.
+    #[serde(with = "whole", skip_serializing_if = "is_default")]
+    pub skip_bad: u64,
 
     /// Trace addresses on the device: `strict`, `modulo` or `dense`.
     #[serde(default = "strict", skip_serializing_if = "is_strict")]
@@ -130,7 +134,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// The names of all options.
-    pub const OPTIONS: [&'static str; 28] = [
+    pub const OPTIONS: [&'static str; 29] = [
         "schemes",
         "device",
         "capacity",
@@ -147,6 +151,7 @@ impl Experiment {
         "filter",
         "head",
         "reorder-window",
+        "skip-bad",
         "address",
         "precondition",
         "timing",
@@ -227,6 +232,7 @@ impl Experiment {
             filter: self.filter.clone(),
             head: self.head,
             reorder_window: self.reorder_window,
+            skip_bad: self.skip_bad,
         }
     }
 
@@ -234,7 +240,7 @@ impl Experiment {
     #[must_use]
     pub fn with_reading(self, reading: Reading) -> Self {
         let Reading { trace_dir, find_subset, format, time_unit, size_unit, .. } = reading;
-        let Reading { parts, unit, filter, head, reorder_window, .. } = reading;
+        let Reading { parts, unit, filter, head, reorder_window, skip_bad, .. } = reading;
         Experiment {
             trace_dir,
             find_subset,
@@ -246,6 +252,7 @@ impl Experiment {
             filter,
             head,
             reorder_window,
+            skip_bad,
             ..self
         }
     }
@@ -271,6 +278,7 @@ impl Default for Experiment {
             filter: None,
             head: None,
             reorder_window: ReorderWindow::default(),
+            skip_bad: 0,
             address: strict(),
             precondition: Modes::default(),
             timing: None,

@@ -68,8 +68,9 @@ impl WorkloadPair {
 fn both_readable(mut a: WorkloadChoice, mut b: WorkloadChoice) -> [WorkloadChoice; 2] {
     let generated = |choice: &WorkloadChoice| Synthetic::recognises(&choice.text);
     let plain = |choice: &mut WorkloadChoice| {
-        let Options { head, reorder_window_ns, .. } = choice.options;
-        choice.options = Options { head, reorder_window_ns, ..Options::default() };
+        let Options { head, reorder_window_ns, request_bytes_max, .. } = choice.options;
+        choice.options =
+            Options { head, reorder_window_ns, request_bytes_max, ..Options::default() };
     };
     match (generated(&a), generated(&b)) {
         (true, false) => plain(&mut a),

@@ -36,6 +36,11 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
     if runs.iter().any(|run| !run.made.timing.is_empty()) {
         all.insert(2, ("Timing", tell(&timing)));
     }
+    if runs.iter().any(|run| guessed_units(&run.workload).is_some()) {
+        let none = || "none".to_owned();
+        let sentence = |run: &RunResult| guessed_units(&run.workload).unwrap_or_else(none);
+        all.insert(1, ("Guessed units", tell(&sentence)));
+    }
     all.extend(command(runs).map(|command| ("Command", command)));
     all
 }
@@ -139,6 +144,20 @@ fn workload(workload: &Workload) -> String {
     };
     let chosen = units.map_or_else(String::new, |units| format!("; {units} of the trace"));
     format!("{} ({origin}{chosen})", workload.name)
+}
+
+/// The units of a trace that the data alone decided, and why; none where all were known.
+fn guessed_units(workload: &Workload) -> Option<String> {
+    let guesses = [
+        ("times", &workload.time_unit, &workload.time_unit_why, "--time-unit"),
+        ("sizes", &workload.size_unit, &workload.size_unit_why, "--size-unit"),
+    ];
+    let told = guesses.into_iter().filter_map(|(column, unit, why, option)| {
+        let (unit, why) = (unit.as_ref()?, why.as_deref().unwrap_or_default());
+        Some(format!("{column} in {unit} by the data ({why}), {option} states it"))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 /// Units that were chosen, from a list with commas.
@@ -284,6 +303,20 @@ mod tests {
         assert_eq!(command(&runs), None);
         runs[0].made.timing = "trace:2".to_owned();
         assert_eq!(timing(&runs[0]), "as the workload says, times 2");
+    }
+
+    #[test]
+    fn units_that_the_data_alone_decided_are_told_with_the_reason() {
+        let mut runs = [run("dftl"), run("fast")];
+        assert!(facts(&runs).iter().all(|(word, _)| *word != "Guessed units"));
+        for run in &mut runs {
+            run.workload.size_unit = Some("sectors".to_owned());
+            run.workload.size_unit_why = Some("every size is a multiple of 8".to_owned());
+        }
+        let told = facts(&runs).into_iter().find(|fact| fact.0 == "Guessed units").unwrap().1;
+        let expected = "sizes in sectors by the data (every size is a multiple of 8), --size-unit \
+                        states it";
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -215,6 +215,8 @@ fn warnings(found: &Value) -> Vec<String> {
             Nanoseconds.format(whole(found, "backward_step_ns_max") as f64)
         ));
     }
+    let own = items(found, "warnings").iter().filter_map(Value::as_str).map(str::to_owned);
+    warnings.extend(own);
     for drop in items(found, "dropped") {
         warnings.push(format!(
             "{} lines were dropped ({}); the first is {}:{}.",

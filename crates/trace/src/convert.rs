@@ -11,12 +11,14 @@ use crate::survey::UnitSpans;
 use crate::workload::Workload;
 
 /// What a conversion wrote.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversion {
     /// Requests written.
     pub requests: u64,
     /// Units laid side by side (1 = addresses kept).
     pub units: usize,
+    /// Which malformed lines were left out, if any were.
+    pub skipped: Option<String>,
 }
 
 /// Writes `workload` to `out`: as our compact binary if its name ends in `.ftb`, else as our CSV;
@@ -113,7 +115,7 @@ fn write_compact(
         next = records.next().transpose()?;
     }
     writer.finish().map_err(failed)?;
-    Ok(Conversion { requests, units: 1 })
+    Ok(Conversion { requests, units: 1, skipped: records.summary().skipped() })
 }
 
 fn write_csv(
@@ -145,5 +147,6 @@ fn write_csv(
         csv::write_record(out, &record).map_err(failed)?;
         requests += 1;
     }
-    Ok(Conversion { requests, units: spans.map_or(1, UnitSpans::len) })
+    let units = spans.map_or(1, UnitSpans::len);
+    Ok(Conversion { requests, units, skipped: records.summary().skipped() })
 }

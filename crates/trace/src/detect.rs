@@ -1,13 +1,14 @@
 //! Which format a trace has and in which units, from its first lines and never from its name.
 
+use crate::container;
 use crate::error::{Result, TraceError};
 use crate::evidence::{self, Implied, Row};
 use crate::filter::EventFilter;
-use crate::formats::context::{Context, Scales};
+use crate::formats::context::{Context, Guessed, Scales};
 use crate::formats::format::{Certainty, Encoding, Format, TextFormat};
 use crate::formats::line::Line;
 use crate::formats::{self, FORMATS};
-use crate::lines::Lines;
+use crate::lines::{Lines, exchange_separators};
 use crate::options::{Options, SizeUnit, TimeUnit};
 use crate::source::Text;
 
@@ -25,15 +26,80 @@ pub struct Detection {
     pub time_unit: TimeUnit,
     /// Why this unit, in words.
     pub time_unit_why: String,
+    /// Did the data alone decide it? Neither the file nor its format nor the caller said so.
+    pub time_unit_guessed: bool,
     /// Unit of the size column.
     pub size_unit: SizeUnit,
     /// Why this unit, in words.
     pub size_unit_why: String,
+    /// Did the data alone decide it?
+    pub size_unit_guessed: bool,
+    /// Do semicolons stand where the format has commas?
+    pub semicolons: bool,
 }
 
 impl Detection {
     pub(crate) fn scales(&self) -> Scales {
         Scales::new(self.time_unit, self.size_unit)
+    }
+
+    /// The unit of time, where the data alone decided it.
+    pub(crate) fn time_guess(&self) -> Option<Guess> {
+        let guess = Guess { unit: self.time_unit.name().into(), why: self.time_unit_why.clone() };
+        self.time_unit_guessed.then_some(guess)
+    }
+
+    /// The unit of sizes, where the data alone decided it.
+    pub(crate) fn size_guess(&self) -> Option<Guess> {
+        let guess = Guess { unit: self.size_unit.name().into(), why: self.size_unit_why.clone() };
+        self.size_unit_guessed.then_some(guess)
+    }
+
+    pub(crate) fn guessed(&self) -> Guessed {
+        Guessed { time: self.time_unit_guessed, size: self.size_unit_guessed }
+    }
+}
+
+/// A unit that the data alone decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guess {
+    /// Its name on the command line; those of several parts with commas between them.
+    pub unit: String,
+    /// Why this unit, in words; of several parts behind the name of each.
+    pub why: String,
+}
+
+impl Guess {
+    /// Adds the guess about a part of that name to those about the others.
+    pub(crate) fn join(all: &mut Option<Self>, part: &str, guess: Option<Self>) {
+        let Some(Self { unit, why }) = guess else { return };
+        let why = format!("{part}: {why}");
+        match all {
+            None => *all = Some(Self { unit, why }),
+            Some(all) => {
+                all.unit += &format!(", {unit}");
+                all.why += &format!(" | {why}");
+            }
+        }
+    }
+}
+
+/// A unit, why it is that, and whether the data alone decided it.
+struct Decided<U> {
+    unit: U,
+    why: String,
+    guessed: bool,
+}
+
+impl<U> Decided<U> {
+    /// By the caller, the file or the document of its format.
+    fn known(unit: U, why: impl Into<String>) -> Self {
+        Self { unit, why: why.into(), guessed: false }
+    }
+
+    /// By the data.
+    fn guess((unit, why): (U, String)) -> Self {
+        Self { unit, why, guessed: true }
     }
 }
 
@@ -82,6 +148,18 @@ impl Sample {
     pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
+
+    /// The lines themselves.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.lines.iter().map(|(_, line)| &line[..])
+    }
+
+    /// The same with commas and semicolons exchanged.
+    fn exchanged(&self) -> Self {
+        let mut lines = self.lines.clone();
+        lines.iter_mut().for_each(|(_, line)| exchange_separators(line));
+        Self { lines, ..*self }
+    }
 }
 
 /// Blank and comment lines carry no request.
@@ -96,6 +174,7 @@ pub(crate) fn is_skipped(line: &[u8]) -> bool {
 /// Those of [`detect`]; a file that is empty or no trace.
 pub(crate) fn of_file(name: &str, first: &Text, options: &Options) -> Result<Detection> {
     let stated = options.format.as_deref().map(formats::find).transpose()?;
+    container::refuse(name, first.head())?;
     if let Some(format) = formats::binary_of(first.head())
         && stated.is_none_or(|stated| stated.name == format.name)
     {
@@ -130,28 +209,31 @@ fn empty(name: &str, text: &Text) -> TraceError {
 /// # Errors
 /// No format fits, the units are in doubt, or they imply absurd values.
 pub(crate) fn detect(file: &str, sample: &Sample, options: &Options) -> Result<Detection> {
-    let (format, why) = match &options.format {
-        Some(name) => (formats::find(name)?, "stated".to_owned()),
-        None => recognise(file, sample)?,
+    let Recognised { format, why, exchanged } = match &options.format {
+        Some(name) => stated_format(formats::find(name)?, sample),
+        None => recognise(sample).ok_or_else(|| unknown(file, sample))?,
     };
+    let semicolons = exchanged.is_some();
+    let sample = exchanged.as_ref().unwrap_or(sample);
     let Encoding::Text(text) = &format.encoding else {
         return Err(TraceError::new(format!("not in the binary format {}", format.name))
             .with_legal(format.columns)
             .at(file, Some(1)));
     };
-    check_first(file, sample, format, text)?;
+    check_first(file, sample, format, text, semicolons)?;
     if format.certainty == Certainty::Stated {
-        return stated_by_the_file(file, format, why, options);
+        let found = stated_by_the_file(file, format, why, options)?;
+        return Ok(Detection { semicolons, ..found });
     }
-    let rows = evidence::rows(text, sample.lines.iter().map(|(_, line)| &line[..]));
+    let rows = evidence::rows(text, sample.lines());
     if format.name == "tencent" && options.format.is_none() && evidence::offsets_are_bytes(&rows) {
         return Err(TraceError::new("every offset is a multiple of 512: offsets in bytes?")
             .with_legal("--format tencent_bytes (offsets in bytes) or tencent (in sectors)")
             .at(file, None));
     }
-    let (format, why, time_unit, time_unit_why) =
-        decide_time(file, sample, format, why, &rows, options)?;
-    let (size_unit, size_unit_why) = decide_size(file, format, &rows, time_unit, options)?;
+    let (format, why, time) = decide_time(file, sample, format, why, &rows, options)?;
+    let size = decide_size(file, format, &rows, time.unit, options)?;
+    let (time_unit, size_unit) = (time.unit, size.unit);
     let implied = Implied::new(&rows, time_unit, size_unit);
     if options.time_unit.is_none() {
         implied.refuse_absurd_time(&rows).map_err(|error| error.at(file, None))?;
@@ -159,7 +241,17 @@ pub(crate) fn detect(file: &str, sample: &Sample, options: &Options) -> Result<D
     if options.size_unit.is_none() {
         implied.refuse_absurd_size(&rows, format).map_err(|error| error.at(file, None))?;
     }
-    Ok(Detection { format, why, time_unit, time_unit_why, size_unit, size_unit_why })
+    Ok(Detection {
+        format,
+        why,
+        time_unit,
+        time_unit_why: time.why,
+        time_unit_guessed: time.guessed,
+        size_unit,
+        size_unit_why: size.why,
+        size_unit_guessed: size.guessed,
+        semicolons,
+    })
 }
 
 fn stated_by_the_file(
@@ -183,8 +275,11 @@ fn stated_by_the_file(
         why,
         time_unit: format.time_unit,
         time_unit_why: "stated by the format".into(),
+        time_unit_guessed: false,
         size_unit: format.size_unit,
         size_unit_why: "stated by the format".into(),
+        size_unit_guessed: false,
+        semicolons: false,
     })
 }
 
@@ -205,36 +300,74 @@ pub(crate) fn binary(file: &str, format: &'static Format, options: &Options) -> 
     stated_by_the_file(file, format, why, options)
 }
 
+/// A format, why it is that, and the sample as it reads with commas where semicolons stand between
+/// the columns.
+struct Recognised {
+    format: &'static Format,
+    why: String,
+    exchanged: Option<Sample>,
+}
+
+const SEMICOLONS: &str = "semicolons between the columns";
+
+/// A format that was named, with semicolons where only so a line of the sample has its form.
+fn stated_format(format: &'static Format, sample: &Sample) -> Recognised {
+    let shaped = |sample: &Sample| format.text().is_some_and(|text| sample.lines().any(text.shape));
+    let exchanged = Some(sample.exchanged()).filter(|other| !shaped(sample) && shaped(other));
+    let why = if exchanged.is_some() { format!("stated; {SEMICOLONS}") } else { "stated".into() };
+    Recognised { format, why, exchanged }
+}
+
+/// The format that most lines of the sample fit, if they fit any; with semicolons where no line
+/// fits with commas.
+fn recognise(sample: &Sample) -> Option<Recognised> {
+    if let Some((format, why)) = fitting(sample) {
+        return Some(Recognised { format, why, exchanged: None });
+    }
+    let exchanged = sample.exchanged();
+    let (format, why) = fitting(&exchanged)?;
+    let why = format!("{why}; {SEMICOLONS}");
+    Some(Recognised { format, why, exchanged: Some(exchanged) })
+}
+
+/// The text format of a sample, if there is one.
+pub(crate) fn format_of(sample: &Sample) -> Option<&'static Format> {
+    recognise(sample).map(|found| found.format)
+}
+
 /// The format that most lines of the sample fit, by content and then by outer form.
-fn recognise(file: &str, sample: &Sample) -> Result<(&'static Format, String)> {
+fn fitting(sample: &Sample) -> Option<(&'static Format, String)> {
     let mut best: Option<(usize, usize, &'static Format)> = None;
     for (format, text) in formats::texts() {
         let mut context = plain_context(format);
         let mut fits =
             |line: &[u8]| format.is_header(line) || (text.parse)(line, &mut context).is_ok();
-        let parsed = sample.lines.iter().filter(|(_, line)| fits(line)).count();
-        let shaped = sample.lines.iter().filter(|(_, line)| (text.shape)(line)).count();
+        let parsed = sample.lines().filter(|line| fits(line)).count();
+        let shaped = sample.lines().filter(|line| (text.shape)(line)).count();
         // The first of equals wins: rows that share columns are told apart by their units later.
         if shaped > 0 && best.is_none_or(|(most, alike, _)| (parsed, shaped) > (most, alike)) {
             best = Some((parsed, shaped, format));
         }
     }
-    let Some((_, shaped, format)) = best else {
-        if let Some(line) = sample.nul_line.filter(|line| *line < sample.lines[0].0) {
-            return Err(nul(file, line));
-        }
-        let (number, line) = &sample.lines[0];
-        let legal: Vec<String> =
-            FORMATS.iter().map(|format| format!("{}: {}", format.name, format.columns)).collect();
-        return Err(TraceError::new("no known trace format has lines like this")
-            .with_value(line)
-            .with_legal(legal.join(" | "))
-            .at(file, Some(*number)));
-    };
+    let (_, shaped, format) = best?;
     let total = sample.lines.len();
     let why =
         format!("{shaped} of the first {total} data lines have the columns {}", format.columns);
-    Ok((format, why))
+    Some((format, why))
+}
+
+/// The error for lines that no format has.
+fn unknown(file: &str, sample: &Sample) -> TraceError {
+    if let Some(line) = sample.nul_line.filter(|line| *line < sample.lines[0].0) {
+        return nul(file, line);
+    }
+    let (number, line) = &sample.lines[0];
+    let legal: Vec<String> =
+        FORMATS.iter().map(|format| format!("{}: {}", format.name, format.columns)).collect();
+    TraceError::new("no known trace format has lines like this")
+        .with_value(line)
+        .with_legal(legal.join(" | "))
+        .at(file, Some(*number))
 }
 
 /// The error for bytes that are no text.
@@ -250,8 +383,10 @@ fn check_first(
     sample: &Sample,
     format: &'static Format,
     text: &'static TextFormat,
+    semicolons: bool,
 ) -> Result<()> {
     let mut context = plain_context(format);
+    context.semicolons = semicolons;
     let mut first = None;
     for (number, line) in &sample.lines {
         match (text.parse)(line, &mut context) {
@@ -267,14 +402,14 @@ fn check_first(
         None => Ok(()),
         Some((number, fault)) => {
             Err(TraceError::new(format!("{} ({})", fault.problem, format.name))
-                .with_value(&fault.value)
+                .with_value(&context.as_written(fault.value))
                 .with_legal(fault.legal)
                 .at(file, Some(number)))
         }
     }
 }
 
-type TimeDecision = (&'static Format, String, TimeUnit, String);
+type TimeDecision = (&'static Format, String, Decided<TimeUnit>);
 
 fn decide_time(
     file: &str,
@@ -284,22 +419,24 @@ fn decide_time(
     rows: &[Row],
     options: &Options,
 ) -> Result<TimeDecision> {
-    let stated = options.time_unit.map(|unit| (unit, "stated".to_owned()));
+    let stated = options.time_unit.map(|unit| Decided::known(unit, "stated"));
     if format.certainty != Certainty::Shared || options.format.is_some() {
-        let documented = (format.time_unit, format!("documented for {}", format.name));
-        let (unit, unit_why) = stated.unwrap_or(documented);
-        return Ok((format, why, unit, unit_why));
+        let documented =
+            || Decided::known(format.time_unit, format!("documented for {}", format.name));
+        return Ok((format, why, stated.unwrap_or_else(documented)));
     }
-    let (unit, unit_why) = match stated {
+    let found = match stated {
         Some(stated) => stated,
-        None => evidence::time_unit(rows, sample.whole).map_err(|error| error.at(file, None))?,
+        None => evidence::time_unit(rows, sample.whole)
+            .map(Decided::guess)
+            .map_err(|error| error.at(file, None))?,
     };
-    let row =
-        if unit == TimeUnit::Nanoseconds { row_named("ssdsim") } else { row_named("disksim") };
+    let nanoseconds = found.unit == TimeUnit::Nanoseconds;
+    let row = if nanoseconds { row_named("ssdsim") } else { row_named("disksim") };
     let why = format!(
         "{why}; disksim, ssdsim and mqsim share these columns and differ in the unit of time"
     );
-    Ok((row, why, unit, unit_why))
+    Ok((row, why, found))
 }
 
 fn row_named(name: &str) -> &'static Format {
@@ -312,15 +449,18 @@ fn decide_size(
     rows: &[Row],
     time_unit: TimeUnit,
     options: &Options,
-) -> Result<(SizeUnit, String)> {
+) -> Result<Decided<SizeUnit>> {
     if let Some(unit) = options.size_unit {
-        return Ok((unit, "stated".into()));
+        return Ok(Decided::known(unit, "stated"));
     }
     if format.certainty != Certainty::Shared {
-        return Ok((format.size_unit, format!("documented for {}", format.name)));
+        let why = format!("documented for {}", format.name);
+        return Ok(Decided::known(format.size_unit, why));
     }
     // Whoever names SSDsim or MQSim has stated sectors; whoever names DiskSim has not, because
     // DiskSim files with sizes in pages are common.
     let stated = options.format.is_some() && format.time_unit == TimeUnit::Nanoseconds;
-    evidence::size_unit(rows, time_unit, stated).map_err(|error| error.at(file, None))
+    let found = evidence::size_unit(rows, time_unit, stated);
+    let (unit, why) = found.map_err(|error| error.at(file, None))?;
+    Ok(Decided { unit, why, guessed: !stated })
 }

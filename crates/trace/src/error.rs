@@ -62,6 +62,12 @@ impl TraceError {
         self
     }
 
+    /// Place, problem and value, without what would have been legal.
+    pub(crate) fn what_is_wrong(mut self) -> String {
+        self.0.legal = None;
+        self.to_string()
+    }
+
     /// The file, as the user wrote it.
     pub fn file(&self) -> Option<&str> {
         self.0.file.as_deref()

@@ -62,6 +62,7 @@ pub(crate) struct Files {
     pub(crate) names: Arc<[String]>,
     /// The numbers of those to be read.
     pub(crate) parts: Range<usize>,
+    /// The first of those, where it is open already.
     pub(crate) first: Option<Text>,
 }
 
@@ -77,7 +78,8 @@ impl Files {
     /// # Errors
     /// It cannot be opened or is compressed in a way that cannot be read.
     pub(crate) fn open(&mut self, part: usize) -> Result<Text> {
-        match self.first.take_if(|_| part == 0) {
+        let start = self.parts.start;
+        match self.first.take_if(|_| part == start) {
             Some(text) => Ok(text),
             None => Text::open(&self.names[part], self.source.open_stored(part)?),
         }

@@ -3,7 +3,7 @@
 //! A unit is only decided when the alternative would be implausible; otherwise the caller must
 //! state it, and the error says what each choice would imply.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Result, TraceError};
 use crate::filter::EventFilter;
@@ -185,6 +185,11 @@ impl Implied {
     }
 }
 
+/// Is every time the same, so that none says anything about its unit?
+pub(crate) fn times_are_one(rows: &[Row]) -> bool {
+    rows.windows(2).all(|two| two[0].time_billionths == two[1].time_billionths)
+}
+
 /// The unit of time of a five-column trace, if the data decide.
 ///
 /// DiskSim prints milliseconds as a float, SSDsim and MQSim nanoseconds as an integer. A fraction
@@ -240,7 +245,8 @@ pub(crate) fn size_unit(
     stated: bool,
 ) -> Result<(SizeUnit, String)> {
     let (alignment, alignment_why) = alignment(rows);
-    let (adjacency, adjacency_why) = adjacency(rows);
+    let starts = Adjacency::new(rows);
+    let (adjacency, adjacency_why) = starts.verdict();
     let why = |a: &str, b: &str| {
         [a, b].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
     };
@@ -261,10 +267,14 @@ pub(crate) fn size_unit(
         _ => {}
     }
     let words = |unit| Implied::new(rows, time_unit, unit).size_words();
-    Err(TraceError::new(
-        "the unit of the size column is in doubt: files with these columns count sectors of \
-         512 B or pages of 4 KiB there, and the data do not decide",
-    )
+    let counts = starts.exact.words("the one before ends");
+    let against = [alignment_why, adjacency_why].into_iter().filter(|why| !why.is_empty());
+    let said: Vec<String> = std::iter::once(counts).chain(against).collect();
+    Err(TraceError::new(format!(
+        "the unit of the size column is in doubt: files with these columns count sectors of 512 B \
+         or pages of 4 KiB there, and the data do not decide ({})",
+        said.join("; ")
+    ))
     .with_legal(format!("{} or {}", words(SizeUnit::Sectors), words(SizeUnit::Pages4k))))
 }
 
@@ -275,17 +285,23 @@ const ALIGNED_MIN: usize = 50;
 
 /// Sizes that are all multiples of 8 sectors are sectors; addresses all aligned to at least the
 /// page reading of sizes that are not, are pages: sectors would leave a hole after every request.
+/// That holds no longer where most sizes are multiples of 8: such requests leave no hole.
 fn alignment(rows: &[Row]) -> (Verdict, String) {
     let size_step = rows.iter().fold(0, |step, row| common_divisor(step, row.size));
     let address_step = rows.iter().fold(0, |step, row| common_divisor(step, row.first_sector));
     let addresses: BTreeSet<u64> = rows.iter().map(|row| row.first_sector).collect();
     let page_aligned = address_step.is_multiple_of(PAGE_SECTORS * size_step.max(1));
+    let in_pages = rows.iter().filter(|row| row.size.is_multiple_of(PAGE_SECTORS)).count();
     if size_step != 0 && size_step.is_multiple_of(PAGE_SECTORS) {
         let scarce = addresses.len() < ALIGNED_MIN;
         if !page_aligned || scarce {
             return (Verdict::Sectors, format!("every size is a multiple of {size_step}"));
         }
-    } else if page_aligned && address_step != 0 && addresses.len() >= ALIGNED_MIN {
+    } else if page_aligned
+        && address_step != 0
+        && addresses.len() >= ALIGNED_MIN
+        && in_pages < rows.len() / 2
+    {
         let why = format!(
             "every address is a multiple of {address_step} sectors although sizes count in steps \
              of {size_step}"
@@ -295,35 +311,85 @@ fn alignment(rows: &[Row]) -> (Verdict, String) {
     (Verdict::Nothing, String::new())
 }
 
-/// Requests that start where an earlier one ended, under either reading.
-fn adjacency(rows: &[Row]) -> (Verdict, String) {
-    let (mut sector_ends, mut page_ends) = (BTreeSet::new(), BTreeSet::new());
-    let (mut by_sectors, mut by_pages, mut total) = (0usize, 0usize, 0u64);
-    for row in rows {
-        let start = (row.unit, row.first_sector);
-        by_sectors += usize::from(sector_ends.contains(&start));
-        by_pages += usize::from(page_ends.contains(&start));
-        sector_ends.insert((row.unit, row.first_sector.saturating_add(row.size)));
-        let pages = row.size.saturating_mul(PAGE_SECTORS);
-        page_ends.insert((row.unit, row.first_sector.saturating_add(pages)));
-        total = total.saturating_add(row.size);
+/// Requests that start where another ended, by either reading of sizes.
+#[derive(Default)]
+struct Starts {
+    by_sectors: usize,
+    by_pages: usize,
+}
+
+impl Starts {
+    fn note(&mut self, at_sectors: bool, at_pages: bool) {
+        self.by_sectors += usize::from(at_sectors);
+        self.by_pages += usize::from(at_pages);
     }
-    let enough = (rows.len() / 100).max(8);
-    // Sizes around 1 are how pages of small requests look: one-sector neighbours prove nothing.
-    let tiny = total < 2 * rows.len() as u64;
-    let why = |unit: &str| {
+
+    /// Which reading has `enough` of them, and how many times those of the other.
+    fn verdict(&self, enough: usize, (sectors, pages): (usize, usize), tiny: bool) -> Verdict {
+        if self.by_sectors >= enough && self.by_sectors >= sectors * self.by_pages && !tiny {
+            return Verdict::Sectors;
+        }
+        if self.by_pages >= enough && self.by_pages >= pages * self.by_sectors {
+            return Verdict::Pages;
+        }
+        Verdict::Nothing
+    }
+
+    /// The two counts in words.
+    fn words(&self, what: &str) -> String {
         format!(
-            "{by_sectors} requests start where an earlier one ends if sizes are sectors, \
-             {by_pages} if pages: {unit}"
+            "{} requests start where {what} if sizes are sectors, {} if pages",
+            self.by_sectors, self.by_pages
         )
-    };
-    if by_sectors >= enough && by_sectors >= 2 * by_pages && !tiny {
-        return (Verdict::Sectors, why("sectors"));
     }
-    if by_pages >= enough && by_pages >= 4 * by_sectors {
-        return (Verdict::Pages, why("pages"));
+}
+
+/// Requests that start where another of their unit ended, under either reading: the one just
+/// before, which chance seldom meets; only where those are too few, any earlier one.
+struct Adjacency {
+    rows: usize,
+    exact: Starts,
+    earlier: Starts,
+    /// Sizes around 1 are how pages of small requests look: one-sector neighbours prove nothing.
+    tiny: bool,
+}
+
+impl Adjacency {
+    fn new(rows: &[Row]) -> Self {
+        let (mut sector_ends, mut page_ends) = (BTreeSet::new(), BTreeSet::new());
+        let mut latest = BTreeMap::new();
+        let (mut exact, mut earlier) = (Starts::default(), Starts::default());
+        let mut total = 0u64;
+        for row in rows {
+            let start = (row.unit, row.first_sector);
+            earlier.note(sector_ends.contains(&start), page_ends.contains(&start));
+            let sectors = row.first_sector.saturating_add(row.size);
+            let pages = row.first_sector.saturating_add(row.size.saturating_mul(PAGE_SECTORS));
+            if let Some((by_sectors, by_pages)) = latest.insert(row.unit, (sectors, pages)) {
+                exact.note(by_sectors == row.first_sector, by_pages == row.first_sector);
+            }
+            sector_ends.insert((row.unit, sectors));
+            page_ends.insert((row.unit, pages));
+            total = total.saturating_add(row.size);
+        }
+        Self { rows: rows.len(), exact, earlier, tiny: total < 2 * rows.len() as u64 }
     }
-    (Verdict::Nothing, String::new())
+
+    fn verdict(&self) -> (Verdict, String) {
+        let enough = (self.rows / 100).max(8);
+        let (verdict, counts) = if self.exact.by_sectors.max(self.exact.by_pages) >= enough {
+            let verdict = self.exact.verdict(enough, (4, 4), self.tiny);
+            (verdict, self.exact.words("the one before ends"))
+        } else {
+            let verdict = self.earlier.verdict(enough, (2, 4), self.tiny);
+            (verdict, self.earlier.words("an earlier one ends"))
+        };
+        match verdict {
+            Verdict::Sectors => (verdict, format!("{counts}: sectors")),
+            Verdict::Pages => (verdict, format!("{counts}: pages")),
+            Verdict::Nothing => (verdict, String::new()),
+        }
+    }
 }
 
 fn common_divisor(mut a: u64, mut b: u64) -> u64 {

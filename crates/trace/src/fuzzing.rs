@@ -54,6 +54,7 @@ pub fn fuzz_trace(data: &[u8]) {
         time_unit: (choice & 16 != 0).then_some(TimeUnit::Milliseconds),
         keep_zero_size_flushes: choice & 32 != 0,
         any_order: choice & 64 != 0,
+        skip_bad: u64::from(choice >> 7) * 3,
         ..Options::default()
     };
     let any_order = options.any_order;
@@ -181,8 +182,8 @@ pub fn fuzz_spec(data: &[u8]) {
     };
     let again = Synthetic::parse(&spec.to_string(), capacity).expect("canonical form is legal");
     assert_eq!(again, spec, "the canonical form means something else");
-    let records = Records::generated(&spec, Some(256), "spec");
-    let survey = Survey::of(records, None, || Ok::<_, TraceError>(()))
+    let mut records = Records::generated(&spec, Some(256), "spec");
+    let survey = Survey::of(&mut records, None, || Ok::<_, TraceError>(()))
         .expect("generated records are no errors");
     assert!(survey.strict_bytes() <= capacity, "a request beyond the device");
 }

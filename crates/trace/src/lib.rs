@@ -6,9 +6,11 @@
 //! engine requests. [`inspect`] says what is in a trace before any run. Every reader streams:
 //! memory grows with the footprint of a trace, never with its length.
 
+mod bad_lines;
 mod combination;
 mod combined;
 mod compression;
+mod container;
 mod convert;
 mod detect;
 mod digest;
@@ -22,6 +24,7 @@ pub mod inspect;
 mod layout;
 mod lines;
 mod merged;
+mod mixed;
 mod number;
 mod options;
 mod order;
@@ -49,7 +52,7 @@ pub mod fuzzing;
 
 pub use combination::{Combination, How, PartText};
 pub use convert::{Conversion, convert};
-pub use detect::Detection;
+pub use detect::{Detection, Guess};
 pub use error::{Result, TraceError};
 pub use filter::{EventFilter, Filter};
 pub use footprint::PageSet;
@@ -67,6 +70,6 @@ pub use subset::{
     SUBSET_UNITS_MAX, Subset, SubsetSearch, SubsetTarget, UnitStatistics, find_subset,
 };
 pub use summary::{Drop, DropReason, Summary};
-pub use survey::{Survey, UnitSpans};
+pub use survey::{Largest, Survey, UnitSpans};
 pub use synthetic::{Model, Synthetic, SyntheticSpec, TwinFit};
 pub use workload::{Description, Workload};

@@ -28,10 +28,29 @@ pub(crate) struct Lines<R> {
     ended: bool,
     failed: Option<io::Error>,
     nul_seen: bool,
+    /// Are commas and semicolons exchanged?
+    exchanged: bool,
+}
+
+/// Exchanges commas and semicolons: a file with semicolons between its columns reads like one with
+/// commas, and a decimal comma is no separator then.
+pub(crate) fn exchange_separators(bytes: &mut [u8]) {
+    for byte in bytes {
+        *byte = match *byte {
+            b',' => b';',
+            b';' => b',',
+            other => other,
+        };
+    }
 }
 
 impl<R: Read> Lines<R> {
     pub(crate) fn new(stream: R) -> Self {
+        Self::with_separators(stream, false)
+    }
+
+    /// The same with commas and semicolons exchanged, if so asked.
+    pub(crate) fn with_separators(stream: R, exchanged: bool) -> Self {
         Self {
             stream,
             buffer: vec![0; BUFFER_BYTES],
@@ -41,6 +60,7 @@ impl<R: Read> Lines<R> {
             ended: false,
             failed: None,
             nul_seen: false,
+            exchanged,
         }
     }
 
@@ -103,7 +123,10 @@ impl<R: Read> Lines<R> {
             match self.stream.read(&mut self.buffer[self.end..]) {
                 Ok(0) => self.ended = true,
                 Ok(count) => {
-                    let fresh = &self.buffer[self.end..self.end + count];
+                    let fresh = &mut self.buffer[self.end..self.end + count];
+                    if self.exchanged {
+                        exchange_separators(fresh);
+                    }
                     self.nul_seen |= memchr::memchr(0, fresh).is_some();
                     self.end += count;
                 }

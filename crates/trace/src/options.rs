@@ -235,6 +235,12 @@ pub struct Options {
     pub head: Option<u64>,
     /// Backward steps of time up to this many nanoseconds are sorted; larger ones are errors.
     pub reorder_window_ns: u64,
+    /// Up to so many malformed lines, of all files together, are skipped and counted; 0: the first
+    /// one is an error. Text formats only.
+    pub skip_bad: u64,
+    /// Larger reads and writes are errors: what the memory of the machine can hold, for who knows
+    /// it. The compact form is not asked: what was written to it has passed.
+    pub request_bytes_max: u64,
     /// Yield flushes whose size is 0 instead of dropping and counting them.
     pub keep_zero_size_flushes: bool,
     /// Yield what is not in order of time as it comes, for a look at what there is: times count for
@@ -253,6 +259,8 @@ impl Default for Options {
             filter: Filter::default(),
             head: None,
             reorder_window_ns: 1_000_000_000,
+            skip_bad: 0,
+            request_bytes_max: u64::MAX,
             keep_zero_size_flushes: false,
             any_order: false,
         }

@@ -82,6 +82,7 @@ impl OrderedRecords {
     fn release(&mut self, record: Record, place: Place) -> Record {
         let origin_ns = *self.summary.origin_ns.get_or_insert(record.time_ns);
         self.summary.requests += 1;
+        self.summary.latest_ns = Some(record.time_ns - origin_ns);
         self.yielded = place;
         Record { time_ns: record.time_ns - origin_ns, ..record }
     }
@@ -116,6 +117,7 @@ impl OrderedRecords {
         self.summary.requests += passed as u64;
         if passed > 0 {
             self.yielded = Place { line: self.first.line + self.taken as u64 - 1, ..self.first };
+            self.summary.latest_ns = Some(self.batch[self.taken - 1].time_ns - origin_ns);
         }
     }
 

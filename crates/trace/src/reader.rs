@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ftlab_flash::request::Op;
 
+use crate::bad_lines::BadLines;
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events};
 use crate::evidence::seconds_words;
@@ -13,6 +14,7 @@ use crate::options::{Options, Parts};
 use crate::order::{Filtered, Placed, Reorder, StrayFilter, TooLate};
 use crate::record::{Place, Record};
 use crate::record_stream::RecordStream;
+use crate::size::human_bytes;
 use crate::summary::{DropReason, Summary};
 use crate::text::TextEvents;
 
@@ -33,6 +35,7 @@ pub(crate) struct TraceRecords {
     stepped: u64,
     input_ended: bool,
     done: bool,
+    bad_lines: BadLines,
     summary: Summary,
 }
 
@@ -64,6 +67,7 @@ impl TraceRecords {
         names: Arc<[String]>,
         events: Opened,
         format_files: FilesOf,
+        bad_lines: BadLines,
         options: Options,
     ) -> Self {
         Self {
@@ -79,6 +83,7 @@ impl TraceRecords {
             stepped: 0,
             input_ended: false,
             done: false,
+            bad_lines,
             summary: Summary::default(),
         }
     }
@@ -141,7 +146,9 @@ impl TraceRecords {
         self.summary.requests += 1;
         self.yielded = placed.place;
         // Before the first only where any order will do.
-        Some(Record { time_ns: time_ns.saturating_sub(origin_ns), ..placed.record })
+        let since_ns = time_ns.saturating_sub(origin_ns);
+        self.summary.latest_ns = Some(since_ns.max(self.summary.latest_ns.unwrap_or(0)));
+        Some(Record { time_ns: since_ns, ..placed.record })
     }
 
     fn refused_by_time(&mut self, after_start_ns: u64) -> Option<DropReason> {
@@ -195,6 +202,11 @@ impl TraceRecords {
             self.summary.lines_read += 1;
             match event {
                 Event::Request(placed) => {
+                    if is_larger_than(&placed.record, self.options.request_bytes_max) {
+                        let name = self.names[placed.place.part as usize].clone();
+                        let error = too_large(&placed.record, &self.options);
+                        return Err(error.at(name, Some(placed.place.line)));
+                    }
                     if self.yielded.line == 0 {
                         let time_ns = placed.record.time_ns;
                         let known_ns = self.start_ns.unwrap_or(time_ns);
@@ -202,7 +214,12 @@ impl TraceRecords {
                     }
                     return Ok(Some(placed));
                 }
-                Event::Dropped(reason, place) => self.summary.drop_line(reason, place),
+                Event::Dropped(reason, place) => {
+                    self.summary.drop_line(reason, place);
+                    if reason == DropReason::Malformed {
+                        self.summary.malformed.extend(self.bad_lines.wrong_with(place));
+                    }
+                }
                 Event::Header => self.summary.header_lines += 1,
             }
         }
@@ -244,6 +261,21 @@ pub(crate) fn no_requests(names: &[String], place: Place, summary: &Summary) -> 
     TraceError::new(format!("holds no request ({skipped} lines dropped)"))
         .with_legal("at least one request that --unit and --filter leave")
         .at(names[place.part as usize].clone(), Some(place.line.max(1)))
+}
+
+/// Does a request move more than that? A trim moves nothing.
+#[inline]
+pub(crate) fn is_larger_than(record: &Record, bytes_max: u64) -> bool {
+    record.size_bytes > bytes_max && matches!(record.op, Op::Read | Op::Write)
+}
+
+/// The error for a request that [`Options::request_bytes_max`] does not allow.
+#[cold]
+pub(crate) fn too_large(record: &Record, options: &Options) -> TraceError {
+    let most = options.request_bytes_max;
+    TraceError::new("read or write is larger than the memory of this machine")
+        .with_value(format!("{} bytes", record.size_bytes).as_bytes())
+        .with_legal(format!("up to {most} bytes ({}); is --size-unit right?", human_bytes(most)))
 }
 
 /// Why a record does not count whatever its time, if it does not.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bad_lines::BadLines;
 use crate::combined::CombinedRecords;
 use crate::detect::Detection;
 use crate::error::{Result, TraceError};
@@ -9,6 +10,7 @@ use crate::events::{Events, Files};
 use crate::formats::context::Context;
 use crate::formats::format::{BinaryFormat, Encoding, FilesOf, Format, Open};
 use crate::merged::Merged;
+use crate::mixed::Same;
 use crate::options::{Options, Parts};
 use crate::ordered::{MergedInOrder, OneByOne, OrderedRecords};
 use crate::reader::{Opened, TraceRecords};
@@ -41,7 +43,18 @@ fn merge(
 }
 
 /// Files behind the face that all formats share.
-fn open_events(files: Files, context: Context, format: &'static Format) -> Result<Box<dyn Events>> {
+fn open_events(
+    mut files: Files,
+    context: Context,
+    format: &'static Format,
+) -> Result<Box<dyn Events>> {
+    let part = files.parts.start;
+    if part > 0 && format.binary().is_some() {
+        let text = files.open(part)?;
+        let same = Same { format, context: &context, first: &files.names[0] };
+        same.check(&files.names[part], text.head(), text.head_is_whole())?;
+        files.first = Some(text);
+    }
     Ok(match &format.encoding {
         Encoding::Text(text) => Box::new(TextEvents::new(files, context, format, text)?),
         Encoding::Binary(binary) => match binary.open {
@@ -79,6 +92,10 @@ impl Records {
         let mut context = Context::new(detection.scales(), options.filter.events.clone());
         context.from_ns = options.filter.from_ns;
         context.parts = options.parts;
+        context.semicolons = detection.semicolons;
+        context.guessed = detection.guessed();
+        context.bad_lines = BadLines::up_to(options.skip_bad);
+        let bad_lines = context.bad_lines.clone();
         let names = Arc::clone(&files.names);
         let format = detection.format;
         let merged = is_merged(format, &files, options.parts);
@@ -97,7 +114,7 @@ impl Records {
             _ if merged => Opened::Binary(Box::new(merge(files, context, format, &options)?)),
             _ => Opened::Binary(open_events(files, context, format)?),
         };
-        let records = TraceRecords::new(names, events, format.files(), options);
+        let records = TraceRecords::new(names, events, format.files(), bad_lines, options);
         Ok(Self { inner: Inner::Trace(Box::new(records)) })
     }
 

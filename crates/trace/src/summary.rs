@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::bad_lines::SHOWN_MAX;
 use crate::record::Place;
 
 /// Why a line carries no request.
@@ -36,10 +37,12 @@ pub enum DropReason {
     NotARequest,
     /// A record of another kind than those that are requests (SRT).
     OtherKind,
+    /// It cannot be read, and the caller allows some such lines (`--skip-bad`).
+    Malformed,
 }
 
 impl DropReason {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Blank,
         Self::Comment,
         Self::ZeroSizeFlush,
@@ -53,6 +56,7 @@ impl DropReason {
         Self::NoOperation,
         Self::NotARequest,
         Self::OtherKind,
+        Self::Malformed,
     ];
 }
 
@@ -72,6 +76,7 @@ impl fmt::Display for DropReason {
             Self::NoOperation => "no operation or no size",
             Self::NotARequest => "message, count or file event",
             Self::OtherKind => "record of another kind than a request",
+            Self::Malformed => "malformed line, skipped",
         })
     }
 }
@@ -107,6 +112,13 @@ pub struct Summary {
     /// Time of the first request in the trace's own count, in nanoseconds (of the first one that
     /// counts, where a filter leaves earlier ones out).
     pub origin_ns: Option<u64>,
+    /// What is wrong with the first malformed lines that were skipped, each with its place.
+    pub malformed: Vec<String>,
+    /// Time of the latest request, counted from the first, in nanoseconds; none before the first,
+    /// and for what is generated.
+    pub(crate) latest_ns: Option<u64>,
+    /// Requests of the largest part whose requests all have one time.
+    at_one_time: u64,
     /// Was everything read that the files hold?
     pub(crate) read_to_end: bool,
     dropped: [(u64, Place); DropReason::ALL.len()],
@@ -131,12 +143,43 @@ impl Summary {
         self.backward_step_ns_max = self.backward_step_ns_max.max(part.backward_step_ns_max);
         let first = part.first_out_of_order.map(whole);
         self.first_out_of_order = self.first_out_of_order.or(first);
+        self.at_one_time = self.at_one_time.max(part.at_one_time());
+        let room = SHOWN_MAX.saturating_sub(self.malformed.len());
+        self.malformed.extend(part.malformed.iter().take(room).cloned());
         for ((lines, first), (more, place)) in self.dropped.iter_mut().zip(part.dropped) {
             if *lines == 0 {
                 *first = whole(place);
             }
             *lines += more;
         }
+    }
+
+    fn at_one_time(&self) -> u64 {
+        let own = if self.latest_ns == Some(0) { self.requests } else { 0 };
+        own.max(self.at_one_time)
+    }
+
+    /// What a trace's clock says that stands still: all of its many requests have the same time. Of
+    /// a combination its largest such trace counts.
+    pub fn clock_stands(&self) -> Option<String> {
+        const REQUESTS_MIN: u64 = 100;
+        let requests = self.at_one_time();
+        (requests >= REQUESTS_MIN).then(|| {
+            format!(
+                "All {requests} requests of the trace have the same time: its clock stands still, \
+                 or its times are lost. They arrive at once, and response times are those of one \
+                 burst unless --timing closed:QD or asap says how they come."
+            )
+        })
+    }
+
+    /// What is wrong with the malformed lines that were skipped, if any were.
+    pub fn skipped(&self) -> Option<String> {
+        let (lines, _) = self.dropped(DropReason::Malformed);
+        (lines > 0).then(|| {
+            let first = self.malformed.join("; ");
+            format!("{lines} malformed lines of the trace were skipped (--skip-bad): {first}.")
+        })
     }
 
     /// Lines dropped for that reason, and where the first of them stands.

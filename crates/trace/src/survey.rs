@@ -7,7 +7,8 @@ use ftlab_flash::units::WideDivisor;
 
 use crate::error::{Result, TraceError};
 use crate::footprint::PageSet;
-use crate::record::Record;
+use crate::record::{Place, Record};
+use crate::records::Records;
 
 /// Each unit's span is rounded up to this before the next one is laid beside it: 1 MiB, so that
 /// units never share an erase block of any size that divides 1 MiB.
@@ -89,7 +90,38 @@ pub struct Survey {
     pub last_time_ns: u64,
     /// How far each unit reaches.
     pub spans: UnitSpans,
+    /// The largest request; none without one.
+    pub largest: Option<Largest>,
     extents: Option<Extents>,
+}
+
+/// The largest request of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Largest {
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// The file it stands in.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u64,
+}
+
+impl Largest {
+    /// Refuses it on a device of that capacity.
+    ///
+    /// # Errors
+    /// It is larger than the device, whatever the addresses.
+    pub fn check(&self, capacity_bytes: u64) -> Result<()> {
+        if self.size_bytes <= capacity_bytes {
+            return Ok(());
+        }
+        Err(TraceError::new("request is larger than the device")
+            .with_value(format!("{} bytes", self.size_bytes).as_bytes())
+            .with_legal(format!(
+                "up to {capacity_bytes} bytes, or a larger --capacity; is --size-unit right?"
+            ))
+            .at(self.file.clone(), Some(self.line)))
+    }
 }
 
 /// Extents that were touched.
@@ -105,15 +137,25 @@ impl Survey {
     /// # Errors
     /// The first error of the records, or of `noted`.
     pub(crate) fn of<E: From<TraceError>>(
-        records: impl Iterator<Item = Result<Record>>,
+        records: &mut Records,
         extent_bytes: Option<u64>,
         mut noted: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
         let mut survey = Self::new(extent_bytes);
-        for record in records {
-            survey.note(&record?);
+        let (mut largest, mut place) = (0, Place::default());
+        while let Some(record) = records.next() {
+            let record = record?;
+            survey.note(&record);
+            if record.size_bytes > largest {
+                (largest, place) = (record.size_bytes, records.place());
+            }
             noted()?;
         }
+        survey.largest = (largest > 0).then(|| Largest {
+            size_bytes: largest,
+            file: records.names()[place.part as usize].clone(),
+            line: place.line,
+        });
         Ok(survey)
     }
 
@@ -128,6 +170,7 @@ impl Survey {
             requests_read: None,
             last_time_ns: 0,
             spans: UnitSpans::default(),
+            largest: None,
             extents: extent_bytes.map(extents),
         }
     }

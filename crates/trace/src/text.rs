@@ -9,6 +9,7 @@ use crate::formats::context::Context;
 use crate::formats::format::{Format, TextFormat};
 use crate::formats::line::Line;
 use crate::lines::{LINE_BYTES_MAX, LineError, Lines};
+use crate::mixed::Same;
 use crate::order::Placed;
 use crate::record::Place;
 use crate::source::Text;
@@ -36,7 +37,7 @@ impl TextEvents {
         text: &'static TextFormat,
     ) -> Result<Self> {
         let first = files.parts.start;
-        let lines = Lines::new(files.open(first)?);
+        let lines = begin(&mut files, first, &context, format)?;
         let names = Arc::clone(&files.names);
         let (reading, data_seen) = (Place { part: first as u32, line: 0 }, false);
         Ok(Self { files, names, lines, format, text, context, reading, data_seen })
@@ -48,7 +49,7 @@ impl TextEvents {
         if part >= self.files.parts.end {
             return Ok(false);
         }
-        self.lines = Lines::new(self.files.open(part)?);
+        self.lines = begin(&mut self.files, part, &self.context, self.format)?;
         self.reading = Place { part: part as u32, line: 0 };
         self.data_seen = false;
         Ok(true)
@@ -56,6 +57,13 @@ impl TextEvents {
 
     fn file(&self) -> &str {
         &self.names[self.reading.part as usize]
+    }
+
+    /// A line that cannot be read is skipped, if so many are allowed.
+    #[cold]
+    fn skip(&self, error: TraceError) -> Result<Option<Event>> {
+        self.context.bad_lines.skip(error, self.reading)?;
+        Ok(Some(Event::Dropped(DropReason::Malformed, self.reading)))
     }
 
     #[cold]
@@ -74,6 +82,22 @@ impl TextEvents {
     }
 }
 
+/// Opens a file; of the others than the first it is seen to that they are of its format.
+fn begin(
+    files: &mut Files,
+    part: usize,
+    context: &Context,
+    format: &'static Format,
+) -> Result<Lines<Text>> {
+    let text = files.open(part)?;
+    if part > 0 {
+        let whole = text.head_is_whole();
+        let same = Same { format, context, first: &files.names[0] };
+        same.check(&files.names[part], text.head(), whole)?;
+    }
+    Ok(Lines::with_separators(text, context.semicolons))
+}
+
 impl Events for TextEvents {
     #[inline]
     fn next_event(&mut self) -> Result<Option<Event>> {
@@ -81,6 +105,10 @@ impl Events for TextEvents {
             match self.lines.next() {
                 Ok(Some(line)) => break line,
                 Ok(None) => {}
+                Err(LineError::Nul) => {
+                    self.reading.line += 1;
+                    return self.skip(self.line_error(&LineError::Nul));
+                }
                 Err(error) => return Err(self.line_error(&error)),
             }
             if !self.next_part()? {
@@ -108,10 +136,12 @@ impl Events for TextEvents {
             self.data_seen = true;
             return Ok(Some(Event::Header));
         }
-        Err(TraceError::new(fault.problem)
-            .with_value(&fault.value)
-            .with_legal(fault.legal)
-            .at(self.file(), Some(self.reading.line)))
+        self.skip(
+            TraceError::new(fault.problem)
+                .with_value(&self.context.as_written(fault.value))
+                .with_legal(fault.legal)
+                .at(self.file(), Some(self.reading.line)),
+        )
     }
 
     fn place(&self) -> Place {

@@ -43,6 +43,7 @@ impl Trace {
             .takes
             .check(format.name, &options.filter.events)
             .and_then(|()| format.check_parts(options.parts, names.len()))
+            .and_then(|()| format.check_skip_bad(options.skip_bad))
             .map_err(|error| error.at(names[0].clone(), None))?;
         Ok(Trace {
             source: source.into(),

@@ -2,7 +2,7 @@
 
 use crate::combination::{Combination, DEPTH_MAX, How};
 use crate::combined::{CombinedRecords, depth_of};
-use crate::detect::Detection;
+use crate::detect::{Detection, Guess};
 use crate::digest;
 use crate::error::{Result, TraceError};
 use crate::layout::AddressMap;
@@ -59,6 +59,11 @@ pub struct Description {
     pub closed_loop_depth: Option<u32>,
     /// Only this many requests are read (`--head`).
     pub head: Option<u64>,
+    /// The unit of time and why it is that, where the data alone decided it; of a combination those
+    /// of its parts.
+    pub time_guess: Option<Guess>,
+    /// The same of the unit of sizes.
+    pub size_guess: Option<Guess>,
 }
 
 impl Workload {
@@ -172,7 +177,7 @@ impl Workload {
             return Err(needs_second_pass().into());
         }
         let mut records = self.records()?;
-        let mut survey = Survey::of(records.by_ref(), extent_bytes, noted)?;
+        let mut survey = Survey::of(&mut records, extent_bytes, noted)?;
         survey.requests_read = records.summary().requests_read();
         Ok(survey)
     }
@@ -240,6 +245,8 @@ impl Workload {
                 stand_in: None,
                 closed_loop_depth: None,
                 head: trace.head(),
+                time_guess: trace.detection().time_guess(),
+                size_guess: trace.detection().size_guess(),
             },
             Kind::Synthetic { spec, head } => Description {
                 name: self.name.clone(),
@@ -250,6 +257,8 @@ impl Workload {
                 stand_in: None,
                 closed_loop_depth: spec.closed_loop_depth(),
                 head: *head,
+                time_guess: None,
+                size_guess: None,
             },
             Kind::Combined(all) => all.described(&self.name, noted)?,
         })
@@ -339,13 +348,14 @@ impl Workload {
 
 /// What is said about reading a trace would have no effect on requests that are generated.
 fn refuse_reading_options(text: &str, options: &Options) -> Result<()> {
-    let Options { head, reorder_window_ns, .. } = *options;
-    if *options == (Options { head, reorder_window_ns, ..Options::default() }) {
+    let Options { head, reorder_window_ns, request_bytes_max, .. } = *options;
+    let without = Options { head, reorder_window_ns, request_bytes_max, ..Options::default() };
+    if *options == without {
         return Ok(());
     }
     Err(TraceError::new(
-        "--format, --time-unit, --size-unit, --parts, --unit and --filter have no effect on a \
-         workload that is generated",
+        "--format, --time-unit, --size-unit, --parts, --unit, --filter and --skip-bad have no \
+         effect on a workload that is generated",
     )
     .with_value(text.as_bytes())
     .with_legal("them with a trace; --head with any workload"))
@@ -398,8 +408,11 @@ impl Combined {
     ) -> std::result::Result<Description, E> {
         let mut text = self.how.word().to_owned();
         let mut synthetic = false;
+        let (mut time_guess, mut size_guess) = (None, None);
         for part in &self.parts {
             let described = part.workload.described(noted)?;
+            Guess::join(&mut time_guess, &part.name, described.time_guess);
+            Guess::join(&mut size_guess, &part.name, described.size_guess);
             synthetic |= described.synthetic;
             text.push_str(&format!("\n{} {}", part.name, described.sha256));
         }
@@ -412,6 +425,8 @@ impl Combined {
             stand_in: None,
             closed_loop_depth: self.depth,
             head: self.head,
+            time_guess,
+            size_guess,
         })
     }
 }

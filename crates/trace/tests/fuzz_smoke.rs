@@ -26,6 +26,8 @@ const CORPUS: &[&str] = &[
     "1538323200,4247200,128,1,1058\n1538323199,16,8,2,1063\n1,18446744073709551615,8,0,1\n",
     "Timestamp,Response,IOType,LUN,Offset,Size\n1456063200.003,0.0007,W,2,1024,4096\n1,,,2,0,512\n",
     "89966104003343 4253 nfsd 508455080 8 W 6 0 a2d8\n1 2 x 3 4 R 4096 1048576 ff\n",
+    "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372003061629,h,0,Read,1,512,1\n",
+    "version,time,op,size,lbn\n1,33898,2a,512,42932745\n1,33898,28,0,1\n2,33899,zz,512,1\n1,1,35,0,0\n",
     "op=read+trim,process=java+77,action=q,from=1.5s,to=2min,every=10",
     "from=18446744073h,to=0ns,every=0,op=,process=+",
     "phases:(randread:bs=4k,span=1M),x=(mix:a+b)",

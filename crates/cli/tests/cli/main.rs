@@ -14,6 +14,7 @@ mod memory;
 mod options;
 mod preparing;
 mod probe;
+mod reading;
 mod real_traces;
 mod reclaiming;
 mod refusals;

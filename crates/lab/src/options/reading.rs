@@ -9,6 +9,7 @@ use ftlab_trace::{Filter, Options, Parts, SizeUnit, TimeUnit, UnitSelection};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::memory::available_bytes;
 use crate::options::text::{Written, as_text, whole};
 
 /// How a trace is read. What is not stated is found out from the content.
@@ -37,11 +38,14 @@ pub struct Reading {
     pub head: Option<u64>,
     /// Backward steps of time up to this are sorted, larger ones are errors.
     pub reorder_window: ReorderWindow,
+    /// Up to so many malformed lines are skipped and counted; 0: the first one is an error.
+    #[serde(with = "whole")]
+    pub skip_bad: u64,
 }
 
 impl Reading {
     /// The names of these options.
-    pub const OPTIONS: [&'static str; 10] = [
+    pub const OPTIONS: [&'static str; 11] = [
         "trace-dir",
         "find-subset",
         "format",
@@ -52,6 +56,7 @@ impl Reading {
         "filter",
         "head",
         "reorder-window",
+        "skip-bad",
     ];
 
     /// The same for the reader of traces.
@@ -80,6 +85,8 @@ impl Reading {
             filter: self.filter.as_deref().cloned().unwrap_or_default(),
             head: self.head,
             reorder_window_ns: self.reorder_window.0,
+            skip_bad: self.skip_bad,
+            request_bytes_max: available_bytes().unwrap_or(u64::MAX),
             ..Options::default()
         })
     }

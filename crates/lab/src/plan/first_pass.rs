@@ -3,7 +3,7 @@
 
 use ftlab_engine::config::{Described, Shown, UnwrittenRead};
 use ftlab_engine::parts::block_mapped::LogBase;
-use ftlab_trace::{AddressMode, Description, UnitSpans, Workload};
+use ftlab_trace::{AddressMode, Description, Largest, UnitSpans, Workload};
 
 use crate::error::{Error, Result};
 use crate::observer::{Counts, Observer, Steps};
@@ -24,12 +24,21 @@ pub struct FirstPass<'a> {
     pub requests: Option<u64>,
     /// With those that were not asked for; none where reading ended before the trace did.
     pub requests_read: Option<u64>,
+    /// The largest request.
+    pub largest: Option<Largest>,
 }
 
 impl<'a> FirstPass<'a> {
     /// None was made yet; so many requests will come before those of the workload itself.
     pub fn new(observer: &'a dyn Observer, lead: u64) -> Self {
-        FirstPass { observer, lead, spans: None, requests: None, requests_read: None }
+        FirstPass {
+            observer,
+            lead,
+            spans: None,
+            requests: None,
+            requests_read: None,
+            largest: None,
+        }
     }
 
     /// Capacity that the workload needs under `mode`.
@@ -70,6 +79,7 @@ impl<'a> FirstPass<'a> {
         let survey = workload.survey_while(extent_bytes, || steps.advance())?;
         self.requests = Some(survey.requests - self.lead);
         self.requests_read = survey.requests_read.map(|read| read.saturating_sub(self.lead));
+        self.largest = survey.largest.clone();
         let needed = (survey.strict_bytes(), survey.dense_bytes());
         self.spans = Some(survey.spans);
         Ok(needed)

@@ -163,6 +163,7 @@ pub(crate) fn planned(
     if workload.needs_survey() && workload.can_be_read_again() && !is_known {
         first_pass.survey(&workload, None)?;
     }
+    first_pass.largest.as_ref().map(|largest| largest.check(capacity_bytes)).transpose()?;
     let counted = choice.whole.as_ref().zip(first_pass.requests_read);
     warnings.extend(counted.map(|(whole, requests)| whole.verdict(requests)));
     let own = workload.requests_known().map(|requests| requests - choice.lead);

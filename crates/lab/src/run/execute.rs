@@ -136,6 +136,9 @@ fn workload_facts(
 ) -> WorkloadFacts {
     let [reads, writes, ..] = device.board().meter().host().requests;
     let accesses = reads + writes;
+    let (time, size) = (description.time_guess, description.size_guess);
+    let (time_unit, time_unit_why) = time.map(|guess| (guess.unit, guess.why)).unzip();
+    let (size_unit, size_unit_why) = size.map(|guess| (guess.unit, guess.why)).unzip();
     WorkloadFacts {
         name: description.name,
         sha256: description.sha256,
@@ -147,6 +150,10 @@ fn workload_facts(
         stand_in: description.stand_in,
         prefix: description.head,
         units: plan.workload.options.units.list(),
+        time_unit,
+        time_unit_why,
+        size_unit,
+        size_unit_why,
         address: plan.layout.mode.name().to_owned(),
     }
 }

@@ -202,6 +202,9 @@ fn about_workload(plan: &Plan, stream: &RequestStream, description: &Description
             ));
         }
     }
+    all.extend(summary.skipped());
+    // Whoever has the host wait for the device has no use for the trace's times.
+    all.extend(summary.clock_stands().filter(|_| plan.timing.arrival(0).is_some()));
     if summary.out_of_order_lines > 0 {
         all.push(format!(
             "{} lines of the trace were out of order and were sorted by time.",

@@ -81,7 +81,8 @@ impl WorkloadChoice {
         if self.options.units != UnitSelection::default() {
             return Err(Error::usage("--find-subset and --unit exclude each other"));
         }
-        let workload = Workload::parse(&self.text, &Options::default(), 0)?;
+        let read = Options { skip_bad: self.options.skip_bad, ..Options::default() };
+        let workload = Workload::parse(&self.text, &read, 0)?;
         let Some(observer) = observer else { return Ok(()) };
         let found = subset::search(&workload, like, observer)?;
         let units = found.unit_list();

@@ -22,6 +22,7 @@ fn all_options() -> Map<String, Value> {
         "filter": "op=write,every=3",
         "head": 1000,
         "reorder-window": "5000000ns",
+        "skip-bad": 7,
         "address": "dense",
         "precondition": "steady:0.5x,dftl=touch,fast=snapshot:a.snap",
         "timing": "trace:0.25",

@@ -33,6 +33,19 @@ pub struct Workload {
     /// `0,2`; the key is absent where all were run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub units: Option<String>,
+    /// The unit of the trace's time column where neither the file nor its format nor the user said
+    /// it, so that the data alone decided: `ms`, `ns`, ...; the key is absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<String>,
+    /// Why that unit, in words; absent with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_unit_why: Option<String>,
+    /// The same of the size column: `sectors`, `pages4k`, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_unit: Option<String>,
+    /// Why that unit, in words; absent with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_unit_why: Option<String>,
     /// How trace addresses became device addresses: `strict`, `modulo` or `dense`.
     pub address: String,
 }

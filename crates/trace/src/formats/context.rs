@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::bad_lines::BadLines;
 use crate::filter::EventFilter;
+use crate::lines::exchange_separators;
 use crate::options::{Parts, SizeUnit, TimeUnit};
 
 /// What a line parser knows besides its line: units, what was asked for, and what earlier lines
@@ -32,6 +34,19 @@ pub(crate) struct Context {
     pub(crate) parts: Option<Parts>,
     /// Is this one of several files that are read at the same time?
     pub(crate) of_one_time: bool,
+    /// Do semicolons stand where the format has commas? Lines come with the two exchanged.
+    pub(crate) semicolons: bool,
+    /// Which units were found from the data of the first file.
+    pub(crate) guessed: Guessed,
+    /// Malformed lines that are skipped.
+    pub(crate) bad_lines: BadLines,
+}
+
+/// Which units the data alone decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Guessed {
+    pub(crate) time: bool,
+    pub(crate) size: bool,
 }
 
 impl Context {
@@ -46,7 +61,18 @@ impl Context {
             latest_name: None,
             parts: None,
             of_one_time: false,
+            semicolons: false,
+            guessed: Guessed::default(),
+            bad_lines: BadLines::default(),
         }
+    }
+
+    /// A piece of a line as it stands in the file.
+    pub(crate) fn as_written(&self, mut piece: Vec<u8>) -> Vec<u8> {
+        if self.semicolons {
+            exchange_separators(&mut piece);
+        }
+        piece
     }
 
     /// For one of several files that are read at the same time: names are shared.

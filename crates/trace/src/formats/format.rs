@@ -169,6 +169,20 @@ impl Format {
         Ok(())
     }
 
+    /// Refuses to skip malformed lines of what has none.
+    pub(crate) fn check_skip_bad(&self, skip_bad: u64) -> Result<()> {
+        if skip_bad > 0 && self.binary().is_some() {
+            let problem = format!("--skip-bad counts lines of text, but {} is binary", self.name);
+            return Err(TraceError::new(problem)
+                .with_value(skip_bad.to_string().as_bytes())
+                .with_legal(
+                    "no --skip-bad with a binary format: behind a broken record nothing \
+                             says where the next one begins",
+                ));
+        }
+        Ok(())
+    }
+
     /// Is this line the header of the format?
     pub(crate) fn is_header(&self, line: &[u8]) -> bool {
         self.header.is_some_and(|header| {

@@ -17,6 +17,7 @@ pub mod fiu;
 mod five_columns;
 pub(crate) mod format;
 pub mod iolog;
+pub mod libcachesim;
 pub(crate) mod line;
 pub mod mqsim;
 pub mod msr;
@@ -51,6 +52,7 @@ pub static FORMATS: &[Format] = &[
     compact::FORMAT,
     srt::FORMAT,
     vscsi::FORMAT,
+    libcachesim::FORMAT,
     csv::FORMAT,
 ];
 

@@ -1,5 +1,8 @@
 //! MSR Cambridge: `filetime,host,disk,Read|Write,offset,size,response`.
 //!
+//! The published files begin with a request at once; copies often have the names of their columns,
+//! as the readme prints them, in a line before it.
+//!
 //! Time and response count 100 ns (Windows file time, from the year 1601), offset and size bytes.
 //! The response is what the original server took: it is not read. The unit is the disk; where files
 //! of several hosts are read together, disks of the second host count from 256, of the third from
@@ -16,6 +19,9 @@ use crate::record::Record;
 const COLUMNS: &str =
     "time(100 ns),host,disk,Read|Write,offset(bytes),size(bytes),response(100 ns)";
 
+/// The names of the columns in the readme of the traces.
+const HEADER: &str = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime";
+
 /// The row.
 pub const FORMAT: Format = Format {
     name: "msr",
@@ -24,15 +30,16 @@ pub const FORMAT: Format = Format {
     time_unit: TimeUnit::Filetime,
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Documented,
-    header: None,
+    header: Some(HEADER),
     takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: true }),
 };
 
 fn shape(line: &[u8]) -> bool {
     let op = line.split(|&byte| byte == b',').nth(3);
-    fields::count(line, b',') == 7
-        && op.is_some_and(|op| fields::read_or_write(op.trim_ascii()).is_ok())
+    FORMAT.is_header(line)
+        || fields::count(line, b',') == 7
+            && op.is_some_and(|op| fields::read_or_write(op.trim_ascii()).is_ok())
 }
 
 fn time_column(line: &[u8]) -> Option<&[u8]> {

@@ -3,7 +3,8 @@
 //!
 //! A file may begin with a header of text, `name = value;` a line, that ends with a form feed
 //! (0x0C); its `tracedate = "Www Mmm dd hh:mm:ss yyyy"` is the time that the records count from,
-//! taken as UTC. Files that were put together later have none and begin with a record at once.
+//! taken as UTC. Its first line may hold one NUL, as hplajw's does: `$$TR_IOREC-1.3 (IOAdaptor
+//! Upgrade Version) \0`. Files that were put together later have none and begin with a record at once.
 //!
 //! Words of 32 bits: 0 bytes of this record, 1 version (upper half, 1 to 4) and kind (lower half),
 //! 2 and 3 seconds and microseconds at which the request entered the queue, 4 and 5 start and end
@@ -12,11 +13,12 @@
 //! SHORTIO, kind 1, is a request. All other kinds (0 unknown, 2 LONGIO, 3 TEXTIO, 4 SUSPECTIO, 5
 //! and above: the file system's) are passed over by their size and counted.
 //!
-//! Sectors count 512 bytes, as DiskSim reads them; parts of HP-UX counted blocks of 1024, and no
-//! public text says that SRT never does; a request has 512 bytes to 1 GiB. The unit is the device
-//! number without its lowest 8 bits,
-//! which name a section of a disk and not the disk: DiskSim's disk is `unit % 256`, and disks of
-//! two controllers stay apart. Requests that failed (flag 0x4) were asked for and count. Several
+//! Sectors count what the header calls `sectorsize`: hplajw's are of 256 bytes, and only so do its
+//! sections lie side by side on its disks. Where no header says it, they count 512 bytes, as
+//! DiskSim reads them; parts of HP-UX counted blocks of 1024, and no public text says that SRT
+//! never does. A request has a sector to 1 GiB. The unit is the device number without its lowest 8
+//! bits, which name a section of a disk and not the disk: DiskSim's disk is `unit % 256`, and disks
+//! of two controllers stay apart. Requests that failed (flag 0x4) were asked for and count. Several
 //! files are read as one trace in order of time, by their dates; where none has a date, only
 //! `--parts by_time` says that their clocks are one. Source: DiskSim, input formats hpl and hpl2.
 
@@ -26,6 +28,7 @@ use super::context::Context;
 use super::format::{BinaryFormat, Certainty, Encoding, FilesOf, Format, Open, Takes};
 use crate::error::{Result, TraceError};
 use crate::events::{Event, Events, Files, fill, fill_record};
+use crate::number;
 use crate::options::{Parts, SizeUnit, TimeUnit};
 use crate::order::Placed;
 use crate::record::{Place, Record};
@@ -33,7 +36,7 @@ use crate::source::Text;
 use crate::summary::DropReason;
 
 const COLUMNS: &str = "big-endian records of 52 to 60 bytes: size, version and kind, time(s, us), \
-                       start, stop, size(bytes), sector(512 B), device, ..., flags";
+                       start, stop, size(bytes), sector(512 B, or the header's sectorsize), device, ..., flags";
 
 /// The row.
 pub const FORMAT: Format = Format {
@@ -70,6 +73,10 @@ const FILE_SYSTEM: u32 = 5;
 const RECORDS_TO_FIRST: usize = 64;
 /// Longest request.
 const REQUEST_BYTES_MAX: u32 = 1 << 30;
+/// Bytes of a sector where no header says it.
+const SECTOR_BYTES: u32 = 512;
+const SECTOR_SIZE: &str =
+    "sectorsize of 256, 512, 1024, 2048 or 4096 bytes, the same for all disks";
 const DATE: &str = "tracedate = \"Www Mmm dd hh:mm:ss yyyy\", from 1970 to 2200";
 
 fn word(bytes: &[u8], index: usize) -> u32 {
@@ -113,7 +120,12 @@ fn header(head: &[u8]) -> Option<&[u8]> {
     let head = &head[..head.len().min(HEADER_BYTES_MAX)];
     let text = &head[..memchr::memchr(FORM_FEED, head)?];
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-    (text.contains(&b'=') && text.iter().all(is_text)).then_some(text)
+    let (first, others) = text.split_at(memchr::memchr(b'\n', text).unwrap_or(text.len()));
+    let others_in_first = first.iter().filter(|byte| !is_text(byte));
+    let is_header = others_in_first.clone().count() <= 1
+        && others_in_first.copied().all(|byte| byte == 0)
+        && others.iter().all(is_text);
+    (text.contains(&b'=') && is_header).then_some(text)
 }
 
 fn recognises(head: &[u8]) -> bool {
@@ -139,6 +151,27 @@ fn date_ns(header: &[u8]) -> Result<Option<u64>> {
     let wrong =
         || TraceError::new("tracedate is no date").with_value(line.trim_ascii()).with_legal(DATE);
     date.map(|seconds| Some(seconds * 1_000_000_000)).ok_or_else(wrong)
+}
+
+/// Bytes of a sector by a header, which names them for every disk.
+fn sector_bytes(header: &[u8]) -> Result<u32> {
+    const KEY: &[u8] = b"sectorsize";
+    let mut found = None;
+    for at in memchr::memmem::find_iter(header, KEY) {
+        let value = header[at + KEY.len()..].trim_ascii_start();
+        let value = value.strip_prefix(b"=").unwrap_or(value).trim_ascii_start();
+        let end = value.iter().position(|byte| !byte.is_ascii_alphanumeric());
+        let value = &value[..end.unwrap_or(value.len())];
+        let bytes = number::integer(value).ok().and_then(|bytes| u32::try_from(bytes).ok());
+        let legal = bytes.filter(|bytes| bytes.is_power_of_two() && (256..=4096).contains(bytes));
+        let wrong =
+            |problem: &str| TraceError::new(problem).with_value(value).with_legal(SECTOR_SIZE);
+        let bytes = legal.ok_or_else(|| wrong("sectorsize is illegal"))?;
+        if *found.get_or_insert(bytes) != bytes {
+            return Err(wrong("disks differ in their sectorsize, and records do not name theirs"));
+        }
+    }
+    Ok(found.unwrap_or(SECTOR_BYTES))
 }
 
 /// Seconds since 1970 of `Www Mmm dd hh:mm:ss yyyy`, as UTC.
@@ -173,10 +206,10 @@ fn seconds_of(date: &str) -> Option<u64> {
 
 fn open(mut files: Files, context: Context, _: &'static Format) -> Result<Box<dyn Events>> {
     let part = files.parts.start;
-    let (mut text, base) = begin(&mut files, part)?;
+    let (mut text, Start { base, sector_bytes }) = begin(&mut files, part)?;
     let name = files.names[part].clone();
     // Dates of some files and none of others leave the distance between their clocks open.
-    if part > 0 && begin(&mut files, 0)?.1.is_some() != base.is_some() {
+    if part > 0 && begin(&mut files, 0)?.1.base.is_some() != base.is_some() {
         let (with, without) = if base.is_some() { (part, 0) } else { (0, part) };
         let problem = format!("has no tracedate, but {} has one", files.names[with]);
         return Err(TraceError::new(problem)
@@ -199,15 +232,25 @@ fn open(mut files: Files, context: Context, _: &'static Format) -> Result<Box<dy
     }
     let base_ns = base.unwrap_or(0);
     let buffer = vec![0; RECORD_BYTES_MAX];
-    Ok(Box::new(Records { part: part as u32, name, text, base_ns, at, records: 0, buffer }))
+    let part = part as u32;
+    Ok(Box::new(Records { part, name, text, base_ns, sector_bytes, at, records: 0, buffer }))
 }
 
-/// One file at its start, with the time that it counts from where it has a date.
-fn begin(files: &mut Files, part: usize) -> Result<(Text, Option<u64>)> {
+/// What a file says before its first record.
+struct Start {
+    /// The time that it counts from, in nanoseconds since 1970, where it has a date.
+    base: Option<u64>,
+    sector_bytes: u32,
+}
+
+/// One file at its start.
+fn begin(files: &mut Files, part: usize) -> Result<(Text, Start)> {
     let text = files.open(part)?;
     let locate = |error: TraceError| error.at(files.names[part].clone(), Some(1));
-    let date = header(text.head()).map(date_ns).transpose().map_err(locate)?.flatten();
-    Ok((text, date))
+    let header = header(text.head()).unwrap_or_default();
+    let base = date_ns(header).map_err(locate)?;
+    let sector_bytes = sector_bytes(header).map_err(locate)?;
+    Ok((text, Start { base, sector_bytes }))
 }
 
 /// The records of one file.
@@ -216,6 +259,7 @@ struct Records {
     name: String,
     text: Text,
     base_ns: u64,
+    sector_bytes: u32,
     /// Byte of the (decompressed) file at which the next record begins.
     at: u64,
     records: u64,
@@ -276,17 +320,18 @@ impl Records {
         if size == 0 {
             return Ok(Err(DropReason::NoOperation));
         }
-        if !size.is_multiple_of(512) || size > REQUEST_BYTES_MAX {
-            let whole = size.is_multiple_of(512);
+        let whole = size.is_multiple_of(self.sector_bytes);
+        if !whole || size > REQUEST_BYTES_MAX {
             let what = if whole { "size is too large" } else { "size is not in whole sectors" };
-            return illegal(what, size, "a multiple of 512 bytes, to 1 GiB (1073741824)");
+            let legal = format!("a multiple of {} bytes, to 1 GiB (1073741824)", self.sector_bytes);
+            return illegal(what, size, &legal);
         }
         let after_ns = u64::from(word(bytes, 2)) * 1_000_000_000 + u64::from(microseconds) * 1000;
         Ok(Ok(Record {
             // Four billion seconds after the year 2200 at most: within 64 bits.
             time_ns: self.base_ns + after_ns,
             op: if word(bytes, 11) & READ != 0 { Op::Read } else { Op::Write },
-            offset_bytes: u64::from(word(bytes, 7)) * 512,
+            offset_bytes: u64::from(word(bytes, 7)) * u64::from(self.sector_bytes),
             size_bytes: u64::from(size),
             unit: word(bytes, 8) >> 8,
         }))

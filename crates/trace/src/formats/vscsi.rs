@@ -99,12 +99,22 @@ fn recognises(head: &[u8]) -> bool {
 }
 
 /// What a command asks for: some request, or nothing that moves data.
-fn operation(command: u8) -> Option<Op> {
+pub(super) fn operation(command: u8) -> Option<Op> {
     match command {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
         0x0a | 0x2a | 0xaa | 0x8a => Some(Op::Write),
         0x35 | 0x91 => Some(Op::Flush),
         _ => None,
+    }
+}
+
+/// The request that a command of this length is, with its size: a flush has none.
+pub(super) fn requested(command: u8, length: u64) -> std::result::Result<(Op, u64), DropReason> {
+    match operation(command) {
+        None => Err(DropReason::NotARequest),
+        Some(Op::Flush) => Ok((Op::Flush, 0)),
+        Some(_) if length == 0 => Err(DropReason::NoOperation),
+        Some(op) => Ok((op, length)),
     }
 }
 
@@ -137,20 +147,17 @@ impl Disk {
             let legal = format!("version {} in every record", layout.version);
             return Err(TraceError::new("not a record of CloudPhysics").with_legal(legal));
         }
-        let Some(op) = operation(bytes[layout.command_at]) else {
-            return Ok(Err(DropReason::NotARequest));
-        };
         let length = &bytes[layout.length_at..layout.length_at + 4];
         let length = u64::from(u32::from_le_bytes(length.try_into().expect("4 bytes")));
-        if length == 0 && op != Op::Flush {
-            return Ok(Err(DropReason::NoOperation));
-        }
+        let (op, size_bytes) = match requested(bytes[layout.command_at], length) {
+            Ok(requested) => requested,
+            Err(reason) => return Ok(Err(reason)),
+        };
         let far = || {
             TraceError::new("address or time overflows 64 bits")
                 .with_legal("an end below 16 EiB, a time below 584 years")
         };
         let offset_bytes = long(layout.block_at).checked_mul(512).ok_or_else(far)?;
-        let size_bytes = if op == Op::Flush { 0 } else { length };
         offset_bytes.checked_add(size_bytes).ok_or_else(far)?;
         let time_ns = long(layout.time_at).checked_mul(1000).ok_or_else(far)?;
         Ok(Ok(Record { time_ns, op, offset_bytes, size_bytes, unit: self.part }))

@@ -130,6 +130,10 @@ pub struct Inspection {
     pub size_unit_why: String,
     /// Was only a prefix read (`--head`)?
     pub prefix: bool,
+    /// What is wrong with the first malformed lines that were skipped (`--skip-bad`).
+    pub malformed: Vec<String>,
+    /// Sentences that a reader must see beside the numbers.
+    pub warnings: Vec<String>,
     /// Lines read, of every kind.
     pub lines: u64,
     /// Header lines among them.

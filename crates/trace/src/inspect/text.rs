@@ -175,6 +175,9 @@ impl Inspection {
                 ),
             )?;
         }
+        for warning in &self.warnings {
+            line(out, "warning", format_args!("{warning}"))?;
+        }
         Ok(())
     }
 

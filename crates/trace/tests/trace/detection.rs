@@ -122,6 +122,66 @@ fn sizes_in_pages_are_recognised_by_alignment_and_never_taken_for_sectors() {
     assert_eq!(detected(&unaligned, &stated), triple("disksim", "ms", "sectors"));
 }
 
+/// A file of 64 KiB requests was taken for one of 512 KiB: its first thousand addresses are all
+/// multiples of 8, and some sizes are not.
+#[test]
+fn requests_that_begin_where_the_one_before_ended_tell_sectors_from_pages() {
+    let mut next = 0;
+    let mut line = |n: u64| {
+        let first = if n.is_multiple_of(4) { next } else { noise(n) / 8 * 8 };
+        next = first + 128;
+        (first, if n % 37 == 5 { 127 } else { 128 })
+    };
+    let requests: Vec<(u64, u64)> = (0..900).map(&mut line).collect();
+    let text = five(900, |n| (n * 2_400_000).to_string(), |n| requests[n as usize]);
+    assert_eq!(detected(&text, &Options::default()), triple("ssdsim", "ns", "sectors"));
+    let files = Files::new();
+    let why = inspect(&files.write("t", &text), &Options::default()).unwrap().size_unit_why;
+    assert!(why.contains("start where the one before ends if sizes are sectors, 0"), "{why}");
+}
+
+/// Aligned addresses speak for pages and continuations for sectors: nothing is guessed.
+#[test]
+fn evidence_that_contradicts_itself_asks() {
+    let mut next = 0;
+    let mut requests = Vec::new();
+    for n in 0..900u64 {
+        let first = if n % 4 == 1 { next } else { noise(n) / 8 * 8 };
+        let size = if n.is_multiple_of(4) { 8 } else { 1 + n % 7 };
+        next = first + size;
+        requests.push((first, size));
+    }
+    let text = five(900, |n| (n * 2_400_000).to_string(), |n| requests[n as usize]);
+    let error = detected(&text, &Options::default()).unwrap_err();
+    assert!(error.contains("unit of the size column is in doubt"), "{error}");
+    assert!(error.contains("225 requests start where the one before ends"), "{error}");
+    assert!(error.contains("every address is a multiple of 8 sectors"), "{error}");
+    assert!(error.contains("--size-unit sectors") && error.contains("--size-unit pages4k"));
+    let stated = Options { size_unit: Some(SizeUnit::Sectors), ..Options::default() };
+    assert_eq!(detected(&text, &stated), triple("ssdsim", "ns", "sectors"));
+}
+
+/// What the data alone decided is marked; what is stated or documented is not.
+#[test]
+fn guesses_are_marked() {
+    let text = five(200, |n| (n * 2_400_000).to_string(), clear_sectors);
+    let files = Files::new();
+    let path = files.write("t", &text);
+    let guesses = |options: &Options| {
+        let described = Workload::parse(&path, options, 0).unwrap().describe().unwrap();
+        (described.time_guess.map(|one| one.unit), described.size_guess.map(|one| one.unit))
+    };
+    let (ns, sectors) = (Some("ns".to_owned()), Some("sectors".to_owned()));
+    assert_eq!(guesses(&Options::default()), (ns.clone(), sectors));
+    let stated = Options { size_unit: Some(SizeUnit::Sectors), ..Options::default() };
+    assert_eq!(guesses(&stated), (ns, None));
+    assert_eq!(guesses(&format("ssdsim")), (None, None));
+    let both = Workload::parse(&format!("phases:a=({path}),b=({path})"), &Options::default(), 0);
+    let guess = both.unwrap().describe().unwrap().size_guess.unwrap();
+    assert_eq!(guess.unit, "sectors, sectors");
+    assert!(guess.why.starts_with("a: ") && guess.why.contains(" | b: "), "{}", guess.why);
+}
+
 #[test]
 fn a_named_sector_format_whose_data_say_pages_demands_the_flag() {
     let pages = |n| (noise(n) / 16 * 16, noise(n) % 8 + 1);

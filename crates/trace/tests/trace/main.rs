@@ -13,6 +13,7 @@ mod layout;
 mod more_formats;
 mod parts;
 mod real_traces;
+mod repairs;
 mod round_trip;
 mod srt;
 mod synthetic;

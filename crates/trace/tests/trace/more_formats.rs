@@ -9,7 +9,7 @@ fn filtered(filter: &str) -> Options {
 }
 
 /// One file per text format as its users have it, with what its first request is.
-fn examples() -> [(&'static str, &'static str, Record); 7] {
+fn examples() -> [(&'static str, &'static str, Record); 9] {
     let record = |op, offset_bytes, size_bytes, unit| Record {
         time_ns: 0,
         op,
@@ -59,6 +59,18 @@ fn examples() -> [(&'static str, &'static str, Record); 7] {
              89966104003999 4253 nfsd 508455088 8 R 6 0 0000\n",
             record(Op::Write, 508_455_080 * 512, 4096, 6 << 20),
         ),
+        (
+            "msr",
+            "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n\
+             128166372003061629,hm,1,Read,383496192,32768,413\n\
+             128166372016382155,hm,1,Write,310983680,16384,1104\n",
+            record(Op::Read, 383_496_192, 32768, 1),
+        ),
+        (
+            "libcachesim",
+            "version,time,op,size,lbn\n1,33898,2a,6656,40409911\n1,33899,28,4096,6160447\n",
+            record(Op::Write, 40_409_911 * 512, 6656, 0),
+        ),
     ]
 }
 
@@ -85,6 +97,8 @@ fn times_are_in_the_documented_unit() {
         ("tencent", 0),
         ("systor", 2_000_000),
         ("fiu", 656),
+        ("msr", 1_332_052_600),
+        ("libcachesim", 1_000_000_000),
     ];
     for ((name, text, _), (expected_name, time_ns)) in examples().into_iter().zip(second_ns) {
         assert_eq!(name, expected_name);
@@ -96,7 +110,7 @@ fn times_are_in_the_documented_unit() {
 
 #[test]
 fn a_broken_line_in_any_format_names_file_line_and_what_is_legal() {
-    let broken: [(&str, &[&str]); 7] = [
+    let broken: [(&str, &[&str]); 9] = [
         ("blkparse", &["8,0 3 4", "8,0 3 4 x 77 D R 16 + 8 [j]", "8,0 3 4 0.8 77 D R 1x + 8 [j]"]),
         ("iolog2", &["/dev/x read 0", "/dev/x reed 0 512", "/dev/x wait -5", "/dev/x read z 512"]),
         ("iolog3", &["900 /dev/x read 0", "/dev/x read 0 512", "900 /dev/x wait 5"]),
@@ -104,6 +118,8 @@ fn a_broken_line_in_any_format_names_file_line_and_what_is_legal() {
         ("tencent", &["1538323200,16,8,0", "1538323200,16,8,2,1", "1538323200,-16,8,0,1"]),
         ("systor", &["1456063200.005,0.1,R,3,0", "1456063200.005,0.1,R,3,0,5l2"]),
         ("fiu", &["1 2 nfsd 8 8 R 6 0", "1 2 nfsd lba 8 R 6 0 ff", "1 2 nfsd 8 8 R 4096 0 ff"]),
+        ("msr", &["Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime", "1,hm,0,Read,1"]),
+        ("libcachesim", &["3,33899,2a,512,1", "1,33899,w,512,1", "1,33899,2a,5k,1", "1,1,2a,512"]),
     ];
     for ((name, text, _), (expected_name, lines)) in examples().into_iter().zip(broken) {
         assert_eq!(name, expected_name);

@@ -132,6 +132,20 @@ fn msr_web_1_first_100000_csv_gz_is_counted_exactly() {
     });
 }
 
+/// Counted over the records by a few lines of Python; the disk has 1,309,896 sectors of 256 bytes.
+#[test]
+fn hpl_ajw_1week_srt_gz_is_counted_exactly() {
+    let Some(path) = real_trace("hpl-ajw-1week.srt.gz") else {
+        return;
+    };
+    let found = inspect(&path, &Options::default()).unwrap();
+    assert_eq!((found.format.as_str(), found.requests, found.reads), ("srt", 44_519, 13_040));
+    let ends: Vec<_> = found.units.iter().map(|unit| (unit.unit, unit.end_bytes)).collect();
+    let units = [0x7_0000, 0x8_0000, 0x8_0001];
+    assert!(ends.iter().map(|(unit, _)| *unit).eq(units), "{ends:?}");
+    assert!(ends[1].1 <= 1_309_896 * 256, "{ends:?}");
+}
+
 #[test]
 fn one_capture_in_two_formats_gives_the_same_requests() {
     // The DiskSim file lost its device column and rounded sizes to pages; time, order and
@@ -160,6 +174,20 @@ fn a_disksim_file_with_sizes_in_pages_demands_the_unit() {
     assert!(error.contains("--size-unit pages4k (mean request 4.37 KiB"), "{error}");
     let also_with_the_format_stated = inspect(&path, &crate::common::format("disksim"));
     assert!(also_with_the_format_stated.is_err());
+}
+
+/// Its first thousand addresses are all multiples of 8, so that it was taken for pages of 4 KiB and
+/// read eight times as much. In all of it 3,808 requests begin where the one before ended, as sectors; as
+/// pages 4 do.
+#[test]
+fn dtrs_first_20000_disksim_gz_is_read_in_sectors() {
+    check(&Expected {
+        requests: 20_000,
+        reads: 19_465,
+        bytes: 2_069_061 * 512,
+        span_ns: 5_247_802_400_000,
+        ..expected("dtrs-first-20000.disksim.gz", "ssdsim")
+    });
 }
 
 #[test]

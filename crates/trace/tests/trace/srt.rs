@@ -65,6 +65,50 @@ fn records_of_every_version_are_read_and_others_counted() {
     }
 }
 
+/// The header as it really ships has a NUL in its first line and was taken for a broken text; its
+/// sectors are of 256 bytes.
+#[test]
+fn the_first_line_of_a_header_may_hold_one_nul() {
+    let files = Files::new();
+    let of = |first: &[u8], sizes: &str| {
+        let date = "tracedate = \"Sat May 30 00:03:06 1992\";\n";
+        let text = format!("\n{date}disks = {{ 0 -> {{ {sizes} }} }};\n\x0c");
+        [first, text.as_bytes(), &at(0, 3)].concat()
+    };
+    let first = b"$$TR_IOREC-1.3 (IOAdaptor Upgrade Version) \0";
+    let offset = |name, sizes| {
+        let path = files.write(name, of(first, sizes));
+        read_all(&path, &Options::default()).unwrap()[0].offset_bytes
+    };
+    assert_eq!(offset("256", "sectorsize  = 256, } 1 -> { sectorsize = 256,"), 3 * 256);
+    assert_eq!(offset("none", "rpm = 4002,"), 3 * 512);
+    for (sizes, value) in [
+        ("sectorsize = 256, } 1 -> { sectorsize = 512,", "512"),
+        ("sectorsize = 300,", "300"),
+        ("sectorsize = many,", "many"),
+    ] {
+        let error = error_of(&files.write("wrong", of(first, sizes)), &Options::default());
+        assert_eq!((error.line(), error.value()), (Some(1), Some(value)), "{error}");
+        assert!(error.legal().unwrap().contains("256, 512"), "{error}");
+    }
+    for twice in [&b"a \0\0"[..], b"a \x01", b"a\nb \0"] {
+        let error = error_of(&files.write("other", of(twice, "")), &Options::default());
+        assert_eq!(error.line(), Some(1), "{error}");
+    }
+}
+
+/// A text among them was said to have no date.
+#[test]
+fn a_file_of_another_format_among_others_is_named() {
+    let files = Files::new();
+    let date = header("Sat Jan  9 08:07:06 1999");
+    files.write("a", [date, at(0, 1)].concat());
+    let odd = files.write("b", "0,8,4096,w,0.1\n0,8,4096,w,0.2\n");
+    let error = error_of(&files.folder(), &Options::default());
+    assert_eq!(error.file(), Some(&*odd), "{error}");
+    assert!(error.problem().starts_with("is of the format spc, but "), "{error}");
+}
+
 /// A text of 72 bytes refused the whole trace: only a request's record has a size of its own.
 #[test]
 fn records_of_other_kinds_are_passed_over_by_their_size() {
