@@ -117,7 +117,12 @@ fn compare_writes_three_files_and_no_more_whatever_the_number_of_jobs() {
 #[test]
 fn a_result_says_how_to_make_it_again_and_equal_runs_are_equal_bytes() {
     let bench = Bench::new();
-    let line = format!("--scheme dftl {SMALL} {CHURN} --precondition fill --filter op=write");
+    let request =
+        |n: usize| format!("{},{},{},4096\n", 900 * n, ["W", "R"][n % 2], n * 7 % 99 * 4096);
+    let lines: String = (0..400).map(request).collect();
+    bench.file("t.csv", format!("time_us,op,offset_bytes,size_bytes\n{lines}"));
+    let line =
+        format!("--scheme dftl {SMALL} --workload t.csv --filter op=write --set wear.spread=9");
     let first = bench.run(&line);
     let made = &first["made"];
     assert_eq!((&made["timing"], &made["filter"]), (&"trace".into(), &"op=write".into()));

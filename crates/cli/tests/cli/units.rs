@@ -81,7 +81,7 @@ fn assert_table(text: &str) {
     let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("unit ")).collect();
     assert_eq!(headings.len(), 4, "three units and the head of the table: {text}");
     let says = "unit 3: 20 requests, 50.00 % of them reads; 80 distinct pages touched; device of \
-                2.5 MiB; 3 warnings in its report.html";
+                2.5 MiB; 4 warnings in its report.html";
     assert_eq!(headings[1], says);
     let words: Vec<&str> = headings[3].split_whitespace().collect();
     let schemes = ["ideal_page", "mean", "ideal_page", "WAF", "dftl", "mean", "dftl", "WAF"];

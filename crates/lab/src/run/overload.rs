@@ -9,6 +9,8 @@ use ftlab_report::result::RunResult;
 const SUSTAINED: f64 = 0.95;
 /// Time in the queue against time in the device, above which waiting is what is measured.
 const WAITING: f64 = 100.0;
+/// Time between arrivals against what the device needs, as advised.
+const HEADROOM: f64 = 1.1;
 
 /// What to say where it could not. Requests came for `arriving`, zero in a closed loop, with the
 /// workload's times multiplied by `scale`.
@@ -37,10 +39,10 @@ pub fn overloaded(result: &RunResult, arriving: Nanos, scale: f64) -> Option<Str
         _ if falls_behind && queue > device => Some(format!(
             "Overloaded: {} arrive, {} are completed; {waits}. Response times tell how long the \
              trace is, not what a request costs: device times, or --timing closed:N, tell that, \
-             and --timing trace:{:.1} stretches the arrivals to what the device takes.",
+             and --timing trace:{:.1} stretches the arrivals to a little less than the device takes.",
             rate(offered),
             rate(sustained),
-            (10.0 * scale * offered / sustained).ceil() / 10.0
+            (10.0 * HEADROOM * scale * offered / sustained).ceil() / 10.0
         )),
         true => Some(format!(
             "Overloaded at times: {waits}, though by its end the run has caught up with the {} \
@@ -75,9 +77,9 @@ mod tests {
         let told = overloaded(&served_in(25.0, 7e9), 10_000_000_000, 1.0).unwrap();
         assert!(told.contains("100.0 requests a second arrive, 40.00 requests"), "{told}");
         assert!(told.contains("7.000 s on average") && told.contains("4,129"), "{told}");
-        assert!(told.contains("trace:2.5 "), "{told}");
+        assert!(told.contains("trace:2.8 "), "{told}");
         let told = overloaded(&served_in(25.0, 7e9), 10_000_000_000, 0.5).unwrap();
-        assert!(told.contains("trace:1.3 "), "{told}");
+        assert!(told.contains("trace:1.4 "), "{told}");
     }
 
     #[test]
