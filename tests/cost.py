@@ -35,10 +35,15 @@ CASES = {
 }
 
 
-def run(ftlab, case, pages, folder):
+# Where the program's memory lies follows from what it allocated before, the name of its result file among it: one
+# program has 10.0 or 10.5 misses with the length of that name alone. What counts is the least of so many names.
+NAMES = 5
+
+
+def run(ftlab, case, pages, name, folder):
     """Instructions, misses and flash operations of a run of so many pages."""
     scheme = case.split(",")[0]
-    result = folder / f"{case}-{pages}.json"
+    result = folder / f"{case}-{pages}{'-' * (1 + 7 * name)}.json"
     command = ["valgrind", "--tool=cachegrind", "--cache-sim=yes", *CACHES, "--cachegrind-out-file=/dev/null"]
     command += [ftlab, "run", "--scheme", scheme, *DEVICE, *CASES[case], "--precondition", "fill", "--timing", "asap"]
     command += ["--workload", f"randwrite:bs=2k,span=100%,count={pages},seed=3", "--quiet", "--json", result]
@@ -54,11 +59,24 @@ def run(ftlab, case, pages, folder):
     return counted("I +refs"), counted("D1 +misses"), operations
 
 
-def measure(ftlab, case, folder):
-    """Instructions and misses of a host page, and instructions of a flash operation."""
-    half, whole = (run(ftlab, case, pages, folder) for pages in (PAGES, 2 * PAGES))
-    instructions, misses, operations = (after - before for before, after in zip(half, whole))
-    return instructions / PAGES, misses / PAGES, instructions / operations
+def measure(ftlab, case, enough, folder):
+    """Instructions and misses of a host page, and instructions of a flash operation; no more names are tried once
+    the misses are few enough."""
+    least = None
+    for name in range(NAMES):
+        half, whole = (run(ftlab, case, pages, name, folder) for pages in (PAGES, 2 * PAGES))
+        instructions, misses, operations = (after - before for before, after in zip(half, whole))
+        found = instructions / PAGES, misses / PAGES, instructions / operations
+        least = min(least or found, found, key=lambda values: values[1])
+        if least[1] <= enough:
+            break
+    return least
+
+
+def read(known):
+    """What is known of each case."""
+    lines = known.read_text().splitlines()[2:] if known.exists() else []
+    return {text[:22].strip(): tuple(map(float, text[22:].split())) for text in lines}
 
 
 def line(case, values):
@@ -68,25 +86,26 @@ def line(case, values):
 def main():
     if not shutil.which("valgrind"):
         sys.exit("tests/cost.py needs valgrind, which counts (Debian: apt-get install valgrind)")
-    ftlab, known = sys.argv[1], pathlib.Path(sys.argv[2])
+    ftlab, known, update = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:] == ["--update"]
+    before = {} if update else read(known)
+    enough = {case: before[case][1] if case in before else 0 for case in CASES}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        found = pool.map(lambda case: measure(ftlab, case, pathlib.Path(folder)), CASES)
+        found = pool.map(lambda case: measure(ftlab, case, enough[case], pathlib.Path(folder)), CASES)
         found = dict(zip(CASES, found))
     head = "{:<22} {:>9} {:>9} {:>9}\n".format("", "instr.", "misses", "instr.")
     head += "{:<22} {:>9} {:>9} {:>9}\n".format("", "per host", "page", "per op.")
     table = head + "".join(line(case, values) for case, values in found.items())
     print(table, end="")
-    if sys.argv[3:] == ["--update"]:
+    if update:
         known.write_text(table)
         return 0
     worse = []
-    for text in known.read_text().splitlines()[2:]:
-        case = text[:22].strip()
+    for case, values in before.items():
         names = ("instructions per host page", "misses per host page", "instructions per operation")
-        for name, before, now in zip(names, map(float, text[22:].split()), found.pop(case, ())):
+        for name, was, now in zip(names, values, found.pop(case, ())):
             # What is printed as 9.9 may be 9.94.
-            if now > before * TOLERANCE + 0.05:
-                worse.append(f"{case}: {now:.1f} {name}, {before:g} are known")
+            if now > was * TOLERANCE + 0.05:
+                worse.append(f"{case}: {now:.1f} {name}, {was:g} are known")
     worse += [f"{case}: is not in {known}" for case in found]
     print("\n".join(worse), end="\n" if worse else "")
     if worse:
