@@ -33,6 +33,9 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
         ("Audit", tell(&audit)),
         ("Made by", tell(&made_by)),
     ];
+    // Runs side by side begin one by one; RFC 3339 in UTC sorts by time.
+    let began = runs.iter().map(|run| &run.made.started).filter(|time| !time.is_empty()).min();
+    all.extend(began.map(|time| ("Began", time.clone())));
     if runs.iter().any(|run| !run.made.timing.is_empty()) {
         all.insert(2, ("Timing", tell(&timing)));
     }
@@ -69,7 +72,7 @@ fn made_by(run: &RunResult) -> String {
         text.push_str(&format!(" ({})", made.commit));
     }
     text.push_str(&format!(", seed {}", run.seed));
-    for part in [&made.build, &made.host, &made.started] {
+    for part in [&made.build, &made.host] {
         if !part.is_empty() {
             text.push_str(&format!(", {part}"));
         }
