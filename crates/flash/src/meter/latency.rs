@@ -33,8 +33,8 @@ impl Default for LatencyStatistics {
 impl LatencyStatistics {
     fn new() -> Self {
         LatencyStatistics {
-            // It grows to what is recorded: devices that live for a few requests open quickly.
-            histogram: Histogram::new(3).expect("three digits are legal"),
+            histogram: Histogram::new_with_bounds(1, LONGEST, 3)
+                .expect("1 ns to 11 days in three digits is a legal histogram"),
             sum: 0,
             sum_of_squares: 0,
             min: Nanos::MAX,
@@ -58,7 +58,7 @@ impl LatencyStatistics {
         if count == 0 {
             return;
         }
-        self.histogram.record_n(time.min(LONGEST), count).expect("it grows");
+        self.histogram.saturating_record_n(time, count);
         let (wide, many) = (u128::from(time), u128::from(count));
         self.sum += wide * many;
         self.sum_of_squares += wide * wide * many;
