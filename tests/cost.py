@@ -88,7 +88,7 @@ def main():
         sys.exit("tests/cost.py needs valgrind, which counts (Debian: apt-get install valgrind)")
     ftlab, known, update = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:] == ["--update"]
     before = {} if update else read(known)
-    enough = {case: before[case][1] if case in before else 0 for case in CASES}
+    enough = {case: before[case][1] * TOLERANCE if case in before else 0 for case in CASES}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         found = pool.map(lambda case: measure(ftlab, case, enough[case], pathlib.Path(folder)), CASES)
         found = dict(zip(CASES, found))
