@@ -8,18 +8,19 @@ mod by_cause;
 mod detail;
 mod latency;
 mod probe;
+mod rest;
 
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
     Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, Made, MapCache,
-    Merges, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Settling, Stages,
-    SteadyState, Stream, Trend, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload,
-    WornOut,
+    Merges, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Stages, Stream,
+    WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
 };
 pub use latency::{
     ByDirection, CDF_POINTS_MAX, Cdf, CdfPoint, Latency, LatencyParts, LatencySummary, Percentiles,
 };
 pub use probe::{Probe, ProbeRequests, ProbeTimeline};
+pub use rest::{Settling, SteadyState, Trend};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
