@@ -284,7 +284,8 @@ pub struct MeetingArguments {
     #[arg(long, value_name = "MODE", default_value = "strict")]
     pub address: String,
     /// none | fill | touch | wipc | prefix:N | warmup:N | random:Nx | steady[:Nx] | model |
-    /// snapshot:FILE, per scheme: touch,SCHEME=fill, and for map caches cache=warm|clean|cold
+    /// snapshot:FILE, per scheme: touch,SCHEME=fill, and for map caches cache=clean|warm|cold
+    /// (clean unless the workload itself prepared: prefix, warmup)
     #[arg(long, value_name = "MODE", default_value = "none")]
     pub precondition: String,
     /// trace | trace:SCALE (0.5 = twice as fast) | asap | closed:DEPTH

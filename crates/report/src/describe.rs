@@ -28,7 +28,7 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
         ("Workload", tell(&|run| workload(&run.workload))),
         ("Requests", tell(&|run| requests(&run.workload))),
         ("Device", tell(&|run| run.device.clone())),
-        ("Preparation", tell(&precondition)),
+        ("Preparation", format!("{}{}", tell(&precondition), erased_before(runs))),
         ("Steady state", tell(&steady_state)),
         ("Audit", tell(&audit)),
         ("Made by", tell(&made_by)),
@@ -38,6 +38,11 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
     all.extend(began.map(|time| ("Began", time.clone())));
     if runs.iter().any(|run| !run.made.timing.is_empty()) {
         all.insert(2, ("Timing", tell(&timing)));
+    }
+    if runs.iter().any(|run| run.precondition.mode != "none" && !run.precondition.cache.is_empty())
+    {
+        let at = all.iter().position(|(name, _)| *name == "Preparation").map_or(0, |at| at + 1);
+        all.insert(at, ("Caches", tell(&caches)));
     }
     if runs.iter().any(|run| guessed_units(&run.workload).is_some()) {
         let none = || "none".to_owned();
@@ -200,14 +205,49 @@ fn precondition(run: &RunResult) -> String {
             .to_owned();
     }
     if before.mode.starts_with("snapshot:") {
-        return format!("{}: caches were cold when the measurement began", before.mode);
+        return before.mode.clone();
     }
-    format!(
-        "{}: {} pages written and {} blocks erased before the measurement",
-        before.mode,
-        count(before.pages_written),
-        count(before.erases),
-    )
+    format!("{}: {} pages written before the measurement", before.mode, count(before.pages_written))
+}
+
+/// How many blocks preparing erased, where it wrote anything.
+fn erased_before(runs: &[RunResult]) -> String {
+    let erases = || runs.iter().map(|run| run.precondition.erases);
+    let written = runs.iter().any(|run| run.precondition.pages_written > 0);
+    match (erases().min(), erases().max()) {
+        (Some(least), Some(most)) if written && least == most => {
+            format!(", and {} blocks erased", count(most))
+        }
+        (Some(least), Some(most)) if written => {
+            format!(", and {} to {} blocks erased", count(least), count(most))
+        }
+        _ => String::new(),
+    }
+}
+
+/// How memory was left when the measured part began, and what that part has to write of it.
+fn caches(run: &RunResult) -> String {
+    let before = &run.precondition;
+    let mut told = before.cache.clone();
+    if before.written_back > 0 {
+        told += &format!(
+            ", {} changed map entries having been written back",
+            count(before.written_back)
+        );
+    }
+    let inherited = [
+        (before.inherited.changed_map_entries, "changed map entries"),
+        (before.inherited.buffered_pages, "buffered pages"),
+    ];
+    let held: Vec<String> = inherited
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{} {what}", count(*number)))
+        .collect();
+    if !held.is_empty() {
+        told += &format!("; the measured part inherits {}", held.join(" and "));
+    }
+    told
 }
 
 fn steady_state(run: &RunResult) -> String {

@@ -63,6 +63,25 @@ impl fmt::Display for Mode {
 }
 
 impl Mode {
+    /// What becomes of the map cache where nobody says so: what ftlab wrote to fill the flash is not
+    /// the workload's doing, and what it changed is written back; what the workload's own requests
+    /// changed is part of it.
+    pub fn cache(&self) -> Cache {
+        match self {
+            Mode::None | Mode::Prefix(_) | Mode::Warmup(_) => Cache::Warm,
+            Mode::Fill | Mode::Touch | Mode::Random(_) | Mode::Wipc | Mode::Steady(_) => {
+                Cache::Clean
+            }
+            Mode::Model | Mode::Snapshot(_) => Cache::Clean,
+        }
+    }
+
+    /// Whether memory begins empty in any case: what is put onto the flash at once is found by the
+    /// scheme's recovery.
+    pub fn begins_by_recovery(&self) -> bool {
+        matches!(self, Mode::Model | Mode::Snapshot(_))
+    }
+
     fn parse(text: &str) -> Option<Self> {
         match text.split_once(':') {
             None => match text {
@@ -105,10 +124,9 @@ pub(crate) fn share(number: u64, millionths: u64) -> u64 {
 }
 
 /// What becomes of map caches when a device is prepared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cache {
     /// They stay as preparing left them, with changed entries that are written later.
-    #[default]
     Warm,
     /// They hold what they held; changed entries are written back.
     Clean,
@@ -139,17 +157,17 @@ impl Cache {
 }
 
 /// The mode of each scheme: one for all, and exceptions, as in `touch,ideal_page=fill`; and what
-/// becomes of the map caches of all.
+/// becomes of the map caches of all, where that is stated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modes {
     all: Mode,
     exceptions: Vec<(String, Mode)>,
-    cache: Cache,
+    cache: Option<Cache>,
 }
 
 impl From<Mode> for Modes {
     fn from(all: Mode) -> Self {
-        Modes { all, exceptions: Vec::new(), cache: Cache::default() }
+        Modes { all, exceptions: Vec::new(), cache: None }
     }
 }
 
@@ -190,8 +208,7 @@ impl FromStr for Modes {
                 }
             }
         }
-        let (all, cache) = (all.unwrap_or(Mode::None), cache.unwrap_or_default());
-        Ok(Modes { all, exceptions, cache })
+        Ok(Modes { all: all.unwrap_or(Mode::None), exceptions, cache })
     }
 }
 
@@ -199,18 +216,15 @@ impl fmt::Display for Modes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.all.fmt(f)?;
         self.exceptions.iter().try_for_each(|(scheme, mode)| write!(f, ",{scheme}={mode}"))?;
-        match self.cache {
-            Cache::Warm => Ok(()),
-            cache => write!(f, ",{}={}", Cache::WORD, cache.name()),
-        }
+        self.cache.iter().try_for_each(|cache| write!(f, ",{}={}", Cache::WORD, cache.name()))
     }
 }
 
 as_text!(Modes);
 
 impl Modes {
-    /// What becomes of the map caches.
-    pub fn cache(&self) -> Cache {
+    /// What becomes of the map caches, where it is stated; else [`Mode::cache`] tells.
+    pub fn cache(&self) -> Option<Cache> {
         self.cache
     }
 
@@ -244,9 +258,10 @@ mod tests {
     #[test]
     fn map_caches_are_left_as_asked_for_under_any_mode() {
         for (text, cache) in [
-            ("warmup:300000", Cache::Warm),
-            ("warmup:300000,cache=clean", Cache::Clean),
-            ("fill,dftl=touch,cache=cold", Cache::Cold),
+            ("warmup:300000", None),
+            ("warmup:300000,cache=clean", Some(Cache::Clean)),
+            ("fill,dftl=touch,cache=cold", Some(Cache::Cold)),
+            ("fill,cache=warm", Some(Cache::Warm)),
         ] {
             let modes = Modes::from_str(text).unwrap();
             assert_eq!((modes.cache(), modes.to_string()), (cache, text.to_owned()));
@@ -254,7 +269,6 @@ mod tests {
         let modes = Modes::from_str("cache=cold, warmup:5").unwrap();
         assert_eq!(modes.of("dftl"), Mode::Warmup(5));
         assert_eq!(modes.to_string(), "warmup:5,cache=cold");
-        assert_eq!(Modes::from_str("fill,cache=warm").unwrap().to_string(), "fill");
         assert_eq!(Modes::from_str("cache=clean").unwrap().to_string(), "none,cache=clean");
     }
 

@@ -221,7 +221,7 @@ fn runs(
     let with_mode = |chosen| SchemePlan::new(chosen, modes, seed, observer);
     let runs: Vec<SchemePlan> = chosen.into_iter().map(with_mode).collect::<Result<_>>()?;
     refuse_unequal_prefixes(&runs)?;
-    refuse_other_caches(&runs)?;
+    refuse_other_caches(&runs, modes.cache())?;
     refuse_what_has_no_model(&runs)?;
     Ok(runs)
 }

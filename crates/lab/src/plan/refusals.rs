@@ -90,18 +90,28 @@ pub fn refuse_unequal_prefixes(runs: &[SchemePlan]) -> Result<()> {
     }
 }
 
-/// Caches that cannot be cleaned, and memory that a power cut does not empty.
-pub fn refuse_other_caches(runs: &[SchemePlan]) -> Result<()> {
-    for SchemePlan { chosen: Chosen { row, config, name, .. }, cache, .. } in runs {
+/// Caches that cannot be cleaned, memory that a power cut does not empty, and caches kept where
+/// there were none.
+pub fn refuse_other_caches(runs: &[SchemePlan], asked: Option<Cache>) -> Result<()> {
+    let Some(cache) = asked else { return Ok(()) };
+    for SchemePlan { chosen: Chosen { row, config, name, .. }, mode, .. } in runs {
         let why = match cache {
             Cache::Clean => (row.uncleanable)(config),
             Cache::Cold if config.device.ram_nonvolatile => {
                 Some("device.ram_nonvolatile = true keeps its memory over a power cut")
             }
+            Cache::Warm if mode.begins_by_recovery() => {
+                Some("its memory begins with what recovery finds on the flash")
+            }
             Cache::Warm | Cache::Cold => None,
         };
         if let Some(why) = why {
-            let others = if *cache == Cache::Clean { "cold or warm" } else { "clean or warm" };
+            let others = match cache {
+                Cache::Warm => "clean or cold",
+                Cache::Clean if mode.begins_by_recovery() => "cold",
+                Cache::Clean => "cold or warm",
+                Cache::Cold => "clean or warm",
+            };
             return Err(Error::usage(format!(
                 "--precondition cache={} cannot be had of {name}: {why}; legal: cache={others}, or \
                  other schemes",

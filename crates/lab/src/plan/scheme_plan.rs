@@ -14,6 +14,9 @@ pub struct SchemePlan {
     pub mode: Mode,
     /// What becomes of its map cache then.
     pub cache: Cache,
+    /// Why that is less than its mode would leave, where nobody asked for anything: the scheme cannot
+    /// write back what its cache has changed.
+    pub unclean: Option<&'static str>,
     /// What its device starts from, where that is a file.
     pub snapshot: Option<Snapshot>,
 }
@@ -29,6 +32,14 @@ impl SchemePlan {
         if let Some(snapshot) = &snapshot {
             snapshot.check(&chosen, seed)?;
         }
-        Ok(SchemePlan { chosen, mode, cache: modes.cache(), snapshot })
+        let mut cache = modes.cache().unwrap_or_else(|| mode.cache());
+        let mut unclean = None;
+        if modes.cache().is_none() && cache == Cache::Clean {
+            unclean = (chosen.row.uncleanable)(&chosen.config);
+        }
+        if unclean.is_some() {
+            cache = Cache::Warm;
+        }
+        Ok(SchemePlan { chosen, mode, cache, unclean, snapshot })
     }
 }

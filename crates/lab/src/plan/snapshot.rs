@@ -179,7 +179,7 @@ impl Snapshot {
         let pcm = self.header.get("pcm_words").is_some_and(|words| words != 0);
         let held = if pcm { "flash and phase-change memory" } else { "flash" };
         let digest = &self.digest[..16];
-        format!("snapshot:{path} (sha256 {digest}, {held}, rebuilt by recovery, caches cold)")
+        format!("snapshot:{path} (sha256 {digest}, {held}, rebuilt by recovery)")
     }
 }
 

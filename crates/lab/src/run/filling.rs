@@ -1,15 +1,17 @@
 //! Preparing a device as `--precondition` says.
 //!
 //! Everything goes through the device like any other request, as fast as it can take it; afterwards
-//! every count is forgotten and the clock starts anew, while flash, maps and caches stay.
+//! every count is forgotten and the clock starts anew, while flash and maps stay, and caches as they are
+//! asked for.
 
 use ftlab_engine::config::UnwrittenRead;
+use ftlab_engine::meter::Level;
 use ftlab_engine::occupancy;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{BlockId, Lpn, Nanos, SECTOR_BYTES};
-use ftlab_report::result::{Precondition, SteadyState};
+use ftlab_report::result::{Inherited, Precondition, SteadyState};
 use ftlab_trace::Workload;
 
 use crate::error::{Error, Result};
@@ -131,16 +133,28 @@ impl<'a> Filler<'a> {
                 self.write_runs(unwritten.into_iter())?;
             }
         }
-        let warning = matches!(run.mode, Mode::Warmup(_)).then(|| self.not_used_up()).flatten();
-        if run.cache != Cache::Warm {
-            name = format!("{name}, then {}", self.settle_caches(run.cache)?);
-        }
+        let mut warning = matches!(run.mode, Mode::Warmup(_)).then(|| self.not_used_up()).flatten();
+        let written_back = self.settle_caches(run.cache)?;
+        let inherited = Inherited {
+            changed_map_entries: self.device.changed_entries(),
+            buffered_pages: self
+                .device
+                .board()
+                .meter()
+                .level_now(Level::BufferedPages)
+                .unwrap_or(0),
+        };
+        warning = warning.or_else(|| unclean(run, &inherited));
+        let found = if run.mode.begins_by_recovery() { Cache::Cold } else { run.cache };
         let meter = self.device.board().meter();
         let precondition = Precondition {
             mode: name,
             requests: meter.host().total_requests(),
             pages_written: meter.host().pages[Op::Write as usize],
             erases: meter.total_erases(),
+            cache: found.name().to_owned(),
+            written_back,
+            inherited,
         };
         self.device.start_measuring();
         Ok(Prepared { precondition, steady_state, warning })
@@ -261,24 +275,19 @@ impl<'a> Filler<'a> {
         })
     }
 
-    /// Map caches as they are asked for; what was done, in words.
-    fn settle_caches(&mut self, cache: Cache) -> Result<String> {
+    /// Leaves buffer and map cache as they are asked for; how many changed map entries were written
+    /// back for that.
+    fn settle_caches(&mut self, cache: Cache) -> Result<u64> {
         let failed =
             |error| Error::Run(format!("during preconditioning, cache={}: {error}", cache.name()));
-        let written = self.device.clean_caches().map_err(failed)?;
-        if cache == Cache::Clean {
-            return Ok(format!("flushed, {written} changed map entries written back, caches kept"));
+        if cache == Cache::Warm {
+            return Ok(0);
         }
-        self.device.power_cycle().map_err(failed)?;
-        let found = self.device.changed_entries();
-        let left = match found {
-            0 => String::new(),
-            _ => format!(" but for {found} changed map entries that recovery found"),
-        };
-        Ok(format!(
-            "flushed, {written} changed map entries written back, memory rebuilt by recovery, caches \
-             cold{left}"
-        ))
+        let written_back = self.device.clean_caches().map_err(failed)?;
+        if cache == Cache::Cold {
+            self.device.power_cycle().map_err(failed)?;
+        }
+        Ok(written_back)
     }
 
     fn write(&mut self, first_sector: u64, sectors: u32) -> Result<()> {
@@ -291,6 +300,20 @@ impl<'a> Filler<'a> {
         self.done = self.done.max(completion.completed);
         self.steps.advance()
     }
+}
+
+/// That caches begin as preparing left them where they would be clean, had the scheme a way.
+fn unclean(run: &SchemePlan, inherited: &Inherited) -> Option<String> {
+    let why = run.unclean.filter(|_| !run.mode.begins_by_recovery() || inherited.any())?;
+    let entries = match inherited.changed_map_entries {
+        0 => "what they changed".to_owned(),
+        changed => format!("{changed} changed map entries"),
+    };
+    Some(format!(
+        "Map caches begin as preparing left them ({why}): {entries} will be written in the measured \
+         part and are charged to it; --precondition {},cache=cold begins without them.",
+        run.mode
+    ))
 }
 
 fn known(footprint: Option<&Footprint>) -> &Footprint {

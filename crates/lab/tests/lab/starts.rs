@@ -147,14 +147,18 @@ fn map_caches_start_warm_clean_or_cold() {
             verify: true,
             ..small("dftl", reads, &precondition)
         };
-        assert_eq!(experiment.precondition.cache(), cache);
+        assert_eq!(experiment.precondition.cache(), Some(cache));
         run(&experiment)
     };
     let [warm, clean, cold] = [Cache::Warm, Cache::Clean, Cache::Cold].map(with);
-    assert_eq!(warm.precondition.mode, "random:0.5x");
-    let says = |run: &RunResult, word: &str| run.precondition.mode.contains(word);
-    assert!(says(&clean, "random:0.5x, then flushed, ") && says(&clean, "caches kept"));
-    assert!(says(&cold, "caches cold") && !says(&clean, " 0 changed map entries"));
+    for (run, left) in [(&warm, "warm"), (&clean, "clean"), (&cold, "cold")] {
+        assert_eq!((&*run.precondition.mode, &*run.precondition.cache), ("random:0.5x", left));
+    }
+    let inherited = |run: &RunResult| run.precondition.inherited.changed_map_entries;
+    assert!(inherited(&warm) > 0 && inherited(&clean) == 0 && inherited(&cold) == 0);
+    for run in [&clean, &cold] {
+        assert_eq!(run.precondition.written_back, inherited(&warm), "all that was changed");
+    }
     let map_writes = |run: &RunResult| run.flash.programs.translate;
     assert!(map_writes(&warm) > 0, "changed entries leave");
     assert_eq!((map_writes(&clean), map_writes(&cold)), (0, 0), "nothing has changed");
@@ -178,8 +182,8 @@ fn caches_that_cannot_be_cleaned_or_emptied_are_refused_by_name() {
                     if cache == "clean" {
                         assert!(plan.configs().all(|config| (row.uncleanable)(config).is_none()));
                     }
-                    let result = plan.run(&Silent).unwrap();
-                    assert!(result.precondition.mode.starts_with("fill, then flushed, "), "{name}");
+                    let result = plan.run(&Silent).unwrap().precondition;
+                    assert_eq!((&*result.mode, &*result.cache), ("fill", cache), "{name}");
                 }
                 Err(Error::Usage(text)) => {
                     assert_eq!(cache, "clean", "{text}");
@@ -198,6 +202,39 @@ fn caches_that_cannot_be_cleaned_or_emptied_are_refused_by_name() {
     };
     let text = refusal(&battery);
     assert!(text.contains("device.ram_nonvolatile") && text.contains("cache=clean"), "{text}");
+}
+
+/// What ftlab wrote to fill the flash is written back before anything is measured; what the
+/// workload's own requests changed stays, and so does what a scheme cannot write back, with a warning.
+#[test]
+fn preparing_leaves_clean_caches_unless_the_workload_itself_prepared() {
+    let with = |scheme: &str, precondition: &str| {
+        run(&Experiment {
+            set: ["device.over_provisioning=0.2"].into_iter().collect(),
+            ..small(scheme, &writes(300), precondition)
+        })
+    };
+    for mode in ["fill", "touch", "wipc", "random:0.5x", "steady"] {
+        let before = with("dftl", mode).precondition;
+        assert_eq!((&*before.cache, before.inherited.any()), ("clean", false), "{mode}");
+        assert!(before.written_back > 0, "{mode}");
+    }
+    for mode in ["prefix:100", "warmup:100"] {
+        let before = with("dftl", mode).precondition;
+        assert_eq!((&*before.cache, before.inherited.any()), ("warm", true), "{mode}");
+    }
+    let stated = with("dftl", "fill,cache=warm").precondition;
+    assert!(stated.cache == "warm" && stated.inherited.any());
+    let cannot = with("lazyftl", "fill");
+    assert!(cannot.precondition.cache == "warm" && cannot.precondition.inherited.any());
+    let told = |run: &RunResult| run.warnings.iter().any(|one| one.contains("fill,cache=cold"));
+    assert!(
+        told(&cannot) && !told(&with("dftl", "fill")) && !told(&with("lazyftl", "fill,cache=cold"))
+    );
+    let model = with("ideal_page", "model").precondition;
+    assert_eq!((&*model.cache, model.inherited.any()), ("cold", false));
+    let text = refusal(&small("ideal_page", &writes(50), "model,cache=warm"));
+    assert!(text.contains("recovery") && text.contains("cache=clean or cold"), "{text}");
 }
 
 /// 3 % of what the workload touches, which is counted before the run, and stated in the result.

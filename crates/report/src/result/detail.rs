@@ -74,6 +74,31 @@ pub struct Precondition {
     pub pages_written: u64,
     /// Blocks erased meanwhile.
     pub erases: u64,
+    /// How map cache and write buffer were left: `warm`, as preparing left them; `clean`, written
+    /// back and kept; `cold`, written back and emptied. Empty in results of versions before that.
+    pub cache: String,
+    /// Changed map entries that were written back for that.
+    pub written_back: u64,
+    /// What the measured part found in memory and has to write.
+    pub inherited: Inherited,
+}
+
+/// What memory held when the measured part began and flash did not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Inherited {
+    /// Changed entries of the map cache.
+    pub changed_map_entries: u64,
+    /// Pages of data in the write buffer.
+    pub buffered_pages: u64,
+}
+
+impl Inherited {
+    /// Whether there was anything.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        *self != Inherited::default()
+    }
 }
 
 /// By what a run was made: enough to make it again.
