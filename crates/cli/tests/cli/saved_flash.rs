@@ -23,8 +23,9 @@ fn every_page_reads_back_under_every_scheme() {
         let said = run["precondition"]["mode"].as_str().unwrap();
         assert!(said.starts_with(&format!("snapshot:{scheme}.snapshot (sha256 ")), "{said}");
         let held = if scheme == "hat" { "flash and phase-change memory" } else { "flash" };
-        let ends = format!(", {held}, rebuilt by recovery, caches cold)");
+        let ends = format!(", {held}, rebuilt by recovery)");
         assert!(said.ends_with(&ends), "{said}");
+        assert_eq!(run["precondition"]["cache"], "cold", "{scheme}");
         assert_eq!(run["precondition"]["pages_written"], 0);
         // Going on costs about what it cost before.
         let more = bench.run(&format!("{line} {WRITES} --verify {mode}"));
