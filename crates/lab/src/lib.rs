@@ -46,6 +46,7 @@ mod run;
 mod selection;
 mod settings_file;
 mod sizing;
+pub mod sweep;
 mod twins;
 mod unfinished;
 mod units;

@@ -75,7 +75,7 @@ pub fn choose(schemes: &Schemes, device: &Config, overrides: &[String]) -> Resul
     Ok(chosen)
 }
 
-fn expand(part: &str) -> Result<Vec<String>> {
+pub fn expand(part: &str) -> Result<Vec<String>> {
     let of = |keep: &dyn Fn(&Row) -> bool| {
         TABLE.iter().filter(|row| keep(row)).map(|row| row.paper.name.to_owned()).collect()
     };

@@ -1,0 +1,197 @@
+//! The folder of a sweep. A result is a file named by what decides it, so that resuming is looking,
+//! and processes on many machines write into one folder without talking: equal names hold equal
+//! bytes.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::sweep::plan::Manifest;
+
+const MANIFEST: &str = "sweep.json";
+const RUNS: &str = "runs";
+const FAILED: &str = "failed";
+const TIMES: &str = "times";
+/// What files are called that do not have their names yet.
+const UNFINISHED: &str = ".unfinished-";
+/// An unfinished file that nobody wrote to for so long was left behind by a process that was
+/// killed; writing one takes milliseconds.
+const STALE: Duration = Duration::from_secs(3600);
+
+/// Why a run has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// What was said.
+    pub reason: String,
+}
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Begins in a new or empty folder. One that holds a sweep goes on with `resume`; with
+    /// `together` (shards) also without, where it holds the same sweep. A sweep with other points
+    /// takes the place of the one before, and what was run stays.
+    pub fn open(path: &Path, manifest: &Manifest, resume: bool, together: bool) -> Result<Self> {
+        let shown = path.display();
+        let cannot = |error: std::io::Error| {
+            Error::usage(format!("--out {shown} cannot be written ({error})"))
+        };
+        let folder = Folder { path: path.to_owned() };
+        let is_new = match path.exists() {
+            true => fs::read_dir(path).map_err(cannot)?.next().is_none(),
+            false => true,
+        };
+        if !is_new {
+            let before = folder.manifest()?;
+            let is_same = before == *manifest;
+            if !(resume || together && is_same) {
+                return Err(Error::usage(match together {
+                    true => format!(
+                        "--out {shown} holds another sweep; legal: a new or empty folder, that of \
+                         the same sweep, or --resume, which goes on with this one and keeps what \
+                         was run"
+                    ),
+                    false => format!(
+                        "--out {shown} holds a sweep; legal: a new or empty folder, or --resume, \
+                         which makes only what is not there"
+                    ),
+                }));
+            }
+            folder.clean();
+            if is_same {
+                return Ok(folder);
+            }
+        }
+        for part in [RUNS, FAILED, TIMES] {
+            fs::create_dir_all(path.join(part)).map_err(cannot)?;
+        }
+        let mut text = serde_json::to_vec_pretty(manifest)
+            .map_err(|error| Error::Run(format!("the sweep has no JSON form: {error}")))?;
+        text.push(b'\n');
+        folder.write(MANIFEST, &text)?;
+        Ok(folder)
+    }
+
+    /// One that holds a sweep.
+    pub fn existing(path: &Path) -> Result<(Self, Manifest)> {
+        let folder = Folder { path: path.to_owned() };
+        let manifest = folder.manifest()?;
+        Ok((folder, manifest))
+    }
+
+    fn manifest(&self) -> Result<Manifest> {
+        let file = self.path.join(MANIFEST);
+        let wrong = |why: String| {
+            Error::usage(format!(
+                "{} {why}; legal: the folder of a sweep (`ftlab sweep ... --out DIR`)",
+                file.display()
+            ))
+        };
+        let bytes = fs::read(&file).map_err(|error| wrong(format!("cannot be read ({error})")))?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| wrong(format!("does not describe a sweep ({error})")))
+    }
+
+    /// Removes what processes left behind that were killed while they wrote.
+    fn clean(&self) {
+        for part in ["", RUNS, FAILED] {
+            let Ok(entries) = fs::read_dir(self.path.join(part)) else { continue };
+            for entry in entries.flatten() {
+                let is_ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+                let age = entry.metadata().and_then(|data| data.modified());
+                let age = age.ok().and_then(|time| SystemTime::now().duration_since(time).ok());
+                if is_ours && age.is_some_and(|age| age > STALE) {
+                    // Whoever is at it still has it open, and will say that it could not be named.
+                    let _ = fs::remove_file(entry.path());
+                }
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a run was made.
+    pub fn has(&self, key: &str) -> bool {
+        self.result(key).exists()
+    }
+
+    /// The file of a result.
+    pub fn result(&self, key: &str) -> PathBuf {
+        self.path.join(RUNS).join(format!("{key}.json"))
+    }
+
+    /// Why a run that was tried has no result.
+    pub fn failure(&self, key: &str) -> Option<Failure> {
+        let bytes = fs::read(self.path.join(FAILED).join(format!("{key}.json"))).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Keeps a result; that it failed before is forgotten.
+    pub fn keep(&self, key: &str, bytes: &[u8]) -> Result<()> {
+        self.write(&format!("{RUNS}/{key}.json"), bytes)?;
+        let _ = fs::remove_file(self.path.join(FAILED).join(format!("{key}.json")));
+        Ok(())
+    }
+
+    /// Keeps why there is none.
+    pub fn keep_failure(&self, key: &str, failure: &Failure) -> Result<()> {
+        let bytes = serde_json::to_vec(failure)
+            .map_err(|error| Error::Run(format!("no JSON form: {error}")))?;
+        self.write(&format!("{FAILED}/{key}.json"), &bytes)
+    }
+
+    /// Notes how long a run took, in a file of this process: times differ between equal runs, so
+    /// that results do not hold them.
+    pub fn note_time(&self, key: &str, seconds: f64) -> Result<()> {
+        let file = self.path.join(TIMES).join(format!("{}.csv", std::process::id()));
+        let cannot = |error: std::io::Error| {
+            Error::Run(format!("{} cannot be written ({error})", file.display()))
+        };
+        let mut open = fs::OpenOptions::new().create(true).append(true).open(&file);
+        let line = format!("{key},{seconds:.6}\n");
+        open.as_mut()
+            .map_err(|error| cannot(std::io::Error::new(error.kind(), error.to_string())))?
+            .write_all(line.as_bytes())
+            .map_err(cannot)
+    }
+
+    /// Writes a file, which appears complete or not at all, in the place of one of its name.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.write_with(name, |file| file.write_all(bytes))
+    }
+
+    /// The same, written piece by piece.
+    pub fn write_with(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut fs::File) -> std::io::Result<()>,
+    ) -> Result<()> {
+        let target = self.path.join(name);
+        let parent = target.parent().unwrap_or(&self.path);
+        let cannot = |error: std::io::Error| {
+            Error::Run(format!("{} cannot be written ({error})", target.display()))
+        };
+        let mut file =
+            tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent).map_err(cannot)?;
+        write(file.as_file_mut()).map_err(cannot)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = fs::Permissions::from_mode(0o644);
+            file.as_file().set_permissions(mode).map_err(cannot)?;
+        }
+        file.persist(&target).map_err(|error| cannot(error.error))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,17 @@
+//! Sweeps: a grid of options and settings, run by run into a folder that many processes may share.
+//! The plan is a list, a result is a file named by what decides it, resuming is looking.
+
+mod axis;
+mod definition;
+mod folder;
+mod plan;
+mod points;
+mod range;
+mod running;
+
+pub use axis::{Axis, Name};
+pub use definition::Definition;
+pub use folder::{Failure, Folder};
+pub use plan::{Kept, Manifest, Run, Sweep};
+pub use points::{POINTS_MAX, Point, Shard};
+pub use running::{Running, Swept};

@@ -1,0 +1,167 @@
+//! A sweep that can begin: its points, which of them are the same run, and which cannot be run.
+
+use std::collections::BTreeMap;
+
+use ftlab_trace::Description;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Result};
+use crate::experiment::Experiment;
+use crate::observer::Observer;
+use crate::plan::asked::Asked;
+use crate::plan::first_pass::description;
+use crate::sweep::definition::Definition;
+use crate::sweep::points::{Point, sample};
+
+/// Hexadecimal digits of a key.
+const KEY_DIGITS: usize = 32;
+
+/// Options that are not in a key as they are: they are in the effective configuration, in the
+/// workload as it is resolved, or change no result.
+const NOT_IN_KEY: [&str; 8] = [
+    "schemes",
+    "device",
+    "buffer",
+    "set",
+    "workload",
+    "trace-dir",
+    "requests-out",
+    "save-snapshot",
+];
+
+/// A point as a sweep keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// A value for each name, as in [`Definition::names`]; null where an axis is not for its scheme.
+    pub values: Vec<Option<String>>,
+    /// What names its result; empty where it cannot be run.
+    pub key: String,
+    /// Why it cannot be run, where that shows before anything runs.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub refused: String,
+}
+
+/// What a sweep's folder says of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the program.
+    pub version: String,
+    /// What heads the values of points, axis by axis.
+    pub names: Vec<String>,
+    /// Which of these repeats a run with other seeds.
+    pub seed: Option<usize>,
+    /// All points, in order.
+    pub points: Vec<Kept>,
+}
+
+/// A sweep that can begin.
+pub struct Sweep {
+    /// What its folder says.
+    pub manifest: Manifest,
+    /// The runs by their keys, each once.
+    pub runs: BTreeMap<String, Run>,
+}
+
+/// One run of a sweep.
+pub struct Run {
+    /// What is run.
+    pub experiment: Experiment,
+    /// What was said of its files, so that no run computes their digest again; none for workloads
+    /// that are generated.
+    pub described: Option<Description>,
+}
+
+impl Definition {
+    /// Judges every combination, or so many of them, drawn by a seed, as far as that can be done
+    /// without reading a trace but for its digest.
+    ///
+    /// # Errors
+    /// What concerns all points: too many of them, a workload that cannot be read again.
+    pub fn plan(&self, sampled: Option<(usize, u64)>, observer: &dyn Observer) -> Result<Sweep> {
+        if self.base.requests_out.is_some() || self.base.save_snapshot.is_some() {
+            return Err(Error::usage(
+                "--requests-out and --save-snapshot are of one run; legal: the command of a point",
+            ));
+        }
+        let mut points = self.points()?;
+        if let Some((number, seed)) = sampled {
+            points = sample(points, number, seed);
+        }
+        let mut digests = BTreeMap::new();
+        let (mut kept, mut runs) = (Vec::with_capacity(points.len()), BTreeMap::new());
+        for Point { values, run } in points {
+            let judged = run.and_then(|experiment| judge(experiment, &mut digests, observer));
+            kept.push(match judged {
+                Ok((key, run)) => {
+                    runs.entry(key.clone()).or_insert(run);
+                    Kept { values, key, refused: String::new() }
+                }
+                Err(Error::Cancelled(text)) => return Err(Error::Cancelled(text)),
+                Err(error) => Kept { values, key: String::new(), refused: error.to_string() },
+            });
+        }
+        let seeds = self.axes.iter().flat_map(|axis| &axis.names).position(|name| name.is_seed());
+        let manifest = Manifest {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            names: self.names(),
+            seed: seeds,
+            points: kept,
+        };
+        Ok(Sweep { manifest, runs })
+    }
+}
+
+/// Digests of workloads, by what is read and how.
+type Digests = BTreeMap<String, Description>;
+
+/// The key of a run, and what is run.
+fn judge(
+    experiment: Experiment,
+    digests: &mut Digests,
+    observer: &dyn Observer,
+) -> Result<(String, Run)> {
+    let asked = Asked::of(&experiment)?;
+    let choice = asked.workload(&experiment, None)?;
+    if choice.is_standard_input() {
+        return Err(Error::usage("--workload - can be read once only; legal: a file, or a spec"));
+    }
+    let own = asked.chosen.first().filter(|_| asked.chosen.len() == 1).ok_or_else(|| {
+        Error::usage("a point of a sweep has one scheme; legal: an axis scheme=NAME,NAME")
+    })?;
+    let mut options = serde_json::to_value(&experiment)
+        .map_err(|error| Error::usage(format!("the run has no JSON form: {error}")))?;
+    let members: &mut Map<String, Value> =
+        options.as_object_mut().expect("an experiment is a table of options");
+    let reading = format!("{} {:?}", choice.text, experiment.reading());
+    members.retain(|name, _| !NOT_IN_KEY.contains(&name.as_str()));
+    let described = match digests.get(&reading) {
+        Some(known) => known.clone(),
+        None => {
+            let opened = choice.open_own(0)?;
+            let known = description(&opened, observer)?;
+            digests.insert(reading, known.clone());
+            known
+        }
+    };
+    let settings: Map<String, Value> = own
+        .config
+        .describe()
+        .into_iter()
+        .map(|one| (one.key.to_owned(), ftlab_report::derive::json(&one.value)))
+        .collect();
+    let decides = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "scheme": own.name,
+        "settings": settings,
+        "workload": choice.name,
+        "spec": if described.synthetic { choice.text.as_str() } else { "" },
+        "digest": described.sha256,
+        "options": options,
+    });
+    let text = serde_json::to_vec(&decides).expect("a JSON value has a text");
+    let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let described = (!described.synthetic).then_some(described);
+    Ok((digest[..KEY_DIGITS].to_owned(), Run { experiment, described }))
+}
