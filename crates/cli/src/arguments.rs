@@ -32,6 +32,9 @@ pub enum Command {
     Run(RunArguments),
     /// Run several schemes on the same device and workload and compare them
     Compare(CompareArguments),
+    /// Run every combination of schemes, settings, workloads and devices, into a folder that any number
+    /// of processes may share
+    Sweep(SweepArguments),
     /// Bytes of memory by structure, without a run
     Ram(RamArguments),
     /// Repeat the experiments of the papers and set measured beside published
@@ -381,6 +384,62 @@ pub struct CompareArguments {
     /// What every run takes.
     #[command(flatten)]
     pub simulation: SimulationArguments,
+}
+
+/// `ftlab sweep`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(mut_arg("workload", |own| own.required(false).default_value("")))]
+#[command(mut_arg("device", |own| own.required(false).default_value("")))]
+pub struct SweepArguments {
+    /// What is done with a sweep that was run.
+    #[command(subcommand)]
+    pub command: Option<SweepCommand>,
+    /// A file with the options of all runs, [axes] and [[together]]
+    #[arg(value_name = "FILE.toml", required_unless_present = "grid")]
+    pub file: Option<PathBuf>,
+    /// Axes with blanks between them: scheme=dftl,fast op=7%..28%+7% cache[family:cached_map]=16KiB..1MiB*2
+    /// seed=1..5; names are options of a run, keys (`ftlab list keys`), op and cache
+    #[arg(long, value_name = "AXES", conflicts_with = "file")]
+    pub grid: Option<String>,
+    /// Schemes, where they are no axis
+    #[arg(long, value_name = "NAME,NAME,...", default_value = "")]
+    pub schemes: String,
+    /// New or empty folder for sweep.json, results.csv, results.parquet and a file per run
+    #[arg(long, value_name = "DIR", required = true)]
+    pub out: Option<PathBuf>,
+    /// Go on in a folder that holds a sweep: only what is not there is run
+    #[arg(long)]
+    pub resume: bool,
+    /// Only every Nth point, from the Ith on (1/4, 2/4, ...): several processes share a folder
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<String>,
+    /// So many of the points, drawn by --sample-seed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub sample: Option<u32>,
+    /// Draws the points of --sample
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "sample")]
+    pub sample_seed: u64,
+    /// Say what would be run, how long it might take and what is refused, and end
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Runs side by side (default: as many as cores)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// What every run takes.
+    #[command(flatten)]
+    pub simulation: SimulationArguments,
+}
+
+/// `ftlab sweep merge`.
+#[derive(Debug, Subcommand)]
+pub enum SweepCommand {
+    /// Write results.csv and results.parquet of a folder that processes have filled
+    Merge {
+        /// The folder of a sweep
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
 }
 
 /// `ftlab ram`.

@@ -12,6 +12,7 @@ mod progress;
 mod ram;
 mod reproduce;
 mod run;
+mod sweep;
 mod trace;
 mod units;
 mod watch;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Trace(command) => trace::trace(command),
         Command::Run(typed) => run::run(typed),
         Command::Compare(typed) => compare::compare(typed),
+        Command::Sweep(typed) => sweep::sweep(typed),
         Command::Ram(typed) => ram::ram(typed),
         Command::Reproduce(typed) => reproduce::reproduce(typed),
     };

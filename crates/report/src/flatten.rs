@@ -15,7 +15,12 @@ pub type Flat = Map<String, Value>;
 /// Never: a result consists of string-keyed maps, numbers, strings and arrays only.
 #[must_use]
 pub fn flatten(run: &RunResult) -> Flat {
-    let value = serde_json::to_value(run).expect("a result has string keys only");
+    flatten_value(serde_json::to_value(run).expect("a result has string keys only"))
+}
+
+/// Flattens what a file of a result holds.
+#[must_use]
+pub fn flatten_value(value: Value) -> Flat {
     let mut flat = Flat::new();
     descend(&mut flat, String::new(), value);
     flat

@@ -3,7 +3,10 @@
 
 mod axis;
 mod definition;
+mod effects;
+mod estimate;
 mod folder;
+mod merged;
 mod plan;
 mod points;
 mod range;
@@ -11,7 +14,10 @@ mod running;
 
 pub use axis::{Axis, Name};
 pub use definition::Definition;
+pub use effects::Effects;
+pub use estimate::Estimate;
 pub use folder::{Failure, Folder};
+pub use merged::Merged;
 pub use plan::{Kept, Manifest, Run, Sweep};
 pub use points::{POINTS_MAX, Point, Shard};
 pub use running::{Running, Swept};

@@ -43,6 +43,17 @@ pub struct Kept {
     pub refused: String,
 }
 
+impl Kept {
+    /// In words: `scheme=dftl cache=64KiB`.
+    #[must_use]
+    pub fn told(&self, names: &[String]) -> String {
+        let one = |(name, value): (&String, &Option<String>)| {
+            value.as_ref().map(|value| format!("{name}={value}"))
+        };
+        names.iter().zip(&self.values).filter_map(one).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// What a sweep's folder says of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {

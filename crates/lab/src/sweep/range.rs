@@ -93,6 +93,27 @@ impl Quantity {
     }
 }
 
+/// A value as a number, for columns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Bytes, nanoseconds, fractions, times or ones.
+    pub value: f64,
+    /// What tells that behind a name; nothing of ones and times.
+    pub unit: &'static str,
+}
+
+/// A value as a number, where it is one.
+pub fn measured(text: &str) -> Option<Measured> {
+    let quantity = Quantity::parse(text)?;
+    let value = quantity.millionths as f64 / MILLION as f64;
+    Some(match quantity.family {
+        1 => Measured { value: value / 100.0, unit: "_fraction" },
+        3 => Measured { value, unit: "_bytes" },
+        4 => Measured { value, unit: "_ns" },
+        _ => Measured { value, unit: "" },
+    })
+}
+
 /// The values that a text stands for where it is a range; `None` where it is none, but a value like
 /// any other (`../trace.csv`).
 pub fn values(text: &str) -> Result<Option<Vec<String>>> {
@@ -171,6 +192,16 @@ mod tests {
         assert_eq!(of("-2..1"), ["-2", "-1", "0", "1"]);
         assert_eq!(of("1KiB..2KiB*1.5"), ["1KiB", "1.5KiB"]);
         assert_eq!(of("3..3"), ["3"]);
+    }
+
+    #[test]
+    fn columns_have_numbers_in_one_unit() {
+        let of = |text| measured(text).map(|one| (one.value, one.unit));
+        assert_eq!(of("64KiB"), Some((65536.0, "_bytes")));
+        assert_eq!(of("7%"), Some((0.07, "_fraction")));
+        assert_eq!(of("2ms"), Some((2e6, "_ns")));
+        assert_eq!((of("1.5"), of("2x")), (Some((1.5, "")), Some((2.0, ""))));
+        assert_eq!(of("dftl"), None);
     }
 
     #[test]

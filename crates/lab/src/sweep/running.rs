@@ -30,7 +30,7 @@ pub struct Running {
     pub commit: String,
 }
 
-/// What became of the runs.
+/// What became of the runs of a part, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
     /// Made now.
@@ -132,7 +132,8 @@ fn make(
     Ok(has_result)
 }
 
-fn simulate(run: &Run, observer: &dyn Observer) -> Result<RunResult> {
+/// The run itself.
+pub fn simulate(run: &Run, observer: &dyn Observer) -> Result<RunResult> {
     let plan = planned(&run.experiment, run.described.as_ref(), observer)?;
     let scheme = plan.runs.first().ok_or_else(|| Error::usage("no scheme is left"))?;
     let workload = plan.workload.open(plan.layout.capacity_bytes)?;

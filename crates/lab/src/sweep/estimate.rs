@@ -1,0 +1,158 @@
+//! How long a sweep will take: the first run of each scheme is begun and timed for a moment.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::observer::{Counts, Observer, Silent, Task, Work};
+use crate::sweep::plan::{Run, Sweep};
+use crate::sweep::running::simulate;
+
+/// All schemes together are timed for so long.
+const IN_ALL: Duration = Duration::from_secs(6);
+/// A scheme at most for so long.
+const EACH: Duration = Duration::from_secs(2);
+
+/// What a sweep will take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Seconds of one core.
+    pub seconds: f64,
+    /// Whether it may well be more: something that was begun did not say how long it is.
+    pub at_least: bool,
+}
+
+impl Sweep {
+    /// Times the first run of each scheme for a moment, and takes it for all runs of that scheme
+    /// that `is_wanted` names by their keys. It is a guess: runs of other sizes take other times.
+    #[must_use]
+    pub fn estimate(&self, is_wanted: impl Fn(&str) -> bool) -> Estimate {
+        let mut schemes: BTreeMap<String, (&Run, usize)> = BTreeMap::new();
+        for point in &self.manifest.points {
+            let Some(run) = self.runs.get(&point.key).filter(|_| is_wanted(&point.key)) else {
+                continue;
+            };
+            schemes.entry(run.experiment.schemes.to_string()).or_insert((run, 0)).1 += 1;
+        }
+        let limit = EACH.min(IN_ALL / schemes.len().max(1) as u32);
+        let mut all = Estimate { seconds: 0.0, at_least: false };
+        for (run, number) in schemes.values() {
+            let one = timed(run, limit);
+            all.seconds += one.seconds * *number as f64;
+            all.at_least |= one.at_least;
+        }
+        all
+    }
+}
+
+/// What one run takes; one that fails takes as long as it took to fail.
+fn timed(run: &Run, limit: Duration) -> Estimate {
+    let watch = Stopwatch::new(limit);
+    let finished = simulate(run, &watch);
+    let took = watch.began.elapsed().as_secs_f64();
+    match finished {
+        Err(crate::error::Error::Cancelled(_)) => watch.extrapolated(took),
+        _ => Estimate { seconds: took, at_least: false },
+    }
+}
+
+/// Ends a run after some time, and knows how far it was.
+struct Stopwatch {
+    began: Instant,
+    limit: Duration,
+    /// The last piece of work that counts requests.
+    last: Mutex<Option<Piece>>,
+}
+
+#[derive(Clone, Copy)]
+struct Piece {
+    began: Instant,
+    length: Option<u64>,
+    done: u64,
+    prepares: bool,
+}
+
+impl Stopwatch {
+    fn new(limit: Duration) -> Self {
+        Stopwatch { began: Instant::now(), limit, last: Mutex::new(None) }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Piece>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the whole run would take: what was done by now, and the rest of what was begun.
+    fn extrapolated(&self, took: f64) -> Estimate {
+        let Some(piece) = *self.last() else { return Estimate { seconds: took, at_least: true } };
+        let own = piece.began.elapsed().as_secs_f64();
+        match piece.length.filter(|_| piece.done > 0) {
+            Some(length) => Estimate {
+                seconds: took - own + own * (length.max(piece.done) as f64 / piece.done as f64),
+                at_least: piece.prepares,
+            },
+            None => Estimate { seconds: took, at_least: true },
+        }
+    }
+}
+
+impl Observer for Stopwatch {
+    fn begins<'a>(&'a self, work: &Work<'_>) -> Box<dyn Task + 'a> {
+        match work.counts {
+            Counts::Requests => {
+                let prepares = work.label.ends_with("(preparing)");
+                let length = work.length;
+                *self.last() = Some(Piece { began: Instant::now(), length, done: 0, prepares });
+                Box::new(Requests(self))
+            }
+            _ => Box::new(Other(self)),
+        }
+    }
+}
+
+struct Requests<'a>(&'a Stopwatch);
+
+impl Task for Requests<'_> {
+    fn advance(&self, count: u64) -> ControlFlow<()> {
+        if let Some(piece) = self.0.last().as_mut() {
+            piece.done += count;
+        }
+        Other(self.0).advance(0)
+    }
+}
+
+struct Other<'a>(&'a Stopwatch);
+
+impl Task for Other<'_> {
+    fn advance(&self, _: u64) -> ControlFlow<()> {
+        match self.0.began.elapsed() > self.0.limit {
+            true => ControlFlow::Break(()),
+            false => Silent.advance(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use crate::sweep::definition::Definition;
+
+    /// A run that is far too long to be waited for is told to be long.
+    #[test]
+    fn a_long_run_is_told_to_be_long_in_a_moment() {
+        let base = Experiment {
+            device: "slc_small".to_owned(),
+            workload: "randwrite:bs=4k,span=16MiB,count=2000000000".to_owned(),
+            capacity: Some(crate::Capacity::Bytes(32 << 20)),
+            ..Experiment::default()
+        };
+        let sweep = Definition::new(base, "scheme=dftl op=20%,30%").unwrap();
+        let sweep = sweep.plan(None, &Silent).unwrap();
+        let began = Instant::now();
+        let estimate = sweep.estimate(|_| true);
+        assert!(began.elapsed() < Duration::from_secs(60));
+        assert!(!estimate.at_least && estimate.seconds > 120.0, "{estimate:?}");
+        assert_eq!(sweep.estimate(|_| false).seconds, 0.0);
+    }
+}
