@@ -398,8 +398,10 @@ pub struct SweepArguments {
     /// A file with the options of all runs, [axes] and [[together]]
     #[arg(value_name = "FILE.toml", required_unless_present = "grid")]
     pub file: Option<PathBuf>,
-    /// Axes with blanks between them: scheme=dftl,fast op=7%..28%+7% cache[family:cached_map]=16KiB..1MiB*2
-    /// seed=1..5; names are options of a run, keys (`ftlab list keys`), op and cache
+    /// Axes with blanks between them: scheme=dftl,fast op=7%..28%+7%
+    /// cache[family:cached_map]=16KiB..1MiB*2 seed=1..5. A name is an option of a run, a key
+    /// (`ftlab list keys`), op (device.over_provisioning) or cache (ram); names that are varied
+    /// together: capacity&op=1GiB&7%,2GiB&14%
     #[arg(long, value_name = "AXES", conflicts_with = "file")]
     pub grid: Option<String>,
     /// Schemes, where they are no axis
@@ -414,12 +416,9 @@ pub struct SweepArguments {
     /// Only every Nth point, from the Ith on (1/4, 2/4, ...): several processes share a folder
     #[arg(long, value_name = "I/N")]
     pub shard: Option<String>,
-    /// So many of the points, drawn by --sample-seed
+    /// So many of the points, drawn by --seed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sample: Option<u32>,
-    /// Draws the points of --sample
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "sample")]
-    pub sample_seed: u64,
     /// Say what would be run, how long it might take and what is refused, and end
     #[arg(long)]
     pub dry_run: bool,

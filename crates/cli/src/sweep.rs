@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ftlab_lab::sweep::{Definition, Effects, Folder, Merged, Running, Sweep, Swept};
 use ftlab_lab::{Error, Experiment, Result};
-use ftlab_report::format::{Quantity, count};
+use ftlab_report::format::{NOT_APPLICABLE, Quantity, count};
 
 use crate::arguments::{RecordingArguments, SweepArguments, SweepCommand};
 use crate::conversion;
@@ -32,15 +32,16 @@ pub fn sweep(typed: &SweepArguments) -> Result<()> {
         commit: env!("FTLAB_COMMIT").to_owned(),
     };
     let progress = Progress::new(typed.simulation.meeting.quiet, &Watch::begin()?);
-    let sampled = typed.sample.map(|number| (number as usize, typed.sample_seed));
+    let seed = typed.simulation.meeting.seed;
+    let sampled = typed.sample.map(|number| (number as usize, seed));
     let sweep = definition.plan(sampled, &progress)?;
-    print::text(&before(&sweep, out, &running))?;
     if typed.dry_run {
-        return Ok(());
+        return print::text(&before(&sweep, out, &running));
     }
-    let swept = sweep.run(out, &running, &progress)?;
+    let folder = sweep.open(out, &running)?;
+    print::text(&before(&sweep, out, &running))?;
+    let swept = sweep.run(&folder, &running, &progress)?;
     drop(progress);
-    let (folder, manifest) = Folder::existing(out)?;
     if running.shard.is_some() {
         return print::text(&format!(
             "{}; `ftlab sweep merge {}` makes one table when all shards are done",
@@ -48,7 +49,7 @@ pub fn sweep(typed: &SweepArguments) -> Result<()> {
             out.display()
         ));
     }
-    tell(&folder, &folder.merge(&manifest)?, Some(swept))
+    tell(&folder, &folder.merge(&sweep.manifest)?, Some(swept))
 }
 
 /// What is swept, as a file or the command line says.
@@ -57,11 +58,13 @@ fn definition(typed: &SweepArguments) -> Result<Definition> {
         conversion::experiment(&typed.schemes, &typed.simulation, &RecordingArguments::default())?;
     match (&typed.file, &typed.grid) {
         (Some(file), _) => {
-            let nothing = Experiment { schemes: "".into(), ..Experiment::default() };
+            // The seed draws samples.
+            let seed = base.seed;
+            let nothing = Experiment { schemes: "".into(), seed, ..Experiment::default() };
             if base != nothing {
                 return Err(Error::usage(format!(
                     "the options of all runs stand in {}; legal beside it: --out, --resume, --shard, \
-                     --sample, --dry-run, --jobs and --quiet, or no file and --grid",
+                     --sample, --seed (which draws it), --dry-run, --jobs and --quiet, or no file and --grid",
                     file.display()
                 )));
             }
@@ -150,13 +153,13 @@ fn told(swept: Swept) -> String {
 /// What came of it.
 fn tell(folder: &Folder, merged: &Merged, swept: Option<Swept>) -> Result<()> {
     let out = folder.path().display();
-    if let Some(swept) = swept {
-        print::text(&told(swept))?;
+    let mut lines = reasons("Failed", &merged.failed);
+    match swept {
+        // What is refused was told before the first run.
+        Some(swept) => lines.insert(0, told(swept)),
+        None => lines.extend(reasons("Refused", &merged.refused)),
     }
-    for line in reasons("Failed", &merged.failed).iter().chain(&reasons("Refused", &merged.refused))
-    {
-        print::text(line)?;
-    }
+    lines.iter().try_for_each(|line| print::text(line))?;
     if merged.missing > 0 {
         print::text(&format!(
             "Missing    {} points were not run yet",
@@ -193,6 +196,10 @@ fn row(words: &str, effects: &Effects, names: &[String]) -> Vec<String> {
     cells.push(pair.map_or_else(String::new, |(one, two, own)| {
         format!("{} and {}: {}", names[*one], names[*two], share(*own))
     }));
+    if !effects.complete {
+        cells.push(NOT_APPLICABLE.to_owned());
+        return cells;
+    }
     let known: f64 = effects.alone.iter().map(|(_, own)| own).sum::<f64>()
         + effects.pairs.iter().map(|(_, _, own)| own).sum::<f64>();
     cells.push(share((1.0 - known).clamp(0.0, 1.0)));

@@ -42,14 +42,20 @@ pub struct Swept {
 }
 
 impl Sweep {
-    /// Makes what is not in the folder `out` yet. Results are the same bytes for any number of
-    /// jobs and shards and any order.
+    /// Opens the folder of results, which may hold some of them.
     ///
     /// # Errors
-    /// A folder that cannot be written or holds something else, and [`Error::Cancelled`]: what was
-    /// done is kept.
-    pub fn run(&self, out: &Path, how: &Running, observer: &dyn Observer) -> Result<Swept> {
-        let folder = Folder::open(out, &self.manifest, how.resume, how.shard.is_some())?;
+    /// A folder that cannot be written, or holds something else than what may be gone on with.
+    pub fn open(&self, out: &Path, how: &Running) -> Result<Folder> {
+        Folder::open(out, &self.manifest, how.resume, how.shard.is_some())
+    }
+
+    /// Makes what is not in the folder yet. Results are the same bytes for any number of jobs and
+    /// shards and any order.
+    ///
+    /// # Errors
+    /// A folder that cannot be written, and [`Error::Cancelled`]: what was done is kept.
+    pub fn run(&self, folder: &Folder, how: &Running, observer: &dyn Observer) -> Result<Swept> {
         let mut wanted: Vec<(&str, &Run)> = Vec::new();
         let mut kept = 0;
         for (place, point) in self.manifest.points.iter().enumerate() {
@@ -73,14 +79,14 @@ impl Sweep {
             .build()
             .map_err(|error| Error::Run(format!("threads cannot be started: {error}")))?;
         let one = |(key, run): &(&str, &Run)| {
-            make(key, run, (&folder, &how.commit), (observer, whole.as_ref()))
+            make(key, run, (folder, &how.commit), (observer, whole.as_ref()))
         };
         let done: Vec<Result<bool>> =
             pool.install(|| wanted.par_iter().with_max_len(1).map(one).collect());
         if done.iter().any(|one| matches!(one, Err(Error::Cancelled(_)))) {
             return Err(Error::Cancelled(format!(
                 "interrupted; what was done is kept: the same command with --resume goes on in {}",
-                out.display()
+                folder.path().display()
             )));
         }
         let mut swept = Swept { kept, ..Swept::default() };

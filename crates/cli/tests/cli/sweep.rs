@@ -1,0 +1,165 @@
+//! Sweeps: a folder that is gone on with, shared, and merged to the same bytes whoever filled it.
+
+use crate::common::Bench;
+
+const FILE: &str = "device = 'slc_small'\ncapacity = '32MiB'\nprecondition = 'fill'\n\
+    workload = 'randwrite:bs=4k,span=16MiB,count=4000,seed=5'\n\
+    [axes]\nscheme = ['dftl', 'fast']\nop = '20%..40%+10%'\n\
+    cache = { values = ['16KiB', '64KiB'], only = 'dftl' }\nseed = [1, 2]\n";
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.file("sweep.toml", FILE);
+    bench
+}
+
+fn table(bench: &Bench, folder: &str) -> Vec<Vec<String>> {
+    let file = bench.path(&format!("{folder}/results.csv"));
+    let mut table = csv::ReaderBuilder::new().has_headers(false).from_path(file).unwrap();
+    let cells = |row: csv::StringRecord| row.iter().map(str::to_owned).collect();
+    table.records().map(|row| cells(row.unwrap())).collect()
+}
+
+fn column(table: &[Vec<String>], name: &str) -> Vec<String> {
+    let at = table[0].iter().position(|heading| heading == name);
+    let at = at.unwrap_or_else(|| panic!("no column {name} in {:?}", table[0]));
+    table[1..].iter().map(|row| row[at].clone()).collect()
+}
+
+fn results(bench: &Bench, folder: &str) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(bench.path(&format!("{folder}/runs"))).unwrap();
+    let mut all: Vec<_> = entries
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read(path).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+fn merged(bench: &Bench, folder: &str) -> [Vec<u8>; 2] {
+    ["results.csv", "results.parquet"]
+        .map(|name| std::fs::read(bench.path(&format!("{folder}/{name}"))).unwrap())
+}
+
+/// 2 x 3 points of dftl for two caches and 3 of fast, each with two seeds.
+#[test]
+fn a_sweep_is_a_table_with_a_row_per_point() {
+    let bench = bench();
+    let told = bench.ftlab("sweep sweep.toml --out out").ok();
+    assert!(told.contains("Points     18\n") && told.contains("Runs       18 to make\n"), "{told}");
+    assert!(told.contains("18 made, 0 were there"), "{told}");
+    let table = table(&bench, "out");
+    assert_eq!(column(&table, "axis.scheme").iter().filter(|name| *name == "fast").count(), 6);
+    let caches = column(&table, "axis.cache_bytes");
+    assert_eq!((&*caches[0], &*caches[2], &*caches[12]), ("16384", "65536", ""));
+    assert_eq!(&column(&table, "axis.op_fraction")[..5], ["0.2", "0.2", "0.2", "0.2", "0.3"]);
+    assert!(column(&table, "status").iter().all(|status| status == "done"));
+    // The same run by its own command has the same numbers.
+    let run = bench.run(
+        "--scheme dftl --device slc_small --capacity 32MiB --precondition fill --ram 16KiB \
+         --set op=1 --workload randwrite:bs=4k,span=16MiB,count=4000,seed=5"
+            .replace("op=1", "device.over_provisioning=20%")
+            .as_str(),
+    );
+    assert_eq!(column(&table, "waf")[0], run["waf"].to_string());
+    let seeds = column(&table, "latency_ns.all.system.mean");
+    assert_ne!(seeds[0], seeds[1], "another seed is another workload");
+}
+
+/// Half by one process and half by others, in any order, is what one process alone makes.
+#[test]
+fn shards_together_are_the_same_bytes_as_one_sweep() {
+    let bench = bench();
+    bench.ftlab("sweep sweep.toml --out alone --jobs 1").ok();
+    for shard in ["3/3", "1/3", "2/3"] {
+        let told = bench.ftlab(&format!("sweep sweep.toml --out shared --shard {shard}")).ok();
+        assert!(told.contains("6 made, 0 were there"), "{told}");
+    }
+    let told = bench.ftlab("sweep merge shared").ok();
+    assert!(!told.contains("Missing"), "{told}");
+    assert_eq!(results(&bench, "alone"), results(&bench, "shared"));
+    assert_eq!(merged(&bench, "alone"), merged(&bench, "shared"));
+}
+
+#[test]
+fn a_sweep_goes_on_and_a_changed_axis_runs_only_what_is_new() {
+    let bench = bench();
+    bench.ftlab("sweep sweep.toml --out out").ok();
+    let words = ["holds a sweep", "--resume"];
+    bench.file("wider.toml", FILE.replace("40%", "50%"));
+    bench.ftlab("sweep wider.toml --out out --shard 1/2").refused(2, &["holds another sweep"]);
+    bench.ftlab("sweep sweep.toml --out out").refused(2, &words);
+    let lost = results(&bench, "out")[3].0.clone();
+    std::fs::remove_file(bench.path(&format!("out/runs/{lost}"))).unwrap();
+    let told = bench.ftlab("sweep sweep.toml --out out --resume").ok();
+    assert!(told.contains("1 made, 17 were there"), "{told}");
+    let told = bench.ftlab("sweep wider.toml --out out --resume").ok();
+    assert!(told.contains("6 made, 18 were there"), "{told}");
+    assert_eq!(table(&bench, "out").len(), 1 + 24);
+}
+
+/// What cannot be run is told before, what fails is a row with its reason, and both leave the
+/// others alone.
+#[test]
+fn a_point_that_cannot_run_is_a_row_with_its_reason() {
+    let bench = Bench::new();
+    let line = "sweep --device slc_small --capacity 32MiB \
+                --workload randwrite:bs=4k,span=16MiB,count=400,seed=5 --schemes dftl";
+    let told = bench.ftlab(&format!("{line} --grid op=20%,7,30% --out out")).ok();
+    assert_eq!(told.matches("Refused    scheme=dftl op=7: ").count(), 1, "{told}");
+    let rows = table(&bench, "out");
+    assert_eq!(column(&rows, "status"), ["done", "refused", "done"]);
+    // The workload does not fit: that shows when it is planned.
+    let told = bench.ftlab(&format!("{line} --grid capacity=8MiB,32MiB --out tight")).ok();
+    assert!(told.contains("Failed     scheme=dftl capacity=8MiB: "), "{told}");
+    assert_eq!(column(&table(&bench, "tight"), "status"), ["failed", "done"]);
+    let again = bench.ftlab(&format!("{line} --grid capacity=8MiB,32MiB --out tight --resume"));
+    assert!(again.ok().contains("0 made, 1 were there, 1 failed"), "it is tried again");
+}
+
+#[test]
+fn a_dry_run_tells_and_writes_nothing() {
+    let bench = bench();
+    let told = bench.ftlab("sweep sweep.toml --out out --dry-run").ok();
+    assert!(told.contains("18 to make") && told.contains("Time       "), "{told}");
+    let told = bench.ftlab("sweep sweep.toml --out out --dry-run --sample 5 --seed 3").ok();
+    assert!(told.contains("Points     5\n"), "{told}");
+    assert_eq!(bench.entries(), ["sweep.toml"]);
+    let words = ["the options of all runs stand in sweep.toml"];
+    bench.ftlab("sweep sweep.toml --out out --verify").refused(2, &words);
+    bench.ftlab("sweep --grid scheme=dftlx --out out").refused(2, &["dftl"]);
+    bench.ftlab("sweep merge nowhere").refused(2, &["nowhere/sweep.json cannot be read"]);
+    bench.file("bad.toml", "[axes]\nscheme = 'dftl'\nsed = [1]\n");
+    bench.ftlab("sweep bad.toml --out out").refused(2, &["bad.toml: ", "did you mean 'seed'"]);
+}
+
+/// Killed at once, it leaves whole results only, and goes on.
+#[cfg(unix)]
+#[test]
+fn a_killed_sweep_goes_on_from_whole_results() {
+    let bench = Bench::new();
+    bench.file("sweep.toml", FILE.replace("count=4000", "count=40000"));
+    let mut killed = std::process::Command::new(env!("CARGO_BIN_EXE_ftlab"))
+        .current_dir(bench.path(""))
+        .args(["sweep", "sweep.toml", "--out", "out"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let began = std::time::Instant::now();
+    let done = || std::fs::read_dir(bench.path("out/runs")).map_or(0, |entries| entries.count());
+    while done() < 3 && began.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let kept = done();
+    assert!(kept >= 3, "three runs within a minute");
+    for (name, bytes) in results(&bench, "out").iter().filter(|(name, _)| !name.starts_with('.')) {
+        assert!(serde_json::from_slice::<serde_json::Value>(bytes).is_ok(), "{name} is half there");
+    }
+    let told = bench.ftlab("sweep sweep.toml --out out --resume").ok();
+    assert!(told.contains("were there") && !told.contains(" 0 were there"), "{told}");
+    assert!(column(&table(&bench, "out"), "status").iter().all(|status| status == "done"));
+}
