@@ -113,7 +113,8 @@ fn option(text: &str, name: &str) -> Result<&'static str> {
         let near = near.map_or_else(String::new, |near| format!("; the nearest is '{near}'"));
         return Err(Error::usage(format!("no setting is called '{text}'{near}")));
     }
-    let names: Vec<&str> = ALIASES.iter().map(|(short, _)| *short).chain(legal.copied()).collect();
+    let options = legal.filter(|name| **name != "schemes").copied();
+    let names: Vec<&str> = ["scheme", "op", "cache"].into_iter().chain(options).collect();
     Err(Error::unknown("axis", text, &names))
 }
 
