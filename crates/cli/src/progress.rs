@@ -53,6 +53,14 @@ impl Progress {
         bar
     }
 
+    /// Says sentences above the bars; nothing where there are none.
+    pub fn tell(&self, sentences: &[String]) {
+        for sentence in sentences {
+            // A terminal that is gone is no reason to stop.
+            let _ = self.bars.println(sentence);
+        }
+    }
+
     fn show(&self, bar: ProgressBar) -> ProgressBar {
         shown(self.bars.add(bar))
     }

@@ -66,13 +66,6 @@ impl<S: Scheme> Ssd<S> {
     /// Says which settings do not, and what is legal.
     pub fn new(config: &SsdSettings, own: S::Settings, seed: u64) -> Result<Self, SettingError> {
         config.check()?;
-        if config.device.units_per_page() > 1 && S::PAPER.family.programs_at_fixed_offsets() {
-            return Err(SettingError::Conflict(format!(
-                "{} puts pages at fixed offsets of data blocks, so mapping units cannot gather to \
-                 flash pages: leave device.mapping_unit at auto",
-                S::PAPER.name
-            )));
-        }
         let seen = fit::seen::<S>(config, own);
         fit::check::<S>(config, &seen)?;
         let minimum = S::minimum_blocks(&seen);

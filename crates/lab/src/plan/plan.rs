@@ -59,6 +59,8 @@ pub struct Plan {
     pub(crate) repeat: Repeat,
     /// Sentences for every result.
     pub(crate) warnings: Vec<String>,
+    /// Those of them that say who was left out, and why.
+    pub(crate) left_out: Vec<String>,
     /// Which requests are looked at closely.
     pub(crate) probe: Option<ProbeWindow>,
     /// Where a row per request goes.
@@ -113,6 +115,12 @@ impl Plan {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
+
+    /// Those of them that say which schemes were left out, and why.
+    #[must_use]
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
 }
 
 /// Plans the runs of an experiment. Where the same files were `described` before, their digest is
@@ -146,8 +154,10 @@ pub(crate) fn planned(
         know_active_region(&mut chosen, (&choice, mode), exported, &mut first_pass)?;
     }
     let left_out = apply_budget(&mut chosen, experiment)?;
+    let left_out: Vec<String> =
+        left_out.iter().map(|reason| format!("Left out: {reason}.")).collect();
     let mut warnings = choice.notes.clone();
-    warnings.extend(left_out.iter().map(|reason| format!("Left out: {reason}.")));
+    warnings.extend_from_slice(&left_out);
     warnings.extend(enlarged(&chosen[0], capacity));
 
     let device = &chosen[0].config.device;
@@ -198,6 +208,7 @@ pub(crate) fn planned(
         verify: experiment.verify,
         repeat,
         warnings,
+        left_out,
         probe: experiment.probe.map(|probe| probe.window(requests_known)).transpose()?,
         requests_out: experiment.requests_out.clone(),
         save_snapshot: experiment.save_snapshot.clone(),
