@@ -141,6 +141,8 @@ const RESPONSE: &[Metric] = &[
     time("latency_ns.write.system.mean", "writes mean"),
     time("latency_ns.all.device.mean", "device mean"),
     cost("host.longest_queue", "longest queue", Shown::WhenUsed),
+    tally("host.split.requests", "requests split", Shown::WhenUsed),
+    tally("host.split.pieces", "their pieces", Shown::WhenUsed),
 ];
 
 const STAGES: &[Metric] = &[

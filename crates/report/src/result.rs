@@ -13,7 +13,7 @@ mod rest;
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
     Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, Made, MapCache,
-    Merges, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Stages, Stream,
+    Merges, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Split, Stages, Stream,
     WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
 };
 pub use latency::{

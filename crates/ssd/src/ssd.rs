@@ -333,12 +333,12 @@ impl<S: Scheme> Ssd<S> {
         debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
         self.outstanding.push(completed);
         self.last_completion = self.last_completion.max(completed);
-        if !PLAIN && self.streams > 1 {
-            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
-        }
         if self.board.meter_mut().complete(request.op, &completion) {
             let free_blocks = self.scheme().room().free_blocks;
             self.board.meter_mut().sample_free_blocks(free_blocks);
+        }
+        if !PLAIN && self.streams > 1 {
+            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
         }
         Ok(completion)
     }

@@ -232,11 +232,11 @@ fn about_addresses(plan: &Plan, stream: &RequestStream) -> Vec<String> {
         let of_what = if plan.repeat == Repeat::Once { "" } else { " of every pass" };
         all.push(format!(
             "{} requests{of_what} were split, because their parts are not adjacent on the device \
-             (--address {}): {} requests reached it instead of {}.",
+             (--address {}): they reached it in {} pieces. Each counts as one request, from its \
+             arrival until its last piece was done.",
             counts.split,
             layout.mode.name(),
-            counts.requests,
-            counts.records
+            counts.requests - (counts.records - counts.split)
         ));
     }
     all
