@@ -64,6 +64,7 @@ fn fit(typed: &FitArguments, watch: &Watch) -> Result<()> {
     let twin = conversion::twin(typed)?.run(&Progress::new(false, watch))?;
     file.publish(twin.file.as_bytes())?;
     print_rows(&["trace", "twin"], &twin.rows)?;
+    print_warnings("", &twin.warnings)?;
     print::text(&format!("{} written; --workload {} runs it", path.display(), path.display()))
 }
 
@@ -74,9 +75,16 @@ fn compare(typed: &CompareWorkloadsArguments, watch: &Watch) -> Result<()> {
         true => print::json(&found.json),
         false => {
             print::text(&format!("A: {}\nB: {}\n", found.names[0], found.names[1]))?;
-            print_rows(&["A", "B"], &found.rows)
+            print_rows(&["A", "B"], &found.rows)?;
+            let [of_a, of_b] = &found.warnings;
+            print_warnings(" (A)", of_a)?;
+            print_warnings(" (B)", of_b)
         }
     }
+}
+
+fn print_warnings(of: &str, warnings: &[String]) -> Result<()> {
+    warnings.iter().try_for_each(|warning| print::text(&format!("Warning{of}: {warning}")))
 }
 
 fn print_rows(names: &[&str; 2], rows: &[Compared]) -> Result<()> {

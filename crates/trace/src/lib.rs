@@ -70,6 +70,6 @@ pub use subset::{
     SUBSET_UNITS_MAX, Subset, SubsetSearch, SubsetTarget, UnitStatistics, find_subset,
 };
 pub use summary::{Drop, DropReason, Summary};
-pub use survey::{Largest, Survey, UnitSpans};
+pub use survey::{Farthest, Largest, Survey, UnitSpans};
 pub use synthetic::{Model, Synthetic, SyntheticSpec, TwinFit};
 pub use workload::{Description, Workload};

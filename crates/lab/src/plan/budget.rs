@@ -1,6 +1,6 @@
 //! What `--ram` and `--timing` do to the settings of the schemes, and who is left out.
 
-use ftlab_engine::config::{Bytes, Optional, SettingError};
+use ftlab_engine::config::{Bytes, Optional, SettingError, Shown};
 
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
@@ -69,12 +69,15 @@ pub fn apply_budget(chosen: &mut Vec<Chosen>, asked: &Experiment) -> Result<Vec<
         let Some(budget) = budget else {
             return Err(Error::usage("--ram-strict needs a budget: --ram BYTES"));
         };
+        chosen.iter_mut().for_each(|one| make_room(one, budget, &asked.set));
         chosen.retain(|one| {
-            let sram = sizing::sram(&(one.row.ram_use)(&one.config));
+            let sram = sram(one);
             if sram > budget {
                 let name = &one.name;
                 left_out.push(format!(
-                    "{name} takes {sram} bytes of SRAM, --ram allows {budget} (--ram-strict)"
+                    "{name} takes {sram} bytes of SRAM, --ram allows {budget} (--ram-strict), {} \
+                     are missing",
+                    sram - budget
                 ));
             }
             sram <= budget
@@ -91,6 +94,35 @@ pub fn apply_budget(chosen: &mut Vec<Chosen>, asked: &Experiment) -> Result<Vec<
         sizing::resize(chosen, bytes)?;
     }
     Ok(left_out)
+}
+
+fn sram(one: &Chosen) -> u64 {
+    sizing::sram(&(one.row.ram_use)(&one.config))
+}
+
+/// The key that says whether the map's directory takes room from the cache, and what it says; none
+/// for schemes without one.
+pub fn directory_key(one: &Chosen) -> Option<(String, bool)> {
+    const NAME: &str = ".gtd_in_budget";
+    one.config.describe().into_iter().find_map(|described| {
+        let group = described.key.strip_suffix(NAME)?;
+        let inside = described.value == Shown::Bool(true);
+        one.row.reads(&one.config, group).then(|| (described.key.clone(), inside))
+    })
+}
+
+/// A cache may fill the budget, and its directory come on top, as papers count. Where nothing may
+/// be above the budget the cache leaves room for it, unless it was said where it is to be.
+fn make_room(one: &mut Chosen, budget: u64, set: &Settings) {
+    let Some((key, false)) = directory_key(one) else { return };
+    if sram(one) <= budget || set.state(&key) {
+        return;
+    }
+    let mut smaller = one.config.clone();
+    let done = smaller.set(&key, "true").and_then(|()| (one.row.check)(&smaller));
+    if done.is_ok() && sizing::sram(&(one.row.ram_use)(&smaller)) <= budget {
+        one.config = smaller;
+    }
 }
 
 /// Says so when the schemes' needs made a device larger than its over-provisioning.

@@ -149,11 +149,17 @@ pub(crate) fn planned(
             Some(first_pass.needed_bytes(&choice, mode, extent_bytes(&chosen[0]))?)
         }
     };
-    exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
+    let too_far = |first_pass: &FirstPass<'_>, error| match capacity {
+        Some(Capacity::Auto) => first_pass.too_far(error, mode),
+        _ => error,
+    };
+    let sized = exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose();
+    sized.map_err(|error| too_far(&first_pass, error))?;
     if chosen.iter().any(log_of_footprint) {
         know_active_region(&mut chosen, (&choice, mode), exported, &mut first_pass)?;
     }
     let left_out = apply_budget(&mut chosen, experiment)?;
+    sizing::check_memory(&chosen[0]).map_err(|error| too_far(&first_pass, error))?;
     let left_out: Vec<String> =
         left_out.iter().map(|reason| format!("Left out: {reason}.")).collect();
     let mut warnings = choice.notes.clone();
