@@ -10,8 +10,8 @@ use ftlab_lab::{
 use ftlab_report::describe::warnings;
 use ftlab_report::format::{NOT_APPLICABLE, Quantity, count};
 
-use crate::output::{COMPARISON, UNION, identify};
 use crate::arguments::CompareArguments;
+use crate::output::{COMPARISON, UNION, identify};
 use crate::print;
 use crate::progress::Progress;
 use crate::result_folder::{ResultFolder, publish};

@@ -136,8 +136,8 @@ impl Comparison {
             .build()
             .map_err(|error| Error::Run(format!("threads cannot be started: {error}")))?;
         let one = |((run, there), file)| self.run_and_keep(run, there, file, observer);
-        let results: Vec<Result<RunResult>> = pool
-            .install(|| runs.par_iter().zip(&self.there).zip(&mut requests).map(one).collect());
+        let results: Vec<Result<RunResult>> =
+            pool.install(|| runs.par_iter().zip(&self.there).zip(&mut requests).map(one).collect());
         let kept = self.kept.clone();
         let names = self.there.iter().map(|there| there.name.clone()).collect();
         Ok(Compared { results, requests, kept, names })

@@ -294,7 +294,9 @@ mod tests {
         assert!(filtered.contains(first), "{filtered}");
         source.units = None;
         let filtered = workload(&source, Some("op=write"));
-        assert!(filtered.contains("its first 10,000 requests that --filter op=write lets through)"));
+        assert!(
+            filtered.contains("its first 10,000 requests that --filter op=write lets through)")
+        );
         source.prefix = None;
         let filtered = workload(&source, Some("op=write"));
         assert!(filtered.contains("but only its requests that --filter op=write"), "{filtered}");

@@ -25,7 +25,7 @@ fn number(run: &Value, path: &str) -> f64 {
 fn a_split_request_counts_once_and_lasts_until_its_last_piece() {
     let bench = Bench::new();
     trace(&bench);
-    for (timing, parallel) in [
+    for (number_of, (timing, parallel)) in [
         ("", ""),
         ("--timing asap", ""),
         ("", "--set timing.profile=parallel"),
@@ -33,22 +33,26 @@ fn a_split_request_counts_once_and_lasts_until_its_last_piece() {
         ("", "--set timing.profile=parallel --set host.scheduler=read_first"),
         ("--timing closed:8", "--set host.queue_depth=2 --set host.scheduler=elevator"),
         ("", "--set host.streams=2 --set timing.profile=parallel"),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
         let line = format!("--scheme ideal_page {DEVICE} --workload t.csv {timing} {parallel}");
-        let run = bench.run(&format!("{line} --requests-out rows.csv"));
+        let run = bench.run(&format!("{line} --requests-out rows{number_of}.csv"));
         let chunked = bench.run(&line);
         assert_eq!(run["host"], chunked["host"], "{line}");
         assert_eq!(run["latency_ns"], chunked["latency_ns"], "{line}");
         assert_eq!(run["workload"]["requests"], 40);
         assert_eq!(run["host"]["split"], serde_json::json!({"requests": 10, "pieces": 20}));
-        assert_eq!((&run["host"]["read_requests"], &run["host"]["write_requests"]), (
-            &20.into(),
-            &20.into()
-        ));
+        assert_eq!(
+            (&run["host"]["read_requests"], &run["host"]["write_requests"]),
+            (&20.into(), &20.into())
+        );
         for (kind, count) in [("all", 40.0), ("read", 20.0), ("write", 20.0)] {
             let parts = ["system", "device", "queue"];
-            let of = |part, what: &str| number(&run, &format!("/latency_ns/{kind}/{part}/{what}"));
-            assert!(parts.iter().all(|part| of(part, "N") == count), "{line}: {kind}");
+            let of =
+                |part: &str, what: &str| number(&run, &format!("/latency_ns/{kind}/{part}/{what}"));
+            assert!(parts.iter().all(|&part| of(part, "N") == count), "{line}: {kind}");
             let sum = of("device", "mean") + of("queue", "mean");
             assert!((of("system", "mean") - sum).abs() < 1e-3, "{line}: {kind}");
         }
@@ -67,9 +71,8 @@ fn a_split_request_counts_once_and_lasts_until_its_last_piece() {
             streams.iter().map(|stream| stream["requests"].as_u64().unwrap()).sum();
         assert!(streams.is_empty() || of_streams == 40, "{line}");
         // A row per piece: what the device did.
-        let rows = std::fs::read_to_string(bench.path("rows.csv")).unwrap();
+        let rows = std::fs::read_to_string(bench.path(&format!("rows{number_of}.csv"))).unwrap();
         assert_eq!(rows.lines().count(), 1 + 50, "{line}");
-        std::fs::remove_file(bench.path("rows.csv")).unwrap();
     }
 }
 
@@ -80,9 +83,7 @@ fn pieces_that_follow_each_other_are_one_response() {
     let rows = format!("0,W,{},4096\n", (1 << 20) - 2048);
     bench.file("one.csv", format!("time_us,op,offset_bytes,size_bytes\n{rows}"));
     bench.file("whole.csv", "time_us,op,offset_bytes,size_bytes\n0,W,0,4096\n");
-    let run = |file: &str| {
-        bench.run(&format!("--scheme ideal_page {DEVICE} --workload {file}"))
-    };
+    let run = |file: &str| bench.run(&format!("--scheme ideal_page {DEVICE} --workload {file}"));
     let (split, whole) = (run("one.csv"), run("whole.csv"));
     assert_eq!(split["latency_ns"], whole["latency_ns"], "two pages either way");
     assert_eq!(split["stages_ns"], whole["stages_ns"]);
@@ -103,9 +104,8 @@ fn tables_show_pieces_only_where_there_are_some() {
     let plain = run("--device dftl2014 --capacity 2MiB");
     assert!(!plain.contains("requests split") && !plain.contains("pieces"), "{plain}");
     // Phases count as the host does.
-    let combined = bench.run(&format!(
-        "--scheme ideal_page {DEVICE} --workload phases:A=(t.csv),B=(t.csv)"
-    ));
+    let combined =
+        bench.run(&format!("--scheme ideal_page {DEVICE} --workload phases:A=(t.csv),B=(t.csv)"));
     let phases = combined["phases"].as_array().unwrap();
     assert!(phases.iter().all(|phase| phase["requests"] == 40), "{phases:#?}");
     assert_eq!(combined["latency_ns"]["all"]["system"]["N"], 80);

@@ -94,9 +94,11 @@ impl<'a> FirstPass<'a> {
     pub fn too_far(&self, error: Error, mode: AddressMode) -> Error {
         let far = self.farthest.as_ref().filter(|_| mode == AddressMode::Strict);
         let Some(Farthest { end_bytes, file, line }) = far else { return error };
+        let error = error.to_string();
+        let why = error.split("; legal: ").next().unwrap_or_default();
         Error::usage(format!(
             "{file}:{line}: the request ends at byte {end_bytes}, for which --capacity auto takes a \
-             device that cannot be had: {error}; legal: --address dense, --address modulo with \
+             device that cannot be had: {why}; legal: --address dense, --address modulo with \
              --capacity BYTES, or a trace without such addresses"
         ))
     }

@@ -125,6 +125,17 @@ impl Bench {
         Ended::new(&child.wait_with_output().unwrap())
     }
 
+    /// Runs `ftlab` where the address space has so many KiB.
+    #[cfg(unix)]
+    pub fn ftlab_within(&self, kibibytes: u64, line: &str) -> Ended {
+        let own = self.command(line);
+        let mut command = Command::new("sh");
+        command.current_dir(self.folder.path()).arg("-c");
+        command.arg(format!("ulimit -v {kibibytes} && exec \"$0\" \"$@\""));
+        command.arg(own.get_program()).args(own.get_args());
+        Ended::new(&command.stdin(Stdio::null()).output().unwrap())
+    }
+
     /// Runs `ftlab` with a file of the folder as standard input.
     pub fn ftlab_reading(&self, input: &str, line: &str) -> Ended {
         let input = std::fs::File::open(self.path(input)).unwrap();
