@@ -55,9 +55,9 @@ impl Progress {
 
     /// Says sentences above the bars; nothing where there are none.
     pub fn tell(&self, sentences: &[String]) {
-        for sentence in sentences {
+        if !sentences.is_empty() {
             // A terminal that is gone is no reason to stop.
-            let _ = self.bars.println(sentence);
+            let _ = self.bars.println(sentences.join("\n"));
         }
     }
 

@@ -110,3 +110,50 @@ fn tables_show_pieces_only_where_there_are_some() {
     assert!(phases.iter().all(|phase| phase["requests"] == 40), "{phases:#?}");
     assert_eq!(combined["latency_ns"]["all"]["system"]["N"], 80);
 }
+
+/// A prefix ends between two requests, never between two pieces; passes count their own.
+#[test]
+fn pieces_stay_together_behind_a_prefix_and_in_every_pass() {
+    let bench = Bench::new();
+    trace(&bench);
+    for (options, requests, split) in [
+        ("--precondition prefix:3", 37, 10),
+        ("--precondition prefix:4", 36, 9),
+        ("--precondition prefix:5", 35, 9),
+        ("--loop 3", 120, 30),
+        ("--precondition warmup:7", 40, 10),
+    ] {
+        let line = format!("--scheme dftl {DEVICE} --workload t.csv {options}");
+        let chunked = bench.run(&line);
+        let rows = format!("--requests-out rows-{requests}-{split}.csv");
+        let singly = bench.run(&format!("{line} {rows}"));
+        for run in [&chunked, &singly] {
+            let counts = serde_json::json!({"requests": split, "pieces": 2 * split});
+            assert_eq!(run["host"]["split"], counts, "{options}");
+            assert_eq!(run["workload"]["requests"], requests, "{options}");
+            assert_eq!(run["latency_ns"]["all"]["system"]["N"], requests, "{options}");
+        }
+        assert_eq!(chunked["latency_ns"], singly["latency_ns"], "{options}");
+    }
+}
+
+/// Pieces that still wait when the device ends never come: their requests are interrupted, once.
+#[test]
+fn a_device_that_ends_between_two_pieces_passes_its_audit() {
+    let bench = Bench::new();
+    let row = |n: u64| format!("{},W,{},8192\n", n * 5, (1 << 20) - 2048 * (1 + n % 3));
+    let rows: String = (0..300).map(row).collect();
+    bench.file("t.csv", format!("time_us,op,offset_bytes,size_bytes\n{rows}"));
+    for host in ["", "--set host.scheduler=read_first --set host.queue_depth=1"] {
+        let line = format!(
+            "--scheme ideal_page {DEVICE} --workload t.csv --until worn-out {host} \
+             --set device.endurance_cycles=5"
+        );
+        let run = bench.run(&line);
+        assert_eq!(run["audit"], "passed");
+        assert!(number(&run, "/wear/until_worn_out/dead_blocks") > 0.0, "{run:#}");
+        let [requests, pieces] =
+            ["requests", "pieces"].map(|part| number(&run, &format!("/host/split/{part}")));
+        assert!(requests > 300.0 && pieces > 2.0 * requests - 3.0, "{requests} in {pieces}");
+    }
+}
