@@ -117,6 +117,13 @@ impl ResultFolder {
 
     /// The error with which a command ends, with what is kept and how to go on.
     pub fn given_up(&self, error: Error) -> Error {
+        if matches!(error, Error::Usage(_)) {
+            // The same command would come to the same end; runs of one before it stay.
+            if self.left == 0 {
+                let _ = fs::remove_dir_all(self.place.join(RUNS));
+            }
+            return error;
+        }
         let count = self.kept.count();
         if count == 0 {
             return error;
@@ -383,6 +390,8 @@ mod tests {
         fs::write(runs.join("dftl-00.json"), "{}").unwrap();
         let told = claimed.given_up(Error::cancelled()).to_string();
         assert!(told.contains("1 finished run is kept in") && told.contains("--resume"), "{told}");
+        let refused = claimed.given_up(Error::Run("dftl: worn out".to_owned())).to_string();
+        assert!(refused.starts_with("dftl: worn out\n1 finished run is kept"), "{refused}");
         drop(claimed);
         let why = refusal(&out, false);
         assert!(why.contains("holds 1 finished run") && why.contains("--resume"), "{why}");
@@ -390,7 +399,21 @@ mod tests {
         list.remove_all();
         let why = again.check_resumed().unwrap_err().to_string();
         assert!(why.contains("none of the 1 finished run") && why.contains("legal"), "{why}");
+        assert_eq!(again.given_up(Error::usage("no")), Error::usage("no"));
         drop(again);
         assert_eq!(entries(&runs), 1);
+    }
+
+    /// Bad input ends the same command the same way every time.
+    #[test]
+    fn nothing_is_kept_of_bad_input() {
+        let (home, list) = (tempfile::tempdir().unwrap(), Unfinished::default());
+        let claimed = ResultFolder::claim(&home.path().join("out"), false, &list).unwrap();
+        let runs = home.path().join("out.unfinished/runs");
+        fs::create_dir(&runs).unwrap();
+        fs::write(runs.join("dftl-00.json"), "{}").unwrap();
+        assert_eq!(claimed.given_up(Error::usage("no")), Error::usage("no"));
+        drop(claimed);
+        assert_eq!(entries(home.path()), 0);
     }
 }

@@ -111,18 +111,18 @@ fn a_strict_budget_holds_the_directory_too() {
         ..small(schemes, writes)
     };
     for scheme in ["dftl", "cftl", "tpftl", "sftl"] {
-        let lax = result(&with(scheme, "1000", false));
+        let lax = result(&with(scheme, "2000", false));
         assert!(lax.ram_bytes.over_budget > 0, "{scheme}: {:?}", lax.ram_bytes);
         assert!(says(&lax, &format!("--ram-strict or --set {scheme}.gtd_in_budget=true")));
-        let strict = result(&with(scheme, "1000", true));
+        let strict = result(&with(scheme, "2000", true));
         assert_eq!(strict.ram_bytes.over_budget, 0, "{scheme}: {:?}", strict.ram_bytes);
-        assert!(strict.ram_bytes.sram > 900, "the cache takes the rest: {:?}", strict.ram_bytes);
+        assert!(strict.ram_bytes.sram > 1800, "the cache takes the rest: {:?}", strict.ram_bytes);
         assert_eq!(strict.config[scheme]["gtd_in_budget"], true);
     }
     // A budget that the directory alone exceeds, and one that was to be filled by the cache alone.
     let refused = with("dftl", "20", true).plan().err().unwrap().to_string();
     assert!(refused.contains("dftl takes") && refused.contains("are missing"), "{refused}");
-    let mut stated = with("dftl", "1000", true);
+    let mut stated = with("dftl", "2000", true);
     stated.set.push("dftl.gtd_in_budget=false");
-    assert!(stated.plan().err().unwrap().to_string().contains("--ram allows 1000"));
+    assert!(stated.plan().err().unwrap().to_string().contains("--ram allows 2000"));
 }
