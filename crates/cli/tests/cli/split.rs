@@ -11,7 +11,7 @@ const DEVICE: &str = "--device dftl2014 --capacity 1MiB --address modulo";
 fn trace(bench: &Bench) {
     let row = |n: u64| {
         let offset = if n % 4 == 3 { (1 << 20) - 2048 } else { n * 4096 };
-        format!("{},{},{offset},4096\n", n * 50, if n % 2 == 0 { "R" } else { "W" })
+        format!("{},{},{offset},4096\n", n * 50, if n.is_multiple_of(2) { "R" } else { "W" })
     };
     let rows: String = (0..40).map(row).collect();
     bench.file("t.csv", format!("time_us,op,offset_bytes,size_bytes\n{rows}"));
