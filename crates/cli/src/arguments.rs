@@ -1,6 +1,7 @@
 //! What may be typed, as clap sees it. What it means is worked out elsewhere: every value that is
 //! more than a flag or a path stays text here.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -13,7 +14,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FTLAB_COMMI
 #[derive(Debug, Parser)]
 #[command(name = "ftlab", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done, 1 the run failed (audit, device full or worn out), \
-                        2 usage or bad input, 130 Ctrl-C.")]
+                        2 usage or bad input, 130 Ctrl-C, 143 SIGTERM.")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -378,6 +379,9 @@ pub struct CompareArguments {
     /// Schemes that run side by side (default: as many as cores and memory allow)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
+    /// Go on with the finished runs of this same command, which are kept in DIR.unfinished
+    #[arg(long)]
+    pub resume: bool,
     /// What is written down about single requests.
     #[command(flatten)]
     pub recording: RecordingArguments,
@@ -439,6 +443,13 @@ pub enum SweepCommand {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+}
+
+impl CompareArguments {
+    /// Schemes that run side by side, where it was said.
+    pub fn jobs(&self) -> Option<NonZero<usize>> {
+        self.jobs.and_then(|jobs| NonZero::new(usize::from(jobs)))
+    }
 }
 
 /// `ftlab ram`.

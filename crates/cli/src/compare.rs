@@ -1,34 +1,43 @@
 //! `ftlab compare`: several schemes on one device and workload, side by side over the cores.
 
-use std::num::NonZero;
-
-use ftlab_lab::{Result, RunResult, Units, check_requests_out};
+use ftlab_lab::{Experiment, Result, RunResult, Units, check_requests_out};
 use ftlab_report::writers::Document;
 
 use crate::arguments::CompareArguments;
 use crate::conversion;
-use crate::output::{COMPARISON, ResultFolder, identify, publish, written};
+use crate::output::{COMPARISON, identify, written};
 use crate::print;
 use crate::progress::Progress;
+use crate::result_folder::{ResultFolder, publish};
 use crate::units::compare_each;
 use crate::watch::Watch;
 
 /// Plans, runs, writes, prints.
-pub fn compare(typed: &CompareArguments) -> Result<()> {
+pub fn compare(typed: &CompareArguments, watch: &Watch) -> Result<()> {
     let rows = typed.recording.requests_out.as_deref();
     rows.map(|path| check_requests_out(path, Some(&typed.out))).transpose()?;
     // Before anything is claimed that would have to be given up.
-    let watch = Watch::begin()?;
-    let folder = ResultFolder::claim(&typed.out, &watch.unfinished)?;
+    watch.begin()?;
+    let mut folder = ResultFolder::claim(&typed.out, typed.resume, &watch.unfinished)?;
     let experiment = conversion::experiment(&typed.schemes, &typed.simulation, &typed.recording)?;
-    let progress = Progress::new(typed.simulation.meeting.quiet, &watch);
-    let jobs = typed.jobs.and_then(|jobs| NonZero::new(usize::from(jobs)));
-    if experiment.unit == Units::Each {
-        let reproducible = typed.simulation.meeting.reproducible;
-        return compare_each(&experiment, jobs, folder, (progress, reproducible));
-    }
-    let comparison = experiment.compare_with(Some(&typed.out), &progress)?;
-    let mut complete = comparison.run(jobs, &progress)?.complete()?;
+    let progress = Progress::new(typed.simulation.meeting.quiet, watch);
+    let done = match experiment.unit == Units::Each {
+        true => compare_each(&experiment, typed, &mut folder, progress),
+        false => compare_together(&experiment, typed, &mut folder, progress),
+    };
+    done.map_err(|error| folder.given_up(error))
+}
+
+fn compare_together(
+    experiment: &Experiment,
+    typed: &CompareArguments,
+    folder: &mut ResultFolder,
+    progress: Progress,
+) -> Result<()> {
+    let comparison = experiment.compare_with(Some(folder.kept()), &progress)?;
+    folder.check_resumed()?;
+    progress.tell(comparison.plan().left_out());
+    let mut complete = comparison.run(typed.jobs(), &progress)?.complete()?;
     let reproducible = typed.simulation.meeting.reproducible;
     complete.runs.iter_mut().for_each(|run| identify(run, reproducible));
     drop(progress);

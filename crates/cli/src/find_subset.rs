@@ -14,9 +14,10 @@ use crate::progress::Progress;
 use crate::watch::Watch;
 
 /// Searches and prints.
-pub fn print_subset(typed: &FindSubsetArguments) -> Result<()> {
-    let (watch, reading) = (Watch::begin()?, conversion::reading(&typed.reading)?);
-    let progress = Progress::new(false, &watch);
+pub fn print_subset(typed: &FindSubsetArguments, watch: &Watch) -> Result<()> {
+    watch.begin()?;
+    let reading = conversion::reading(&typed.reading)?;
+    let progress = Progress::new(false, watch);
     let found = find_subset(&typed.file, &reading, &typed.like, &progress)?;
     match typed.json {
         true => print::json(&json(&found, &typed.file, &typed.like)),

@@ -11,6 +11,7 @@ mod print;
 mod progress;
 mod ram;
 mod reproduce;
+mod result_folder;
 mod run;
 mod sweep;
 mod trace;
@@ -22,23 +23,25 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use arguments::{Arguments, Command};
+use watch::Watch;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let watch = Watch::default();
     let done = match &arguments.command {
         Command::List(list) => list::list(list),
-        Command::Trace(command) => trace::trace(command),
-        Command::Run(typed) => run::run(typed),
-        Command::Compare(typed) => compare::compare(typed),
-        Command::Sweep(typed) => sweep::sweep(typed),
+        Command::Trace(command) => trace::trace(command, &watch),
+        Command::Run(typed) => run::run(typed, &watch),
+        Command::Compare(typed) => compare::compare(typed, &watch),
+        Command::Sweep(typed) => sweep::sweep(typed, &watch),
         Command::Ram(typed) => ram::ram(typed),
-        Command::Reproduce(typed) => reproduce::reproduce(typed),
+        Command::Reproduce(typed) => reproduce::reproduce(typed, &watch),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            print::error(&error.to_string());
-            ExitCode::from(watch::exit_code(&error))
+            print::error(&watch.told(&error));
+            ExitCode::from(watch.exit_code(&error))
         }
     }
 }

@@ -53,6 +53,14 @@ impl Progress {
         bar
     }
 
+    /// Says sentences above the bars; nothing where there are none.
+    pub fn tell(&self, sentences: &[String]) {
+        if !sentences.is_empty() {
+            // A terminal that is gone is no reason to stop.
+            let _ = self.bars.println(sentences.join("\n"));
+        }
+    }
+
     fn show(&self, bar: ProgressBar) -> ProgressBar {
         shown(self.bars.add(bar))
     }

@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::watch::Watch;
 
 /// Plans, checks, runs, judges, writes, prints.
-pub fn reproduce(typed: &ReproduceArguments) -> Result<()> {
+pub fn reproduce(typed: &ReproduceArguments, watch: &Watch) -> Result<()> {
     let ReproduceArguments { names, quick, trace_dir, .. } = typed;
     let request = Request {
         names: names.clone(),
@@ -27,7 +27,8 @@ pub fn reproduce(typed: &ReproduceArguments) -> Result<()> {
         .and_then(std::fs::read)
         .map_err(|error| Error::Run(format!("the program cannot read itself ({error})")))?;
     let folder = studies.open(&typed.out, typed.resume, &sha256(&program))?;
-    let progress = Progress::new(typed.quiet, &Watch::begin()?);
+    watch.begin()?;
+    let progress = Progress::new(typed.quiet, watch);
     let threads = typed.jobs.and_then(|jobs| NonZero::new(usize::from(jobs)));
     let outcome = studies.run(&folder, threads, &progress)?;
     drop(progress);

@@ -11,11 +11,11 @@ use crate::progress::Progress;
 use crate::watch::Watch;
 
 /// Plans, runs and writes.
-pub fn run(typed: &RunArguments) -> Result<()> {
+pub fn run(typed: &RunArguments, watch: &Watch) -> Result<()> {
     let experiment = conversion::experiment(&typed.scheme, &typed.simulation, &typed.recording)?;
     let experiment = Experiment { save_snapshot: typed.save_snapshot.clone(), ..experiment };
-    let watch = Watch::begin()?;
-    let progress = Progress::new(typed.simulation.meeting.quiet, &watch);
+    watch.begin()?;
+    let progress = Progress::new(typed.simulation.meeting.quiet, watch);
     // Nothing is claimed yet that would have to be given up.
     let plan = experiment.plan_with(&progress)?;
     if plan.schemes().len() > 1 {

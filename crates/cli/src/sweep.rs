@@ -18,7 +18,7 @@ use crate::watch::Watch;
 const TOLD: usize = 5;
 
 /// Plans, tells, runs, merges, prints.
-pub fn sweep(typed: &SweepArguments) -> Result<()> {
+pub fn sweep(typed: &SweepArguments, watch: &Watch) -> Result<()> {
     if let Some(SweepCommand::Merge { folder }) = &typed.command {
         let (folder, manifest) = Folder::existing(folder)?;
         return tell(&folder, &folder.merge(&manifest)?, None);
@@ -31,7 +31,8 @@ pub fn sweep(typed: &SweepArguments) -> Result<()> {
         shard: typed.shard.as_deref().map(str::parse).transpose()?,
         commit: env!("FTLAB_COMMIT").to_owned(),
     };
-    let progress = Progress::new(typed.simulation.meeting.quiet, &Watch::begin()?);
+    watch.begin()?;
+    let progress = Progress::new(typed.simulation.meeting.quiet, watch);
     let seed = typed.simulation.meeting.seed;
     let sampled = typed.sample.map(|number| (number as usize, seed));
     let sweep = definition.plan(sampled, &progress)?;

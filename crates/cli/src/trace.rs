@@ -14,22 +14,22 @@ use crate::progress::Progress;
 use crate::watch::Watch;
 
 /// Runs one of them.
-pub fn trace(command: &TraceCommand) -> Result<()> {
+pub fn trace(command: &TraceCommand, watch: &Watch) -> Result<()> {
     match command {
-        TraceCommand::Inspect(typed) => inspect_trace(typed),
+        TraceCommand::Inspect(typed) => inspect_trace(typed, watch),
         TraceCommand::Convert(typed) => convert_trace(typed),
-        TraceCommand::FindSubset(typed) => print_subset(typed),
-        TraceCommand::Fit(typed) => fit(typed),
-        TraceCommand::Compare(typed) => compare(typed),
+        TraceCommand::FindSubset(typed) => print_subset(typed, watch),
+        TraceCommand::Fit(typed) => fit(typed, watch),
+        TraceCommand::Compare(typed) => compare(typed, watch),
     }
 }
 
-fn inspect_trace(typed: &InspectArguments) -> Result<()> {
-    let watch = Watch::begin()?;
+fn inspect_trace(typed: &InspectArguments, watch: &Watch) -> Result<()> {
+    watch.begin()?;
     let claim = |path| ResultFile::claim(path, &watch.unfinished);
     let page = typed.html.as_deref().map(claim).transpose()?;
     let inspection = conversion::inspection(typed)?;
-    let (found, value) = inspection.run(&Progress::new(false, &watch))?;
+    let (found, value) = inspection.run(&Progress::new(false, watch))?;
     if let Some(page) = page {
         page.publish(&inspection::write(&format!("Workload {}", found.name), &value))?;
     }
@@ -51,7 +51,7 @@ fn convert_trace(typed: &ConvertArguments) -> Result<()> {
     ))
 }
 
-fn fit(typed: &FitArguments) -> Result<()> {
+fn fit(typed: &FitArguments, watch: &Watch) -> Result<()> {
     let path = &typed.output;
     if path.extension().is_none_or(|extension| extension != "toml") {
         return Err(Error::usage(format!(
@@ -59,24 +59,32 @@ fn fit(typed: &FitArguments) -> Result<()> {
             path.display()
         )));
     }
-    let watch = Watch::begin()?;
+    watch.begin()?;
     let file = ResultFile::claim(path, &watch.unfinished)?;
-    let twin = conversion::twin(typed)?.run(&Progress::new(false, &watch))?;
+    let twin = conversion::twin(typed)?.run(&Progress::new(false, watch))?;
     file.publish(twin.file.as_bytes())?;
     print_rows(&["trace", "twin"], &twin.rows)?;
+    print_warnings("", &twin.warnings)?;
     print::text(&format!("{} written; --workload {} runs it", path.display(), path.display()))
 }
 
-fn compare(typed: &CompareWorkloadsArguments) -> Result<()> {
-    let watch = Watch::begin()?;
-    let found = conversion::pair(typed)?.run(&Progress::new(false, &watch))?;
+fn compare(typed: &CompareWorkloadsArguments, watch: &Watch) -> Result<()> {
+    watch.begin()?;
+    let found = conversion::pair(typed)?.run(&Progress::new(false, watch))?;
     match typed.json {
         true => print::json(&found.json),
         false => {
             print::text(&format!("A: {}\nB: {}\n", found.names[0], found.names[1]))?;
-            print_rows(&["A", "B"], &found.rows)
+            print_rows(&["A", "B"], &found.rows)?;
+            let [of_a, of_b] = &found.warnings;
+            print_warnings(" (A)", of_a)?;
+            print_warnings(" (B)", of_b)
         }
     }
+}
+
+fn print_warnings(of: &str, warnings: &[String]) -> Result<()> {
+    warnings.iter().try_for_each(|warning| print::text(&format!("Warning{of}: {warning}")))
 }
 
 fn print_rows(names: &[&str; 2], rows: &[Compared]) -> Result<()> {

@@ -1,7 +1,6 @@
 //! `ftlab compare --unit each`: every unit (ASU, volume, disk) of a trace as a comparison of its
 //! own, on devices of its own: what is written and printed of them.
 
-use std::num::NonZero;
 use std::ops::Range;
 
 use ftlab_lab::{
@@ -11,9 +10,11 @@ use ftlab_lab::{
 use ftlab_report::describe::warnings;
 use ftlab_report::format::{NOT_APPLICABLE, Quantity, count};
 
-use crate::output::{COMPARISON, ResultFolder, UNION, identify, publish};
+use crate::arguments::CompareArguments;
+use crate::output::{COMPARISON, UNION, identify};
 use crate::print;
 use crate::progress::Progress;
+use crate::result_folder::{ResultFolder, publish};
 
 /// A unit that was run.
 struct Done {
@@ -26,11 +27,13 @@ struct Done {
 /// Plans all units, runs them one after another, writes, prints.
 pub fn compare_each(
     experiment: &Experiment,
-    jobs: Option<NonZero<usize>>,
-    folder: ResultFolder,
-    (progress, reproducible): (Progress, bool),
+    typed: &CompareArguments,
+    folder: &mut ResultFolder,
+    progress: Progress,
 ) -> Result<()> {
-    let planned = experiment.compare_units(Some(folder.path()), &progress)?;
+    let reproducible = typed.simulation.meeting.reproducible;
+    let planned = experiment.compare_units(Some(folder.kept()), &progress)?;
+    folder.check_resumed()?;
     let UnitComparisons { schemes, units } = planned;
     let (mut all, mut runs): (Vec<Done>, Vec<RunResult>) = Default::default();
     let mut rows: Vec<CompleteRequests> = Vec::new();
@@ -39,7 +42,7 @@ pub fn compare_each(
     let whole = progress.begins(&Work { label: "units", length: Some(length), counts });
     for (unit, comparison) in units {
         let (part, capacity_bytes) = (unit_name(unit), comparison.plan().capacity_bytes());
-        let compared = comparison.run(jobs, &progress.within(&part));
+        let compared = comparison.run(typed.jobs(), &progress.within(&part));
         let complete = compared.and_then(|compared| compared.complete());
         let mut complete = complete.map_err(|error| error.within(&part))?;
         complete.runs.iter_mut().for_each(|run| identify(run, reproducible));

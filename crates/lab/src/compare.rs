@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
+use crate::kept::KeptRuns;
 use crate::memory::available_bytes;
 use crate::observer::{Observer, Silent};
 use crate::plan::plan::{Plan, planned};
@@ -28,13 +29,18 @@ impl Experiment {
         self.compare_with(None, &Silent)
     }
 
-    /// The same, watched. Where the results are to go into the folder `out`, which holds nothing
-    /// else, files of requests must not lie there.
+    /// The same, watched. Where runs are `kept`, each is as soon as it is done, and those that are
+    /// there are not made again; files of requests must not lie in the folder of the results, which
+    /// holds nothing else.
     ///
     /// # Errors
     /// As [`Experiment::compare`], and [`Error::Cancelled`].
-    pub fn compare_with(&self, out: Option<&Path>, observer: &dyn Observer) -> Result<Comparison> {
-        Comparison::plan_of(self, None, out, observer)
+    pub fn compare_with(
+        &self,
+        kept: Option<&KeptRuns>,
+        observer: &dyn Observer,
+    ) -> Result<Comparison> {
+        Comparison::plan_of(self, None, kept, observer)
     }
 }
 
@@ -52,6 +58,17 @@ pub struct Comparison {
     plan: Plan,
     /// Where a row per request goes, by scheme; empty where that was not asked for.
     requests: Vec<PathBuf>,
+    /// Where runs are kept, if they are.
+    kept: Option<KeptRuns>,
+    /// What is there of each scheme: its name among those that are kept, and the run if it was.
+    there: Vec<There>,
+}
+
+/// What is kept of a scheme.
+#[derive(Clone, Default)]
+struct There {
+    name: Option<String>,
+    run: Option<RunResult>,
 }
 
 impl Comparison {
@@ -60,7 +77,7 @@ impl Comparison {
     pub(crate) fn plan_of(
         experiment: &Experiment,
         described: Option<&Description>,
-        out: Option<&Path>,
+        kept: Option<&KeptRuns>,
         observer: &dyn Observer,
     ) -> Result<Self> {
         let plan = planned(experiment, described, observer)?;
@@ -75,8 +92,12 @@ impl Comparison {
             plan.schemes().map(one).collect()
         };
         let requests: Vec<PathBuf> = plan.requests_out.as_ref().map_or_else(Vec::new, path_of);
-        requests.iter().try_for_each(|path| RequestsFile::check(path, out))?;
-        Ok(Comparison { plan, requests })
+        let there = |(index, run)| There::of(kept, &plan, run, requests.get(index));
+        let there: Vec<There> = plan.runs.iter().enumerate().map(there).collect();
+        let out = kept.map(KeptRuns::out);
+        let new = requests.iter().zip(&there).filter(|(_, there)| there.run.is_none());
+        new.map(|(path, _)| path).try_for_each(|path| RequestsFile::check(path, out))?;
+        Ok(Comparison { plan, requests, kept: kept.cloned(), there })
     }
 
     /// What will be run.
@@ -100,9 +121,13 @@ impl Comparison {
     /// is in [`Compared::results`].
     pub fn run(&self, jobs: Option<NonZero<usize>>, observer: &dyn Observer) -> Result<Compared> {
         let unfinished = observer.unfinished();
-        let begin = |path: &PathBuf| RequestsFile::begin(path, &unfinished).map(Some);
+        let begin = |(path, there): (&PathBuf, &There)| match there.run {
+            None => RequestsFile::begin(path, &unfinished).map(Some),
+            // They got their name when the run was kept.
+            Some(_) => Ok(None),
+        };
         let mut requests: Vec<Option<RequestsFile>> =
-            self.requests.iter().map(begin).collect::<Result<_>>()?;
+            self.requests.iter().zip(&self.there).map(begin).collect::<Result<_>>()?;
         let runs = &self.plan.runs;
         requests.resize_with(runs.len(), || None);
         let jobs = jobs.unwrap_or_else(|| self.jobs());
@@ -110,10 +135,30 @@ impl Comparison {
             .num_threads(jobs.get())
             .build()
             .map_err(|error| Error::Run(format!("threads cannot be started: {error}")))?;
-        let one = |(run, file)| self.run_one(run, file, observer);
+        let one = |((run, there), file)| self.run_and_keep(run, there, file, observer);
         let results: Vec<Result<RunResult>> =
-            pool.install(|| runs.par_iter().zip(&mut requests).map(one).collect());
-        Ok(Compared { results, requests })
+            pool.install(|| runs.par_iter().zip(&self.there).zip(&mut requests).map(one).collect());
+        let kept = self.kept.clone();
+        let names = self.there.iter().map(|there| there.name.clone()).collect();
+        Ok(Compared { results, requests, kept, names })
+    }
+
+    /// A run that is there, or one that is made and then kept.
+    fn run_and_keep(
+        &self,
+        run: &SchemePlan,
+        there: &There,
+        requests: &mut Option<RequestsFile>,
+        observer: &dyn Observer,
+    ) -> Result<RunResult> {
+        if let Some(run) = &there.run {
+            return Ok(run.clone());
+        }
+        let result = self.run_one(run, requests, observer)?;
+        if let (Some(kept), Some(name)) = (&self.kept, &there.name) {
+            kept.keep(name, &result)?;
+        }
+        Ok(result)
     }
 
     fn run_one(
@@ -160,11 +205,29 @@ impl Comparison {
     }
 }
 
+impl There {
+    /// A run is there with its rows or not at all.
+    fn of(
+        kept: Option<&KeptRuns>,
+        plan: &Plan,
+        run: &SchemePlan,
+        requests: Option<&PathBuf>,
+    ) -> Self {
+        let name = kept.and_then(|kept| kept.name(plan, run));
+        let has_rows = requests.is_none_or(|path| path.exists());
+        let run = kept.zip(name.as_ref()).filter(|_| has_rows);
+        There { run: run.and_then(|(kept, name)| kept.take(name, plan)), name }
+    }
+}
+
 /// A comparison that is done.
 pub struct Compared {
     /// What became of each scheme, in the order asked for.
     pub results: Vec<Result<RunResult>>,
     requests: Vec<Option<RequestsFile>>,
+    kept: Option<KeptRuns>,
+    /// What runs are kept as.
+    names: Vec<Option<String>>,
 }
 
 /// The results of a comparison of which no run failed.
@@ -183,13 +246,33 @@ impl Compared {
     /// The errors of all runs that failed, in one; those of bad input once, because it concerns
     /// every scheme alike.
     pub fn complete(self) -> Result<Complete> {
-        let runs = all_or_none(self.results)?;
-        let requests = self.requests.into_iter().flatten().map(RequestsFile::complete);
-        Ok(Complete { runs, requests: requests.collect::<Result<_>>()? })
+        let Compared { results, requests, kept, names } = self;
+        let done: Vec<bool> = results.iter().map(Result::is_ok).collect();
+        match all_or_none(results, kept.is_some()) {
+            Ok(runs) => {
+                let requests = requests.into_iter().flatten().map(RequestsFile::complete);
+                Ok(Complete { runs, requests: requests.collect::<Result<_>>()? })
+            }
+            Err(error) => {
+                let parts = done.into_iter().zip(requests).zip(names);
+                for ((_, requests), name) in parts.filter(|((done, _), _)| *done) {
+                    keep_rows(requests, kept.as_ref().zip(name));
+                }
+                Err(error)
+            }
+        }
     }
 }
 
-fn all_or_none(results: Vec<Result<RunResult>>) -> Result<Vec<RunResult>> {
+/// Rows of a run that is kept get their name now; without them it is made again.
+fn keep_rows(requests: Option<RequestsFile>, kept: Option<(&KeptRuns, String)>) {
+    let (Some(requests), Some((kept, name))) = (requests, kept) else { return };
+    if requests.complete().and_then(CompleteRequests::publish).is_err() {
+        kept.forget(&name);
+    }
+}
+
+fn all_or_none(results: Vec<Result<RunResult>>, kept: bool) -> Result<Vec<RunResult>> {
     let mut runs = Vec::with_capacity(results.len());
     let mut errors = Vec::new();
     for result in results {
@@ -207,9 +290,10 @@ fn all_or_none(results: Vec<Result<RunResult>>) -> Result<Vec<RunResult>> {
         return Ok(runs);
     }
     let done: Vec<&str> = runs.iter().map(|run| run.scheme.as_str()).collect();
-    let others = match done.is_empty() {
-        true => String::new(),
-        false => format!("; {} succeeded, but nothing was written", done.join(", ")),
+    let others = match (done.is_empty(), kept) {
+        (true, _) => String::new(),
+        (false, true) => format!("; {} succeeded", done.join(", ")),
+        (false, false) => format!("; {} succeeded, but nothing was written", done.join(", ")),
     };
     Err(Error::Run(format!("{}{others}", Error::together(&errors))))
 }

@@ -125,6 +125,7 @@ impl Inspection {
         drop(steps);
         found.stand_in = choice.stands_for();
         found.name = choice.name;
+        found.filter = self.reading.filter.as_ref().map(ToString::to_string);
         let value = serde_json::to_value(&found)
             .map_err(|error| Error::Run(format!("the inspection has no JSON form: {error}")))?;
         Ok((found, value))

@@ -13,6 +13,8 @@ use crate::options::settings::{Settings, pairs};
 pub struct Chosen {
     /// As the user wrote it, preset included.
     pub name: String,
+    /// Whether it was asked for by its name, or is one of a family or of all.
+    pub by_name: bool,
     /// Its row of the table.
     pub row: &'static Row,
     /// Device, preset and overrides together.
@@ -47,20 +49,21 @@ pub fn workload_changes(overrides: &mut Vec<String>) -> Result<Vec<(String, Stri
 /// The schemes that are named, each once, with `device` and `overrides` applied.
 pub fn choose(schemes: &Schemes, device: &Config, overrides: &[String]) -> Result<Vec<Chosen>> {
     let overrides = pairs(overrides)?;
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<(String, bool)> = Vec::new();
     for part in schemes.names() {
         for name in expand(part)? {
-            if names.contains(&name) {
+            if names.iter().any(|(known, _)| *known == name) {
                 return Err(Error::usage(format!("scheme '{name}' is named twice")));
             }
-            names.push(name);
+            let by_name = name == part;
+            names.push((name, by_name));
         }
     }
     if names.is_empty() {
         return Err(Error::usage("no scheme is named (`ftlab list schemes`)"));
     }
     let mut chosen = Vec::with_capacity(names.len());
-    for name in names {
+    for (name, by_name) in names {
         let (row, preset) = find(&name)?;
         let mut config = device.clone();
         for (key, value) in preset {
@@ -69,7 +72,7 @@ pub fn choose(schemes: &Schemes, device: &Config, overrides: &[String]) -> Resul
         for (key, value) in &overrides {
             config.set(key, value)?;
         }
-        chosen.push(Chosen { name, row, config });
+        chosen.push(Chosen { name, by_name, row, config });
     }
     refuse_idle_overrides(&overrides, &chosen)?;
     Ok(chosen)

@@ -49,6 +49,32 @@ pub fn resize(chosen: &mut [Chosen], exported: u64) -> Result<()> {
     )))
 }
 
+/// Whether the address space holds what flash and map keep of every page. It costs no memory, as
+/// nothing is written there.
+pub fn check_memory(one: &Chosen) -> Result<()> {
+    /// Of a page: the record of the flash, and the widest entry of a map.
+    const BYTES_PER_PAGE: [u64; 2] = [16, 8];
+    let device = &one.config.device;
+    let pages = device.physical_blocks() * u64::from(device.units_per_block());
+    let mut held: Vec<Vec<u8>> = Vec::with_capacity(BYTES_PER_PAGE.len());
+    for bytes in BYTES_PER_PAGE {
+        let mut array = Vec::new();
+        let wanted = usize::try_from(pages * bytes).unwrap_or(usize::MAX);
+        if array.try_reserve_exact(wanted).is_err() {
+            return Err(Error::usage(format!(
+                "this machine has no memory for the state of a device of {} bytes ({pages} pages \
+                 with the spare ones, {} bytes each and more); legal: a smaller capacity, or larger \
+                 pages",
+                device.logical_pages() * device.unit_bytes(),
+                BYTES_PER_PAGE.iter().sum::<u64>()
+            )));
+        }
+        // Else a compiler may find out that nobody uses it.
+        held.push(std::hint::black_box(array));
+    }
+    Ok(())
+}
+
 /// SRAM that `structures` take.
 pub fn sram(structures: &[RamUse]) -> u64 {
     structures.iter().filter(|used| used.memory == Memory::Sram).map(|used| used.bytes).sum()

@@ -39,6 +39,8 @@ pub struct WorkloadsCompared {
     pub rows: Vec<Compared>,
     /// The same as JSON.
     pub json: Value,
+    /// Of each of them, sentences that a reader must see beside the numbers.
+    pub warnings: [Vec<String>; 2],
 }
 
 impl WorkloadPair {
@@ -56,11 +58,12 @@ impl WorkloadPair {
         let json = json!({
             "schema": "ftlab-workloads/1",
             "page_bytes": bytes,
-            "a": { "name": a.name, "sha256": a.sha256 },
-            "b": { "name": b.name, "sha256": b.sha256 },
+            "a": { "name": a.name, "sha256": a.sha256, "warnings": a.warnings },
+            "b": { "name": b.name, "sha256": b.sha256, "warnings": b.warnings },
             "statistics": rows,
         });
-        Ok(WorkloadsCompared { names: [a.name, b.name], rows, json })
+        let warnings = [a.warnings, b.warnings];
+        Ok(WorkloadsCompared { names: [a.name, b.name], rows, json, warnings })
     }
 }
 
@@ -111,6 +114,8 @@ pub struct Twin {
     pub file: String,
     /// What was found of the trace and its twin.
     pub rows: Vec<Compared>,
+    /// Sentences about the trace that a reader must see beside these numbers.
+    pub warnings: Vec<String>,
 }
 
 impl TwinOf {
@@ -167,6 +172,6 @@ impl TwinOf {
                 .expect("a string takes every character");
         }
         write!(file, "]\n\n{written}").expect("a string takes every character");
-        Ok(Twin { file, rows })
+        Ok(Twin { file, rows, warnings: of.warnings })
     }
 }

@@ -2,7 +2,6 @@
 //! of its own. What is run is what `--unit N` runs, unit by unit.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use ftlab_report::format::count;
 use ftlab_trace::{Description, UnitSelection};
@@ -10,6 +9,7 @@ use ftlab_trace::{Description, UnitSelection};
 use crate::compare::Comparison;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
+use crate::kept::KeptRuns;
 use crate::observer::{Counts, Observer, Steps, Work, going_on};
 use crate::options::reading::{Reading, Units};
 use crate::plan::asked::Asked;
@@ -41,7 +41,7 @@ impl Experiment {
     /// more than [`UNITS_MAX`] units or [`RUNS_MAX`] runs. [`Error::Cancelled`].
     pub fn compare_units(
         &self,
-        out: Option<&Path>,
+        kept: Option<&KeptRuns>,
         observer: &dyn Observer,
     ) -> Result<UnitComparisons> {
         // What no unit can have should not take a pass over the trace to be said.
@@ -49,7 +49,7 @@ impl Experiment {
         let schemes: Vec<String> = asked.schemes().map(str::to_owned).collect();
         let units = units(self, &asked.changes, observer)?;
         refuse_too_many_runs(units.len(), schemes.len())?;
-        let units = self.plan_units(&units, out, observer)?;
+        let units = self.plan_units(&units, kept, observer)?;
         Ok(UnitComparisons { schemes, units })
     }
 
@@ -57,7 +57,7 @@ impl Experiment {
     fn plan_units(
         &self,
         units: &[u32],
-        out: Option<&Path>,
+        kept: Option<&KeptRuns>,
         observer: &dyn Observer,
     ) -> Result<Vec<(u32, Comparison)>> {
         let length = units.len() as u64;
@@ -70,7 +70,7 @@ impl Experiment {
             let mut own = self.clone();
             own.unit = Units::Together(UnitSelection::Only(vec![unit]));
             own.requests_out = self.requests_out.as_ref().map(|path| path_for_unit(path, unit));
-            let planned = Comparison::plan_of(&own, described.as_ref(), out, observer);
+            let planned = Comparison::plan_of(&own, described.as_ref(), kept, observer);
             let mut comparison = planned.map_err(|error| error.within(&unit_name(unit)))?;
             described = described.take().or_else(|| comparison.plan().description().cloned());
             comparison.close();

@@ -25,7 +25,8 @@ use serde_json::{Map, Value};
 use crate::result::{
     Buffer, ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime,
     Host, LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
-    RamUse, RunResult, ServiceTime, SteadyState, WINDOWS_MAX, Wall, Window, Workload, WornOut,
+    RamUse, RunResult, ServiceTime, Split, SteadyState, WINDOWS_MAX, Wall, Window, Workload,
+    WornOut,
 };
 
 /// What is known of a run besides its device.
@@ -151,6 +152,8 @@ fn host(meter: &Meter, longest_queue: u64) -> Host {
         failed_requests: counts.failed,
         unreadable_pages: counts.unreadable_pages,
         longest_queue,
+        split: (counts.split > 0)
+            .then_some(Split { requests: counts.split, pieces: counts.pieces }),
     }
 }
 

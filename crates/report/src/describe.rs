@@ -25,7 +25,7 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
     let labels = labels(runs);
     let tell = |sentence: &dyn Fn(&RunResult) -> String| together(runs, &labels, sentence);
     let mut all = vec![
-        ("Workload", tell(&|run| workload(&run.workload))),
+        ("Workload", tell(&|run| workload(&run.workload, run.made.filter.as_deref()))),
         ("Requests", tell(&|run| requests(&run.workload))),
         ("Device", tell(&|run| run.device.clone())),
         ("Preparation", format!("{}{}", tell(&precondition), erased_before(runs))),
@@ -132,7 +132,10 @@ fn together(
     parts.join("; ")
 }
 
-fn workload(workload: &Workload) -> String {
+/// What was run, of what kind it is, and how much of it that was: `filter` is what let it through.
+fn workload(workload: &Workload, filter: Option<&str>) -> String {
+    let through =
+        filter.map_or_else(String::new, |filter| format!(" that --filter {filter} lets through"));
     let units = workload.units.as_deref().map(units);
     let origin = match (&workload.stand_in, workload.synthetic, workload.prefix) {
         (Some(source), _, _) => {
@@ -140,13 +143,18 @@ fn workload(workload: &Workload) -> String {
         }
         (None, true, _) => "synthetic: generated, not recorded on a real system".to_owned(),
         (None, false, Some(kept)) => match &units {
-            None => format!("a recorded trace, but only its first {} requests", count(kept)),
+            None => {
+                format!("a recorded trace, but only its first {} requests{through}", count(kept))
+            }
             Some(units) => {
                 let kept = count(kept);
                 let origin = format!("a recorded trace, but only the first {kept} requests of");
-                return format!("{} ({origin} {units})", workload.name);
+                return format!("{} ({origin} {units}{through})", workload.name);
             }
         },
+        (None, false, None) if filter.is_some() => {
+            format!("a recorded trace, but only its requests{through}")
+        }
         (None, false, None) if units.is_some() => "a recorded trace".to_owned(),
         (None, false, None) => "a recorded trace, whole".to_owned(),
     };
@@ -316,19 +324,29 @@ mod tests {
     #[test]
     fn a_prefix_and_a_synthetic_workload_are_called_so() {
         let mut source = Workload { name: "fin1".to_owned(), ..Workload::default() };
-        assert!(workload(&source).contains("whole"));
+        assert!(workload(&source, None).contains("whole"));
         source.prefix = Some(10_000);
-        assert!(workload(&source).contains("only its first 10,000 requests"));
+        assert!(workload(&source, None).contains("only its first 10,000 requests"));
         source.units = Some("0,2".to_owned());
-        assert!(workload(&source).contains("only the first 10,000 requests of units 0, 2)"));
+        assert!(workload(&source, None).contains("only the first 10,000 requests of units 0, 2)"));
+        let filtered = workload(&source, Some("op=write"));
+        let first = "only the first 10,000 requests of units 0, 2 that --filter op=write lets";
+        assert!(filtered.contains(first), "{filtered}");
+        source.units = None;
+        let filtered = workload(&source, Some("op=write"));
+        assert!(
+            filtered.contains("its first 10,000 requests that --filter op=write lets through)")
+        );
         source.prefix = None;
+        let filtered = workload(&source, Some("op=write"));
+        assert!(filtered.contains("but only its requests that --filter op=write"), "{filtered}");
         source.units = Some("3".to_owned());
-        assert!(workload(&source).contains("(a recorded trace; unit 3 of the trace)"));
+        assert!(workload(&source, None).contains("(a recorded trace; unit 3 of the trace)"));
         source.units = None;
         source.synthetic = true;
-        assert!(workload(&source).contains("synthetic"));
+        assert!(workload(&source, None).contains("synthetic"));
         source.stand_in = Some("a table".to_owned());
-        let said = workload(&source);
+        let said = workload(&source, None);
         assert!(
             said.contains("synthetic stand-in") && said.contains("recorded: a table)"),
             "{said}"

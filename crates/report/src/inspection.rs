@@ -201,9 +201,15 @@ fn warnings(found: &Value) -> Vec<String> {
     } else if text(found, "format") == "synthetic" {
         warnings.push("The workload is synthetic: it was generated, not recorded.".to_owned());
     }
+    let through = match at(found, "filter").and_then(Value::as_str) {
+        Some(filter) => format!("that --filter {filter} lets through "),
+        None => String::new(),
+    };
     if at(found, "prefix").and_then(Value::as_bool) == Some(true) {
         let requests = count(whole(found, "requests"));
-        warnings.push(format!("Only the first {requests} requests were read (--head)."));
+        warnings.push(format!("Only the first {requests} requests {through}were read (--head)."));
+    } else if !through.is_empty() {
+        warnings.push(format!("Only the requests {through}were read."));
     }
     let sorted = whole(found, "out_of_order_lines");
     if sorted > 0 {

@@ -141,6 +141,8 @@ const RESPONSE: &[Metric] = &[
     time("latency_ns.write.system.mean", "writes mean"),
     time("latency_ns.all.device.mean", "device mean"),
     cost("host.longest_queue", "longest queue", Shown::WhenUsed),
+    tally("host.split.requests", "requests split", Shown::WhenUsed),
+    tally("host.split.pieces", "their pieces", Shown::WhenUsed),
 ];
 
 const STAGES: &[Metric] = &[
@@ -338,13 +340,15 @@ pub const SECTIONS: &[Section] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{CAUSE_NAMES, WornOut};
+    use crate::result::{CAUSE_NAMES, Split, WornOut};
 
     #[test]
     fn every_path_exists_in_a_result() {
         let mut run = RunResult::default();
         // Null unless the device was driven to its end.
         run.wear.until_worn_out = Some(WornOut::default());
+        // Absent unless requests came in pieces.
+        run.host.split = Some(Split::default());
         let flat = flatten(&run);
         for metric in SECTIONS.iter().flat_map(|section| section.metrics) {
             assert!(flat.contains_key(metric.path), "no such path: {}", metric.path);

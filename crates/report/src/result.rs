@@ -13,8 +13,8 @@ mod rest;
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
     Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, Inherited, Made,
-    MapCache, Merges, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Stages,
-    Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
+    MapCache, Merges, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Split,
+    Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
 };
 pub use latency::{
     ByDirection, CDF_POINTS_MAX, Cdf, CdfPoint, Latency, LatencyParts, LatencySummary, Percentiles,

@@ -30,6 +30,13 @@ pub fn check<S: Scheme>(
             buffer.name()
         )));
     }
+    if config.device.units_per_page() > 1 && S::PAPER.family.programs_at_fixed_offsets() {
+        return Err(SettingError::Conflict(format!(
+            "{} puts pages at fixed offsets of data blocks, so mapping units cannot gather to \
+             flash pages: leave device.mapping_unit at auto",
+            S::PAPER.name
+        )));
+    }
     S::check(seen)
 }
 

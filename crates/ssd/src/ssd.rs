@@ -66,13 +66,6 @@ impl<S: Scheme> Ssd<S> {
     /// Says which settings do not, and what is legal.
     pub fn new(config: &SsdSettings, own: S::Settings, seed: u64) -> Result<Self, SettingError> {
         config.check()?;
-        if config.device.units_per_page() > 1 && S::PAPER.family.programs_at_fixed_offsets() {
-            return Err(SettingError::Conflict(format!(
-                "{} puts pages at fixed offsets of data blocks, so mapping units cannot gather to \
-                 flash pages: leave device.mapping_unit at auto",
-                S::PAPER.name
-            )));
-        }
         let seen = fit::seen::<S>(config, own);
         fit::check::<S>(config, &seen)?;
         let minimum = S::minimum_blocks(&seen);
@@ -340,12 +333,12 @@ impl<S: Scheme> Ssd<S> {
         debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
         self.outstanding.push(completed);
         self.last_completion = self.last_completion.max(completed);
-        if !PLAIN && self.streams > 1 {
-            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
-        }
         if self.board.meter_mut().complete(request.op, &completion) {
             let free_blocks = self.scheme().room().free_blocks;
             self.board.meter_mut().sample_free_blocks(free_blocks);
+        }
+        if !PLAIN && self.streams > 1 {
+            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
         }
         Ok(completion)
     }

@@ -62,7 +62,7 @@ pub use options::{Options, Parts, SizeUnit, TimeUnit, UnitSelection};
 pub use profile::{Compared, Measure, Profile, Unit, side_by_side};
 pub use record::{Place, Record};
 pub use records::Records;
-pub use requests::Requests;
+pub use requests::{InPieces, Requests};
 pub use size::{parse_bytes, parse_share_or_bytes};
 pub use stand_in::{Published, RealTrace, Reported, WorkloadFile};
 pub use statistics::{Statistic, Statistics};
@@ -70,6 +70,6 @@ pub use subset::{
     SUBSET_UNITS_MAX, Subset, SubsetSearch, SubsetTarget, UnitStatistics, find_subset,
 };
 pub use summary::{Drop, DropReason, Summary};
-pub use survey::{Largest, Survey, UnitSpans};
+pub use survey::{Farthest, Largest, Survey, UnitSpans};
 pub use synthetic::{Model, Synthetic, SyntheticSpec, TwinFit};
 pub use workload::{Description, Workload};

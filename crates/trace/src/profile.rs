@@ -40,6 +40,8 @@ pub struct Profile {
     pub sha256: String,
     /// The numbers, in the same order for every workload.
     pub measures: Vec<Measure>,
+    /// Sentences that a reader must see beside them: which lines were skipped.
+    pub warnings: Vec<String>,
 }
 
 /// Sizes of an LRU cache of pages.
@@ -83,7 +85,8 @@ impl Profile {
         let mut measures = Measures(Vec::new());
         measures.of_inspection(&inspection);
         measures.of_requests(&behind);
-        Ok(Self { name: inspection.name, sha256: inspection.sha256, measures: measures.0 })
+        let Inspection { name, sha256, warnings, .. } = inspection;
+        Ok(Self { name, sha256, measures: measures.0, warnings })
     }
 }
 

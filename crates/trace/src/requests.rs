@@ -7,6 +7,17 @@ use crate::layout::AddressMap;
 use crate::record::Record;
 use crate::records::Records;
 
+/// Requests at the end of a row that together are one record: its parts are not adjacent on the
+/// device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InPieces {
+    /// How many of the row.
+    pub last: usize,
+    /// How many the record has in all, the first of which may have come before the row; 0 where the
+    /// row has none.
+    pub pieces: usize,
+}
+
 /// The requests of a workload on a device, in order of time. Nothing follows an error.
 pub struct Requests {
     records: Records,
@@ -17,6 +28,8 @@ pub struct Requests {
     records_before: u64,
     /// Pending requests that are a record each; the others are of one record more.
     single: usize,
+    /// Of the chunk that was handed out last.
+    in_pieces: InPieces,
     failed: Option<TraceError>,
     ended: bool,
 }
@@ -30,6 +43,7 @@ impl Requests {
             next: 0,
             records_before: 0,
             single: 0,
+            in_pieces: InPieces::default(),
             failed: None,
             ended: false,
         }
@@ -45,6 +59,18 @@ impl Requests {
     pub fn records_yielded(&self) -> u64 {
         let single = self.next.min(self.single) as u64;
         self.records_before + single + u64::from(self.next > self.single)
+    }
+
+    /// How many pieces the record has of which the request yielded last is one; none where it is all
+    /// of its record.
+    #[inline]
+    pub fn pieces(&self) -> Option<usize> {
+        (self.next > self.single).then(|| self.pending.len() - self.single)
+    }
+
+    /// Which requests of the chunk that was handed out last are pieces of one record.
+    pub fn in_pieces(&self) -> InPieces {
+        self.in_pieces
     }
 
     /// Which part of a combination the request yielded last is from; 0 for any other workload.
@@ -66,6 +92,9 @@ impl Requests {
         if let Err(end) = self.look_ahead(Records::CHUNK) {
             return end.map(Err);
         }
+        let pieces = self.pending.len() - self.single;
+        let last = pieces.min(self.pending.len() - self.next);
+        self.in_pieces = InPieces { last, pieces };
         if self.next == 0 {
             // All are yielded, and the count of records says so.
             (self.records_before, self.single) = (self.map.counts().records, 0);

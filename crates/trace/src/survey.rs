@@ -92,6 +92,8 @@ pub struct Survey {
     pub spans: UnitSpans,
     /// The largest request; none without one.
     pub largest: Option<Largest>,
+    /// The request that reaches farthest in its unit; none without one.
+    pub farthest: Option<Farthest>,
     extents: Option<Extents>,
 }
 
@@ -100,6 +102,17 @@ pub struct Survey {
 pub struct Largest {
     /// Its size in bytes.
     pub size_bytes: u64,
+    /// The file it stands in.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u64,
+}
+
+/// The request that reaches farthest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Farthest {
+    /// The first byte after it.
+    pub end_bytes: u64,
     /// The file it stands in.
     pub file: String,
     /// The line, counted from 1.
@@ -143,11 +156,15 @@ impl Survey {
     ) -> std::result::Result<Self, E> {
         let mut survey = Self::new(extent_bytes);
         let (mut largest, mut place) = (0, Place::default());
+        let (mut end, mut end_place) = (0, Place::default());
         while let Some(record) = records.next() {
             let record = record?;
             survey.note(&record);
             if record.size_bytes > largest {
                 (largest, place) = (record.size_bytes, records.place());
+            }
+            if record.end_bytes() > end && record.op != Op::Flush {
+                (end, end_place) = (record.end_bytes(), records.place());
             }
             noted()?;
         }
@@ -155,6 +172,11 @@ impl Survey {
             size_bytes: largest,
             file: records.names()[place.part as usize].clone(),
             line: place.line,
+        });
+        survey.farthest = (end > 0).then(|| Farthest {
+            end_bytes: end,
+            file: records.names()[end_place.part as usize].clone(),
+            line: end_place.line,
         });
         Ok(survey)
     }
@@ -171,6 +193,7 @@ impl Survey {
             last_time_ns: 0,
             spans: UnitSpans::default(),
             largest: None,
+            farthest: None,
             extents: extent_bytes.map(extents),
         }
     }

@@ -5,7 +5,7 @@ use crate::common::Bench;
 /// Its folder is claimed, the rest is under way.
 #[cfg(unix)]
 fn claimed(bench: &Bench) -> bool {
-    bench.entries().iter().any(|name| name.starts_with(".out.unfinished"))
+    bench.entries().iter().any(|name| name == "out.unfinished")
 }
 
 #[cfg(unix)]

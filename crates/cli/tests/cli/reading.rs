@@ -85,3 +85,53 @@ fn a_request_larger_than_the_device_is_refused_before_the_run() {
         bench.ftlab("trace inspect read.csv").refused(2, &["read.csv:3: ", "memory"]);
     }
 }
+
+/// `trace fit` and `trace compare` skipped lines without a word.
+#[test]
+fn skipped_lines_are_told_by_fit_and_compare_too() {
+    let bench = Bench::new();
+    let line = |n: u64| format!("{},write,{},2048\n", n * 10, n % 50 * 2048);
+    let text = HEADER.to_owned() + "x\n" + &(0..200).map(line).collect::<String>();
+    bench.file("t.csv", text);
+    let spec = "randwrite:bs=2k,span=1M,count=100";
+    let told = "1 malformed lines of the trace were skipped (--skip-bad): t.csv:2:";
+    let fit = bench.ftlab("trace fit t.csv -o twin.toml --skip-bad 1").ok();
+    assert!(fit.contains(&format!("Warning: {told}")), "{fit}");
+    let compared = bench.ftlab(&format!("trace compare {spec} t.csv --skip-bad 1")).ok();
+    assert!(compared.contains(&format!("Warning (B): {told}")), "{compared}");
+    assert!(!compared.contains("Warning (A)"), "{compared}");
+    let json = bench.ftlab(&format!("trace compare t.csv {spec} --skip-bad 1 --json")).ok();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert!(json["a"]["warnings"][0].as_str().unwrap().contains("t.csv:2:"), "{json:#}");
+    assert_eq!(json["b"]["warnings"], serde_json::json!([]));
+}
+
+/// The first 50 of what: of the trace, or of what was left of it?
+#[test]
+fn a_prefix_of_what_a_filter_leaves_is_told_as_such() {
+    let bench = Bench::new();
+    let op = |n: u64| if n.is_multiple_of(4) { "write" } else { "read" };
+    let line = |n: u64| format!("{},{},{},2048\n", n * 10, op(n), n % 50 * 2048);
+    bench.file("t.csv", HEADER.to_owned() + &(0..800).map(line).collect::<String>());
+    let options = "--workload t.csv --filter op=write --head 50";
+    let compare = format!("compare --schemes dftl {DEVICE} {options} --out out");
+    let table = bench.ftlab(&compare).ok();
+    let page = std::fs::read_to_string(bench.path("out/report.html")).unwrap();
+    let first = "a recorded trace, but only its first 50 requests that --filter op=write lets";
+    assert!(table.contains(first) && page.contains(first), "{table}");
+    let run = &results(&bench, "out")[0];
+    let (workload, made) = (&run["workload"], &run["made"]);
+    assert_eq!((&workload["prefix"], &workload["requests"]), (&50.into(), &50.into()));
+    assert_eq!((&made["filter"], &run["host"]["write_requests"]), (&"op=write".into(), &50.into()));
+    let told = "Only the first 50 requests of the workload, of those that --filter op=write lets";
+    assert!(run["warnings"].to_string().contains(told), "{}", run["warnings"]);
+    let inspect = "trace inspect t.csv --filter op=write --head 50";
+    let text = bench.ftlab(&format!("{inspect} --html t.html")).ok();
+    let of = "50 (a prefix: --head, of those that --filter op=write lets through)";
+    assert!(text.contains(of), "{text}");
+    let page = std::fs::read_to_string(bench.path("t.html")).unwrap();
+    assert!(page.contains("the first 50 requests that --filter op=write lets through were read"));
+    let all = bench.ftlab("trace inspect t.csv --filter op=write --json").ok();
+    let all: Value = serde_json::from_str(&all).unwrap();
+    assert_eq!((&all["filter"], &all["prefix"]), (&"op=write".into(), &false.into()));
+}

@@ -126,6 +126,39 @@ fn broken_traces_are_refused_with_file_and_line() {
     assert!(bench.entries().iter().all(|name| !name.starts_with('.')), "{:?}", bench.entries());
 }
 
+/// It took the program down: no address space holds the state of so many pages.
+#[test]
+fn an_address_far_beyond_memory_is_refused_with_its_line() {
+    let bench = Bench::new();
+    let line = |file: &str| {
+        format!(
+            "run --scheme ideal_page {DEVICE} --workload {file} --capacity auto --json run.json"
+        )
+    };
+    // In sectors of 512 bytes: 1 EiB, more than 32 bits of pages; 8 EiB, nearly all that 64 bits of
+    // bytes can tell.
+    for (file, sector) in [("pages.spc", 1u64 << 51), ("bytes.spc", (1 << 54) - 16)] {
+        bench.file(file, format!("0,8,4096,w,0.1\n0,{sector},4096,w,0.2\n0,8,4096,w,0.3\n"));
+        let place = format!("{file}:2: the request ends at byte {}", sector * 512 + 4096);
+        let words = [place.as_str(), "too large", "legal: --address dense"];
+        bench.ftlab(&line(file)).refused(2, &words);
+        let line = format!("{} --address dense", line(file));
+        assert_eq!(bench.ftlab(&line).code, 0, "what is legal works");
+        std::fs::remove_file(bench.path("run.json")).unwrap();
+    }
+    // A device that 32 bits of pages can number, and 2 GiB of memory cannot hold.
+    #[cfg(unix)]
+    {
+        let sector = 1u64 << 30;
+        bench.file("far.spc", format!("0,8,4096,w,0.1\n0,{sector},4096,w,0.2\n"));
+        let place = format!("far.spc:2: the request ends at byte {}", sector * 512 + 4096);
+        let words = [place.as_str(), "no memory for the state of a device of 5497559"];
+        bench.ftlab_within(2 << 20, &line("far.spc")).refused(2, &words);
+        let stated = line("far.spc").replace("auto", "1TiB");
+        bench.ftlab_within(2 << 20, &stated).refused(2, &["no memory for the state", "legal"]);
+    }
+}
+
 #[test]
 fn broken_device_files_are_refused_with_file_and_line() {
     let bench = Bench::new();

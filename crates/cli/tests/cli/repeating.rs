@@ -92,6 +92,6 @@ fn what_is_said_about_addresses_is_said_of_every_pass() {
     {
         let warnings = bench.run(&format!("{line} {passes}"))["warnings"].to_string();
         assert!(warnings.contains(words), "{warnings}");
-        assert!(warnings.contains("4 requests reached it instead of 3"), "{warnings}");
+        assert!(warnings.contains("they reached it in 2 pieces"), "{warnings}");
     }
 }

@@ -4,16 +4,19 @@
 
 mod counts;
 mod latency;
+mod pieces;
 mod streams;
 mod windows;
 
 pub use counts::Counts;
 pub use latency::{LatencyMeter, LatencyStatistics};
+pub use pieces::Piece;
 pub use streams::StreamCounts;
 pub use windows::{Window, Windows};
 
 pub use crate::names::{BlockRole, Cause, Event, Level};
 use crate::request::{Completion, Op, Request, STREAMS_MAX};
+use pieces::Pieces;
 
 /// Values of all levels, each plus one; 0 where nothing was told.
 pub type Levels = [u64; Level::COUNT];
@@ -36,8 +39,12 @@ pub struct Merges {
 /// What the host asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostCounts {
-    /// Requests by operation: read, write, trim, flush.
+    /// Requests by operation, as the host sent them: read, write, trim, flush.
     pub requests: [u64; 4],
+    /// Those of them that reached the device in pieces.
+    pub split: u64,
+    /// Their pieces.
+    pub pieces: u64,
     /// Requests completed.
     pub completed: u64,
     /// Requests that failed or that a power cut interrupted.
@@ -76,6 +83,7 @@ pub struct Meter {
     streams: [StreamCounts; STREAMS_MAX],
     latency: LatencyMeter,
     windows: Windows,
+    pieces: Pieces,
 }
 
 impl Meter {
@@ -101,6 +109,7 @@ impl Meter {
             streams: [StreamCounts::default(); STREAMS_MAX],
             latency: LatencyMeter::new(),
             windows: Windows::new(),
+            pieces: Pieces::default(),
         }
     }
 
@@ -234,14 +243,40 @@ impl Meter {
         self.merges.associativity[(data_blocks as usize).min(last)] += 1;
     }
 
-    /// Counts a request of the host of so many pages and sectors.
+    /// The next request that is counted is a piece of one that the host sent.
+    pub fn piece(&mut self, piece: Piece) {
+        self.pieces.next(piece);
+    }
+
+    /// How the host's request went of which `completion` was counted last: none while others of its
+    /// pieces are to come.
+    #[inline]
+    pub fn whole(&self, completion: &Completion) -> Option<Completion> {
+        self.pieces.whole(completion)
+    }
+
+    /// Counts a request of so many pages and sectors.
     #[inline]
     pub fn request(&mut self, op: Op, pages: u64, sectors: u64) {
         let kind = op as usize;
-        self.host.requests[kind] += 1;
+        if self.pieces.is_whole() {
+            self.host.requests[kind] += 1;
+        } else {
+            self.request_in_pieces(kind);
+        }
         if kind < 3 {
             self.host.pages[kind] += pages;
             self.host.sectors[kind] += sectors;
+        }
+    }
+
+    #[cold]
+    fn request_in_pieces(&mut self, kind: usize) {
+        let is_new = self.pieces.begins();
+        self.host.requests[kind] += u64::from(is_new);
+        if !self.pieces.is_whole() {
+            self.host.split += u64::from(is_new);
+            self.host.pieces += 1;
         }
     }
 
@@ -255,14 +290,29 @@ impl Meter {
         self.windows.level_now(level)
     }
 
-    /// Counts a completed request of one of several streams.
+    /// Counts a completed request of one of several streams, the one that was counted last.
     pub fn stream(&mut self, stream: u32, request: &Request, completion: &Completion) {
-        self.streams[stream as usize].record(request, completion);
+        let whole = self.pieces.whole(completion);
+        self.streams[stream as usize].record(request, whole.as_ref());
     }
 
     /// Counts a completed request; true when free blocks should be sampled.
     #[inline]
     pub fn complete(&mut self, op: Op, completion: &Completion) -> bool {
+        match self.pieces.is_whole() {
+            true => self.count(op, completion),
+            false => self.complete_in_pieces(op, completion),
+        }
+    }
+
+    #[cold]
+    fn complete_in_pieces(&mut self, op: Op, completion: &Completion) -> bool {
+        let whole = self.pieces.done(completion);
+        whole.is_some_and(|whole| self.count(op, &whole))
+    }
+
+    #[inline(always)]
+    fn count(&mut self, op: Op, completion: &Completion) -> bool {
         self.host.completed += 1;
         if let Some(unreadable) = completion.unreadable {
             self.unreadable(unreadable.pages);
@@ -287,7 +337,7 @@ impl Meter {
 
     /// Counts a request that failed, or that a power cut interrupted.
     pub fn interrupt(&mut self) {
-        self.host.interrupted += 1;
+        self.host.interrupted += self.pieces.fail();
     }
 
     pub(crate) fn reset(&mut self) {
@@ -306,5 +356,6 @@ impl Meter {
         self.streams.fill(StreamCounts::default());
         self.latency.reset();
         self.windows.reset();
+        self.pieces.reset();
     }
 }

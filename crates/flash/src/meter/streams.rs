@@ -19,14 +19,18 @@ pub struct StreamCounts {
 }
 
 impl StreamCounts {
-    pub(super) fn record(&mut self, request: &Request, completion: &Completion) {
-        match request.op {
-            Op::Read => self.reads += 1,
-            Op::Write => self.writes += 1,
-            // As in response times: the papers' are of reads and writes.
+    /// Takes what reached the device, and how all that the host sent with it went where that is done
+    /// now.
+    pub(super) fn record(&mut self, request: &Request, completion: Option<&Completion>) {
+        // As in response times: the papers' are of reads and writes.
+        let count = match request.op {
+            Op::Read => &mut self.reads,
+            Op::Write => &mut self.writes,
             Op::Trim | Op::Flush => return,
-        }
+        };
         self.bytes += u64::from(request.sectors) * SECTOR_BYTES;
+        let Some(completion) = completion else { return };
+        *count += 1;
         self.response_sum += u128::from(completion.system());
         self.driver_queue_sum += u128::from(completion.stages.driver_queue);
     }

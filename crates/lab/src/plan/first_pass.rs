@@ -3,7 +3,7 @@
 
 use ftlab_engine::config::{Described, Shown, UnwrittenRead};
 use ftlab_engine::parts::block_mapped::LogBase;
-use ftlab_trace::{AddressMode, Description, Largest, UnitSpans, Workload};
+use ftlab_trace::{AddressMode, Description, Farthest, Largest, UnitSpans, Workload};
 
 use crate::error::{Error, Result};
 use crate::observer::{Counts, Observer, Steps};
@@ -26,6 +26,8 @@ pub struct FirstPass<'a> {
     pub requests_read: Option<u64>,
     /// The largest request.
     pub largest: Option<Largest>,
+    /// The request that reaches farthest in its unit.
+    pub farthest: Option<Farthest>,
 }
 
 impl<'a> FirstPass<'a> {
@@ -38,6 +40,7 @@ impl<'a> FirstPass<'a> {
             requests: None,
             requests_read: None,
             largest: None,
+            farthest: None,
         }
     }
 
@@ -80,9 +83,24 @@ impl<'a> FirstPass<'a> {
         self.requests = Some(survey.requests - self.lead);
         self.requests_read = survey.requests_read.map(|read| read.saturating_sub(self.lead));
         self.largest = survey.largest.clone();
+        self.farthest = survey.farthest.clone();
         let needed = (survey.strict_bytes(), survey.dense_bytes());
         self.spans = Some(survey.spans);
         Ok(needed)
+    }
+
+    /// Why a device of the size that `--capacity auto` asks for cannot be had: which request of a
+    /// trace asks for so much, before the `error` itself.
+    pub fn too_far(&self, error: Error, mode: AddressMode) -> Error {
+        let far = self.farthest.as_ref().filter(|_| mode == AddressMode::Strict);
+        let Some(Farthest { end_bytes, file, line }) = far else { return error };
+        let error = error.to_string();
+        let why = error.split("; legal: ").next().unwrap_or_default();
+        Error::usage(format!(
+            "{file}:{line}: the request ends at byte {end_bytes}, for which --capacity auto takes a \
+             device that cannot be had: {why}; legal: --address dense, --address modulo with \
+             --capacity BYTES, or a trace without such addresses"
+        ))
     }
 
     /// How many requests there are where the workload has more, of which these are the first: those

@@ -59,6 +59,8 @@ pub struct Plan {
     pub(crate) repeat: Repeat,
     /// Sentences for every result.
     pub(crate) warnings: Vec<String>,
+    /// Those of them that say who was left out, and why.
+    pub(crate) left_out: Vec<String>,
     /// Which requests are looked at closely.
     pub(crate) probe: Option<ProbeWindow>,
     /// Where a row per request goes.
@@ -113,6 +115,12 @@ impl Plan {
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
+
+    /// Those of them that say which schemes were left out, and why.
+    #[must_use]
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
 }
 
 /// Plans the runs of an experiment. Where the same files were `described` before, their digest is
@@ -141,13 +149,21 @@ pub(crate) fn planned(
             Some(first_pass.needed_bytes(&choice, mode, extent_bytes(&chosen[0]))?)
         }
     };
-    exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose()?;
+    let too_far = |first_pass: &FirstPass<'_>, error| match capacity {
+        Some(Capacity::Auto) => first_pass.too_far(error, mode),
+        _ => error,
+    };
+    let sized = exported.map(|bytes| sizing::resize(&mut chosen, bytes)).transpose();
+    sized.map_err(|error| too_far(&first_pass, error))?;
     if chosen.iter().any(log_of_footprint) {
         know_active_region(&mut chosen, (&choice, mode), exported, &mut first_pass)?;
     }
     let left_out = apply_budget(&mut chosen, experiment)?;
+    sizing::check_memory(&chosen[0]).map_err(|error| too_far(&first_pass, error))?;
+    let left_out: Vec<String> =
+        left_out.iter().map(|reason| format!("Left out: {reason}.")).collect();
     let mut warnings = choice.notes.clone();
-    warnings.extend(left_out.iter().map(|reason| format!("Left out: {reason}.")));
+    warnings.extend_from_slice(&left_out);
     warnings.extend(enlarged(&chosen[0], capacity));
 
     let device = &chosen[0].config.device;
@@ -198,6 +214,7 @@ pub(crate) fn planned(
         verify: experiment.verify,
         repeat,
         warnings,
+        left_out,
         probe: experiment.probe.map(|probe| probe.window(requests_known)).transpose()?,
         requests_out: experiment.requests_out.clone(),
         save_snapshot: experiment.save_snapshot.clone(),

@@ -63,6 +63,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// Of its bytes, in hex.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
     /// Reads the header and checks the file from end to end, watched.
     pub fn open(path: &Path, observer: &dyn Observer) -> Result<Self> {
         let refuse =

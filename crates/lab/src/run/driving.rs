@@ -2,12 +2,13 @@
 
 use ftlab_engine::board::nand::fault::Fault;
 use ftlab_engine::host::Driver;
+use ftlab_engine::meter::Piece;
 use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
 use ftlab_report::phases::PhaseRecorder;
 use ftlab_report::result::{Phase, Probe, WornOut};
-use ftlab_trace::{Records, Workload};
+use ftlab_trace::{InPieces, Records, Workload};
 
 use crate::error::{Error, Result};
 use crate::observer::Steps;
@@ -62,6 +63,7 @@ pub fn drive(
         worn_out: (plan.repeat != Repeat::Once).then(WornOut::default),
         dead_before: device.board().nand().retired_since(),
         parts: workload.parts().map(|(_, names)| Parts::new(names, device)),
+        split: Split::default(),
     };
     let in_flight = plan.timing.in_flight(device.config());
     let mut driver = Driver::new(device.config(), in_flight);
@@ -135,6 +137,27 @@ struct Drive<'a> {
     dead_before: u32,
     /// Where the workload is a combination.
     parts: Option<Parts>,
+    split: Split,
+}
+
+/// Numbers the requests of the workload that reach the device in pieces.
+#[derive(Default)]
+struct Split {
+    requests: u64,
+    /// Pieces of the last of them that are still to come.
+    left: usize,
+}
+
+impl Split {
+    /// The next piece, of a request that has so many.
+    fn next(&mut self, pieces: usize) -> Piece {
+        if self.left == 0 {
+            self.requests += 1;
+            self.left = pieces;
+        }
+        self.left -= 1;
+        Piece { of: self.requests, pieces: pieces as u32 }
+    }
 }
 
 /// Tells the parts of a combined workload apart, whatever the order of completion: on its way
@@ -244,9 +267,14 @@ impl Drive<'_> {
             if let Some(parts) = &self.parts {
                 parts.mark(&mut request, stream.part())?;
             }
-            driver.submit(device, &request, &mut |device, request, done| {
+            let pieces = stream.pieces().map(|pieces| self.split.next(pieces));
+            let mut served = |device: &mut dyn Device, request: &Request, done: &Completion| {
                 self.served(device, request, done).map_err(Stop::Failed)
-            })?;
+            };
+            match pieces {
+                None => driver.submit(device, &request, &mut served)?,
+                Some(piece) => driver.submit_piece(device, &request, piece, &mut served)?,
+            }
             self.measured += 1;
             if matches!(request.op, Op::Read | Op::Write) {
                 for page in pages(&request, self.plan.layout.page_bytes) {
@@ -285,7 +313,14 @@ impl Drive<'_> {
             if let Some(last) = chunk.last().filter(|_| !closed) {
                 self.arriving = before + (last.arrival - begins);
             }
-            let completed = driver.submit_all(device, &mut chunk)?;
+            let InPieces { last, pieces } = stream.in_pieces();
+            let whole = chunk.len() - last;
+            let (whole, in_pieces) = chunk.split_at_mut(whole);
+            let mut completed = driver.submit_all(device, whole)?;
+            for request in in_pieces {
+                let piece = self.split.next(pieces);
+                completed = driver.submit_alone(device, request, piece)?;
+            }
             self.last_completion = self.last_completion.max(completed);
             self.measured += chunk.len() as u64;
             for request in chunk.iter().filter(|one| matches!(one.op, Op::Read | Op::Write)) {
@@ -311,7 +346,9 @@ impl Drive<'_> {
         let mut request = *request;
         if let Some(parts) = &mut self.parts {
             let part = parts.unmark(&mut request);
-            parts.recorder.served(part, request.op, completion);
+            if let Some(whole) = device.board().meter().whole(completion) {
+                parts.recorder.served(part, request.op, &whole);
+            }
         }
         self.recorders.served(device, &request, completion)?;
         self.note_deaths(device);

@@ -1,7 +1,7 @@
 //! The requests of a workload, with the first of them set apart when a prefix prepares the device.
 
 use ftlab_engine::request::Request;
-use ftlab_trace::Requests;
+use ftlab_trace::{InPieces, Requests};
 
 use crate::error::Result;
 
@@ -9,12 +9,14 @@ use crate::error::Result;
 pub struct RequestStream {
     requests: Requests,
     held: Option<Request>,
+    /// Which requests of the last chunk are pieces of one.
+    in_pieces: InPieces,
 }
 
 impl RequestStream {
     /// From the start.
     pub fn new(requests: Requests) -> Self {
-        RequestStream { requests, held: None }
+        RequestStream { requests, held: None, in_pieces: InPieces::default() }
     }
 
     /// The next request, as long as it belongs to the first `count` records.
@@ -47,9 +49,25 @@ impl RequestStream {
         chunk.clear();
         if let Some(request) = self.held.take() {
             chunk.push(request);
+            let pieces = self.requests.pieces().unwrap_or_default();
+            self.in_pieces = InPieces { last: pieces.min(1), pieces };
             return Some(Ok(()));
         }
-        Some(self.requests.next_chunk(chunk)?.map_err(Into::into))
+        let next = self.requests.next_chunk(chunk)?;
+        self.in_pieces = self.requests.in_pieces();
+        Some(next.map_err(Into::into))
+    }
+
+    /// Which requests of the chunk that was handed out last are pieces of one of the workload.
+    pub fn in_pieces(&self) -> InPieces {
+        self.in_pieces
+    }
+
+    /// How many pieces that request of the workload has of which the one handed out last is one;
+    /// none where it is all of it.
+    #[inline]
+    pub fn pieces(&self) -> Option<usize> {
+        self.requests.pieces()
     }
 
     fn records(&self) -> u64 {

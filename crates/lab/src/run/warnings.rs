@@ -5,16 +5,19 @@ use ftlab_engine::host::{Arbitration, SchedulerKind};
 use ftlab_engine::meter::{Event, Level};
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
+use ftlab_report::derive::json;
 use ftlab_report::format::{Quantity, count};
 use ftlab_report::result::SteadyState;
 use ftlab_trace::{AddressMode, Description, DropReason};
 
 use crate::options::precondition::Mode;
+use crate::plan::budget::directory_key;
 use crate::plan::plan::Plan;
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
 use crate::run::driving::Driven;
 use crate::run::stream::RequestStream;
+use crate::selection::Chosen;
 use crate::sizing::sram;
 
 /// Everything to say about a run that passed its audit.
@@ -33,12 +36,14 @@ pub fn of_run(
         let used = sram(&(run.chosen.row.ram_use)(config));
         if used > budget.0 {
             all.push(format!(
-                "Over the memory budget: {used} bytes of SRAM, {} are allowed, {} too many.",
+                "Over the memory budget: {used} bytes of SRAM, {} are allowed, {} too many.{}",
                 budget.0,
-                used - budget.0
+                used - budget.0,
+                directory_on_top(run)
             ));
         }
     }
+    all.extend(spare_unused(plan, run));
     all.extend(nothing_waits(plan, config));
     all.extend(one_server(config));
     all.extend(empty_streams(device, config));
@@ -75,6 +80,51 @@ pub fn of_run(
         ));
     }
     all
+}
+
+/// Why a cache that fills the budget is over it, and what makes room.
+fn directory_on_top(run: &SchemePlan) -> String {
+    match directory_key(&run.chosen) {
+        Some((key, false)) => format!(
+            " The map's directory comes on top of a cache that may fill the budget; --ram-strict or \
+             --set {key}=true makes room for it."
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Spare blocks that a scheme makes no use of, where a run states how many there are and nothing
+/// about the log: that does not grow with them.
+fn spare_unused(plan: &Plan, run: &SchemePlan) -> Option<String> {
+    let set = &plan.experiment.set;
+    let Chosen { name, row, config, .. } = &run.chosen;
+    let settings = config.describe();
+    let own = |key: &str| {
+        let group = key.strip_suffix(".log_pct").filter(|group| row.reads(config, group))?;
+        Some(format!("{group}.log_blocks"))
+    };
+    let (log, number) = settings.iter().find_map(|one| Some((one, own(&one.key)?)))?;
+    let by_number = settings.iter().any(|one| one.key == number && one.value != one.default);
+    let is_stated = log.value != log.default || by_number || set.state(&log.key);
+    if !set.state("device.over_provisioning") || is_stated {
+        return None;
+    }
+    let device = &config.device;
+    let data = device.logical_pages().div_ceil(u64::from(device.units_per_block()));
+    let spare = config.usable_blocks().saturating_sub(data);
+    let needed = (row.minimum_blocks)(config).saturating_sub(data);
+    (spare >= 2 * needed).then(|| {
+        format!(
+            "{name} has a log of a fixed size ({} = {}), which does not grow with \
+             device.over_provisioning: of {} spare blocks it needs {}, and the others are not used \
+             as a log. --set {}=PERCENT makes it larger.",
+            log.key,
+            json(&log.value),
+            count(spare),
+            count(needed),
+            log.key
+        )
+    })
 }
 
 /// Share of the pages read above which it is said that they held no data.
@@ -232,11 +282,11 @@ fn about_addresses(plan: &Plan, stream: &RequestStream) -> Vec<String> {
         let of_what = if plan.repeat == Repeat::Once { "" } else { " of every pass" };
         all.push(format!(
             "{} requests{of_what} were split, because their parts are not adjacent on the device \
-             (--address {}): {} requests reached it instead of {}.",
+             (--address {}): they reached it in {} pieces. Each counts as one request, from its \
+             arrival until its last piece was done.",
             counts.split,
             layout.mode.name(),
-            counts.requests,
-            counts.records
+            counts.requests - (counts.records - counts.split)
         ));
     }
     all

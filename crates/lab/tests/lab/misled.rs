@@ -70,3 +70,64 @@ fn runs_that_were_compared_tell_the_command_of_the_comparison() {
     assert_eq!(runs.len(), 2);
     assert!(runs.iter().all(|run| run.made.command == expected), "{:?}", runs[0].made);
 }
+
+/// Sweeping the spare space of a log-block scheme moved nothing, and nobody said why.
+#[test]
+fn spare_space_that_no_log_uses_is_told_where_only_that_was_stated() {
+    let run = |schemes: &str, set: &[&str]| {
+        let writes = "randwrite:bs=2k,span=100%,count=500,seed=2";
+        let mut experiment = small(schemes, writes);
+        experiment.set = set.iter().copied().collect();
+        result(&experiment)
+    };
+    for (scheme, spare) in [("fast", "50%"), ("bast", "50%"), ("kast", "70%"), ("faster", "60%")] {
+        let stated = format!("device.over_provisioning={spare}");
+        let told = run(scheme, &[&stated]);
+        let sentence = format!("{scheme} has a log of a fixed size ({scheme}.log_pct = 3");
+        assert!(says(&told, &sentence), "{:?}", told.warnings);
+        assert!(says(&told, &format!("--set {scheme}.log_pct=PERCENT")), "{:?}", told.warnings);
+        let log = format!("{scheme}.log_pct=20");
+        assert!(!says(&run(scheme, &[&stated, &log]), "a log of a fixed size"), "it was stated");
+        let log = format!("{scheme}.log_blocks=9");
+        assert!(!says(&run(scheme, &[&stated, &log]), "a log of a fixed size"), "it was stated");
+    }
+    // 8 MiB in 64 blocks of 128 KiB, of which 50 % more are 32; the log of FAST is of two blocks.
+    let told = run("fast", &["device.over_provisioning=50%"]);
+    assert!(says(&told, "of 32 spare blocks it needs "), "{:?}", told.warnings);
+    assert!(!says(&run("fast", &[]), "a log of a fixed size"), "nothing was stated");
+    let few = run("fast", &["device.over_provisioning=7%"]);
+    assert!(!says(&few, "a log of a fixed size"), "nearly all of it is used: {:?}", few.warnings);
+    let page = run("ideal_page", &["device.over_provisioning=50%"]);
+    assert!(!says(&page, "a log of a fixed size"), "it has no log");
+}
+
+/// A directory came on top of a cache that filled the budget.
+#[test]
+fn a_strict_budget_holds_the_directory_too() {
+    let writes = "randwrite:bs=2k,span=100%,count=500,seed=2";
+    let with = |schemes: &str, ram: &str, strict| Experiment {
+        ram: Some(ram.parse().unwrap()),
+        ram_strict: strict,
+        ..small(schemes, writes)
+    };
+    for (scheme, ram) in [("dftl", 2000), ("cftl", 2000), ("tpftl", 2000), ("sftl", 3000)] {
+        let text = ram.to_string();
+        let lax = result(&with(scheme, &text, false));
+        assert!(lax.ram_bytes.over_budget > 0, "{scheme}: {:?}", lax.ram_bytes);
+        assert!(says(&lax, &format!("--ram-strict or --set {scheme}.gtd_in_budget=true")));
+        let strict = result(&with(scheme, &text, true));
+        assert_eq!(strict.ram_bytes.over_budget, 0, "{scheme}: {:?}", strict.ram_bytes);
+        assert!(
+            strict.ram_bytes.sram > ram * 9 / 10,
+            "the cache takes the rest: {:?}",
+            strict.ram_bytes
+        );
+        assert_eq!(strict.config[scheme]["gtd_in_budget"], true);
+    }
+    // A budget that the directory alone exceeds, and one that was to be filled by the cache alone.
+    let refused = with("dftl", "20", true).plan().err().unwrap().to_string();
+    assert!(refused.contains("dftl takes") && refused.contains("are missing"), "{refused}");
+    let mut stated = with("dftl", "2000", true);
+    stated.set.push("dftl.gtd_in_budget=false");
+    assert!(stated.plan().err().unwrap().to_string().contains("--ram allows 2000"));
+}

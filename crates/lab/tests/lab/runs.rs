@@ -46,6 +46,10 @@ fn a_plan_tells_what_will_run() {
         ram_strict: true,
         ..small("ideal_page,dftl:gtd,fast", WRITES)
     };
+    let room = experiment.compare().unwrap();
+    assert_eq!(room.plan().schemes().len(), 3, "the cache leaves room for its directory");
+    let mut experiment = experiment;
+    experiment.set.push("dftl.gtd_in_budget=false");
     let plan = experiment.compare().unwrap();
     let plan = plan.plan();
     assert_eq!(plan.schemes().collect::<Vec<_>>(), ["ideal_page", "fast"]);

@@ -147,6 +147,19 @@ pub struct Host {
     /// Most requests that had arrived and waited for the device at once; from 4,096 on too high by
     /// one in two thousand at most.
     pub longest_queue: u64,
+    /// Requests that reached the device in pieces; the key is absent where none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<Split>,
+}
+
+/// Requests whose parts are not adjacent on the device. Each counts as one everywhere else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Split {
+    /// Requests as the host sent them.
+    pub requests: u64,
+    /// Pieces in which they reached the device.
+    pub pieces: u64,
 }
 
 /// Blocks erased, by the block's role when it was erased.

@@ -15,6 +15,7 @@ use super::queue::Queue;
 use super::{SchedulerKind, Schedulers, View};
 use crate::device::{Device, DeviceError, Served};
 use crate::settings::SsdSettings;
+use ftlab_flash::meter::Piece;
 use ftlab_flash::request::{Completion, Request};
 use ftlab_flash::units::Nanos;
 
@@ -112,12 +113,48 @@ impl Driver {
         request: &Request,
         served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.take(device, request, None, served)
+    }
+
+    /// The same of a piece of a request that the host sent as one, for which it counts.
+    pub fn submit_piece<E: From<DeviceError>>(
+        &mut self,
+        device: &mut dyn Device,
+        request: &Request,
+        piece: Piece,
+        served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.take(device, request, Some(piece), served)
+    }
+
+    /// As [`Driver::submit_all`], of a piece of a request that the host sent as one.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn submit_alone(
+        &mut self,
+        device: &mut dyn Device,
+        request: &mut Request,
+        piece: Piece,
+    ) -> Result<Nanos, DeviceError> {
+        device.board_mut().meter_mut().piece(piece);
+        self.submit_all(device, std::slice::from_mut(request))
+    }
+
+    #[inline]
+    fn take<E: From<DeviceError>>(
+        &mut self,
+        device: &mut dyn Device,
+        request: &Request,
+        piece: Option<Piece>,
+        served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
+    ) -> Result<(), E> {
         if self.direct {
-            let completion = device.submit(request)?;
+            let completion = submit_at(device, request, request.arrival, piece)?;
             self.served.longest.passes(completion.arrival, completion.admitted);
             return served(device, request, &completion);
         }
-        self.enqueue(device, request, served)
+        self.enqueue(device, request, piece, served)
     }
 
     /// Serves everything that still waits.
@@ -190,6 +227,7 @@ impl Driver {
         &mut self,
         device: &mut dyn Device,
         request: &Request,
+        piece: Option<Piece>,
         served: &mut impl FnMut(&mut dyn Device, &Request, &Completion) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some(at) = self.next_decision(device).filter(|&at| at < request.arrival) {
@@ -204,7 +242,7 @@ impl Driver {
             self.dispatch(device, at, served)?;
             self.entered = self.entered.max(at);
         }
-        self.queue.push(*request, stream, self.entered);
+        self.queue.push(*request, stream, self.entered, piece);
         Ok(())
     }
 
@@ -225,8 +263,8 @@ impl Driver {
         let ready_from = |request: &Request| device.ready_from(request);
         let view = View { arrived, stream, now: at, ready_from: &ready_from };
         let index = self.schedulers[stream as usize].choose(&view);
-        let request = self.queue.take(index);
-        let completion = device.submit_at(&request, at)?;
+        let (request, piece) = self.queue.take(index);
+        let completion = submit_at(device, &request, at, piece)?;
         let arrival = self.arrivals.pop_front().expect("what is admitted has arrived");
         self.served.longest.passes(arrival, completion.admitted);
         if let Some(closed) = &mut self.closed {
@@ -234,4 +272,17 @@ impl Driver {
         }
         served(device, &request, &completion)
     }
+}
+
+#[inline]
+fn submit_at(
+    device: &mut dyn Device,
+    request: &Request,
+    at: Nanos,
+    piece: Option<Piece>,
+) -> Result<Completion, DeviceError> {
+    if let Some(piece) = piece {
+        device.board_mut().meter_mut().piece(piece);
+    }
+    device.submit_at(request, at)
 }

@@ -4,6 +4,7 @@
 //! of them is a flush, whatever their streams: the later is held back until the earlier is gone.
 //! The oldest is therefore never held back.
 
+use ftlab_flash::meter::Piece;
 use ftlab_flash::request::STREAMS_MAX;
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::units::Nanos;
@@ -15,6 +16,8 @@ pub struct Waiting {
     /// When it joined the queue: its arrival, or later when the queue was full.
     pub(super) entered: Nanos,
     pub(super) stream: u32,
+    /// Where it is a piece of a request of the host.
+    piece: Option<Piece>,
     /// Earlier requests that must go first.
     held_back_by: u32,
 }
@@ -83,22 +86,22 @@ impl Queue {
     }
 
     /// Adds a request behind all others.
-    pub fn push(&mut self, request: Request, stream: u32, entered: Nanos) {
+    pub fn push(&mut self, request: Request, stream: u32, entered: Nanos, piece: Option<Piece>) {
         assert!(!self.is_full(stream), "stream {stream} holds {} requests already", self.limit);
         let before = self.entries.iter().filter(|waiting| keep_order(&waiting.request, &request));
         let held_back_by = before.count() as u32;
-        self.entries.push(Waiting { request, entered, stream, held_back_by });
+        self.entries.push(Waiting { request, entered, stream, piece, held_back_by });
         self.counts[stream as usize] += 1;
     }
 
     /// Takes a request out and lets those go that waited for it.
-    pub fn take(&mut self, index: usize) -> Request {
-        let Waiting { request, stream, held_back_by, .. } = self.entries.remove(index);
+    pub fn take(&mut self, index: usize) -> (Request, Option<Piece>) {
+        let Waiting { request, stream, piece, held_back_by, .. } = self.entries.remove(index);
         assert!(held_back_by == 0, "{request:?} passes {held_back_by} requests that it must not");
         self.counts[stream as usize] -= 1;
         for later in &mut self.entries[index..] {
             later.held_back_by -= u32::from(keep_order(&request, &later.request));
         }
-        request
+        (request, piece)
     }
 }

@@ -36,7 +36,7 @@ fn order(
     let mut queue = Queue::new(1, 64);
     let mut numbers: Vec<usize> = (0..requests.len()).collect();
     for request in requests {
-        queue.push(*request, 0, 0);
+        queue.push(*request, 0, 0, None);
     }
     let mut scheduler = settings.new_scheduler();
     let ready_from = |request: &Request| if busy(request) { 11 } else { 10 };
@@ -120,7 +120,7 @@ fn turns(pairs: &[(&str, &str)], turns: usize) -> Vec<u32> {
     let mut queue = Queue::new(settings.streams, 64);
     for page in 0..20 * u64::from(settings.streams) {
         // Stream 0 first, all of it.
-        queue.push(request(Op::Read, page), (page / 20) as u32, 0);
+        queue.push(request(Op::Read, page), (page / 20) as u32, 0, None);
     }
     let mut arbiter = Arbiter::new(&settings);
     let mut turn = |_| {
@@ -162,7 +162,7 @@ fn turns_of_ready(weights: &[u32], ready: impl Iterator<Item = u32>) -> Vec<u32>
     let mut turn = |ready: u32| {
         let mut queue = Queue::new(settings.streams, 1);
         for stream in (0..settings.streams).filter(|stream| ready >> stream & 1 == 1) {
-            queue.push(request(Op::Read, 0), stream, 0);
+            queue.push(request(Op::Read, 0), stream, 0, None);
         }
         arbiter.choose(queue.arrived(0))
     };

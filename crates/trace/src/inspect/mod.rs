@@ -411,6 +411,7 @@ impl<'a> Counted<'a> {
             size_unit: why(|d| d.size_unit.name(), "bytes"),
             size_unit_why: why(|d| &d.size_unit_why, made),
             prefix: description.head.is_some_and(|head| summary.requests >= head),
+            filter: None,
             malformed: summary.malformed.clone(),
             warnings: summary.skipped().into_iter().chain(summary.clock_stands()).collect(),
             lines: summary.lines_read,

@@ -130,6 +130,10 @@ pub struct Inspection {
     pub size_unit_why: String,
     /// Was only a prefix read (`--head`)?
     pub prefix: bool,
+    /// Which requests of the trace count, as `--filter` takes it; the key is absent where all do.
+    /// Filled in by who knows how it was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
     /// What is wrong with the first malformed lines that were skipped (`--skip-bad`).
     pub malformed: Vec<String>,
     /// Sentences that a reader must see beside the numbers.

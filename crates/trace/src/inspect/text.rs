@@ -62,8 +62,15 @@ impl Inspection {
     }
 
     fn write_requests(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = if self.prefix { " (a prefix: --head)" } else { "" };
-        line(out, "requests", format_args!("{}{prefix}", self.requests))?;
+        let what = match (self.prefix, &self.filter) {
+            (false, None) => String::new(),
+            (true, None) => " (a prefix: --head)".to_owned(),
+            (false, Some(filter)) => format!(" (those that --filter {filter} lets through)"),
+            (true, Some(filter)) => {
+                format!(" (a prefix: --head, of those that --filter {filter} lets through)")
+            }
+        };
+        line(out, "requests", format_args!("{}{what}", self.requests))?;
         for (name, count) in [
             ("  reads", self.reads),
             ("  writes", self.writes),

@@ -105,6 +105,12 @@ impl Bench {
     /// the signal of Ctrl-C.
     #[cfg(unix)]
     pub fn interrupted(&self, line: &str, under_way: impl Fn() -> bool) -> Ended {
+        self.ended_by("-INT", line, under_way)
+    }
+
+    /// The same with another signal.
+    #[cfg(unix)]
+    pub fn ended_by(&self, signal: &str, line: &str, under_way: impl Fn() -> bool) -> Ended {
         let mut command = self.command(line);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
@@ -115,8 +121,19 @@ impl Bench {
         assert!(under_way(), "nothing began within 20 seconds");
         std::thread::sleep(Duration::from_millis(500));
         let id = child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         Ended::new(&child.wait_with_output().unwrap())
+    }
+
+    /// Runs `ftlab` where the address space has so many KiB.
+    #[cfg(unix)]
+    pub fn ftlab_within(&self, kibibytes: u64, line: &str) -> Ended {
+        let own = self.command(line);
+        let mut command = Command::new("sh");
+        command.current_dir(self.folder.path()).arg("-c");
+        command.arg(format!("ulimit -v {kibibytes} && exec \"$0\" \"$@\""));
+        command.arg(own.get_program()).args(own.get_args());
+        Ended::new(&command.stdin(Stdio::null()).output().unwrap())
     }
 
     /// Runs `ftlab` with a file of the folder as standard input.

@@ -33,7 +33,8 @@ fn phase_change_memory_is_put_back_as_it_was() {
     let path = folder.path().join("hat.snapshot");
     let mut device = hat();
     let config = Config { ssd: device.config().clone(), ..Config::default() };
-    let chosen = Chosen { name: "hat".to_owned(), row: find("hat").unwrap().0, config };
+    let chosen =
+        Chosen { name: "hat".to_owned(), by_name: true, row: find("hat").unwrap().0, config };
     let pages = device.board().geometry().logical_pages;
     let sectors = device.board().geometry().sectors_per_page();
     for page in (0..u64::from(pages)).chain(0..16) {
