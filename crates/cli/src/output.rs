@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ftlab_lab::{Claimed, CompleteRequests, Error, Result, RunResult, Unfinished};
+use ftlab_lab::{Claimed, CompleteFile, Error, Result, RunResult, Unfinished};
 use ftlab_report::writers::{Document, writer};
 use tempfile::TempDir;
 
@@ -118,12 +118,12 @@ impl ResultFolder {
     }
 }
 
-/// Gives all files their names: the results first, which are never lost for a file of requests that
-/// cannot get its own.
-pub fn publish(folder: ResultFolder, rows: Vec<CompleteRequests>) -> Result<()> {
+/// Gives all files their names: the results first, which are never lost for a file of requests or
+/// of trace events that cannot get its own.
+pub fn publish(folder: ResultFolder, beside: Vec<CompleteFile>) -> Result<()> {
     let out = folder.shown();
     folder.publish()?;
-    let errors: Vec<Error> = rows.into_iter().filter_map(|file| file.publish().err()).collect();
+    let errors: Vec<Error> = beside.into_iter().filter_map(|file| file.publish().err()).collect();
     match errors.is_empty() {
         true => Ok(()),
         false => Err(Error::Run(format!(

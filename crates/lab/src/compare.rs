@@ -3,7 +3,7 @@
 //! Parallelism is across runs, never within one, so that results do not depend on it.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ftlab_report::result::RunResult;
 use ftlab_trace::Description;
@@ -11,13 +11,16 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
+use crate::files::CompleteFile;
 use crate::memory::available_bytes;
 use crate::observer::{Observer, Silent};
 use crate::plan::plan::{Plan, planned};
 use crate::plan::scheme_plan::SchemePlan;
+use crate::run::beside::{Files, Paths};
 use crate::run::execute::execute;
 use crate::run::recording::Recording;
-use crate::run::requests_file::{CompleteRequests, RequestsFile, path_for_scheme};
+use crate::run::requests_file::RequestsFile;
+use crate::run::trace_file::TraceFile;
 
 impl Experiment {
     /// Plans a comparison of the schemes; as [`Experiment::plan`] otherwise.
@@ -38,20 +41,21 @@ impl Experiment {
     }
 }
 
-/// Whether a file of requests can lie where it is wanted, whatever the scheme will add to its name:
-/// beside the folder of results `out`, in a folder that is there.
+/// Whether files of requests and of trace events can lie where they are wanted, whatever the scheme
+/// will add to their names: beside the folder of results `out`, in a folder that is there.
 ///
 /// # Errors
-/// [`Error::Usage`] where it cannot.
-pub fn check_requests_out(path: &Path, out: Option<&Path>) -> Result<()> {
-    RequestsFile::check_place(path, out)
+/// [`Error::Usage`] where they cannot.
+pub fn check_beside(requests: Option<&Path>, trace: Option<&Path>, out: &Path) -> Result<()> {
+    requests.map_or(Ok(()), |path| RequestsFile::check_place(path, Some(out)))?;
+    trace.map_or(Ok(()), |path| TraceFile::check_place(path, Some(out)))
 }
 
 /// A comparison that can begin.
 pub struct Comparison {
     plan: Plan,
-    /// Where a row per request goes, by scheme; empty where that was not asked for.
-    requests: Vec<PathBuf>,
+    /// Where rows of requests and trace events go, by scheme.
+    beside: Vec<Paths>,
 }
 
 impl Comparison {
@@ -70,13 +74,9 @@ impl Comparison {
                 path.display()
             )));
         }
-        let path_of = |path: &PathBuf| {
-            let one = |name| path_for_scheme(path, name);
-            plan.schemes().map(one).collect()
-        };
-        let requests: Vec<PathBuf> = plan.requests_out.as_ref().map_or_else(Vec::new, path_of);
-        requests.iter().try_for_each(|path| RequestsFile::check(path, out))?;
-        Ok(Comparison { plan, requests })
+        let beside: Vec<Paths> = plan.schemes().map(|name| Paths::of_scheme(&plan, name)).collect();
+        beside.iter().try_for_each(|paths| paths.check(out))?;
+        Ok(Comparison { plan, beside })
     }
 
     /// What will be run.
@@ -100,30 +100,28 @@ impl Comparison {
     /// is in [`Compared::results`].
     pub fn run(&self, jobs: Option<NonZero<usize>>, observer: &dyn Observer) -> Result<Compared> {
         let unfinished = observer.unfinished();
-        let begin = |path: &PathBuf| RequestsFile::begin(path, &unfinished).map(Some);
-        let mut requests: Vec<Option<RequestsFile>> =
-            self.requests.iter().map(begin).collect::<Result<_>>()?;
+        let begin = |paths: &Paths| paths.begin(&unfinished);
+        let mut beside: Vec<Files> = self.beside.iter().map(begin).collect::<Result<_>>()?;
         let runs = &self.plan.runs;
-        requests.resize_with(runs.len(), || None);
         let jobs = jobs.unwrap_or_else(|| self.jobs());
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(jobs.get())
             .build()
             .map_err(|error| Error::Run(format!("threads cannot be started: {error}")))?;
-        let one = |(run, file)| self.run_one(run, file, observer);
+        let one = |(run, files)| self.run_one(run, files, observer);
         let results: Vec<Result<RunResult>> =
-            pool.install(|| runs.par_iter().zip(&mut requests).map(one).collect());
-        Ok(Compared { results, requests })
+            pool.install(|| runs.par_iter().zip(&mut beside).map(one).collect());
+        Ok(Compared { results, beside })
     }
 
     fn run_one(
         &self,
         run: &SchemePlan,
-        requests: &mut Option<RequestsFile>,
+        files: &mut Files,
         observer: &dyn Observer,
     ) -> Result<RunResult> {
         let plan = &self.plan;
-        let recording = Recording { requests: requests.as_mut(), probe: plan.probe };
+        let recording = Recording::of(plan, files);
         let done = match &plan.opened {
             // It has one scheme, and opens but once.
             Some(workload) if plan.workload.is_standard_input() => {
@@ -164,16 +162,16 @@ impl Comparison {
 pub struct Compared {
     /// What became of each scheme, in the order asked for.
     pub results: Vec<Result<RunResult>>,
-    requests: Vec<Option<RequestsFile>>,
+    beside: Vec<Files>,
 }
 
 /// The results of a comparison of which no run failed.
 pub struct Complete {
     /// A result per scheme, in the order asked for.
     pub runs: Vec<RunResult>,
-    /// Files of requests, in the same order, where they were asked for; they go away if they are
-    /// dropped before they have their names.
-    pub requests: Vec<CompleteRequests>,
+    /// Files of requests and of trace events, in the same order, where they were asked for; they go
+    /// away if they are dropped before they have their names.
+    pub beside: Vec<CompleteFile>,
 }
 
 impl Compared {
@@ -184,8 +182,9 @@ impl Compared {
     /// every scheme alike.
     pub fn complete(self) -> Result<Complete> {
         let runs = all_or_none(self.results)?;
-        let requests = self.requests.into_iter().flatten().map(RequestsFile::complete);
-        Ok(Complete { runs, requests: requests.collect::<Result<_>>()? })
+        let files: Vec<Vec<CompleteFile>> =
+            self.beside.into_iter().map(Files::complete).collect::<Result<_>>()?;
+        Ok(Complete { runs, beside: files.into_iter().flatten().collect() })
     }
 }
 

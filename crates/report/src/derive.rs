@@ -6,9 +6,11 @@
 
 mod energy;
 mod stages;
+mod tail;
 mod wear;
 
 pub(crate) use energy::total_picojoules;
+pub(crate) use tail::{shares, slowest, total, worst};
 
 use std::collections::BTreeMap;
 

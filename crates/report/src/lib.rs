@@ -15,6 +15,9 @@ pub mod probe;
 pub mod records;
 pub mod reproduction;
 pub mod result;
+pub mod slowest;
+pub mod tail;
+pub mod trace_events;
 pub mod writers;
 
 pub use result::{ReadError, RunResult, read_json};
