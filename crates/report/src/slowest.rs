@@ -22,6 +22,9 @@ pub struct Table {
     pub rows: Vec<Vec<String>>,
 }
 
+/// Heading of the column of stories, always the last.
+pub const STORY: &str = "story";
+
 const WORDS: bool = true;
 const NUMBERS: bool = false;
 
@@ -162,7 +165,7 @@ fn worst(told: &[(&str, &RunResult, &Tail)]) -> Table {
             ("reads", NUMBERS),
             ("programs", NUMBERS),
             ("erases", NUMBERS),
-            ("story", WORDS),
+            (STORY, WORDS),
         ],
         rows: rows.collect(),
     }
