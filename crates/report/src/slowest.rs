@@ -31,9 +31,10 @@ const NUMBERS: bool = false;
 /// Causes that are named of a work, at most.
 const CAUSES_NAMED: usize = 3;
 
-/// The tables of the runs that have a tail; none where no run has.
+/// The tables of the runs that have a tail, with so many of its slowest requests one by one; none
+/// where no run has.
 #[must_use]
-pub fn tables(runs: &[RunResult]) -> Vec<Table> {
+pub fn tables(runs: &[RunResult], one_by_one: usize) -> Vec<Table> {
     let labels = labels(runs);
     let with_tail = runs.iter().zip(&labels).filter_map(|(run, label)| {
         let tail = run.tail.as_ref()?;
@@ -42,7 +43,7 @@ pub fn tables(runs: &[RunResult]) -> Vec<Table> {
     let told: Vec<(&str, &RunResult, &Tail)> = with_tail.collect();
     match told.is_empty() {
         true => Vec::new(),
-        false => vec![times(&told), work(&told), worst(&told)],
+        false => vec![times(&told), work(&told), worst(&told, one_by_one)],
     }
 }
 
@@ -129,7 +130,7 @@ fn or_nothing(text: String) -> String {
 }
 
 /// The slowest requests one by one.
-fn worst(told: &[(&str, &RunResult, &Tail)]) -> Table {
+fn worst(told: &[(&str, &RunResult, &Tail)], most: usize) -> Table {
     let row = |label: &str, one: &Worst| {
         let sum = |of: &ByCause<u64>| count(of.values().iter().sum());
         vec![
@@ -147,8 +148,9 @@ fn worst(told: &[(&str, &RunResult, &Tail)]) -> Table {
             story(one),
         ]
     };
-    let rows =
-        told.iter().flat_map(|(label, _, tail)| tail.worst.iter().map(|one| row(label, one)));
+    let rows = told
+        .iter()
+        .flat_map(|(label, _, tail)| tail.worst.iter().take(most).map(|one| row(label, one)));
     Table {
         title: "The slowest requests, and what became of them",
         note: "Numbers are those of --probe, from 0. Reads, programs and erases are those of the \
@@ -195,17 +197,17 @@ pub fn story(one: &Worst) -> String {
     let begun = WHERE[stage].replace("{}", &spent);
     let own = total(&in_floats(&one.work_ns));
     let why = match stage {
-        QUEUE if one.ahead.requests > 0 => format!(" behind {}", in_front(one)),
+        QUEUE if one.ahead.requests > 0 => format!(" behind {}", in_front(one, "")),
         QUEUE => ", while the device ended what it did in the idle gap before".to_owned(),
         MAP => own_work(one),
         FLASH | CHANNEL if 2.0 * own >= longest as f64 => own_work(one),
         FLASH | CHANNEL if one.ahead.requests > 0 => {
-            format!(", most of it waiting, with {}", in_front(one))
+            format!(", most of it waiting, with {}", in_front(one, " in front"))
         }
         FLASH | CHANNEL => ", most of it waiting, with nobody in front".to_owned(),
         _ => match one.ahead.requests {
             0 => ", with nobody in front".to_owned(),
-            _ => format!(", with {}", in_front(one)),
+            _ => format!(", with {}", in_front(one, " in front")),
         },
     };
     format!("{begun}{why}.")
@@ -216,10 +218,10 @@ fn in_floats(work: &ByCause<u64>) -> ByCause<f64> {
 }
 
 /// Who was in front, and what the device did for them.
-fn in_front(one: &Worst) -> String {
+fn in_front(one: &Worst, place: &str) -> String {
     let causes = causes(&in_floats(&one.ahead.work_ns));
     let work = if causes.is_empty() { String::new() } else { format!(", whose work was {causes}") };
-    format!("{} in front{work}", counted(one.ahead.requests, "request"))
+    format!("{}{place}{work}", counted(one.ahead.requests, "request"))
 }
 
 /// What the device did for the request itself.
@@ -288,8 +290,8 @@ mod tests {
         let ahead = Ahead { requests: 31, work_ns };
         assert_eq!(
             story(&Worst { ahead, ..one(stages) }),
-            "Waited 93.00 ms (99 %) in the driver's queue behind 31 requests in front, whose work \
-             was 81 % merge, 19 % host."
+            "Waited 93.00 ms (99 %) in the driver's queue behind 31 requests, whose work was \
+             81 % merge, 19 % host."
         );
         assert!(story(&one(stages)).ends_with("ended what it did in the idle gap before."));
     }

@@ -144,8 +144,8 @@ fn who_waits_behind_a_merge_is_told_so() {
 
     assert_eq!(
         story(last),
-        "Waited 2.550 ms (96 %) in the driver's queue behind 2 requests in front, whose work was \
-         95 % merge, 5 % host."
+        "Waited 2.550 ms (96 %) in the driver's queue behind 2 requests, whose work was 95 % \
+         merge, 5 % host."
     );
     assert_eq!(
         story(merging),

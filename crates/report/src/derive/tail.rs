@@ -2,7 +2,7 @@
 
 use ftlab_engine::meter::Cause;
 
-use super::by_cause;
+use super::by_cause::by_cause;
 use crate::result::{Ahead, ByCause, CAUSE_NAMES, Slowest, Stages, Worst};
 use crate::tail::sums::Sums;
 use crate::tail::worst::One;

@@ -9,7 +9,7 @@ use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config};
 use crate::format::{Quantity, count};
 use crate::metrics::{Better, Metric, SECTIONS, flatten_all};
-use crate::result::{RunResult, Stages};
+use crate::result::{RunResult, Stages, WORST_MAX};
 use crate::slowest;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         has_stages: runs.iter().any(|run| run.stages_ns != Stages::default()),
         has_levels: runs.iter().flat_map(|run| &run.series).any(|one| !one.levels.is_empty()),
         has_phases: runs.iter().any(|run| !run.phases.is_empty()),
-        slowest: slowest::tables(runs),
+        slowest: slowest::tables(runs, WORST_MAX),
         probe: probe(runs),
         sections: sections(runs, &flats),
         events: events(runs),

@@ -4,7 +4,7 @@ use super::Document;
 use crate::describe::{facts, labels, warnings};
 use crate::format::{Quantity, count};
 use crate::metrics::{SECTIONS, flatten_all};
-use crate::result::{LatencySummary, RunResult};
+use crate::result::{LatencySummary, RunResult, WORST_MAX};
 use crate::slowest;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write as _;
@@ -38,7 +38,9 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         }
     }
     phases(&mut text, document.runs, &labels);
-    for told in slowest::tables(document.runs) {
+    // Of several runs a terminal has room for a few each.
+    let one_by_one = if document.runs.len() > 1 { 3 } else { WORST_MAX };
+    for told in slowest::tables(document.runs, one_by_one) {
         slow(&mut text, &told);
     }
     for (run, label) in document.runs.iter().zip(&labels) {
