@@ -159,7 +159,7 @@ fn worst(told: &[(&str, &RunResult, &Tail)], most: usize) -> Table {
             ("", WORDS),
             ("number", NUMBERS),
             ("arrival", NUMBERS),
-            ("", WORDS),
+            ("asks", WORDS),
             ("sector", NUMBERS),
             ("sectors", NUMBERS),
             ("response", NUMBERS),
