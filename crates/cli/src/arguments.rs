@@ -332,7 +332,7 @@ pub struct RecordingArguments {
     #[arg(long, value_name = "FROM:COUNT", allow_negative_numbers = true)]
     pub probe: Option<String>,
     /// Why the slowest are slow: what the time of the slowest 1 % and 0.1 % went into, and the ten
-    /// worst requests one by one (simulating takes 1.5 to 2.5 times as long)
+    /// worst requests one by one (simulating takes up to three times as long)
     #[arg(long)]
     pub tail: bool,
     /// What the device did for the requests of --probe, else for the first 2000, as trace events for

@@ -137,7 +137,7 @@ fn on_one_server_work_is_time_in_the_device() {
 #[test]
 fn looking_into_the_slowest_changes_no_number() {
     let bench = Bench::new();
-    for more in [PARALLEL, "--set host.scheduler=read_first", "--set gc.mode=background"] {
+    for more in [PARALLEL, "--set host.scheduler=read_first", "--set gc.mode=idle"] {
         let line = format!("--scheme ideal_page {SMALL} {MIXED} {more}");
         let without = without_wall(bench.run(&line));
         assert!(without.get("tail").is_none());
@@ -153,21 +153,20 @@ fn a_driver_that_reorders_keeps_the_numbers_of_arrival() {
     let bench = Bench::new();
     let busy = MIXED.replace("rate_iops=150", "rate_iops=2000");
     let line = format!("--scheme ideal_page {SMALL} {busy} --set host.scheduler=read_first --tail");
-    let run = bench.run(&format!("{line} --probe 0:2000"));
+    let run = bench.run(&format!("{line} --probe 2000:2000"));
     let probe = &run["probe"]["requests"];
     let mut met = 0;
     for one in run["tail"]["worst"].as_array().unwrap() {
         let index = one["index"].as_u64().unwrap() as usize;
         assert_eq!(sum(&one["stages_ns"]), one["system_ns"].as_u64().unwrap());
         assert!(one["ahead"]["requests"].as_u64().unwrap() > 0);
-        if index < 2000 {
-            met += 1;
-            for name in ["arrival_ns", "first_sector", "system_ns"] {
-                assert_eq!(one[name], probe[name][index], "request {index}: {name}");
-            }
+        let Some(place) = index.checked_sub(2000) else { continue };
+        met += 1;
+        for name in ["arrival_ns", "first_sector", "system_ns"] {
+            assert_eq!(one[name], probe[name][place], "request {index}: {name}");
         }
     }
-    assert!(met > 0, "one of the slowest must be among those probed: {:?}", run["tail"]["worst"]);
+    assert!(met > 0, "one of the slowest must be among those probed");
 }
 
 #[test]
