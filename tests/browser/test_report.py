@@ -76,6 +76,45 @@ def test_stages_add_up_to_the_mean_response(opened, results):
     )
 
 
+def test_the_slowest_are_shown_with_their_stages_and_stories(fresh, results):
+    """The lengths that plotly drew of every view, and a row per slow request."""
+    told = [(run, run["tail"]) for run in results if "tail" in run]
+    if not told:
+        assert fresh.execute_script("return document.getElementById('slowest')") is None
+        return
+    groups = ["slowest_1_percent", "slowest_0_1_percent"]
+    stages = [
+        sum(part["stages_ns"].values())
+        for run, tail in told
+        for part in [run, *(tail[group] for group in groups)]
+    ]
+    own = [sum(tail[group]["work_ns"].values()) for _, tail in told for group in groups]
+    ahead = [sum(tail[group]["ahead"]["work_ns"].values()) for _, tail in told for group in groups]
+    for view, wanted in [("time", stages), ("own", own), ("ahead", ahead), ("share", stages)]:
+        fresh.execute_script(f"document.querySelector('#tail [data-view={view}]').click()")
+        time.sleep(0.05)
+        sums, title = drawn_bars(fresh, "tail")
+        if view == "share":
+            assert sums == pytest.approx([100.0 if value > 0 else 0.0 for value in wanted])
+        elif any(wanted):
+            unit = page.UNITS["stages_ns"][title.split("(")[-1].rstrip(")")]
+            assert [drawn * unit for drawn in sums] == pytest.approx(wanted)
+    for run, tail in told:
+        for group in groups:
+            mean = tail[group]["response_ns_mean"]
+            assert sum(tail[group]["stages_ns"].values()) == pytest.approx(mean)
+    rows = fresh.find_elements(By.CSS_SELECTOR, "#slowest details[open] tbody tr:not(.story)")
+    stories = fresh.find_elements(By.CSS_SELECTOR, "#slowest .story p")
+    worst = [one for _, tail in told for one in tail["worst"]]
+    for row, story, one in zip(rows, stories, worst, strict=True):
+        cells = [cell.text for cell in row.find_elements(By.TAG_NAME, "td")]
+        assert cells[0] == f"{one['index']:,}"
+        assert cells[2] == one["op"]
+        assert cells[6] == f"{one['ahead']['requests']:,}"
+        assert story.text.startswith(("Waited ", "Spent ")) and story.text.endswith(".")
+        assert story.rect["width"] < fresh.width, "it is read without scrolling"
+
+
 PANELS = ["system_ns", "device_ns", "queue_depth", "gc_page_copies", "erases"]
 
 

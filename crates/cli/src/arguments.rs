@@ -336,6 +336,15 @@ pub struct RecordingArguments {
     /// and the report (run: in --json)
     #[arg(long, value_name = "FROM:COUNT", allow_negative_numbers = true)]
     pub probe: Option<String>,
+    /// Why the slowest are slow: what the time of the slowest 1 % and 0.1 % went into, and the ten
+    /// worst requests one by one (simulating takes up to three times as long)
+    #[arg(long)]
+    pub tail: bool,
+    /// What the device did for the requests of --probe, else for the first 2000, as trace events for
+    /// Perfetto (ui.perfetto.dev), to a new file that ends in .json (compare: FILE-SCHEME.json); at
+    /// most 30,000 operations
+    #[arg(long, value_name = "FILE")]
+    pub trace_out: Option<PathBuf>,
 }
 
 /// When a run ends, if not with its workload.

@@ -1,9 +1,9 @@
 //! `ftlab compare`: several schemes on one device and workload, side by side over the cores.
 
-use ftlab_lab::{Experiment, Result, RunResult, Units, check_requests_out};
+use ftlab_lab::{Experiment, Result, RunResult, Units, check_beside};
 use ftlab_report::writers::Document;
 
-use crate::arguments::CompareArguments;
+use crate::arguments::{CompareArguments, RecordingArguments};
 use crate::conversion;
 use crate::output::{COMPARISON, identify, written};
 use crate::print;
@@ -14,8 +14,8 @@ use crate::watch::Watch;
 
 /// Plans, runs, writes, prints.
 pub fn compare(typed: &CompareArguments, watch: &Watch) -> Result<()> {
-    let rows = typed.recording.requests_out.as_deref();
-    rows.map(|path| check_requests_out(path, Some(&typed.out))).transpose()?;
+    let RecordingArguments { requests_out, trace_out, .. } = &typed.recording;
+    check_beside(requests_out.as_deref(), trace_out.as_deref(), &typed.out)?;
     // Before anything is claimed that would have to be given up.
     watch.begin()?;
     let mut folder = ResultFolder::claim(&typed.out, typed.resume, &watch.unfinished)?;
@@ -45,11 +45,11 @@ fn compare_together(
     let title = title(runs);
     let text = written("text", &Document { title: &title, runs, comparison: true })?;
     let mut written = format!("{}/results.json, results.csv, report.html", typed.out.display());
-    for file in &complete.requests {
+    for file in &complete.beside {
         written.push_str(&format!(", {}", file.path().display()));
     }
     folder.write("", COMPARISON, &title, runs)?;
-    publish(folder, complete.requests)?;
+    publish(folder, complete.beside)?;
     print::bytes(&text)?;
     print::text(&format!("\nWritten: {written}"))
 }

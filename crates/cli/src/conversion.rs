@@ -39,7 +39,9 @@ pub fn experiment(
         passes,
         seed,
         probe: parsed(recording.probe.as_deref())?,
+        tail: recording.tail,
         requests_out: recording.requests_out.clone(),
+        trace_out: recording.trace_out.clone(),
         ..device
     };
     Ok(experiment.with_reading(reading))

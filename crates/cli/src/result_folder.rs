@@ -10,7 +10,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use ftlab_lab::{CompleteRequests, Error, KeptRuns, Result, RunResult, Unfinished};
+use ftlab_lab::{CompleteFile, Error, KeptRuns, Result, RunResult, Unfinished};
 use ftlab_report::writers::Document;
 
 use crate::output::{Files, written};
@@ -191,9 +191,9 @@ impl Drop for ResultFolder {
 
 /// Gives all files their names: the results first, which are never lost for a file of requests that
 /// cannot get its own.
-pub fn publish(folder: &mut ResultFolder, rows: Vec<CompleteRequests>) -> Result<()> {
+pub fn publish(folder: &mut ResultFolder, beside: Vec<CompleteFile>) -> Result<()> {
     folder.publish()?;
-    let errors: Vec<Error> = rows.into_iter().filter_map(|file| file.publish().err()).collect();
+    let errors: Vec<Error> = beside.into_iter().filter_map(|file| file.publish().err()).collect();
     match errors.is_empty() {
         true => Ok(()),
         false => Err(Error::Run(format!(

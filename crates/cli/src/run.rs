@@ -27,6 +27,14 @@ pub fn run(typed: &RunArguments, watch: &Watch) -> Result<()> {
              draws it",
         ));
     }
+    if let Some(path) =
+        typed.json.as_ref().filter(|path| typed.recording.trace_out.as_ref() == Some(path))
+    {
+        return Err(Error::usage(format!(
+            "--json and --trace-out are both {}; legal: a name for each",
+            path.display()
+        )));
+    }
     let claim = |path| ResultFile::claim(path, &watch.unfinished);
     let file = typed.json.as_deref().map(claim).transpose()?;
     let mut finished = plan.run_and_keep(&progress)?;

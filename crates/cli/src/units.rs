@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use ftlab_lab::{
-    CompleteRequests, Counts, Error, Experiment, Observer as _, Result, RunResult, UnitComparisons,
+    CompleteFile, Counts, Error, Experiment, Observer as _, Result, RunResult, UnitComparisons,
     Work, unit_name,
 };
 use ftlab_report::describe::warnings;
@@ -36,7 +36,7 @@ pub fn compare_each(
     folder.check_resumed()?;
     let UnitComparisons { schemes, units } = planned;
     let (mut all, mut runs): (Vec<Done>, Vec<RunResult>) = Default::default();
-    let mut rows: Vec<CompleteRequests> = Vec::new();
+    let mut rows: Vec<CompleteFile> = Vec::new();
     let length = units.len() as u64;
     let counts = Counts::Parts { to_make: length };
     let whole = progress.begins(&Work { label: "units", length: Some(length), counts });
@@ -48,7 +48,7 @@ pub fn compare_each(
         complete.runs.iter_mut().for_each(|run| identify(run, reproducible));
         let title = title_of(&part, &schemes, &complete.runs);
         folder.write(&format!("unit-{unit}"), COMPARISON, &title, &complete.runs)?;
-        rows.extend(complete.requests);
+        rows.extend(complete.beside);
         all.push(Done { unit, capacity_bytes, runs: runs.len()..runs.len() + complete.runs.len() });
         runs.extend(complete.runs);
         if whole.advance(1).is_break() {
@@ -83,7 +83,7 @@ fn that_ran<'a>(schemes: &'a [String], runs: &[RunResult]) -> Vec<&'a str> {
 }
 
 /// Which files there are, in words.
-fn written(out: &str, rows: &[CompleteRequests]) -> String {
+fn written(out: &str, rows: &[CompleteFile]) -> String {
     let mut written = format!(
         "{out}/results.json, results.csv; of each unit {out}/unit-N/results.json, results.csv, \
          report.html"
@@ -91,7 +91,7 @@ fn written(out: &str, rows: &[CompleteRequests]) -> String {
     if let [first, more @ ..] = rows {
         written.push_str(&format!("; {}", first.path().display()));
         if !more.is_empty() {
-            written.push_str(&format!(" and {} more files of requests", more.len()));
+            written.push_str(&format!(" and {} more files beside them", more.len()));
         }
     }
     written

@@ -3,7 +3,7 @@
 //! Parallelism is across runs, never within one, so that results do not depend on it.
 
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ftlab_report::result::RunResult;
 use ftlab_trace::Description;
@@ -11,14 +11,17 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
+use crate::files::CompleteFile;
 use crate::kept::KeptRuns;
 use crate::memory::available_bytes;
 use crate::observer::{Observer, Silent};
 use crate::plan::plan::{Plan, planned};
 use crate::plan::scheme_plan::SchemePlan;
+use crate::run::beside::{Files, Paths};
 use crate::run::execute::execute;
 use crate::run::recording::Recording;
-use crate::run::requests_file::{CompleteRequests, RequestsFile, path_for_scheme};
+use crate::run::requests_file::RequestsFile;
+use crate::run::trace_file::TraceFile;
 
 impl Experiment {
     /// Plans a comparison of the schemes; as [`Experiment::plan`] otherwise.
@@ -44,20 +47,21 @@ impl Experiment {
     }
 }
 
-/// Whether a file of requests can lie where it is wanted, whatever the scheme will add to its name:
-/// beside the folder of results `out`, in a folder that is there.
+/// Whether files of requests and of trace events can lie where they are wanted, whatever the scheme
+/// will add to their names: beside the folder of results `out`, in a folder that is there.
 ///
 /// # Errors
-/// [`Error::Usage`] where it cannot.
-pub fn check_requests_out(path: &Path, out: Option<&Path>) -> Result<()> {
-    RequestsFile::check_place(path, out)
+/// [`Error::Usage`] where they cannot.
+pub fn check_beside(requests: Option<&Path>, trace: Option<&Path>, out: &Path) -> Result<()> {
+    requests.map_or(Ok(()), |path| RequestsFile::check_place(path, Some(out)))?;
+    trace.map_or(Ok(()), |path| TraceFile::check_place(path, Some(out)))
 }
 
 /// A comparison that can begin.
 pub struct Comparison {
     plan: Plan,
-    /// Where a row per request goes, by scheme; empty where that was not asked for.
-    requests: Vec<PathBuf>,
+    /// Where rows of requests and trace events go, by scheme.
+    beside: Vec<Paths>,
     /// Where runs are kept, if they are.
     kept: Option<KeptRuns>,
     /// What is there of each scheme: its name among those that are kept, and the run if it was.
@@ -87,17 +91,13 @@ impl Comparison {
                 path.display()
             )));
         }
-        let path_of = |path: &PathBuf| {
-            let one = |name| path_for_scheme(path, name);
-            plan.schemes().map(one).collect()
-        };
-        let requests: Vec<PathBuf> = plan.requests_out.as_ref().map_or_else(Vec::new, path_of);
-        let there = |(index, run)| There::of(kept, &plan, run, requests.get(index));
-        let there: Vec<There> = plan.runs.iter().enumerate().map(there).collect();
+        let beside: Vec<Paths> = plan.schemes().map(|name| Paths::of_scheme(&plan, name)).collect();
+        let there = |(run, paths)| There::of(kept, &plan, run, paths);
+        let there: Vec<There> = plan.runs.iter().zip(&beside).map(there).collect();
         let out = kept.map(KeptRuns::out);
-        let new = requests.iter().zip(&there).filter(|(_, there)| there.run.is_none());
-        new.map(|(path, _)| path).try_for_each(|path| RequestsFile::check(path, out))?;
-        Ok(Comparison { plan, requests, kept: kept.cloned(), there })
+        let new = beside.iter().zip(&there).filter(|(_, there)| there.run.is_none());
+        new.map(|(paths, _)| paths).try_for_each(|paths| paths.check(out))?;
+        Ok(Comparison { plan, beside, kept: kept.cloned(), there })
     }
 
     /// What will be run.
@@ -121,26 +121,25 @@ impl Comparison {
     /// is in [`Compared::results`].
     pub fn run(&self, jobs: Option<NonZero<usize>>, observer: &dyn Observer) -> Result<Compared> {
         let unfinished = observer.unfinished();
-        let begin = |(path, there): (&PathBuf, &There)| match there.run {
-            None => RequestsFile::begin(path, &unfinished).map(Some),
-            // They got their name when the run was kept.
-            Some(_) => Ok(None),
+        let begin = |(paths, there): (&Paths, &There)| match there.run {
+            None => paths.begin(&unfinished),
+            // They got their names when the run was kept.
+            Some(_) => Ok(Files::default()),
         };
-        let mut requests: Vec<Option<RequestsFile>> =
-            self.requests.iter().zip(&self.there).map(begin).collect::<Result<_>>()?;
+        let mut beside: Vec<Files> =
+            self.beside.iter().zip(&self.there).map(begin).collect::<Result<_>>()?;
         let runs = &self.plan.runs;
-        requests.resize_with(runs.len(), || None);
         let jobs = jobs.unwrap_or_else(|| self.jobs());
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(jobs.get())
             .build()
             .map_err(|error| Error::Run(format!("threads cannot be started: {error}")))?;
-        let one = |((run, there), file)| self.run_and_keep(run, there, file, observer);
+        let one = |((run, there), files)| self.run_and_keep(run, there, files, observer);
         let results: Vec<Result<RunResult>> =
-            pool.install(|| runs.par_iter().zip(&self.there).zip(&mut requests).map(one).collect());
+            pool.install(|| runs.par_iter().zip(&self.there).zip(&mut beside).map(one).collect());
         let kept = self.kept.clone();
         let names = self.there.iter().map(|there| there.name.clone()).collect();
-        Ok(Compared { results, requests, kept, names })
+        Ok(Compared { results, beside, kept, names })
     }
 
     /// A run that is there, or one that is made and then kept.
@@ -148,13 +147,13 @@ impl Comparison {
         &self,
         run: &SchemePlan,
         there: &There,
-        requests: &mut Option<RequestsFile>,
+        files: &mut Files,
         observer: &dyn Observer,
     ) -> Result<RunResult> {
         if let Some(run) = &there.run {
             return Ok(run.clone());
         }
-        let result = self.run_one(run, requests, observer)?;
+        let result = self.run_one(run, files, observer)?;
         if let (Some(kept), Some(name)) = (&self.kept, &there.name) {
             kept.keep(name, &result)?;
         }
@@ -164,11 +163,11 @@ impl Comparison {
     fn run_one(
         &self,
         run: &SchemePlan,
-        requests: &mut Option<RequestsFile>,
+        files: &mut Files,
         observer: &dyn Observer,
     ) -> Result<RunResult> {
         let plan = &self.plan;
-        let recording = Recording { requests: requests.as_mut(), probe: plan.probe };
+        let recording = Recording::of(plan, files);
         let done = match &plan.opened {
             // It has one scheme, and opens but once.
             Some(workload) if plan.workload.is_standard_input() => {
@@ -206,16 +205,15 @@ impl Comparison {
 }
 
 impl There {
-    /// A run is there with its rows or not at all.
+    /// A run is there with its files or not at all.
     fn of(
         kept: Option<&KeptRuns>,
         plan: &Plan,
         run: &SchemePlan,
-        requests: Option<&PathBuf>,
+        beside: &Paths,
     ) -> Self {
         let name = kept.and_then(|kept| kept.name(plan, run));
-        let has_rows = requests.is_none_or(|path| path.exists());
-        let run = kept.zip(name.as_ref()).filter(|_| has_rows);
+        let run = kept.zip(name.as_ref()).filter(|_| beside.are_there());
         There { run: run.and_then(|(kept, name)| kept.take(name, plan)), name }
     }
 }
@@ -224,7 +222,7 @@ impl There {
 pub struct Compared {
     /// What became of each scheme, in the order asked for.
     pub results: Vec<Result<RunResult>>,
-    requests: Vec<Option<RequestsFile>>,
+    beside: Vec<Files>,
     kept: Option<KeptRuns>,
     /// What runs are kept as.
     names: Vec<Option<String>>,
@@ -234,9 +232,9 @@ pub struct Compared {
 pub struct Complete {
     /// A result per scheme, in the order asked for.
     pub runs: Vec<RunResult>,
-    /// Files of requests, in the same order, where they were asked for; they go away if they are
-    /// dropped before they have their names.
-    pub requests: Vec<CompleteRequests>,
+    /// Files of requests and of trace events, in the same order, where they were asked for; they go
+    /// away if they are dropped before they have their names.
+    pub beside: Vec<CompleteFile>,
 }
 
 impl Compared {
@@ -246,17 +244,18 @@ impl Compared {
     /// The errors of all runs that failed, in one; those of bad input once, because it concerns
     /// every scheme alike.
     pub fn complete(self) -> Result<Complete> {
-        let Compared { results, requests, kept, names } = self;
+        let Compared { results, beside, kept, names } = self;
         let done: Vec<bool> = results.iter().map(Result::is_ok).collect();
         match all_or_none(results, kept.is_some()) {
             Ok(runs) => {
-                let requests = requests.into_iter().flatten().map(RequestsFile::complete);
-                Ok(Complete { runs, requests: requests.collect::<Result<_>>()? })
+                let files: Vec<Vec<CompleteFile>> =
+                    beside.into_iter().map(Files::complete).collect::<Result<_>>()?;
+                Ok(Complete { runs, beside: files.into_iter().flatten().collect() })
             }
             Err(error) => {
-                let parts = done.into_iter().zip(requests).zip(names);
-                for ((_, requests), name) in parts.filter(|((done, _), _)| *done) {
-                    keep_rows(requests, kept.as_ref().zip(name));
+                let parts = done.into_iter().zip(beside).zip(names);
+                for ((_, files), name) in parts.filter(|((done, _), _)| *done) {
+                    keep_files(files, kept.as_ref().zip(name));
                 }
                 Err(error)
             }
@@ -264,10 +263,11 @@ impl Compared {
     }
 }
 
-/// Rows of a run that is kept get their name now; without them it is made again.
-fn keep_rows(requests: Option<RequestsFile>, kept: Option<(&KeptRuns, String)>) {
-    let (Some(requests), Some((kept, name))) = (requests, kept) else { return };
-    if requests.complete().and_then(CompleteRequests::publish).is_err() {
+/// Files of a run that is kept get their names now; without them it is made again.
+fn keep_files(files: Files, kept: Option<(&KeptRuns, String)>) {
+    let Some((kept, name)) = kept else { return };
+    let publish = |files: Vec<CompleteFile>| files.into_iter().try_for_each(CompleteFile::publish);
+    if files.complete().and_then(publish).is_err() {
         kept.forget(&name);
     }
 }

@@ -123,10 +123,18 @@ pub struct Experiment {
     /// Requests under the microscope: the first and how many.
     #[serde(skip_serializing_if = "is_default")]
     pub probe: Option<Probe>,
+    /// What the time of the slowest requests went into, and the ten worst one by one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub tail: bool,
     /// A row per request to this new file, which ends in `.csv` or `.parquet`; of a comparison a
     /// file per scheme, `FILE-SCHEME`, and `FILE-unit-N-SCHEME` where units run apart.
     #[serde(skip_serializing_if = "is_default")]
     pub requests_out: Option<PathBuf>,
+    /// What the device did for the requests of `probe`, or for the first 2000, as trace events for
+    /// Perfetto, to this new file, which ends in `.json`; of a comparison a file per scheme as with
+    /// `requests_out`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub trace_out: Option<PathBuf>,
     /// Flash and phase-change memory as they are after a run of one scheme, to this new file.
     #[serde(skip_serializing_if = "is_default")]
     pub save_snapshot: Option<PathBuf>,
@@ -134,7 +142,7 @@ pub struct Experiment {
 
 impl Experiment {
     /// The names of all options.
-    pub const OPTIONS: [&'static str; 29] = [
+    pub const OPTIONS: [&'static str; 31] = [
         "schemes",
         "device",
         "capacity",
@@ -162,7 +170,9 @@ impl Experiment {
         "loop",
         "seed",
         "probe",
+        "tail",
         "requests-out",
+        "trace-out",
         "save-snapshot",
     ];
 
@@ -193,7 +203,8 @@ impl Experiment {
     /// a path is not UTF-8.
     #[must_use]
     pub fn command(&self) -> String {
-        let own = Experiment { requests_out: None, save_snapshot: None, ..self.clone() };
+        let own =
+            Experiment { requests_out: None, trace_out: None, save_snapshot: None, ..self.clone() };
         let Ok(values) = serde_json::to_value(own) else { return String::new() };
         let schemes = quoted(&self.schemes.to_string());
         let mut words = vec![match self.schemes.is_one() {
@@ -289,7 +300,9 @@ impl Default for Experiment {
             passes: None,
             seed: 1,
             probe: None,
+            tail: false,
             requests_out: None,
+            trace_out: None,
             save_snapshot: None,
         }
     }

@@ -13,6 +13,7 @@ use crate::unfinished::{Claimed, Unfinished};
 /// A file that appears under its name only when it is complete.
 #[derive(Debug)]
 pub struct ResultFile {
+    typed: PathBuf,
     final_path: PathBuf,
     file: NamedTempFile,
     claim: Claimed,
@@ -40,7 +41,7 @@ impl ResultFile {
         let file =
             tempfile::Builder::new().prefix(".unfinished-").tempfile_in(parent).map_err(cannot)?;
         let claim = unfinished.claim(file.path());
-        Ok(ResultFile { final_path: absolute, file, claim })
+        Ok(ResultFile { typed: path.to_owned(), final_path: absolute, file, claim })
     }
 
     /// Writes the bytes and gives the file its name.
@@ -60,19 +61,19 @@ impl ResultFile {
 
     /// Gives the file its name.
     pub(crate) fn persist(self) -> Result<()> {
-        self.close()?.publish()
+        self.complete()?.publish()
     }
 
     /// Closes the file, whose name is still to come.
-    pub(crate) fn close(self) -> Result<ClosedFile> {
+    pub(crate) fn complete(self) -> Result<CompleteFile> {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = std::fs::Permissions::from_mode(0o644);
             self.file.as_file().set_permissions(mode).map_err(|error| self.cannot(&error))?;
         }
-        let (final_path, file) = (self.final_path, self.file.into_temp_path());
-        Ok(ClosedFile { final_path, file, _claim: self.claim })
+        let ResultFile { typed, final_path, file, claim } = self;
+        Ok(CompleteFile { typed, final_path, file: file.into_temp_path(), _claim: claim })
     }
 
     /// The failure of a write to this file.
@@ -83,15 +84,25 @@ impl ResultFile {
 
 /// A file that is complete, closed, and still without its name; it goes away when this is dropped.
 #[derive(Debug)]
-pub(crate) struct ClosedFile {
+pub struct CompleteFile {
+    typed: PathBuf,
     final_path: PathBuf,
     file: TempPath,
     _claim: Claimed,
 }
 
-impl ClosedFile {
+impl CompleteFile {
+    /// The name that it is to have, as it was asked for.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.typed
+    }
+
     /// Gives the file its name.
-    pub(crate) fn publish(self) -> Result<()> {
+    ///
+    /// # Errors
+    /// Something has that name by now; nothing is overwritten.
+    pub fn publish(self) -> Result<()> {
         let shown = self.final_path.display().to_string();
         let named = self.file.persist_noclobber(&self.final_path);
         named.map_err(|error| cannot_write(&shown, &error.error))
@@ -112,6 +123,32 @@ pub(crate) fn check_folder(option: &str, path: &Path) -> Result<()> {
             path.display(),
             folder_of(path).display()
         ))),
+    }
+}
+
+/// A file that a run writes beside the folder of results `out` lies in a folder that is there and
+/// not in that one.
+pub(crate) fn check_beside(option: &str, path: &Path, out: Option<&Path>) -> Result<()> {
+    if let Some(out) = out.filter(|out| lies_in(path, out)) {
+        return Err(Error::usage(format!(
+            "{option} {} lies in --out {}, which takes results only and must be empty; legal: a \
+             file in another folder",
+            path.display(),
+            out.display()
+        )));
+    }
+    check_folder(option, path)
+}
+
+/// Is `path`, which need not exist, the folder `out` or in it? What is there is told without its
+/// links and steps back.
+fn lies_in(path: &Path, out: &Path) -> bool {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = |path: &Path| Some(folder_of(path).canonicalize().ok()?.join(path.file_name()?));
+    let real_out = out.canonicalize().ok().or_else(|| real(out));
+    match real(path).zip(real_out) {
+        Some((path, out)) => path.starts_with(out),
+        None => absolute(path).starts_with(absolute(out)),
     }
 }
 

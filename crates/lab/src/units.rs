@@ -13,7 +13,7 @@ use crate::kept::KeptRuns;
 use crate::observer::{Counts, Observer, Steps, Work, going_on};
 use crate::options::reading::{Reading, Units};
 use crate::plan::asked::Asked;
-use crate::run::requests_file::path_for_unit;
+use crate::run::beside::path_for_unit;
 use crate::workload::choice::WorkloadChoice;
 
 /// Most units that one experiment runs apart.
@@ -70,6 +70,7 @@ impl Experiment {
             let mut own = self.clone();
             own.unit = Units::Together(UnitSelection::Only(vec![unit]));
             own.requests_out = self.requests_out.as_ref().map(|path| path_for_unit(path, unit));
+            own.trace_out = self.trace_out.as_ref().map(|path| path_for_unit(path, unit));
             let planned = Comparison::plan_of(&own, described.as_ref(), kept, observer);
             let mut comparison = planned.map_err(|error| error.within(&unit_name(unit)))?;
             described = described.take().or_else(|| comparison.plan().description().cloned());

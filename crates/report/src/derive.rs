@@ -4,11 +4,14 @@
 //! numbers of a result file. What the device cannot know (workload, preparation, wall clock) comes
 //! in as [`RunFacts`].
 
+mod by_cause;
 mod energy;
 mod stages;
+mod tail;
 mod wear;
 
 pub(crate) use energy::total_picojoules;
+pub(crate) use tail::{shares, slowest, total, worst};
 
 use std::collections::BTreeMap;
 
@@ -22,11 +25,11 @@ use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
 use serde_json::{Map, Value};
 
+use self::by_cause::by_cause;
 use crate::result::{
-    Buffer, ByCause, ByDirection, CAUSE_NAMES, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime,
-    Host, LatencyParts, LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure,
-    RamUse, RunResult, ServiceTime, Split, SteadyState, WINDOWS_MAX, Wall, Window, Workload,
-    WornOut,
+    Buffer, ByDirection, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime, Host, LatencyParts,
+    LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure, RamUse, RunResult,
+    ServiceTime, Split, SteadyState, WINDOWS_MAX, Wall, Window, Workload, WornOut,
 };
 
 /// What is known of a run besides its device.
@@ -122,21 +125,6 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
-}
-
-/// One value per cause that result files name. A cause of the engine that they do not name counts
-/// as `recover`: checkpoints are such work, done so that recovery has less to do.
-fn by_cause<T: Default + Copy>(value: impl Fn(&[Cause]) -> T) -> ByCause<T> {
-    let unnamed: Vec<Cause> =
-        Cause::ALL.iter().copied().filter(|cause| !CAUSE_NAMES.contains(&cause.name())).collect();
-    ByCause::from(CAUSE_NAMES.map(|name| {
-        let mut causes: Vec<Cause> =
-            Cause::ALL.iter().copied().filter(|cause| cause.name() == name).collect();
-        if name == Cause::Recover.name() {
-            causes.extend(&unnamed);
-        }
-        value(&causes)
-    }))
 }
 
 fn host(meter: &Meter, longest_queue: u64) -> Host {

@@ -16,6 +16,9 @@ pub mod records;
 pub mod reproduction;
 pub mod result;
 pub mod table;
+pub mod slowest;
+pub mod tail;
+pub mod trace_events;
 pub mod writers;
 
 pub use result::{ReadError, RunResult, read_json};

@@ -155,6 +155,11 @@ const STAGES: &[Metric] = &[
     stage("stages_ns.channel", "channel"),
 ];
 
+/// What the stages are called, in the order in which a request goes through them.
+pub(crate) fn stage_labels() -> impl Iterator<Item = &'static str> {
+    STAGES.iter().map(|metric| metric.label)
+}
+
 const WAF: &[Metric] = &[
     metric("waf", "WAF", Quantity::Ratio, Better::Lower, Shown::Always),
     share("waf_by_cause.host", "host"),

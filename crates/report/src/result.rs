@@ -9,6 +9,7 @@ mod detail;
 mod latency;
 mod probe;
 mod rest;
+mod tail;
 
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
@@ -21,6 +22,7 @@ pub use latency::{
 };
 pub use probe::{Probe, ProbeRequests, ProbeTimeline};
 pub use rest::{Settling, SteadyState, Trend};
+pub use tail::{Ahead, Slowest, Tail, WORST_MAX, Worst};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -108,6 +110,9 @@ pub struct RunResult {
     /// key is absent for any other workload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
+    /// The slowest requests, where `--tail` asked for them; the key is absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail: Option<Tail>,
     /// Single requests, where `--probe` asked for them; the key is absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
@@ -152,6 +157,7 @@ impl Default for RunResult {
             cdf: Cdf::default(),
             series: Vec::new(),
             phases: Vec::new(),
+            tail: None,
             probe: None,
         }
     }

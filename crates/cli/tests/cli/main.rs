@@ -25,6 +25,7 @@ mod resuming;
 mod saved_flash;
 mod split;
 mod sweep;
+mod tail;
 mod twins;
 mod units;
 mod workloads;

@@ -13,6 +13,8 @@ pub struct Counts {
     pub programs: [u64; Cause::COUNT],
     /// Block erases by role, in the order of [`BlockRole::ALL`].
     pub erases: [u64; BlockRole::COUNT],
+    /// Block erases by cause, in the order of [`Cause::ALL`].
+    pub erases_by_cause: [u64; Cause::COUNT],
     /// Look-ups of the cached map that were not answered from the cache.
     pub map_misses: u64,
     /// Full merges.
@@ -39,6 +41,7 @@ impl Counts {
             reads: less(&self.reads, &before.reads),
             programs: less(&self.programs, &before.programs),
             erases: less(&self.erases, &before.erases),
+            erases_by_cause: less(&self.erases_by_cause, &before.erases_by_cause),
             map_misses,
             full_merges,
             full_data_blocks,
@@ -76,6 +79,7 @@ impl Meter {
             reads: self.reads,
             programs: self.programs,
             erases: self.erases,
+            erases_by_cause: self.erases_by_cause,
             map_misses: self.events(Event::MapLookups) - self.events(Event::MapHits),
             full_merges: self.merges.full,
             full_data_blocks: self.merges.full_data_blocks,

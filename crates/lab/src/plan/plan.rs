@@ -63,8 +63,12 @@ pub struct Plan {
     pub(crate) left_out: Vec<String>,
     /// Which requests are looked at closely.
     pub(crate) probe: Option<ProbeWindow>,
+    /// Whether the slowest requests are looked into.
+    pub(crate) tail: bool,
     /// Where a row per request goes.
     pub(crate) requests_out: Option<PathBuf>,
+    /// Where the events of a trace go.
+    pub(crate) trace_out: Option<PathBuf>,
     /// Where flash and phase-change memory go after the run.
     pub(crate) save_snapshot: Option<PathBuf>,
 }
@@ -216,7 +220,9 @@ pub(crate) fn planned(
         warnings,
         left_out,
         probe: experiment.probe.map(|probe| probe.window(requests_known)).transpose()?,
+        tail: experiment.tail,
         requests_out: experiment.requests_out.clone(),
+        trace_out: experiment.trace_out.clone(),
         save_snapshot: experiment.save_snapshot.clone(),
     })
 }

@@ -29,11 +29,11 @@ pub enum OptionValue {
 }
 
 /// Options that an experiment cannot give: they write files, or are the command's own.
-const RESERVED: [&str; 6] =
-    ["scheme", "workload", "json", "requests-out", "save-snapshot", "trace-dir"];
+const RESERVED: [&str; 7] =
+    ["scheme", "workload", "json", "requests-out", "trace-out", "save-snapshot", "trace-dir"];
 
 /// Options that take no value.
-const FLAGS: [&str; 3] = ["find-subset", "ram-strict", "verify"];
+const FLAGS: [&str; 4] = ["find-subset", "ram-strict", "verify", "tail"];
 
 /// Options that are put together: a later one replaces an earlier one, `set` is added to.
 #[derive(Default)]

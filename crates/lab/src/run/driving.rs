@@ -7,7 +7,7 @@ use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
 use ftlab_report::phases::PhaseRecorder;
-use ftlab_report::result::{Phase, Probe, WornOut};
+use ftlab_report::result::{Phase, WornOut};
 use ftlab_trace::{InPieces, Records, Workload};
 
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::observer::Steps;
 use crate::plan::footprint::{PageBits, pages};
 use crate::plan::plan::Plan;
 use crate::plan::repeat::Repeat;
-use crate::run::recording::{Recorders, Recording};
+use crate::run::recording::{Recorded, Recorders, Recording};
 use crate::run::stream::RequestStream;
 
 /// What driving the workload through the device showed.
@@ -36,8 +36,8 @@ pub struct Driven {
     pub worn_out: Option<WornOut>,
     /// Where the pages that were read or written end, in bytes.
     pub reach_bytes: u64,
-    /// Requests under the microscope.
-    pub probe: Option<Probe>,
+    /// What was seen of single requests.
+    pub recorded: Recorded,
     /// Response by part, where the workload is a combination.
     pub phases: Vec<Phase>,
 }
@@ -45,7 +45,7 @@ pub struct Driven {
 /// Drives the device with what is left of `stream`, and with `--loop` or `--until worn-out` then
 /// with the whole workload as often as asked for, or until no block can be spared any more.
 pub fn drive(
-    plan: &Plan,
+    (plan, scheme): (&Plan, &str),
     device: &mut dyn Device,
     (workload, stream): (&Workload, &mut RequestStream),
     steps: &Steps<'_>,
@@ -89,6 +89,8 @@ pub fn drive(
         records += again.records_taken() - lead;
         passes += u64::from(!ended);
     }
+    let title = format!("{} on {}", scheme, device.config().device.name);
+    let recorded = drive.recorders.finish(device, &title)?;
     Ok(Driven {
         records,
         footprint_pages: drive.touched.len(),
@@ -98,7 +100,7 @@ pub fn drive(
         passes,
         worn_out: drive.worn_out.filter(|_| ended),
         reach_bytes: drive.touched.end() * plan.layout.page_bytes,
-        probe: drive.recorders.finish(device),
+        recorded,
         phases: drive.parts.map(|parts| parts.recorder.finish()).unwrap_or_default(),
     })
 }

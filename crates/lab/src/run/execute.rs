@@ -54,7 +54,7 @@ pub fn execute(
     let steps = Steps::requests(observer, name, length);
     let began = Instant::now();
     let workload_and_rest = (workload, &mut stream);
-    let driven = drive(plan, device.as_mut(), workload_and_rest, &steps, recording)
+    let driven = drive((plan, name), device.as_mut(), workload_and_rest, &steps, recording)
         .map_err(|error| error.of(name))?;
     let wall_seconds = began.elapsed().as_secs_f64();
     let steps = Steps::of(observer, Counts::Pages, &format!("{name} (auditing)"), None);
@@ -80,6 +80,7 @@ pub fn execute(
     warnings.extend(warnings::never_settled(&steady_state));
     warnings.extend(nothing_reclaimed(plan, run, device.as_ref(), driven.reach_bytes));
     warnings.extend(warnings::ended_early(plan, &driven));
+    warnings.extend(driven.recorded.warning.clone());
     let facts = RunFacts {
         row: run.chosen.row,
         config: config.clone(),
@@ -97,7 +98,7 @@ pub fn execute(
     };
     let mut result = derive(device.as_ref(), facts);
     result.made = made;
-    result.probe = driven.probe;
+    (result.probe, result.tail) = (driven.recorded.probe, driven.recorded.tail);
     result.phases = driven.phases;
     let steady = &mut result.steady_state;
     (steady.response, steady.extra_programs) = rest::trends(&result.series);

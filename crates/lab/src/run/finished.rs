@@ -5,13 +5,13 @@ use ftlab_report::result::RunResult;
 
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
-use crate::files::ResultFile;
+use crate::files::{CompleteFile, ResultFile};
 use crate::observer::{Observer, Silent};
 use crate::plan::plan::{Plan, planned};
 use crate::plan::snapshot;
+use crate::run::beside::Paths;
 use crate::run::execute::execute;
 use crate::run::recording::Recording;
-use crate::run::requests_file::RequestsFile;
 use crate::selection::Chosen;
 
 impl Experiment {
@@ -34,7 +34,7 @@ impl Experiment {
     pub fn plan_with(&self, observer: &dyn Observer) -> Result<Plan> {
         let plan = planned(self, None, observer)?;
         if let [run] = plan.runs.as_slice() {
-            self.requests_out.iter().try_for_each(|path| RequestsFile::check(path, None))?;
+            Paths::of(&plan).check(None)?;
             let snapshot = self.save_snapshot.as_deref();
             snapshot.map(|path| snapshot::check_wanted(path, &run.chosen)).transpose()?;
         }
@@ -75,7 +75,7 @@ impl Plan {
     /// [`Error::Usage`] where the plan has several schemes ([`Experiment::compare`] runs those) or
     /// the workload turns out to be illegal, [`Error::Run`] where the run fails, and
     /// [`Error::Cancelled`]. No file is left then, but where the run is done and only its snapshot
-    /// fails, the file of requests stays.
+    /// fails, the files of requests and of trace events stay.
     pub fn run(&self, observer: &dyn Observer) -> Result<RunResult> {
         self.run_and_keep(observer)?.save_snapshot(observer)
     }
@@ -90,20 +90,16 @@ impl Plan {
             return Err(Error::usage("a run takes one scheme"));
         };
         let unfinished = observer.unfinished();
-        let mut requests = match &self.requests_out {
-            Some(path) => {
-                RequestsFile::check(path, None)?;
-                Some(RequestsFile::begin(path, &unfinished)?)
-            }
-            None => None,
-        };
+        let beside = Paths::of(self);
+        beside.check(None)?;
+        let mut files = beside.begin(&unfinished)?;
         let snapshot = self.save_snapshot.as_deref();
         let snapshot = snapshot.map(|path| {
             snapshot::check_wanted(path, &run.chosen)?;
             ResultFile::begin(path, &unfinished)
         });
         let snapshot = snapshot.transpose()?;
-        let recording = Recording { requests: requests.as_mut(), probe: self.probe };
+        let recording = Recording::of(self, &mut files);
         let (result, device) = match &self.opened {
             Some(workload) => execute(self, run, workload, observer, recording)?,
             None => {
@@ -111,9 +107,7 @@ impl Plan {
                 execute(self, run, &workload, observer, recording)?
             }
         };
-        if let Some(requests) = requests {
-            requests.complete()?.publish()?;
-        }
+        files.complete()?.into_iter().try_for_each(CompleteFile::publish)?;
         Ok(Finished { result, device, chosen: run.chosen.clone(), seed: self.seed, snapshot })
     }
 }

@@ -1,5 +1,6 @@
 //! A plan's runs: devices are prepared, driven, audited, and become results.
 
+pub mod beside;
 pub mod driving;
 pub mod execute;
 pub mod filling;
@@ -11,4 +12,5 @@ pub mod requests_file;
 pub mod rest;
 pub mod steady;
 pub mod stream;
+pub mod trace_file;
 pub mod warnings;

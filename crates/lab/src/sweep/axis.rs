@@ -16,7 +16,7 @@ const ALIASES: [(&str, &str); 3] =
     [("op", "device.over_provisioning"), ("cache", "ram"), ("schemes", "scheme")];
 
 /// Options that no axis can be: what they write is a sweep's own, or they hold several settings.
-const NO_AXES: [&str; 3] = ["set", "requests-out", "save-snapshot"];
+const NO_AXES: [&str; 4] = ["set", "requests-out", "trace-out", "save-snapshot"];
 
 /// What is varied: an option of a run by its name, or a setting by its key.
 #[derive(Clone, Debug, PartialEq, Eq)]

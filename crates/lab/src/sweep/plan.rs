@@ -20,7 +20,7 @@ const KEY_DIGITS: usize = 32;
 
 /// Options that are not in a key as they are: they are in the effective configuration, in the
 /// workload as it is resolved, or change no result.
-const NOT_IN_KEY: [&str; 8] = [
+const NOT_IN_KEY: [&str; 9] = [
     "schemes",
     "device",
     "buffer",
@@ -28,6 +28,7 @@ const NOT_IN_KEY: [&str; 8] = [
     "workload",
     "trace-dir",
     "requests-out",
+    "trace-out",
     "save-snapshot",
 ];
 
@@ -91,9 +92,11 @@ impl Definition {
     /// # Errors
     /// What concerns all points: too many of them, a workload that cannot be read again.
     pub fn plan(&self, sampled: Option<(usize, u64)>, observer: &dyn Observer) -> Result<Sweep> {
-        if self.base.requests_out.is_some() || self.base.save_snapshot.is_some() {
+        let beside = [&self.base.requests_out, &self.base.trace_out, &self.base.save_snapshot];
+        if beside.iter().any(|path| path.is_some()) {
             return Err(Error::usage(
-                "--requests-out and --save-snapshot are of one run; legal: the command of a point",
+                "--requests-out, --trace-out and --save-snapshot are of one run; legal: the command \
+                 of a point",
             ));
         }
         let mut points = self.points()?;

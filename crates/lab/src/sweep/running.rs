@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::observer::{Counts, Observer, Task, Work, going_on};
 use crate::plan::plan::planned;
+use crate::run::beside::Files;
 use crate::run::execute::execute;
 use crate::run::recording::Recording;
 use crate::sweep::folder::{Failure, Folder};
@@ -143,6 +144,7 @@ pub fn simulate(run: &Run, observer: &dyn Observer) -> Result<RunResult> {
     let plan = planned(&run.experiment, run.described.as_ref(), observer)?;
     let scheme = plan.runs.first().ok_or_else(|| Error::usage("no scheme is left"))?;
     let workload = plan.workload.open(plan.layout.capacity_bytes)?;
-    let recording = Recording { requests: None, probe: plan.probe };
+    let mut beside = Files::default();
+    let recording = Recording::of(&plan, &mut beside);
     Ok(execute(&plan, scheme, &workload, observer, recording)?.0)
 }

@@ -31,6 +31,5 @@ pub(super) fn stages(meter: &Meter) -> Stages {
     let requests = counted.read()[0].count() + counted.write()[0].count();
     let means =
         counted.stages().map(|sum| if requests == 0 { 0.0 } else { sum as f64 / requests as f64 });
-    let [driver_queue, host_link, controller, buffer, map, flash, channel] = means;
-    Stages { driver_queue, host_link, controller, buffer, map, flash, channel }
+    Stages::from(means)
 }

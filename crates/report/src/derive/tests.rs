@@ -1,6 +1,7 @@
 //! Tests of the derived numbers.
 
 use super::*;
+use crate::result::ByCause;
 use ftlab_engine::config::Config;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::TABLE;

@@ -98,6 +98,29 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
     }
 }
 
+impl<T: Default + Copy> ByCause<T> {
+    /// The values in the order of [`CAUSE_NAMES`].
+    #[must_use]
+    pub fn values(&self) -> [T; CAUSES] {
+        [
+            self.host,
+            self.translate,
+            self.gc,
+            self.gc_map_block,
+            self.gc_map_update,
+            self.merge,
+            self.migrate,
+            self.convert,
+            self.pad,
+            self.read_modify_write,
+            self.trim,
+            self.checkpoint,
+            self.wear,
+            self.recover,
+        ]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +128,7 @@ mod tests {
     #[test]
     fn array_order_and_key_order_are_the_order_of_the_names() {
         let values: [u64; CAUSES] = std::array::from_fn(|index| index as u64);
+        assert_eq!(ByCause::from(values).values(), values);
         let json = serde_json::to_value(ByCause::from(values)).unwrap();
         let keys: Vec<(&str, u64)> = json
             .as_object()

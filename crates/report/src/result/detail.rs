@@ -298,24 +298,42 @@ fn is_zero(time: &u64) -> bool {
     *time == 0
 }
 
-/// Mean time per read or write in each stage, in nanoseconds; sums to the mean system response.
+/// Time in each stage, in nanoseconds: means per read or write, which sum to the mean system
+/// response, or whole numbers of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Stages {
+pub struct Stages<T: Default = f64> {
     /// In the driver's queue.
-    pub driver_queue: f64,
+    pub driver_queue: T,
     /// On the link to the host.
-    pub host_link: f64,
+    pub host_link: T,
     /// In the controller.
-    pub controller: f64,
+    pub controller: T,
     /// In the write buffer.
-    pub buffer: f64,
+    pub buffer: T,
     /// In the map.
-    pub map: f64,
+    pub map: T,
     /// In the flash cells.
-    pub flash: f64,
+    pub flash: T,
     /// On the channels.
-    pub channel: f64,
+    pub channel: T,
+}
+
+impl<T: Default> From<[T; 7]> for Stages<T> {
+    /// Values in the order in which a request goes through the stages.
+    fn from(values: [T; 7]) -> Self {
+        let [driver_queue, host_link, controller, buffer, map, flash, channel] = values;
+        Stages { driver_queue, host_link, controller, buffer, map, flash, channel }
+    }
+}
+
+impl<T: Default + Copy> Stages<T> {
+    /// The values in the same order.
+    #[must_use]
+    pub fn values(&self) -> [T; 7] {
+        let Stages { driver_queue, host_link, controller, buffer, map, flash, channel } = *self;
+        [driver_queue, host_link, controller, buffer, map, flash, channel]
+    }
 }
 
 /// Reads and writes of one stream of a multi-queue host.

@@ -9,7 +9,8 @@ use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config};
 use crate::format::{Quantity, count};
 use crate::metrics::{Better, Metric, SECTIONS, flatten_all};
-use crate::result::{RunResult, Stages};
+use crate::result::{RunResult, Stages, WORST_MAX};
+use crate::slowest;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ const PAGE: Kind = Kind {
         include_str!("../../assets/runs.js"),
         include_str!("../../assets/charts.js"),
         include_str!("../../assets/levels.js"),
+        include_str!("../../assets/tail.js"),
         include_str!("../../assets/probe.js"),
     ],
     after: &[include_str!("../../assets/page.js")],
@@ -35,6 +37,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         has_stages: runs.iter().any(|run| run.stages_ns != Stages::default()),
         has_levels: runs.iter().flat_map(|run| &run.series).any(|one| !one.levels.is_empty()),
         has_phases: runs.iter().any(|run| !run.phases.is_empty()),
+        slowest: slowest::tables(runs, WORST_MAX),
         probe: probe(runs),
         sections: sections(runs, &flats),
         events: events(runs),
@@ -57,6 +60,8 @@ struct Page {
     has_levels: bool,
     /// Whether the workload is a combination, whose parts are shown one by one.
     has_phases: bool,
+    /// Tables about the slowest requests; none where `--tail` was not used.
+    slowest: Vec<slowest::Table>,
     /// The requests that were probed, in words; none where `--probe` was not used.
     probe: Option<String>,
     sections: Vec<SummarySection>,

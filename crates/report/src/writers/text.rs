@@ -4,7 +4,8 @@ use super::Document;
 use crate::describe::{facts, labels, warnings};
 use crate::format::{Quantity, count};
 use crate::metrics::{SECTIONS, flatten_all};
-use crate::result::{LatencySummary, RunResult};
+use crate::result::{LatencySummary, RunResult, WORST_MAX};
+use crate::slowest;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::Write as _;
 
@@ -37,6 +38,11 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         }
     }
     phases(&mut text, document.runs, &labels);
+    // Of several runs a terminal has room for a few each.
+    let one_by_one = if document.runs.len() > 1 { 3 } else { WORST_MAX };
+    for told in slowest::tables(document.runs, one_by_one) {
+        slow(&mut text, &told);
+    }
     for (run, label) in document.runs.iter().zip(&labels) {
         if !run.events.is_empty() {
             let named = |(name, number): (&String, &u64)| format!("{name} {}", count(*number));
@@ -87,6 +93,29 @@ fn phases(text: &mut String, runs: &[RunResult], labels: &[String]) {
     right_align(&mut table);
     for row in table.lines() {
         line(text, &row);
+    }
+}
+
+/// One table about the slowest requests; sentences stand below it, a line each.
+fn slow(text: &mut String, told: &slowest::Table) {
+    let sentences = told.columns.last().is_some_and(|column| column.0 == slowest::STORY);
+    let shown = told.columns.len() - usize::from(sentences);
+    line(text, "");
+    line(text, told.title);
+    let mut table = aligned(told.columns[..shown].iter().map(|column| column.0));
+    for row in &told.rows {
+        table.add_row(&row[..shown]);
+    }
+    right_align(&mut table);
+    for (column, _) in told.columns[..shown].iter().enumerate().filter(|(_, column)| column.1) {
+        let column = table.column_mut(column).expect("a column for each heading");
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    for row in table.lines() {
+        line(text, &row);
+    }
+    for row in told.rows.iter().filter(|_| sentences) {
+        line(text, &format!("{}, request {}: {}", row[0], row[1], row[shown]));
     }
 }
 

@@ -346,8 +346,8 @@ impl Schedule {
             let whole = *begun;
             begun.end = job.from;
             let (start, end) = (job.from, job.from + cost);
-            timeline.add(Span { start, end, work: Work::Suspend, ..whole });
-            rest.span = timeline.add(Span { start: rest.start, end: rest.end, ..whole });
+            timeline.record(Span { start, end, work: Work::Suspend, ..whole });
+            rest.span = timeline.record(Span { start: rest.start, end: rest.end, ..whole });
         }
         self.commands.insert(index + 1, rest);
         self.settle(index + 1, ready);
