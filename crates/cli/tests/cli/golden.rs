@@ -24,7 +24,7 @@ fn rounded(value: Value) -> Value {
 fn metrics(run: Value) -> Value {
     let mut run = without_wall(run);
     let object = run.as_object_mut().unwrap();
-    for key in ["config", "version", "warnings", "cdf", "series"] {
+    for key in ["config", "version", "warnings", "cdf", "ccdf", "series", "series_latency_ns"] {
         object.remove(key).unwrap();
     }
     rounded(run)
