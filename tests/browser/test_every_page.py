@@ -13,3 +13,58 @@ def test_layout(opened, shots):
     assert page.chart_faults(opened) == []
     assert page.width_faults(opened) == []
     assert page.overlap_faults(opened) == []
+
+
+def test_layout_in_the_dark(browser, width, report, shots):
+    page.open_page(browser, report, width, dark=True)
+    page.wait_until_drawn(browser)
+    page.screenshot(browser, shots / f"{width}-dark.png")
+    assert page.chart_faults(browser) == []
+    assert page.width_faults(browser) == []
+    assert page.overlap_faults(browser) == []
+
+
+CARDS = """
+return [...document.querySelectorAll('.charts')].map((grid) => {
+  const { left, right } = grid.getBoundingClientRect();
+  const cards = [...grid.querySelectorAll('[data-chart]')].map((card) => {
+    const box = card.getBoundingClientRect();
+    return {
+      id: card.id, title: card.querySelector('h3').textContent, hidden: card.hidden,
+      sentence: card.querySelector('.empty').textContent,
+      top: box.top, left: box.left - left, right: right - box.right,
+    };
+  });
+  const said = [...(grid.parentElement.querySelectorAll('.absent li'))].map((l) => l.textContent);
+  return { cards, said };
+});
+"""
+
+
+def test_no_card_is_empty_and_none_stands_alone_in_half_a_row(opened):
+    for grid in opened.execute_script(CARDS):
+        drawn = [card for card in grid["cards"] if not card["hidden"]]
+        for card in drawn:
+            assert card["sentence"] == "", f"{card['id']} is an empty card"
+            beside = [other for other in drawn if other["top"] == card["top"]]
+            assert min(other["left"] for other in beside) < 2
+            assert min(other["right"] for other in beside) < 2, f"{card['id']} stands alone"
+        for card in grid["cards"]:
+            if card["hidden"]:
+                wanted = f"Not drawn: {card['title']}. {card['sentence']}"
+                assert card["sentence"] and wanted in grid["said"]
+
+
+def test_every_chart_has_its_data_as_a_table(fresh):
+    script = """
+    for (const details of document.querySelectorAll('.data details')) details.open = true;
+    await new Promise((done) => setTimeout(done, 200));
+    return [...document.querySelectorAll('[data-chart]:not([hidden])')].map((card) => [
+      card.id, card.querySelectorAll('thead th').length, card.querySelectorAll('tbody tr').length,
+    ]);"""
+    fresh.execute_script("document.querySelectorAll('[data-chart]').forEach((c) => c.scrollIntoView())")
+    page.wait_until_drawn(fresh)
+    for name, columns, rows in fresh.execute_script(script):
+        drawn = fresh.execute_script(f"return document.getElementById('{name}').hiddenKeys !== undefined")
+        assert not drawn or (columns > 1 and rows > 0), name
+    assert page.width_faults(fresh) == []

@@ -17,9 +17,13 @@ const PAGE: Kind = Kind {
     template: include_str!("../../assets/report.html"),
     charts: &[
         include_str!("../../assets/runs.js"),
+        include_str!("../../assets/bars.js"),
         include_str!("../../assets/charts.js"),
+        include_str!("../../assets/series.js"),
         include_str!("../../assets/levels.js"),
         include_str!("../../assets/probe.js"),
+        include_str!("../../assets/table.js"),
+        include_str!("../../assets/runbar.js"),
     ],
     after: &[include_str!("../../assets/page.js")],
 };
@@ -87,6 +91,8 @@ struct SummarySection {
 struct SummaryRow {
     label: &'static str,
     path: &'static str,
+    /// `lower`, `higher` or `neither`.
+    better: &'static str,
     cells: Vec<SummaryCell>,
 }
 
@@ -95,6 +101,7 @@ struct SummaryCell {
     run: usize,
     scheme: String,
     text: String,
+    value: Option<f64>,
     best: bool,
 }
 
@@ -121,10 +128,16 @@ fn row(metric: &Metric, runs: &[RunResult], flats: &[Flat]) -> SummaryRow {
             run: index,
             scheme: run.scheme.clone(),
             text: metric.text(flat),
+            value: values[index],
             best: best.is_some() && values[index] == best,
         })
         .collect();
-    SummaryRow { label: metric.label, path: metric.path, cells }
+    let better = match metric.better {
+        Better::Lower => "lower",
+        Better::Higher => "higher",
+        Better::Neither => "neither",
+    };
+    SummaryRow { label: metric.label, path: metric.path, better, cells }
 }
 
 /// The best value, if one direction is better and the values differ.
