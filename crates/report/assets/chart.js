@@ -11,10 +11,8 @@ const SYMBOLS = [
 const PATTERNS = ["", "/", "\\", "x", "-", "|", "+", "."];
 
 // Parts of something (causes, stages) are filled areas in pale colours (Tol's "light" ones) with a
-// pattern each, so that none is taken for a run.
-const FILLS = [
-  "#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#44BB99", "#BBCC33", "#99DDFF", "#AAAA00",
-];
+// pattern each, so that none is taken for a run; 7 by 8 of them, unique for 56 parts.
+const FILLS = ["#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#44BB99", "#BBCC33", "#99DDFF"];
 
 // What each chart shows: { views, choices, initial, build(view, choices) }. `views` (a function of
 // them, where they change) are { key: name } or a Map of such, `choices` more groups of such: { group: { key: name } },

@@ -119,37 +119,49 @@ function draw(figure, chart, view) {
 
 const SCALES = { log: "Logarithmic", linear: "Linear" };
 
+// A group of buttons, of which one is chosen; made anew only where its options change, so that
+// whichever has the focus keeps it.
+function buttonGroup(figure, group, options) {
+  const controls = figure.querySelector(".controls");
+  let set = controls.querySelector(`[data-group="${group}"]`);
+  if (!set) {
+    set = document.createElement("div");
+    set.setAttribute("role", "group");
+    set.dataset.group = group;
+    controls.append(set);
+  }
+  const wanted = JSON.stringify(options);
+  if (set.made === wanted) return set;
+  set.made = wanted;
+  set.replaceChildren(...options.map(([key, text]) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = text;
+    button.dataset[group] = key;
+    button.addEventListener("click", () => {
+      figure.dataset[group] = key;
+      drawFigure(figure);
+    });
+    return button;
+  }));
+  return set;
+}
+
 // The buttons that choose what is shown; what is chosen stays chosen when the page is redrawn.
 function drawControls(figure, chart, view, scale) {
-  const groups = Object.entries({ ...chart.choices, ...(scale ? { scale: SCALES } : {}) })
-    .map(([group, options]) => [group, Object.entries(options)]);
-  groups.unshift(["view", [...viewsOf(chart)]]);
   const chosen = { ...choicesOf(figure, chart), view, scale };
-  const controls = figure.querySelector(".controls");
-  const wanted = JSON.stringify(groups);
-  if (controls.made !== wanted) {
-    controls.made = wanted;
-    const sets = groups.filter(([, options]) => options.length > 1);
-    controls.replaceChildren(...sets.map(([group, options]) => {
-      const set = document.createElement("div");
-      set.setAttribute("role", "group");
-      set.append(...options.map(([key, text]) => {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.textContent = text;
-        button.dataset[group] = key;
-        button.addEventListener("click", () => {
-          figure.dataset[group] = key;
-          drawFigure(figure);
-        });
-        return button;
-      }));
-      return set;
-    }));
+  const groups = [["view", [...viewsOf(chart)]], ...Object.entries(chart.choices ?? {})
+    .map(([group, options]) => [group, Object.entries(options)])];
+  // Once there, it comes back with the view that has it.
+  if (scale || figure.querySelector("[data-group=scale]")) {
+    groups.push(["scale", Object.entries(SCALES)]);
   }
-  for (const button of controls.querySelectorAll("button")) {
-    const [[group, key]] = Object.entries(button.dataset);
-    button.setAttribute("aria-pressed", String(chosen[group] === key));
+  for (const [group, options] of groups) {
+    const set = buttonGroup(figure, group, options);
+    set.hidden = options.length < 2 || chosen[group] === undefined;
+    for (const button of set.children) {
+      button.setAttribute("aria-pressed", String(chosen[group] === button.dataset[group]));
+    }
   }
 }
 

@@ -20,7 +20,9 @@ function timeAxis() {
 const TOO_SHORT = "The run was too short to be cut into windows.";
 
 // A chart with one value per window and run: `value(run, window, place)`, null where there is none.
-function seriesChart({ field, value, axis, describe, text, choice }) {
+// Values of a kind with units have `steps` of them; `far` is how many times the smallest value the
+// largest is where the axis is logarithmic without being asked.
+function seriesChart({ field, value, axis, describe, steps, far, choice }) {
   if (shown().length === 0) return { empty: ALL_HIDDEN };
   if (runs.every((run) => run.series.length === 0)) return { empty: TOO_SHORT };
   const column = (index) => runs[index].series.map(
@@ -31,7 +33,11 @@ function seriesChart({ field, value, axis, describe, text, choice }) {
   if (!all.some((v) => v > 0)) return { empty: `${axis}: zero in every window.` };
   const time = timeAxis();
   const { factor, unit } = time;
-  const levels = freeAxis(axis, all, { most: 8, choice, text });
+  const [size, name] = steps ? stepFor(steps, Math.max(...all)) : [1, ""];
+  const levels = freeAxis(axis, all, {
+    most: 8, choice, far, factor: size, unit: name,
+    text: steps ? (value) => withUnit(steps, value) : shortCount,
+  });
   const traces = drawn.map((index) => {
     const { series } = runs[index];
     const values = column(index);
@@ -73,8 +79,9 @@ charts.set("series_response", {
       return window.requests > 0 ? window[oldFields[view]] : null;
     };
     return seriesChart({
-      field: `response_ns_${view}`, describe: duration, text: duration, choice: choices.scale,
-      axis: choices.of === "all" ? axis : `${axis}, ${choices.of}s`, value,
+      field: `response_ns_${view}`, describe: duration, steps: TIME_STEPS, far: NEAR,
+      choice: choices.scale, value,
+      axis: choices.of === "all" ? axis : `${axis}, ${choices.of}s`,
     });
   },
   drawn: followZoom,

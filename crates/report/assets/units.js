@@ -89,12 +89,13 @@ const NEAR = 10;
 // An axis that is logarithmic where values lie far apart, and otherwise as the reader chooses:
 // { axis, scale, place }. `place` says where a value stands on it; zero, which no logarithm has,
 // stands at a tick of its own below all others. Linear, values are told in `unit`s of `factor`.
-function freeAxis(title, values, { most, choice, text = shortCount, factor = 1, unit = "" }) {
+function freeAxis(title, values, options) {
+  const { most, choice, text = shortCount, factor = 1, unit = "", far = FAR } = options;
   const positive = values.filter((value) => value > 0);
   const smallest = positive.reduce((a, b) => Math.min(a, b), Infinity);
   const largest = positive.reduce((a, b) => Math.max(a, b), 0);
   const decides = largest > NEAR * smallest;
-  const scale = decides ? choice ?? (largest > FAR * smallest ? "log" : "linear") : undefined;
+  const scale = decides ? choice ?? (largest > far * smallest ? "log" : "linear") : undefined;
   const said = (words) => (title.endsWith(")") ? title.replace(/\)$/, `, ${words})`)
     : `${title} (${words})`);
   if (scale !== "log") {
