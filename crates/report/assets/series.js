@@ -59,11 +59,11 @@ function seriesChart({ field, value, axis, describe, steps, far, choice }) {
 }
 
 const statistics = {
-  mean: ["Mean", "Mean response time", (of, place) => of.mean[place]],
-  p50: ["p50", "Median response time", (of, place) => of.percentile["50.000000"][place]],
-  p99: ["p99", "p99 of the response time", (of, place) => of.percentile["99.000000"][place]],
-  p99_9: ["p99.9", "p99.9 of the response time", (of, place) => of.percentile["99.900000"][place]],
-  max: ["Longest", "Longest response time", (of, place) => of.max[place]],
+  mean: ["Mean", "Mean", (of, place) => of.mean[place]],
+  p50: ["p50", "Median", (of, place) => of.percentile["50.000000"][place]],
+  p99: ["p99", "p99", (of, place) => of.percentile["99.000000"][place]],
+  p99_9: ["p99.9", "p99.9", (of, place) => of.percentile["99.900000"][place]],
+  max: ["Longest", "Longest", (of, place) => of.max[place]],
 };
 // Results of versions before have the mean and the longest of all requests only.
 const timesByWindow = runs.some((run) => run.series_latency_ns.all.N.length > 0);
@@ -81,7 +81,7 @@ charts.set("series_response", {
     return seriesChart({
       field: `response_ns_${view}`, describe: duration, steps: TIME_STEPS, far: NEAR,
       choice: choices.scale, value,
-      axis: choices.of === "all" ? axis : `${axis}, ${choices.of}s`,
+      axis: choices.of === "all" ? `${axis} response` : `${axis} of ${choices.of}s`,
     });
   },
   drawn: followZoom,
@@ -106,7 +106,7 @@ charts.set("series_activity", {
 function showSpan(from, to) {
   const { end } = timeAxis();
   const whole = from <= 0 && to >= end;
-  arrange({ span: whole || !(to > from) ? null : [Math.max(0, from), Math.min(to, end)] });
+  arrange({ span: whole ? null : [Math.max(0, from), Math.min(to, end)] });
 }
 
 // What a reader marks or resets in one chart holds for all of them.
@@ -138,7 +138,9 @@ function zoomFields() {
   for (const field of [from, to]) {
     field.addEventListener("change", () => {
       const { factor } = timeAxis();
-      showSpan(from.valueAsNumber * factor, to.valueAsNumber * factor);
+      const span = [from, to].map((one) => one.valueAsNumber * factor);
+      // Half a number is none yet.
+      if (span[0] < span[1]) showSpan(...span);
     });
   }
   all.addEventListener("click", () => arrange({ span: null }));

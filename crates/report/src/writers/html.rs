@@ -3,8 +3,8 @@
 //! Tables are made here, charts by the page's scripts from the JSON that the page embeds; both
 //! show only what the results hold. Style, scripts and template are files in `assets`.
 
-use super::page::{self, Kind};
 use super::Document;
+use super::page::{self, Kind};
 use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config};
 use crate::format::{Quantity, count};
