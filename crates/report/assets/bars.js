@@ -10,13 +10,16 @@ const signed = (index) => {
   return `<span style="color:${colour}">${SIGNS[symbol]}</span> ${labels[index]}`;
 };
 
-// A horizontal bar per shown run, stacked by parts: [{ name, values (one per run), look, key }].
-function barTraces(parts, describe) {
-  const drawn = shown();
+// A bar per shown run: its name, what stands before it, and its place among the values of a part.
+const barsOfRuns = () => shown().map(
+  (index) => ({ place: index, name: labels[index], text: signed(index) }));
+
+// Horizontal bars, stacked by parts: [{ name, values, look, key }].
+function barTraces(parts, describe, bars = barsOfRuns()) {
   return parts.map((part) => ({
-    type: "bar", orientation: "h", name: part.name, y: drawn.map((index) => labels[index]),
-    x: drawn.map((index) => part.values[index]), marker: fillOf(part.look),
-    customdata: drawn.map((index) => describe(part, part.values[index], index)),
+    type: "bar", orientation: "h", name: part.name, y: bars.map((bar) => bar.name),
+    x: bars.map((bar) => part.values[bar.place]), marker: fillOf(part.look),
+    customdata: bars.map((bar) => describe(part, part.values[bar.place], bar.place)),
     hovertemplate: "%{customdata}<extra></extra>", legendKey: part.key ?? part.name,
   }));
 }
@@ -27,15 +30,15 @@ function barLegend(parts) {
   return [...entries].map(([name, look]) => ({ name, fill: look }));
 }
 
-function barLayout(axis) {
-  const names = shown().map((index) => labels[index]);
+function barLayout(axis, bars = barsOfRuns()) {
+  const names = bars.map((bar) => bar.name);
   const row = names.length > 8 ? 30 : 44;
   return {
     barmode: "stack", bargap: 0.3, height: 112 + row * names.length, xaxis: axis,
     yaxis: {
       type: "category", categoryorder: "array", categoryarray: names,
       range: [names.length - 0.5, -0.5], tickmode: "array", tickvals: names,
-      ticktext: shown().map(signed), ticks: "", showgrid: false,
+      ticktext: bars.map((bar) => bar.text), ticks: "", showgrid: false,
     },
   };
 }
@@ -56,7 +59,7 @@ function sumsChart({ sums, steps, title, factor, unit, rows, choice }) {
       type: "scatter", mode: "markers+text", name: labels[index], y: [labels[index]],
       x: [axis.place(sums[index])], cliponaxis: false,
       marker: { symbol: lineLook(index).symbol, size: 12, color: lineLook(index).colour },
-      text: [withUnit(steps, sums[index])], textposition: "middle right",
+      text: [`\u00a0${withUnit(steps, sums[index])}`], textposition: "middle right",
       hovertemplate: `<b>${labels[index]}</b><br>${withUnit(steps, sums[index])}<extra></extra>`,
     })),
     layout, legend: [], rows, scale: axis.scale,

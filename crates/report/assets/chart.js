@@ -209,12 +209,13 @@ const TABLE_ROWS_MAX = 1000;
 // The rows of the CSV as a table, for readers who see no picture or want a number.
 function drawTable(box, [header, ...rows]) {
   const table = document.createElement("table");
+  const words = header.map((_, place) => rows.some((cells) => typeof cells[place] === "string"));
   const row = (cells, name) => {
     const line = document.createElement("tr");
     cells.forEach((value, place) => {
       const cell = document.createElement(place === 0 ? "th" : name);
       cell.textContent = typeof value === "number" ? String(value) : value ?? "";
-      if (typeof value === "string") cell.className = "word";
+      if (words[place]) cell.className = "word";
       line.append(cell);
     });
     return line;
