@@ -1,6 +1,8 @@
 """What every page must do, wide and narrow: open without a fault, and fit."""
 
 import page
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 
 def test_no_console_message_and_no_request(fresh, report):
@@ -68,3 +70,37 @@ def test_every_chart_has_its_data_as_a_table(fresh):
         drawn = fresh.execute_script(f"return document.getElementById('{name}').hiddenKeys !== undefined")
         assert not drawn or (columns > 1 and rows > 0), name
     assert page.width_faults(fresh) == []
+
+
+FOCUS = """
+const one = document.activeElement;
+const box = one.getBoundingClientRect();
+const [x, y] = [box.left + Math.min(box.width, 40) / 2, box.top + box.height / 2];
+const there = document.elementFromPoint(x, y);
+const seen = there !== null && (one.contains(there) || there.contains(one));
+return {
+  name: `${one.tagName} ${one.textContent.slice(0, 40)}`, nobody: one === document.body,
+  // A box with its own scrolling may be higher than the window.
+  seen: seen || one.matches('.scroll'), marked: getComputedStyle(one).outlineStyle !== 'none',
+};
+"""
+
+
+def test_what_the_keyboard_reaches_is_seen_and_marked(fresh):
+    # From the top, and backwards from the middle: a bar that stays must not cover the focus.
+    middle = "const all = document.querySelectorAll('.download'); all[all.length >> 1].focus()"
+    for start, keys in [("", [Keys.TAB]), (middle, [Keys.SHIFT, Keys.TAB])]:
+        fresh.execute_script(start)
+        for step in range(30):
+            chain = ActionChains(fresh)
+            for key in keys[:-1]:
+                chain.key_down(key)
+            chain.send_keys(keys[-1])
+            for key in keys[:-1]:
+                chain.key_up(key)
+            chain.perform()
+            found = fresh.execute_script(FOCUS)
+            if found["nobody"]:
+                assert step > 8, "the page begins or ends there"
+                break
+            assert found["seen"] and found["marked"], found
