@@ -81,7 +81,7 @@ def browser():
 
 
 # Tests at one width stand together, so that the page is opened once for all that only look at it.
-@pytest.fixture(scope="module", params=[1280, 400])
+@pytest.fixture(scope="module", params=[1400, 420])
 def width(request):
     return request.param
 

@@ -119,12 +119,18 @@ return [...document.querySelectorAll('[data-chart]')].map((figure) => {
     const { left, top, right, bottom } = element.getBoundingClientRect();
     return { text: element.textContent, left, top, right, bottom };
   };
+  // A long legend has its own scrolling; what it does not show covers nothing.
+  const list = figure.querySelector('.legend').getBoundingClientRect();
+  const seen = (button) => {
+    const { top, bottom, right } = button.getBoundingClientRect();
+    return right > 0 && top >= list.top - 1 && bottom <= list.bottom + 1;
+  };
   const texts = '.xtick text, .ytick text, .xtitle, .ytitle, .g-xtitle text, .g-ytitle text';
   const plot = figure.querySelector('.plot');
   const inPlot = plot.hidden ? [] : [...new Set(plot.querySelectorAll(texts))].map(box);
   return {
     id: figure.id, figure: box(figure), plot: box(plot), texts: inPlot.filter((text) => text.text),
-    legend: [...figure.querySelectorAll('.legend button')].map(box).filter((b) => b.right > 0),
+    legend: [...figure.querySelectorAll('.legend button')].filter(seen).map(box),
   };
 });
 """

@@ -6,6 +6,7 @@ import time
 import page
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 
 WIDE = 1280
 
@@ -14,6 +15,9 @@ def test_every_view_of_every_chart(fresh):
     buttons = fresh.find_elements(By.CSS_SELECTOR, ".controls button")
     assert buttons, "charts with several views have buttons"
     for button in buttons:
+        # Not every view has a choice of axes.
+        if not button.is_displayed():
+            continue
         fresh.execute_script("arguments[0].click()", button)
         time.sleep(0.05)
         assert button.get_attribute("aria-pressed") == "true"
@@ -40,6 +44,8 @@ def test_embedded_json_is_the_results(opened, results):
 def test_bars_add_up_to_the_totals(opened, results):
     """The lengths that plotly drew, not the numbers that it was given a table of."""
     script = "return document.querySelector('#programs .plot').data?.map((trace) => trace.x)"
+    opened.execute_script("document.querySelector('#programs [data-view=sum]')?.click()")
+    time.sleep(0.05)
     traces = opened.execute_script(script) or []
     for run, result in enumerate(results):
         assert sum(trace[run] for trace in traces) == result["flash"]["total_programs"]
@@ -59,6 +65,8 @@ def drawn_bars(browser, figure):
 
 
 def test_stages_add_up_to_the_mean_response(opened, results):
+    opened.execute_script("document.querySelector('#stages [data-view=sum]')?.click()")
+    time.sleep(0.05)
     sums, title = drawn_bars(opened, "stages")
     if not any(sum(run["stages_ns"].values()) > 0 for run in results):
         assert sums is None, "no run has stages, so there is no chart of them"
@@ -192,16 +200,240 @@ def test_data_of_a_chart_downloads(browser, report, results, tmp_path):
     assert found == wanted
 
 
-def test_legend_hides_a_scheme(browser, report):
-    page.open_page(browser, report, WIDE)
+def settled(browser):
     page.wait_until_drawn(browser)
-    buttons = browser.find_elements(By.CSS_SELECTOR, "#percentiles .legend button")
-    script = "return document.querySelector('#percentiles .plot').data?.map((t) => t.visible)"
-    for index, button in enumerate(buttons):
-        browser.execute_script("arguments[0].click()", button)
-        assert browser.execute_script(script)[index] is False
-    sentence = browser.find_element(By.CSS_SELECTOR, "#percentiles .empty")
-    assert buttons or sentence.is_displayed()
+    return browser.execute_script(STATE)
+
+
+# What charts and table show: names of traces or bars in order, and columns.
+STATE = """
+const names = (id) => (document.querySelector(`#${id} .plot`).data ?? []).map((t) => t.name);
+const head = [...document.querySelectorAll('#summary thead th[data-column]')];
+return {
+  curves: names('percentiles'),
+  bars: document.querySelector('#programs .plot').layout?.yaxis.categoryarray ?? [],
+  columns: head.filter((cell) => !cell.hidden).map((cell) => cell.textContent),
+  address: location.hash,
+};
+"""
+
+
+def names(results):
+    """The name of each run, as the page gives it."""
+    return page_labels([run["scheme"] for run in results])
+
+
+def page_labels(schemes):
+    found = []
+    for index, scheme in enumerate(schemes):
+        again = f" #{schemes[: index + 1].count(scheme)}" if schemes.count(scheme) > 1 else ""
+        found.append(scheme + again)
+    return found
+
+
+def shows(state, wanted):
+    """Whether curves, bars and columns are those of the wanted runs, in this order."""
+    return [state["curves"] or wanted, state["bars"] or wanted, state["columns"]] == [wanted] * 3
+
+
+def test_the_bar_of_runs_hides_isolates_and_moves_everywhere(fresh, report, results):
+    labels = names(results)
+    assert shows(settled(fresh), labels)
+    bar = fresh.find_element(By.ID, "runs")
+    if len(results) == 1:
+        assert not bar.is_displayed()
+        return
+    chips = bar.find_elements(By.CSS_SELECTOR, ".run")
+    chips[1].click()
+    state = settled(fresh)
+    assert shows(state, labels[:1] + labels[2:]) and state["address"] == "#&hide=1"
+    chips[1].click()
+    assert shows(settled(fresh), labels)
+    only = bar.find_elements(By.CSS_SELECTOR, ".only")
+    fresh.execute_script("arguments[0].click()", only[1])
+    assert shows(settled(fresh), [labels[1]])
+    fresh.execute_script("arguments[0].click()", only[1])
+    assert shows(settled(fresh), labels)
+    # By keyboard: the second run before the first; hidden by the space bar; isolated.
+    chips[1].send_keys(Keys.SHIFT + Keys.ARROW_LEFT)
+    turned = [labels[1], labels[0], *labels[2:]]
+    assert shows(settled(fresh), turned)
+    focused = fresh.execute_script("return document.activeElement.textContent")
+    assert focused == labels[1], "the moved run keeps the focus"
+    fresh.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+    fresh.switch_to.active_element.send_keys(Keys.SPACE)
+    state = settled(fresh)
+    assert shows(state, [labels[1], *labels[2:]])
+    # The address brings all of it back.
+    fresh.get("about:blank")
+    fresh.get(report.as_uri() + state["address"])
+    assert shows(settled(fresh), [labels[1], *labels[2:]])
+    fresh.switch_to.active_element.send_keys("o")
+    fresh.find_element(By.ID, "reset-runs").click()
+    state = settled(fresh)
+    assert shows(state, labels) and state["address"] == ""
+    assert page.console_faults(fresh) == []
+
+
+def test_all_runs_hidden_is_said(fresh, results):
+    if len(results) == 1:
+        return
+    for chip in fresh.find_elements(By.CSS_SELECTOR, "#runs .run"):
+        fresh.execute_script("arguments[0].click()", chip)
+    page.wait_until_drawn(fresh)
+    script = """return [...document.querySelectorAll('[data-chart]:not([hidden]) .empty')]
+      .map((empty) => empty.hidden ? '' : empty.textContent)"""
+    assert set(fresh.execute_script(script)) == {
+        "Every run is hidden; the bar at the top shows them again."
+    }
+    assert page.console_faults(fresh) == []
+
+
+def test_a_run_has_one_colour_everywhere(opened, results):
+    script = """
+    const named = new Map();
+    for (const plot of document.querySelectorAll('[data-chart] .plot')) {
+      for (const trace of plot.data ?? []) {
+        if (trace.type !== 'scatter' || !trace.line) continue;
+        named.set(trace.name, [...(named.get(trace.name) ?? []), trace.line.color]);
+      }
+    }
+    const chips = [...document.querySelectorAll('#runs .run')].map((chip) =>
+      [chip.textContent, chip.querySelector('line').getAttribute('stroke')]);
+    return [Object.fromEntries(named), Object.fromEntries(chips)];"""
+    curves, chips = opened.execute_script(script)
+    for label in names(results):
+        colours = {*curves.get(label, []), *([chips[label]] if chips else [])}
+        assert len(colours) <= 1, (label, colours)
+
+
+def test_a_row_orders_the_runs(fresh, results):
+    labels = names(results)
+    values = [run["flash"]["total_programs"] for run in results]
+    sort = fresh.find_element(By.CSS_SELECTOR, "[data-path='flash.total_programs'] .sort")
+    if len(results) == 1:
+        assert not sort.is_enabled()
+        return
+    ascending = sorted(range(len(labels)), key=lambda run: values[run])
+    descending = sorted(range(len(labels)), key=lambda run: -values[run])
+    for order in [ascending, descending, range(len(labels))]:
+        fresh.execute_script("arguments[0].click()", sort)
+        assert shows(settled(fresh), [labels[run] for run in order])
+    choice = fresh.find_element(By.ID, "order")
+    choice.find_element(By.CSS_SELECTOR, "[value='flash.total_programs']").click()
+    assert shows(settled(fresh), [labels[run] for run in ascending])
+    assert sort.get_attribute("aria-pressed") == "true"
+
+
+def test_numbers_are_told_as_times_of_a_baseline(fresh, results):
+    script = """return [...document.querySelectorAll('#summary td')].map((cell) => [
+      cell.firstElementChild.dataset.metric, Number(cell.dataset.column),
+      cell.querySelector('.times').textContent])"""
+    schemes = [run["scheme"] for run in results]
+    choice = fresh.find_elements(By.ID, "baseline")
+    assert len(choice) == (1 if len(results) > 1 else 0)
+    flat = [dict(page.flatten(run)) for run in results]
+    bases = [schemes.index("ideal_page")] if choice and "ideal_page" in schemes else []
+    if choice:
+        bases.append(len(results) - 1)
+    for place, base in enumerate(bases):
+        if base == len(results) - 1 and place == len(bases) - 1:
+            choice[0].find_element(By.CSS_SELECTOR, f"[value='{base}']").click()
+        told = 0
+        for path, run, text in fresh.execute_script(script):
+            value, of = flat[run].get(path), flat[base].get(path)
+            if text:
+                told += 1
+                assert float(text.rstrip("×").replace(",", "")) == pytest.approx(
+                    value / of, rel=6e-3, abs=6e-4
+                )
+            else:
+                assert value is None or not of or path.startswith("latency_ns")
+        assert told > 0
+    if choice:
+        choice[0].find_element(By.CSS_SELECTOR, "[value='-1']").click()
+        assert not any(text for _, _, text in fresh.execute_script(script))
+
+
+def test_head_and_names_of_the_summary_stay(fresh):
+    script = """
+    const box = document.querySelector('#summary .scroll');
+    box.scrollTo(200, 300);
+    const { top, left } = box.getBoundingClientRect();
+    const head = box.querySelector('thead th').getBoundingClientRect();
+    const row = [...box.querySelectorAll('tbody th[scope=row]')].at(-1).getBoundingClientRect();
+    return [box.scrollTop > 0, head.top - top, head.left - left, row.left - left];"""
+    scrolled, *offsets = fresh.execute_script(script)
+    assert scrolled
+    assert all(0 <= offset <= 2 for offset in offsets)
+
+
+def test_zoom_holds_for_all_charts_over_time(fresh, results):
+    ends = [run["series"][-1]["t_end_s"] for run in results if run["series"]]
+    box = fresh.find_element(By.ID, "span")
+    assert box.is_displayed() == bool(ends)
+    if not ends:
+        return
+    ranges = """return [...document.querySelectorAll('#time [data-chart]:not([hidden]) .plot')]
+      .filter((plot) => plot.data).map((plot) => plot.layout.xaxis.range)"""
+    whole = fresh.execute_script(ranges)
+    assert all(range == whole[0] for range in whole)
+    middle = whole[0][1] / 2
+    zoom = "Plotly.relayout(document.querySelector('#time .plot'), {'xaxis.range': [0, arguments[0]]})"
+    fresh.execute_script(zoom.replace("'xaxis.range': [0, arguments[0]]",
+                                      "'xaxis.range[0]': 0, 'xaxis.range[1]': arguments[0]"), middle)
+    time.sleep(0.2)
+    page.wait_until_drawn(fresh)
+    for found in fresh.execute_script(ranges):
+        assert found == pytest.approx([0, middle])
+    assert "from=0&to=" in fresh.execute_script("return location.hash")
+    first, last = box.find_elements(By.CSS_SELECTOR, "input")
+    assert float(last.get_attribute("value")) == pytest.approx(middle, rel=1e-5)
+    first.clear()
+    first.send_keys(str(middle / 2) + Keys.ENTER)
+    page.wait_until_drawn(fresh)
+    for found in fresh.execute_script(ranges):
+        assert found == pytest.approx([middle / 2, middle], rel=1e-5)
+    box.find_element(By.CSS_SELECTOR, "button").click()
+    page.wait_until_drawn(fresh)
+    assert fresh.execute_script(ranges) == whole
+
+
+def test_percentiles_of_windows_are_those_of_the_json(fresh, results):
+    script = """
+    const plot = document.querySelector('#series_response .plot');
+    return [(plot.data ?? []).map((t) => [t.name, t.y]), plot.layout?.yaxis.title.text];"""
+    if fresh.execute_script("return document.querySelector('#series_response').hidden"):
+        return
+    for of in ["read", "write"]:
+        for view, key in [("p50", "50.000000"), ("p99", "99.000000"), ("p99_9", "99.900000")]:
+            for button in (f"[data-view={view}]", f"[data-of={of}]"):
+                found = fresh.find_element(By.CSS_SELECTOR, f"#series_response {button}")
+                fresh.execute_script("arguments[0].click()", found)
+                time.sleep(0.05)
+            drawn, title = fresh.execute_script(script)
+            drawn = dict(drawn)
+            for label, run in zip(names(results), results, strict=True):
+                wanted = run["series_latency_ns"][of]["percentile"][key]
+                if not any(wanted):
+                    continue
+                unit = title.split("(")[1].rstrip(")")
+                factor = 1 if unit == "logarithmic" else page.UNITS["stages_ns"][unit]
+                assert [y * factor for y in drawn[label] if y is not None] == pytest.approx(
+                    [value for value in wanted if value is not None]
+                )
+
+
+def test_the_curve_of_what_is_slow_holds_every_point(opened, results):
+    script = "return document.querySelector('#ccdf .plot').data?.map((t) => [t.x, t.y])"
+    drawn = opened.execute_script(script) or []
+    curves = [run["ccdf"]["all"] for run in results if len(run["ccdf"]["all"]) > 1]
+    if not any(point[0] > 0 for curve in curves for point in curve):
+        assert drawn == []
+        return
+    for (x, y), curve in zip(drawn, curves, strict=True):
+        assert x == [curve[0][0]] + [point[0] for point in curve]
+        assert y == pytest.approx([1] + [point[1] for point in curve[:-1]] + [curve[-2][1]])
 
 
 def test_configuration_can_be_searched(browser, report):

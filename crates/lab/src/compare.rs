@@ -206,12 +206,7 @@ impl Comparison {
 
 impl There {
     /// A run is there with its files or not at all.
-    fn of(
-        kept: Option<&KeptRuns>,
-        plan: &Plan,
-        run: &SchemePlan,
-        beside: &Paths,
-    ) -> Self {
+    fn of(kept: Option<&KeptRuns>, plan: &Plan, run: &SchemePlan, beside: &Paths) -> Self {
         let name = kept.and_then(|kept| kept.name(plan, run));
         let run = kept.zip(name.as_ref()).filter(|_| beside.are_there());
         There { run: run.and_then(|(kept, name)| kept.take(name, plan)), name }

@@ -10,9 +10,19 @@ const SYMBOLS = [
 ];
 const PATTERNS = ["", "/", "\\", "x", "-", "|", "+", "."];
 
-// What each chart shows: { views, build(view) }; build returns either { empty: sentence } or
-// { traces, layout, legend, rows }, rows being its data for the CSV.
+// Parts of something (causes, stages) are filled areas in pale colours (Tol's "light" ones) with a
+// pattern each, so that none is taken for a run; 7 by 8 of them, unique for 56 parts.
+const FILLS = ["#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#44BB99", "#BBCC33", "#99DDFF"];
+
+// What each chart shows: { views, choices, initial, build(view, choices) }. `views` (a function of
+// them, where they change) are { key: name } or a Map of such, `choices` more groups of such: { group: { key: name } },
+// `initial` names the view that is shown first where that is not the first one. `build` returns
+// either { empty: sentence } or { traces, layout, legend, rows }, rows being its data for the CSV;
+// `scale` as well where the reader may choose between a logarithmic and a linear axis, `time` where
+// the horizontal axis is simulated time, `note` for a sentence below the plot.
 const charts = new Map();
+// What is done when all is known that can be shown, and nothing is drawn yet.
+const beforeDrawing = [];
 // What the page was made from.
 const embedded = JSON.parse(document.getElementById("results").textContent);
 
@@ -25,6 +35,17 @@ function colourOf(index) {
   return colour === "ink" ? cssColour("ink") : colour;
 }
 
+// The fill of the part at an index, whatever the chart.
+function fillOf(look) {
+  return {
+    color: FILLS[look % FILLS.length], line: { color: cssColour("paper"), width: 1 },
+    pattern: {
+      shape: PATTERNS[look % PATTERNS.length], fgcolor: "#1c1c1c", fillmode: "overlay", size: 7,
+      solidity: 0.12, bgcolor: FILLS[look % FILLS.length],
+    },
+  };
+}
+
 // The look of the run at an index in every chart of lines; unique for 42 runs.
 function lineLook(index) {
   const turn = Math.floor(index / COLOURS.length);
@@ -35,50 +56,15 @@ function lineLook(index) {
   };
 }
 
-function lineTrace(index, x, y, hover, shape = "linear", name = labels[index]) {
-  const look = lineLook(index);
+function lineTrace(
+  index, x, y, hover, shape = "linear", name = labels[index], look = lineLook(index),
+) {
   return {
     type: "scatter", mode: "lines+markers", name, x, y,
     line: { color: look.colour, dash: DASHES[look.dash], width: 2, shape },
     marker: { symbol: look.symbol, size: 7, color: look.colour, maxdisplayed: 10 },
     customdata: hover, hovertemplate: `<b>${name}</b><br>%{customdata}<extra></extra>`,
     legendKey: name,
-  };
-}
-
-const lineLegend = (indices) =>
-  indices.map((index) => ({ name: labels[index], line: lineLook(index) }));
-
-// A horizontal bar per run, stacked by parts: [{ name, values (one per run), look, key }].
-function barTraces(parts, describe) {
-  return parts.map((part) => ({
-    type: "bar", orientation: "h", name: part.name, y: labels, x: part.values,
-    marker: {
-      color: colourOf(part.look), line: { color: cssColour("paper"), width: 1 },
-      pattern: {
-        shape: PATTERNS[part.look % PATTERNS.length], fgcolor: cssColour("paper"),
-        fillmode: "overlay", size: 7, solidity: 0.25, bgcolor: colourOf(part.look),
-      },
-    },
-    customdata: part.values.map((value, index) => describe(part, value, index)),
-    hovertemplate: "%{customdata}<extra></extra>", legendKey: part.key ?? part.name,
-  }));
-}
-
-function barLegend(parts) {
-  const entries = new Map();
-  for (const part of parts) entries.set(part.key ?? part.name, part.look);
-  return [...entries].map(([name, look]) => ({ name, bar: look }));
-}
-
-function barLayout(axis) {
-  const row = runs.length > 8 ? 30 : 44;
-  return {
-    barmode: "stack", bargap: 0.3, height: 112 + row * runs.length, xaxis: axis,
-    yaxis: {
-      type: "category", categoryorder: "array", categoryarray: labels, autorange: "reversed",
-      dtick: 1, ticks: "", showgrid: false,
-    },
   };
 }
 
@@ -134,7 +120,11 @@ function swatch(entry) {
     svg.append(svgElement("rect", { y: 7 - width / 2, width: 34, height: width, fill: colour }));
     return svg;
   }
-  svg.append(svgElement("rect", { width: 34, height: 14, fill: colourOf(entry.bar) }));
+  const look = entry.bar ?? entry.fill;
+  const filled = entry.bar === undefined;
+  svg.append(svgElement("rect", {
+    width: 34, height: 14, fill: filled ? FILLS[look % FILLS.length] : colourOf(look),
+  }));
   svg.style.opacity = entry.opacity ?? 1;
   const strokes = {
     "/": "M-4 14L10 0M6 14L20 0M16 14L30 0M26 14L40 0",
@@ -143,9 +133,12 @@ function swatch(entry) {
   };
   strokes.x = strokes["/"] + strokes["\\"];
   strokes["+"] = strokes["-"] + strokes["|"];
-  const path = strokes[PATTERNS[entry.bar % PATTERNS.length]];
+  const path = strokes[PATTERNS[look % PATTERNS.length]];
   if (path) {
-    svg.append(svgElement("path", { d: path, stroke: cssColour("paper"), "stroke-width": 1.5 }));
+    svg.append(svgElement("path", {
+      d: path, fill: "none", stroke: filled ? "#1c1c1c" : cssColour("paper"),
+      "stroke-width": filled ? 0.8 : 1.5,
+    }));
   }
   return svg;
 }
@@ -161,26 +154,37 @@ function symbolShape(symbol, colour) {
   return svgElement("path", { d: paths[symbol], fill: colour });
 }
 
-// A legend of our own, below the plot: it wraps, and never covers a curve or a label.
-function drawLegend(list, plot, entries) {
+// A legend of our own, below the plot: it wraps, and never covers a curve or a label. An entry
+// with an `act` does that; any other shows or hides its traces in this chart, and stays so.
+function drawLegend(figure, plot, entries) {
+  const list = figure.querySelector(".legend");
+  const focused = [...list.querySelectorAll("button")].indexOf(document.activeElement);
   list.replaceChildren();
   for (const entry of entries) {
+    const item = document.createElement("li");
+    list.append(item);
+    if (entry.act === null) {
+      item.append(swatch(entry), entry.name);
+      continue;
+    }
     const button = document.createElement("button");
     button.type = "button";
-    button.setAttribute("aria-pressed", "true");
-    button.title = "Show or hide";
+    button.setAttribute("aria-pressed", String(Boolean(entry.act) || !figure.hiddenKeys.has(entry.name)));
+    button.title = entry.act ? "Hide in all charts" : "Show or hide";
     button.append(swatch(entry), entry.name);
-    button.addEventListener("click", () => {
+    button.addEventListener("click", entry.act ?? (() => {
       const shown = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(shown));
+      if (shown) figure.hiddenKeys.delete(entry.name);
+      else figure.hiddenKeys.add(entry.name);
       const traces = plot.data.flatMap((trace, index) =>
         trace.legendKey === entry.name ? [index] : []);
       Plotly.restyle(plot, { visible: shown }, traces);
-    });
-    const item = document.createElement("li");
+    }));
     item.append(button);
-    list.append(item);
   }
+  const buttons = list.querySelectorAll("button");
+  if (focused >= 0) buttons[Math.min(focused, buttons.length - 1)]?.focus();
 }
 
 function csvText(rows) {
@@ -197,4 +201,33 @@ function download(name, rows) {
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+// Most rows that a table beside a chart shows.
+const TABLE_ROWS_MAX = 1000;
+
+// The rows of the CSV as a table, for readers who see no picture or want a number.
+function drawTable(box, [header, ...rows]) {
+  const table = document.createElement("table");
+  const words = header.map((_, place) => rows.some((cells) => typeof cells[place] === "string"));
+  const row = (cells, name) => {
+    const line = document.createElement("tr");
+    cells.forEach((value, place) => {
+      const cell = document.createElement(place === 0 ? "th" : name);
+      cell.textContent = typeof value === "number" ? String(value) : value ?? "";
+      if (words[place]) cell.className = "word";
+      line.append(cell);
+    });
+    return line;
+  };
+  table.createTHead().append(row(header, "th"));
+  table.createTBody().append(...rows.slice(0, TABLE_ROWS_MAX).map((cells) => row(cells, "td")));
+  box.replaceChildren(table);
+  if (rows.length > TABLE_ROWS_MAX) {
+    const more = document.createElement("p");
+    more.className = "note";
+    more.textContent = `The first ${grouped(TABLE_ROWS_MAX)} of ${grouped(rows.length)} rows; the `
+      + "CSV holds all.";
+    box.append(more);
+  }
 }

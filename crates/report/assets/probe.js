@@ -1,6 +1,6 @@
 // Single requests under the microscope: request by request, and what each part of the device did.
 
-const probed = runs.flatMap((run, index) => (run.probe?.requests.index.length > 0 ? [index] : []));
+const probed = () => among((run) => run.probe?.requests.index.length > 0);
 const NOTHING_PROBED = "No request was probed: the workload ended before.";
 
 const panels = [
@@ -15,7 +15,7 @@ const panels = [
 function panelAxes() {
   const share = 1 / panels.length;
   return Object.fromEntries(panels.map((panel, place) => {
-    const values = probed.flatMap((index) => runs[index].probe.requests[panel.key]);
+    const values = probed().flatMap((index) => runs[index].probe.requests[panel.key]);
     const largest = values.reduce((a, b) => Math.max(a, b), 0);
     const some = values.some((value) => value > 0);
     const axis = panel.time && some ? durationAxis(panel.title, values, 4)
@@ -49,10 +49,11 @@ function requestTraces(index) {
 
 charts.set("requests", {
   build() {
-    if (probed.length === 0) return { empty: NOTHING_PROBED };
-    const columns = Object.keys(runs[probed[0]].probe.requests);
+    const drawn = probed();
+    if (drawn.length === 0) return lacking(NOTHING_PROBED);
+    const columns = Object.keys(runs[drawn[0]].probe.requests);
     return {
-      traces: probed.flatMap(requestTraces), legend: lineLegend(probed),
+      traces: drawn.flatMap(requestTraces), legend: lineLegend(drawn),
       layout: {
         height: 130 * panels.length + 60, ...panelAxes(),
         xaxis: {
@@ -60,7 +61,7 @@ charts.set("requests", {
           nticks: narrowScreen.matches ? 5 : 12,
         },
       },
-      rows: [["scheme", ...columns], ...probed.flatMap((index) => {
+      rows: [["scheme", ...columns], ...drawn.flatMap((index) => {
         const { requests } = runs[index].probe;
         return requests.index.map(
           (_, at) => [labels[index], ...columns.map((column) => requests[column][at])]);
@@ -105,7 +106,7 @@ function laneTrace(group, look, timeline, spans, scene) {
   }
   return {
     type: "scatter", mode: "lines", name: group.name, x, y, customdata: said,
-    line: { color: colourOf(look), width: room * group.height, simplify: false },
+    line: { color: FILLS[look], width: room * group.height, simplify: false },
     hovertemplate: "%{customdata}<extra></extra>", legendKey: group.name,
   };
 }
@@ -129,7 +130,7 @@ function timelineChart(index) {
   return {
     traces: used.map(({ group, look, spans }) => laneTrace(group, look, timeline, spans, scene)),
     legend: used.map(({ group, look }) => (
-      { name: group.name, lane: { colour: colourOf(look), width: 14 * group.height } })),
+      { name: group.name, lane: { colour: FILLS[look], width: 14 * group.height } })),
     note: timeline.left_out > 0 ? `The first ${grouped(timeline.unit.length)} `
       + `operations; ${grouped(timeline.left_out)} more found no room.` : "",
     layout: {
@@ -150,6 +151,6 @@ function timelineChart(index) {
 }
 
 charts.set("timeline", {
-  views: Object.fromEntries(probed.map((index) => [String(index), labels[index]])),
-  build: (view) => (view === undefined ? { empty: NOTHING_PROBED } : timelineChart(Number(view))),
+  views: () => new Map(probed().map((index) => [String(index), labels[index]])),
+  build: (view) => (view === undefined ? lacking(NOTHING_PROBED) : timelineChart(Number(view))),
 });

@@ -81,6 +81,38 @@ function padded(axis, largest) {
   return { ...axis, range: [-0.03 * largest, 1.03 * largest] };
 }
 
+// How many times the smallest value the largest is before an axis is logarithmic unless the reader
+// says otherwise, and before he is asked at all.
+const FAR = 100;
+const NEAR = 10;
+
+// An axis that is logarithmic where values lie far apart, and otherwise as the reader chooses:
+// { axis, scale, place }. `place` says where a value stands on it; zero, which no logarithm has,
+// stands at a tick of its own below all others. Linear, values are told in `unit`s of `factor`.
+function freeAxis(title, values, options) {
+  const { most, choice, text = shortCount, factor = 1, unit = "", far = FAR } = options;
+  const positive = values.filter((value) => value > 0);
+  const smallest = positive.reduce((a, b) => Math.min(a, b), Infinity);
+  const largest = positive.reduce((a, b) => Math.max(a, b), 0);
+  const decides = largest > NEAR * smallest;
+  const scale = decides ? choice ?? (largest > far * smallest ? "log" : "linear") : undefined;
+  const said = (words) => (title.endsWith(")") ? title.replace(/\)$/, `, ${words})`)
+    : `${title} (${words})`);
+  if (scale !== "log") {
+    const place = (value) => (value === null ? null : value / factor);
+    const axis = countAxis(unit ? said(unit) : title, largest / factor);
+    return { axis: padded(axis, largest / factor || 1), scale, place };
+  }
+  const floor = smallest / Math.max(2, (largest / smallest) ** (1 / 12));
+  const zeros = values.some((value) => value === 0);
+  const axis = logAxis(said("logarithmic"), zeros ? [floor, ...positive] : positive, most, text);
+  if (zeros) {
+    const above = axis.tickvals.filter((tick) => tick > floor * 1.5);
+    Object.assign(axis, { tickvals: [floor, ...above], ticktext: ["0", ...above.map(text)] });
+  }
+  return { axis, scale, place: (value) => (value === 0 ? floor : value) };
+}
+
 // An axis of simulated time in seconds; returns the factor to divide seconds by as well.
 function timeScale(largest) {
   if (largest >= 7200) return [3600, "h"];

@@ -5,7 +5,9 @@
 //! in as [`RunFacts`].
 
 mod by_cause;
+mod curves;
 mod energy;
+mod series;
 mod stages;
 mod tail;
 mod wear;
@@ -17,9 +19,7 @@ use std::collections::BTreeMap;
 
 use ftlab_engine::board::nand::Nand;
 use ftlab_engine::config::{Config, Described, Shown};
-use ftlab_engine::meter::{
-    BlockRole, Cause, Event, LatencyStatistics, Level, Meter, Window as Counted,
-};
+use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Meter};
 use ftlab_engine::schemes::{Memory, RamUse as StructureUse, Row, TABLE};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
@@ -27,9 +27,9 @@ use serde_json::{Map, Value};
 
 use self::by_cause::by_cause;
 use crate::result::{
-    Buffer, ByDirection, CDF_POINTS_MAX, CdfPoint, Erases, Flash, FlashTime, Host, LatencyParts,
-    LatencySummary, MapCache, Merges, Percentiles, Precondition, RamStructure, RamUse, RunResult,
-    ServiceTime, Split, SteadyState, WINDOWS_MAX, Wall, Window, Workload, WornOut,
+    Buffer, ByDirection, Erases, Flash, FlashTime, Host, LatencyParts, LatencySummary, MapCache,
+    Merges, Percentiles, Precondition, RamStructure, RamUse, RunResult, ServiceTime, Split,
+    SteadyState, Wall, Workload, WornOut,
 };
 
 /// What is known of a run besides its device.
@@ -111,12 +111,10 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         audit: "passed".to_owned(),
         verified_reads: device.verified_reads(),
         wall: wall(facts.wall_seconds, &host, &flash),
-        cdf: ByDirection {
-            all: curve(&meter.latency().all()[0]),
-            read: curve(&meter.latency().read()[0]),
-            write: curve(&meter.latency().write()[0]),
-        },
-        series: series(meter),
+        cdf: curves::of_system_times(meter, curves::cumulative),
+        ccdf: curves::of_system_times(meter, curves::slower),
+        series: series::series(meter),
+        series_latency_ns: series::latency(meter),
         host,
         flash,
         ..RunResult::default()
@@ -247,26 +245,6 @@ pub(crate) fn summary(times: &LatencyStatistics) -> LatencySummary {
     }
 }
 
-/// The cumulative curve, thinned to points that are evenly spread over its fractions; the first
-/// and the last point always stay.
-fn curve(times: &LatencyStatistics) -> Vec<CdfPoint> {
-    let count = times.count();
-    let all = times.cumulative();
-    let step = 1.0 / (CDF_POINTS_MAX - 1) as f64;
-    let mut points: Vec<CdfPoint> = Vec::with_capacity(CDF_POINTS_MAX);
-    for (index, (nanos, seen)) in all.iter().enumerate() {
-        let fraction = *seen as f64 / count as f64;
-        let far = points.last().is_none_or(|(_, before)| fraction - before >= step);
-        if far || index + 1 == all.len() {
-            points.push((*nanos, fraction));
-        }
-    }
-    if points.len() > CDF_POINTS_MAX {
-        points.remove(points.len() - 2);
-    }
-    points
-}
-
 fn service_time(device: &dyn Device) -> ServiceTime {
     let busy = device.board().nand().clock().service_time();
     let flash = FlashTime { read: busy.read, program: busy.program, erase: busy.erase };
@@ -327,32 +305,6 @@ fn wall(seconds: f64, host: &Host, flash: &Flash) -> Wall {
         ),
         peak_rss_bytes: 0,
     }
-}
-
-fn levels(counted: &Counted) -> BTreeMap<String, u64> {
-    let told = |&level: &Level| Some((level.name().to_owned(), counted.level(level)?));
-    Level::ALL.iter().filter_map(told).collect()
-}
-
-fn series(meter: &Meter) -> Vec<Window> {
-    let windows = meter.windows();
-    let width = windows.width();
-    let window = |(index, counted): (usize, &Counted)| Window {
-        t_start_s: (index as u64 * width) as f64 / 1e9,
-        t_end_s: ((index as u64 + 1) * width) as f64 / 1e9,
-        requests: counted.requests,
-        response_ns_mean: match counted.requests {
-            0 => 0.0,
-            requests => counted.response_sum as f64 / requests as f64,
-        },
-        response_ns_max: counted.response_max,
-        host_pages_written: counted.host_pages_written,
-        gc_page_copies: counted.overhead_programs,
-        erases: counted.erases,
-        free_blocks_min: counted.free_blocks_min.map(u64::from),
-        levels: levels(counted),
-    };
-    windows.all().iter().take(WINDOWS_MAX).enumerate().map(window).collect()
 }
 
 /// Every shared setting and the scheme's own, with those of the scheme that it stands on, nested by

@@ -2,7 +2,7 @@
 //!
 //! Field order is key order. Sections of parts that a run does not have (a write buffer, PCM) are
 //! zero rather than absent, so that keys are stable; a ratio whose divisor is zero is null, never
-//! a made-up number. What the report needs beyond the interface comes last: `cdf` and `series`.
+//! a made-up number. What the report needs beyond the interface comes last: curves and series.
 
 mod by_cause;
 mod detail;
@@ -18,7 +18,8 @@ pub use detail::{
     Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
 };
 pub use latency::{
-    ByDirection, CDF_POINTS_MAX, Cdf, CdfPoint, Latency, LatencyParts, LatencySummary, Percentiles,
+    ByDirection, CCDF_POINTS_PER_DECADE, CDF_POINTS_MAX, Ccdf, Cdf, CdfPoint, Latency,
+    LatencyParts, LatencySummary, Percentiles, SeriesLatency, WindowLatency, WindowPercentiles,
 };
 pub use probe::{Probe, ProbeRequests, ProbeTimeline};
 pub use rest::{Settling, SteadyState, Trend};
@@ -104,8 +105,12 @@ pub struct RunResult {
     pub wall: Wall,
     /// Cumulative curves of the system response time, at most [`CDF_POINTS_MAX`] points each.
     pub cdf: Cdf,
+    /// The same times seen from the slow end, where `cdf` has few points.
+    pub ccdf: Ccdf,
     /// Windows over simulated time, at most [`WINDOWS_MAX`].
     pub series: Vec<Window>,
+    /// System response times of reads and writes in these windows.
+    pub series_latency_ns: SeriesLatency,
     /// Response by part of a combined workload (`phases:`, `mix:`), in the order of its parts; the
     /// key is absent for any other workload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -155,7 +160,9 @@ impl Default for RunResult {
             verified_reads: 0,
             wall: Wall::default(),
             cdf: Cdf::default(),
+            ccdf: Ccdf::default(),
             series: Vec::new(),
+            series_latency_ns: SeriesLatency::default(),
             phases: Vec::new(),
             tail: None,
             probe: None,

@@ -6,13 +6,14 @@ mod counts;
 mod latency;
 mod pieces;
 mod streams;
+mod window_times;
 mod windows;
 
 pub use counts::Counts;
 pub use latency::{LatencyMeter, LatencyStatistics};
 pub use pieces::Piece;
 pub use streams::StreamCounts;
-pub use windows::{Window, Windows};
+pub use windows::{Responses, Window, Windows};
 
 pub use crate::names::{BlockRole, Cause, Event, Level};
 use crate::request::{Completion, Op, Request, STREAMS_MAX};
@@ -320,7 +321,7 @@ impl Meter {
         self.latency.record(op, completion);
         let written = self.host.pages[Op::Write as usize];
         let overhead = (written, self.overhead_programs, self.total_erases);
-        self.windows.record(completion, overhead)
+        self.windows.record(op, completion, overhead)
     }
 
     /// How many blocks are free now, in the plane with fewest.

@@ -1,24 +1,45 @@
 //! What happened over simulated time, in a fixed number of windows that widen as the run goes on.
 
+use super::window_times::{WINDOWS, WindowTimes};
 use super::{Level, Levels};
-use crate::request::Completion;
+use crate::request::{Completion, Op};
 use crate::units::Nanos;
-
-/// Most windows that are kept; when time runs past them, neighbours are joined in pairs.
-pub const WINDOWS: usize = 256;
 
 /// Width of the first windows, ns.
 const FIRST_WIDTH: Nanos = 1_000_000;
 
+/// System response times of requests of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Responses {
+    /// Requests that completed.
+    pub requests: u64,
+    /// Sum of their times, ns.
+    pub sum: u128,
+    /// Longest of them, ns.
+    pub max: Nanos,
+}
+
+impl Responses {
+    /// Both together.
+    #[must_use]
+    pub fn plus(&self, other: &Responses) -> Responses {
+        Responses {
+            requests: self.requests + other.requests,
+            sum: self.sum + other.sum,
+            max: self.max.max(other.max),
+        }
+    }
+}
+
+/// Kinds of requests that windows tell apart: reads, writes, and those that move no data.
+const KINDS: usize = 3;
+const OTHERS: usize = 2;
+
 /// What happened in one span of simulated time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Requests that completed.
-    pub requests: u64,
-    /// Sum of their system response times, ns.
-    pub response_sum: u128,
-    /// Longest of them, ns.
-    pub response_max: Nanos,
+    /// Reads, writes, all others.
+    responses: [Responses; KINDS],
     /// Host pages written.
     pub host_pages_written: u64,
     /// Pages programmed for another reason than the host's data.
@@ -33,6 +54,25 @@ pub struct Window {
 }
 
 impl Window {
+    /// Requests of all kinds.
+    pub fn all(&self) -> Responses {
+        self.reads().plus(&self.writes()).plus(&self.responses[OTHERS])
+    }
+
+    /// Reads alone.
+    pub fn reads(&self) -> Responses {
+        self.responses[Op::Read as usize]
+    }
+
+    /// Writes alone.
+    pub fn writes(&self) -> Responses {
+        self.responses[Op::Write as usize]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.responses.iter().all(|kind| kind.requests == 0)
+    }
+
     /// Where a level stood at the end of the window; none if the scheme has no such level.
     pub fn level(&self, level: Level) -> Option<u64> {
         self.levels[level as usize].checked_sub(1)
@@ -40,9 +80,9 @@ impl Window {
 
     fn join(&self, other: &Window) -> Window {
         Window {
-            requests: self.requests + other.requests,
-            response_sum: self.response_sum + other.response_sum,
-            response_max: self.response_max.max(other.response_max),
+            responses: std::array::from_fn(|kind| {
+                self.responses[kind].plus(&other.responses[kind])
+            }),
             host_pages_written: self.host_pages_written + other.host_pages_written,
             overhead_programs: self.overhead_programs + other.overhead_programs,
             erases: self.erases + other.erases,
@@ -51,7 +91,7 @@ impl Window {
                 (one, two) => one.or(two),
             },
             // The later one, unless nothing completed in it.
-            levels: if other.requests == 0 { self.levels } else { other.levels },
+            levels: if other.is_empty() { self.levels } else { other.levels },
         }
     }
 }
@@ -60,6 +100,7 @@ impl Window {
 #[derive(Clone, Debug)]
 pub struct Windows {
     windows: Vec<Window>,
+    times: WindowTimes,
     width: Nanos,
     used: usize,
     /// The window of the last completion, and where it starts.
@@ -75,6 +116,7 @@ impl Windows {
     pub(super) fn new() -> Self {
         Windows {
             windows: vec![Window::default(); WINDOWS],
+            times: WindowTimes::new(),
             width: FIRST_WIDTH,
             used: 0,
             present: 0,
@@ -86,13 +128,19 @@ impl Windows {
 
     pub(super) fn reset(&mut self) {
         self.windows.fill(Window::default());
+        self.times.reset();
         (self.width, self.used, self.seen) = (FIRST_WIDTH, 0, (0, 0, 0));
         self.present_start = 0;
     }
 
     /// Adds a completion; true when it is the first of its window.
     #[inline]
-    pub(super) fn record(&mut self, completion: &Completion, totals: (u64, u64, u64)) -> bool {
+    pub(super) fn record(
+        &mut self,
+        op: Op,
+        completion: &Completion,
+        totals: (u64, u64, u64),
+    ) -> bool {
         // Completions come nearly in order: most fall into the window of the one before.
         let elapsed = completion.completed.wrapping_sub(self.present_start);
         if elapsed >= self.width || self.used == 0 {
@@ -101,10 +149,15 @@ impl Windows {
         }
         let window = &mut self.windows[self.present];
         let system = completion.system();
-        let first = window.requests == 0;
-        window.requests += 1;
-        window.response_sum += u128::from(system);
-        window.response_max = window.response_max.max(system);
+        let first = window.is_empty();
+        let kind = (op as usize).min(OTHERS);
+        let responses = &mut window.responses[kind];
+        responses.requests += 1;
+        responses.sum += u128::from(system);
+        responses.max = responses.max.max(system);
+        if kind < OTHERS {
+            self.times.record(kind, self.present, system);
+        }
         window.host_pages_written += totals.0 - self.seen.0;
         window.overhead_programs += totals.1 - self.seen.1;
         window.erases += totals.2 - self.seen.2;
@@ -147,6 +200,7 @@ impl Windows {
             self.windows[pair] = self.windows[2 * pair].join(&self.windows[2 * pair + 1]);
         }
         self.windows[WINDOWS / 2..].fill(Window::default());
+        self.times.widen();
         self.width *= 2;
         self.used = self.used.div_ceil(2);
     }
@@ -159,6 +213,13 @@ impl Windows {
     /// The windows from time 0 on.
     pub fn all(&self) -> &[Window] {
         &self.windows[..self.used]
+    }
+
+    /// Response times of reads or of writes in a window, ascending: shortest and longest of a
+    /// bucket, and how many fell into it. Trims and flushes have none.
+    pub fn responses(&self, op: Op, window: usize) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
+        let direction = matches!(op, Op::Read | Op::Write).then_some(op as usize);
+        direction.into_iter().flat_map(move |kind| self.times.buckets(kind, window))
     }
 }
 
@@ -178,16 +239,16 @@ mod tests {
     fn a_window_shows_where_a_level_stood_at_its_end() {
         let mut windows = Windows::new();
         windows.level(Level::ThetaPages, 5);
-        windows.record(&completed_at(0), (0, 0, 0));
+        windows.record(Op::Write, &completed_at(0), (0, 0, 0));
         windows.level(Level::ThetaPages, 7);
-        windows.record(&completed_at(2 * FIRST_WIDTH), (0, 0, 0));
+        windows.record(Op::Write, &completed_at(2 * FIRST_WIDTH), (0, 0, 0));
         windows.level(Level::ThetaPages, 9);
         let theta = |windows: &Windows| -> Vec<Option<u64>> {
             windows.all().iter().map(|window| window.level(Level::ThetaPages)).collect()
         };
         assert_eq!(theta(&windows), [Some(7), None, Some(9)]);
         assert_eq!(windows.all()[0].level(Level::PhiPages), None, "never told");
-        windows.record(&completed_at(WINDOWS as Nanos * FIRST_WIDTH), (0, 0, 0));
+        windows.record(Op::Write, &completed_at(WINDOWS as Nanos * FIRST_WIDTH), (0, 0, 0));
         assert_eq!(theta(&windows)[..2], [Some(7), Some(9)], "pairs of windows were joined");
         windows.reset();
         assert_eq!(windows.level_now(Level::ThetaPages), Some(9), "measuring moves no area");

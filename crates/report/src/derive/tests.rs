@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::result::ByCause;
+use crate::result::{CCDF_POINTS_PER_DECADE, CDF_POINTS_MAX};
 use ftlab_engine::config::Config;
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::TABLE;
@@ -132,6 +133,24 @@ fn parts_add_up_to_totals_under_every_scheme() {
         assert!((run.wear.erase_mean - mean).abs() < 1e-9, "{name}");
         let counted: u64 = run.series.iter().map(|window| window.requests).sum();
         assert_eq!(counted, run.host.read_requests + run.host.write_requests, "{name}");
+        for (all, columns) in [
+            (&run.latency_ns.all, &run.series_latency_ns.all),
+            (&run.latency_ns.read, &run.series_latency_ns.read),
+            (&run.latency_ns.write, &run.series_latency_ns.write),
+        ] {
+            assert_eq!(columns.count.len(), run.series.len(), "{name}");
+            assert_eq!(columns.count.iter().sum::<u64>(), all.system.count, "{name}");
+            assert_eq!(columns.max.iter().flatten().max(), Some(&all.system.max), "{name}");
+            let of_windows = columns.count.iter().zip(&columns.mean);
+            let sum: f64 = of_windows.filter_map(|(&n, mean)| Some(n as f64 * (*mean)?)).sum();
+            let mean = sum / all.system.count as f64;
+            assert!((mean - all.system.mean).abs() < 1e-9 * mean, "{name}");
+            for (window, &max) in columns.max.iter().enumerate() {
+                let of = &columns.percentile;
+                let ascending = [of.p50[window], of.p99[window], of.p99_9[window], max];
+                assert!(ascending.is_sorted(), "{name}: {ascending:?}");
+            }
+        }
         let stages = serde_json::to_value(run.stages_ns).unwrap();
         let stages: f64 = stages.as_object().unwrap().values().filter_map(Value::as_f64).sum();
         let response = run.latency_ns.all.system.mean;
@@ -152,6 +171,16 @@ fn curves_ascend_to_one_and_only_this_schemes_settings_are_shown() {
         assert!(points.len() > 1 && points.len() <= CDF_POINTS_MAX);
         assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1));
         assert_eq!(points.last().unwrap().1, 1.0);
+        let slow = &run.ccdf.all;
+        assert!(slow.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1));
+        let slowest = (run.latency_ns.all.system.max, 0.0);
+        assert_eq!(slow.last(), Some(&slowest), "nobody was slower than the slowest");
+        for (nanos, share) in points {
+            let same = slow.iter().find(|(of_slow, _)| of_slow == nanos);
+            assert!(same.is_none_or(|(_, slower)| (share + slower - 1.0).abs() < 1e-12));
+        }
+        let count = run.latency_ns.all.system.count as f64;
+        assert!(slow.len() as f64 <= CCDF_POINTS_PER_DECADE as f64 * count.log10() + 3.0);
         let own: Vec<&str> = TABLE
             .iter()
             .map(|row| row.paper.name)

@@ -80,3 +80,44 @@ pub type Cdf = ByDirection<Vec<CdfPoint>>;
 
 /// Latency summaries of one run.
 pub type Latency = ByDirection<LatencyParts>;
+
+/// Curves of what is slow: points `[latency in nanoseconds, fraction of requests slower]`, at most
+/// [`CCDF_POINTS_PER_DECADE`] for every tenfold fall of the fraction; the last one has none slower.
+pub type Ccdf = ByDirection<Vec<CdfPoint>>;
+
+/// Most points of a curve of what is slow between a fraction and a tenth of it.
+pub const CCDF_POINTS_PER_DECADE: usize = 20;
+
+/// Response times of every window of the series, as columns: lists as long as the series.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WindowLatency {
+    /// Requests completed.
+    #[serde(rename = "N")]
+    pub count: Vec<u64>,
+    /// Arithmetic mean, in nanoseconds; null without requests.
+    pub mean: Vec<Option<f64>>,
+    /// Longest, in nanoseconds; null without requests.
+    pub max: Vec<Option<u64>>,
+    /// Percentiles, in nanoseconds, to within 3 %: the middle of a bucket a sixteenth of an octave
+    /// wide; null without requests.
+    pub percentile: WindowPercentiles,
+}
+
+/// Percentiles of every window; the keys are fio's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WindowPercentiles {
+    /// The median.
+    #[serde(rename = "50.000000")]
+    pub p50: Vec<Option<u64>>,
+    /// 99 of 100.
+    #[serde(rename = "99.000000")]
+    pub p99: Vec<Option<u64>>,
+    /// 999 of 1,000.
+    #[serde(rename = "99.900000")]
+    pub p99_9: Vec<Option<u64>>,
+}
+
+/// Response times over simulated time; empty lists in results of versions before.
+pub type SeriesLatency = ByDirection<WindowLatency>;

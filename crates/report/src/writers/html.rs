@@ -3,8 +3,8 @@
 //! Tables are made here, charts by the page's scripts from the JSON that the page embeds; both
 //! show only what the results hold. Style, scripts and template are files in `assets`.
 
+use super::Document;
 use super::page::{self, Kind};
-use super::{Document, json};
 use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config};
 use crate::format::{Quantity, count};
@@ -18,15 +18,22 @@ const PAGE: Kind = Kind {
     template: include_str!("../../assets/report.html"),
     charts: &[
         include_str!("../../assets/runs.js"),
+        include_str!("../../assets/bars.js"),
         include_str!("../../assets/charts.js"),
+        include_str!("../../assets/series.js"),
         include_str!("../../assets/levels.js"),
         include_str!("../../assets/tail.js"),
         include_str!("../../assets/probe.js"),
+        include_str!("../../assets/table.js"),
+        include_str!("../../assets/runbar.js"),
     ],
     after: &[include_str!("../../assets/page.js")],
 };
 
 /// Writes the page.
+///
+/// # Panics
+/// Never: a result consists of string-keyed maps, numbers, strings and arrays only.
 pub fn write(document: &Document<'_>) -> Vec<u8> {
     let runs = document.runs;
     let flats = flatten_all(runs);
@@ -44,7 +51,8 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         memory: memory(runs),
         config: config(runs),
     };
-    let json = json::write(&Document { comparison: true, ..*document });
+    // Without the blanks that make a result file readable, which are half of it.
+    let json = serde_json::to_vec(runs).expect("a result has string keys only");
     page::render(&PAGE, document.title, &json, &page)
 }
 
@@ -92,6 +100,8 @@ struct SummarySection {
 struct SummaryRow {
     label: &'static str,
     path: &'static str,
+    /// `lower`, `higher` or `neither`.
+    better: &'static str,
     cells: Vec<SummaryCell>,
 }
 
@@ -100,6 +110,7 @@ struct SummaryCell {
     run: usize,
     scheme: String,
     text: String,
+    value: Option<f64>,
     best: bool,
 }
 
@@ -126,10 +137,16 @@ fn row(metric: &Metric, runs: &[RunResult], flats: &[Flat]) -> SummaryRow {
             run: index,
             scheme: run.scheme.clone(),
             text: metric.text(flat),
+            value: values[index],
             best: best.is_some() && values[index] == best,
         })
         .collect();
-    SummaryRow { label: metric.label, path: metric.path, cells }
+    let better = match metric.better {
+        Better::Lower => "lower",
+        Better::Higher => "higher",
+        Better::Neither => "neither",
+    };
+    SummaryRow { label: metric.label, path: metric.path, better, cells }
 }
 
 /// The best value, if one direction is better and the values differ.
