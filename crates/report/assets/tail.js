@@ -3,7 +3,10 @@
 const tailed = runs.flatMap((run, index) => (run.tail ? [index] : []));
 
 const tailGroups = [
-  { name: "all", of: (run) => ({ requests: run.latency_ns.all.system.N, stages_ns: run.stages_ns }) },
+  {
+    name: "all",
+    of: (run) => ({ requests: run.latency_ns.all.system.N, stages_ns: run.stages_ns }),
+  },
   { name: "1 %", of: (run) => run.tail.slowest_1_percent },
   { name: "0.1 %", of: (run) => run.tail.slowest_0_1_percent },
 ];
@@ -47,8 +50,9 @@ function tailChart({ title, groups, parts, value, shares = false }) {
   for (const part of used) part.values = part.raw.map((time, bar) => time / scale(bar));
   const describe = (part, _, bar) => {
     const share = sums[bar] > 0 ? (100 * part.raw[bar]) / sums[bar] : 0;
-    return `<b>${bars[bar].label}</b> (${grouped(bars[bar].group.requests)} requests)<br>`
-      + `${part.name}: ${duration(part.raw[bar])}<br>${share.toFixed(1)} % of ${duration(sums[bar])}`;
+    return `<b>${bars[bar].label}</b> (${grouped(bars[bar].group.requests)} requests)`
+      + `<br>${part.name}: ${duration(part.raw[bar])}`
+      + `<br>${share.toFixed(1)} % of ${duration(sums[bar])}`;
   };
   const names = bars.map((bar) => bar.label);
   const room = narrowScreen.matches ? 1.4 : 1.15;
@@ -72,9 +76,11 @@ function tailChart({ title, groups, parts, value, shares = false }) {
         showarrow: false, align: "left",
       })),
     },
-    rows: [["scheme and requests", "requests", ...used.map((part) => `${part.column} (ns)`), "total"],
+    rows: [
+      ["scheme and requests", "requests", ...used.map((part) => `${part.column} (ns)`), "total"],
       ...bars.map(({ label, group }, bar) => (
-        [label, group.requests, ...used.map((part) => part.raw[bar]), sums[bar]]))],
+        [label, group.requests, ...used.map((part) => part.raw[bar]), sums[bar]])),
+    ],
   };
 }
 

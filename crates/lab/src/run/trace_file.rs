@@ -1,5 +1,5 @@
-//! `--trace-out`: what the device did for some requests, as trace events, in a file that appears only
-//! when it is complete.
+//! `--trace-out`: what the device did for some requests, as trace events, in a file that appears
+//! only when it is complete.
 
 use std::io::Write as _;
 use std::path::Path;
