@@ -4,7 +4,10 @@
 mod arguments;
 mod compare;
 mod conversion;
+mod diff;
+mod explore;
 mod find_subset;
+mod gather;
 mod list;
 mod output;
 mod print;
@@ -31,6 +34,8 @@ fn main() -> ExitCode {
         Command::Compare(typed) => compare::compare(typed),
         Command::Ram(typed) => ram::ram(typed),
         Command::Reproduce(typed) => reproduce::reproduce(typed),
+        Command::Explore(typed) => explore::explore(typed),
+        Command::Diff(typed) => diff::print_diff(typed),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

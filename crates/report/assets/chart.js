@@ -11,7 +11,8 @@ const SYMBOLS = [
 const PATTERNS = ["", "/", "\\", "x", "-", "|", "+", "."];
 
 // What each chart shows: { views, build(view) }; build returns either { empty: sentence } or
-// { traces, layout, legend, rows }, rows being its data for the CSV.
+// { traces, layout, legend, rows }, rows being its data for the CSV, and perhaps `buttons`, those of
+// plotly's that it has in place of the usual ones.
 const charts = new Map();
 // What the page was made from.
 const embedded = JSON.parse(document.getElementById("results").textContent);
@@ -101,7 +102,7 @@ function themed(layout) {
       bgcolor: "rgba(0,0,0,0)", color: cssColour("faint"), activecolor: cssColour("ink"),
     },
     // A finger that scrolls the page must not zoom a chart.
-    dragmode: narrowScreen.matches ? false : "zoom",
+    dragmode: narrowScreen.matches ? false : layout.dragmode ?? "zoom",
     hoverlabel: { align: "left" },
     // A chart of several panels has an axis for each.
     ...Object.fromEntries(Object.entries(layout)
@@ -120,6 +121,12 @@ function svgElement(name, attributes) {
 // A sample of the line or the fill, as it looks in the chart.
 function swatch(entry) {
   const svg = svgElement("svg", { width: 34, height: 14, "aria-hidden": "true" });
+  if (entry.dot) {
+    svg.setAttribute("viewBox", "10 0 14 14");
+    svg.setAttribute("width", 14);
+    svg.append(symbolShape(entry.dot.symbol, entry.dot.colour));
+    return svg;
+  }
   if (entry.line) {
     const { colour, dash } = entry.line;
     svg.append(svgElement("line", {
@@ -165,6 +172,13 @@ function symbolShape(symbol, colour) {
 function drawLegend(list, plot, entries) {
   list.replaceChildren();
   for (const entry of entries) {
+    const item = document.createElement("li");
+    list.append(item);
+    // Points are shown and hidden by the filters of their page.
+    if (entry.dot) {
+      item.append(swatch(entry), entry.name);
+      continue;
+    }
     const button = document.createElement("button");
     button.type = "button";
     button.setAttribute("aria-pressed", "true");
@@ -177,9 +191,7 @@ function drawLegend(list, plot, entries) {
         trace.legendKey === entry.name ? [index] : []);
       Plotly.restyle(plot, { visible: shown }, traces);
     });
-    const item = document.createElement("li");
     item.append(button);
-    list.append(item);
   }
 }
 

@@ -30,6 +30,7 @@ function draw(figure, chart, view) {
   const layout = themed(built.layout);
   return Plotly.react(plot, built.traces, layout, {
     ...config, displayModeBar: narrowScreen.matches ? false : "hover",
+    ...(built.buttons ? { modeBarButtons: [built.buttons] } : {}),
   }).then(() => {
     plot.style.minHeight = `${layout.height}px`;
   });
@@ -83,7 +84,7 @@ function drawAll() {
   });
 }
 
-drawAll();
+const firstDrawn = drawAll();
 // Colours and tick counts follow the scheme of light and the width.
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 narrowScreen.addEventListener("change", drawAll);

@@ -3,6 +3,8 @@
 //! Counts are exact. Time and energy use SI steps, memory IEC steps. Result files carry raw
 //! numbers; only tables and captions use these.
 
+use serde::Serialize;
+
 /// Significant digits of a scaled number.
 const DIGITS: i32 = 4;
 
@@ -23,7 +25,8 @@ const BYTE_STEPS: [(f64, &str); 6] = [
 const RATE_STEPS: [(f64, &str); 4] = [(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")];
 
 /// How a number is to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Things counted; whole and exact.
     Count,
