@@ -9,6 +9,8 @@ use serde_json::Value;
 
 /// Names of other numbers that are told, of however many.
 const OTHERS_MAX: usize = 6;
+/// Characters of the name of a workload.
+const NAME_MAX: usize = 80;
 
 /// The whole of it; with `all`, other numbers that moved have a table.
 #[must_use]
@@ -48,11 +50,19 @@ pub fn text(diff: &Diff, all: bool) -> String {
 }
 
 fn name(pair: &Pair) -> String {
-    format!("{} on {}", pair.scheme.told(), pair.workload.told())
+    format!("{} on {}", pair.scheme.told(), cut(&pair.workload.told()))
+}
+
+/// The beginning of a long specification; the whole of it is in the JSON.
+fn cut(name: &str) -> String {
+    match name.char_indices().nth(NAME_MAX) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 fn list(alone: &[Alone]) -> String {
-    let name = |run: &Alone| format!("{} on {}", run.scheme, run.workload);
+    let name = |run: &Alone| format!("{} on {}", run.scheme, cut(&run.workload));
     alone.iter().map(name).collect::<Vec<_>>().join("; ")
 }
 
