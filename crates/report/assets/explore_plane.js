@@ -97,7 +97,7 @@ function planeAxis(which, column, values, most) {
       : quantityText(column.quantity, value * factor).replace(/\.?0+(?= )/, ""));
     return logAxis(title, values, most, text);
   }
-  return { title: { text: title }, nticks: most, ...(unit === "" ? { tickformat: "~s" } : {}) };
+  return { title: { text: title }, nticks: most, ...(unit === "" ? { tickformat: ".3~s" } : {}) };
 }
 
 // A number of a run in the unit of its axis; null where a logarithmic axis has no place for it.

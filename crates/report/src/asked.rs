@@ -82,11 +82,12 @@ pub fn is_setting(path: &str) -> bool {
     path.starts_with(CONFIG)
 }
 
-/// The value as a number, where it is one or has a unit that makes it one.
+/// The value of a key as a number, where it is one or has a unit that makes it one.
 #[must_use]
-pub fn number(value: &Value) -> Option<(f64, Quantity)> {
+pub fn number(path: &str, value: &Value) -> Option<(f64, Quantity)> {
+    let plain = if path.ends_with("bytes") { Quantity::Bytes } else { Quantity::Ratio };
     let text = match value {
-        Value::Number(number) => return number.as_f64().map(|number| (number, Quantity::Ratio)),
+        Value::Number(number) => return number.as_f64().map(|number| (number, plain)),
         Value::String(text) if text.starts_with(|first: char| first.is_ascii_digit()) => text,
         _ => return None,
     };
@@ -134,6 +135,7 @@ mod tests {
     fn settings_with_units_are_numbers() {
         for (value, expected) in [
             (json!(4096), Some((4096.0, Quantity::Ratio))),
+            (json!(0.07), Some((0.07, Quantity::Ratio))),
             (json!("7x"), Some((7.0, Quantity::Ratio))),
             (json!("130.9us"), Some((130_900.0, Quantity::Nanoseconds))),
             (json!("4.72uJ"), Some((4.72, Quantity::Microjoules))),
@@ -143,7 +145,9 @@ mod tests {
             (json!(true), None),
             (Value::Null, None),
         ] {
-            assert_eq!(number(&value), expected, "{value}");
+            assert_eq!(number("config.gc.key", &value), expected, "{value}");
         }
+        let bytes = number("config.device.page_bytes", &json!(2048));
+        assert_eq!(bytes, Some((2048.0, Quantity::Bytes)));
     }
 }

@@ -6,7 +6,7 @@
 
 mod columns;
 
-use crate::asked::{About, about, is_setting, keys, label};
+use crate::asked::{is_setting, keys, label};
 use crate::flatten::text;
 use crate::format::count;
 use crate::gathered::{Collection, Gathered};
@@ -30,7 +30,7 @@ const PAGE: Kind = Kind {
 
 const WORKLOAD: &str = "workload.name";
 const DIGEST: &str = "workload.sha256";
-const MACHINE: &str = "made.host";
+const PROGRAM: [&str; 3] = ["version", "made.commit", "made.build"];
 /// Names that a sentence tells, of however many.
 const TOLD_MAX: usize = 5;
 
@@ -161,16 +161,17 @@ pub fn warnings(explored: &Explored<'_>) -> Vec<String> {
             counted(failed, "run")
         ));
     }
-    let is_program = |path: &str| about(path) == Some(About::Program) && path != MACHINE;
-    let program = |run: &Gathered| -> Vec<String> {
-        keys(&run.flat).filter(|(path, _)| is_program(path)).map(|(_, v)| text(Some(v))).collect()
-    };
-    let programs: BTreeSet<Vec<String>> = runs.iter().map(program).collect();
-    if programs.len() > 1 {
+    let programs = PROGRAM.iter().filter(|path| {
+        // Whoever uses the library may not tell a commit: not known is not different.
+        let known = runs.iter().map(|run| run.word(path)).filter(|word| !word.is_empty());
+        known.collect::<BTreeSet<_>>().len() > 1
+    });
+    let programs: Vec<&str> = programs.map(|path| label(path)).collect();
+    if !programs.is_empty() {
         told.push(format!(
-            "The runs were made by {} programs (version, commit or build): what differs between \
-             them may differ for that.",
-            programs.len()
+            "The runs were made by several programs, of which {} differs: what differs between \
+             runs may differ for that.",
+            programs.join(" and ")
         ));
     }
     let mut digests: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

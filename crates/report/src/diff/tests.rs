@@ -1,17 +1,19 @@
 use super::*;
-use crate::result::{LatencySummary, RunResult};
+use crate::result::{LatencySummary, Made, RunResult};
 use serde_json::{Value, json};
 
 fn run(scheme: &str, workload: &str, threshold: u64) -> RunResult {
     let mut run = RunResult {
         version: "0.1.0".to_owned(),
+        made: Made { commit: "aaa".to_owned(), ..Made::default() },
         scheme: scheme.to_owned(),
         waf: Some(2.0),
         ..RunResult::default()
     };
     (run.workload.name, run.workload.sha256) = (workload.to_owned(), workload.to_owned());
     run.config =
-        serde_json::from_value(json!({"gc": {"threshold": threshold, "victim": "greedy"}})).unwrap();
+        serde_json::from_value(json!({"gc": {"threshold": threshold, "victim": "greedy"}}))
+            .unwrap();
     run
 }
 
@@ -35,6 +37,7 @@ fn equal_results_say_that_nothing_moved() {
     let mut later = run("dftl", "fin1", 3);
     later.made.started = "2031-01-01T00:00:00Z".to_owned();
     later.wall.seconds = 9.0;
+    later.made.commit = String::new();
     let (found, told) = found(vec![run("dftl", "fin1", 3)], vec![later], false);
     assert!(told.contains("The configuration is the same."), "{told}");
     assert!(told.contains("No metric moved: every number is the same."), "{told}");
@@ -67,7 +70,10 @@ fn a_moved_metric_is_told_with_its_section_and_its_change() {
     let value = serde_json::to_value(&found).unwrap();
     let waf = &value["pairs"][0]["metrics"][1];
     assert_eq!((&waf["path"], &waf["change"]), (&json!("waf"), &json!(-0.25)));
-    assert_eq!(value["pairs"][0]["configuration"], json!([{"key": "gc.threshold", "a": 3, "b": 5}]));
+    assert_eq!(
+        value["pairs"][0]["configuration"],
+        json!([{"key": "gc.threshold", "a": 3, "b": 5}])
+    );
 }
 
 #[test]
@@ -107,7 +113,7 @@ fn other_workloads_schemes_and_programs_are_told_in_words() {
     for sentence in [
         "Different schemes: A ran dftl, B fast.",
         "Different workloads: A ran fin1 (5,000 requests), B web1 (70 requests).",
-        "Different programs: A was made by ftlab 0.1.0, B by ftlab 0.1.0 (abc).",
+        "Different programs: A was made by ftlab 0.1.0 (aaa), B by ftlab 0.1.0 (abc).",
         "2 settings that only one of the two schemes reads are left out.",
     ] {
         assert!(told.contains(sentence), "'{sentence}' is not in\n{told}");
@@ -180,7 +186,14 @@ fn the_json_has_the_members_of_the_interface() {
     assert_eq!(names(&value), ["schema", "a", "b", "pairs", "only_a", "only_b"]);
     let pair = &value["pairs"][0];
     let expected = [
-        "scheme", "workload", "files", "warnings", "configuration", "left_out", "metrics", "others",
+        "scheme",
+        "workload",
+        "files",
+        "warnings",
+        "configuration",
+        "left_out",
+        "metrics",
+        "others",
         "equal",
     ];
     assert_eq!(names(pair), expected);

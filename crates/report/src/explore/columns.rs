@@ -156,7 +156,7 @@ fn key(path: &str, runs: &[Gathered]) -> Option<Column> {
     // A word may stand for a number (`7x`, `25us`) or be one; the same word is the same number.
     let mut known: HashMap<String, (f64, Quantity)> = HashMap::new();
     for value in values.iter().flatten() {
-        known.extend(number(value).map(|found| (text(Some(value)), found)));
+        known.extend(number(path, value).map(|found| (text(Some(value)), found)));
     }
     let words = words.sorted_by_key(|word| {
         let number = known.get(word).map(|(number, _)| *number);
