@@ -178,8 +178,8 @@ function wordFilter(facet, column) {
     return button;
   };
   const list = boxes.map((box, code) =>
-    make("label", { title: column.words[code] }, box, ` ${column.words[code] || "none"} `,
-      make("small")));
+    make("label", { title: column.words[code] }, box,
+      make("span", { textContent: column.words[code] || "none" }), make("small")));
   facet.append(all(true), " ", all(false), make("div", { className: "words" }, ...list));
 }
 

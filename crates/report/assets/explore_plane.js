@@ -14,12 +14,15 @@ const HOVER_MAX = 60;
 const numeric = embedded.columns.filter((column) =>
   isNumeric(column) && new Set(everyRun.map((run) => numberOf(column, run))).size > 1);
 
-// Whether a number differs between runs by so much that a linear axis shows a few of them only.
+// Whether a number differs between runs by so much that a linear axis shows a few of them only, and
+// next to none is lost on a logarithmic one.
 function spreads(column) {
   if (!column) return false;
   const values = everyRun.map((run) => numberOf(column, run)).filter((value) => value !== null);
-  const [least, most] = [Math.min, Math.max].map((of) => values.reduce((a, b) => of(a, b)));
-  return least > 0 && most / least > 50;
+  const positive = values.filter((value) => value > 0);
+  if (positive.length < 0.95 * values.length) return false;
+  const [least, most] = [Math.min, Math.max].map((of) => positive.reduce((a, b) => of(a, b)));
+  return most / least > 50;
 }
 
 // What is drawn first.

@@ -58,7 +58,7 @@ function headCell(column) {
   sort.dataset.key = `sort ${column.path}`;
   sort.addEventListener("click", () => {
     state.sort = { path: column.path, down: isSorted && !state.sort.down };
-    changed();
+    update();
   });
   const cell = make("th", { scope: "col", className: column.kind === "key" ? "word" : "" });
   cell.setAttribute("aria-sort", !isSorted ? "none" : state.sort.down ? "descending" : "ascending");
@@ -70,7 +70,7 @@ function headCell(column) {
     remove.setAttribute("aria-label", `Remove the column ${fullName(column)}`);
     remove.addEventListener("click", () => {
       state.table = state.table.filter((path) => path !== column.path);
-      changed();
+      update();
     });
     cell.append(" ", remove);
   }
@@ -99,13 +99,13 @@ function row(run, shown) {
 
 element("more").addEventListener("click", () => {
   state.rows += ROWS_STEP;
-  changed();
+  update();
 });
 element("add-column").addEventListener("change", () => {
   const path = element("add-column").value;
   if (path === "") return;
   state.table.push(path);
-  changed();
+  update();
 });
 element("csv").addEventListener("click", () => {
   const shown = shownColumns();
