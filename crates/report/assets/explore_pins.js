@@ -27,7 +27,9 @@ function pinRow(column) {
   const differs = values.some((value) => value !== values[0]);
   if (element("pins-differ").checked && !differs) return [];
   if (column.kind === "metric" && values.every((value) => value === null || value === 0)) return [];
-  if (column.kind === "key" && state.pins.every((run) => wordOf(column, run) === "")) return [];
+  // Of several runs the keys in which they differ; the rest is in their commands.
+  if (column.kind === "key" && (state.pins.length > 1 ? !differs
+    : wordOf(column, state.pins[0]) === "")) return [];
   const present = values.filter((value) => value !== null);
   const wanted = { lower: Math.min, higher: Math.max }[column.better];
   const best = differs && wanted ? wanted(...present) : undefined;
@@ -40,7 +42,7 @@ function pinRow(column) {
     }
     return cell;
   });
-  const changes = column.kind === "metric"
+  const changes = column.kind === "metric" && column.path !== "warnings"
     ? values.map((value) => change(values[0], value)) : [];
   changes.forEach((text, place) => {
     if (place > 0) cells[place].append(make("small", {}, text || "="));

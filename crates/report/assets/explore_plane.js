@@ -8,8 +8,6 @@ const OTHERS = "others";
 // A ring around a pinned run, and how pale a run outside of the box is.
 const RING = 15;
 const OUTSIDE = 0.12;
-// Characters of a name under the pointer.
-const HOVER_MAX = 60;
 
 const numeric = embedded.columns.filter((column) =>
   isNumeric(column) && new Set(everyRun.map((run) => numberOf(column, run))).size > 1);
@@ -41,7 +39,7 @@ function groupsOf(runs) {
   if (!column) return [{ name: "runs", look: 0, runs }];
   if (column.kind === "key" && column.words.length <= GROUPS_MAX) {
     return column.words.map((word, look) => ({
-      name: word || "none", look, runs: runs.filter((run) => column.codes[run] === look),
+      name: cut(word) || "none", look, runs: runs.filter((run) => column.codes[run] === look),
     })).filter((group) => group.runs.length > 0);
   }
   return isNumeric(column) ? classesOf(column, runs) : commonest(column, runs);
@@ -78,7 +76,7 @@ function commonest(column, runs) {
   const kept = [...counts].sort((one, two) => two[1] - one[1] || one[0] - two[0])
     .slice(0, GROUPS_MAX - 1).map(([code]) => code);
   const groups = kept.map((code, look) => ({
-    name: column.words[code] || "none", look, runs: runs.filter((run) => column.codes[run] === code),
+    name: cut(column.words[code]) || "none", look, runs: runs.filter((run) => column.codes[run] === code),
   }));
   const known = new Set(kept);
   const rest = runs.filter((run) => !known.has(column.codes[run]));
@@ -141,7 +139,7 @@ charts.set("points", {
         + `${wordOf(y, run)}${columns.has(state.colour)
           ? `<br>${fullName(columns.get(state.colour))}: ${escaped(wordOf(columns.get(state.colour), run))}`
           : ""}`),
-      text: runs.map((run) => escaped(nameOf(run))),
+      text: runs.map((run) => nameOf(run).replaceAll("<", "&lt;")),
       hovertemplate: "<b>%{text}</b><br>%{customdata}<extra></extra>",
     }));
     traces.push(rings(state.pins.filter((run) => drawn.includes(run)), at));
@@ -165,15 +163,14 @@ charts.set("points", {
   },
 });
 
-// Plotly reads a few tags in the texts under the pointer; of a long text the beginning is enough.
-const escaped = (text) => (text.length > HOVER_MAX ? `${text.slice(0, HOVER_MAX)}…` : text)
-  .replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+// Plotly reads a few tags in the texts under the pointer.
+const escaped = (text) => cut(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
 function rings(pinned, at) {
   return {
     type: "scatter", mode: "markers+text", name: "pinned", hoverinfo: "skip", legendKey: "pinned",
     x: pinned.map((run) => at(run)[0]), y: pinned.map((run) => at(run)[1]),
-    text: pinned.map(numberName), textposition: "top center", textfont: { size: 11 },
+    cliponaxis: false, text: pinned.map(numberName), textposition: "top center", textfont: { size: 11 },
     marker: { symbol: "circle-open", size: RING, color: cssColour("ink"), line: { width: 2 } },
     // Neither chosen nor paled by a box.
     unselected: { marker: { opacity: 1 } }, selected: { marker: { opacity: 1 } },

@@ -62,9 +62,12 @@ const fullName = (column) => (column.kind === "metric"
 // What a run is called: its number on this page, and what it ran where that differs.
 const named = ["scheme", "workload.name"].map((path) => columns.get(path)).filter(Boolean);
 const numberName = (run) => `#${run + 1}`;
+// Of a long specification the beginning is enough.
+const NAME_MAX = 40;
+const cut = (text) => (text.length > NAME_MAX ? `${text.slice(0, NAME_MAX)}…` : text);
 const nameOf = (run) =>
   [`${numberName(run)}${named[0] ? ` ${wordOf(named[0], run)}` : ""}`,
-    ...named.slice(1).map((column) => wordOf(column, run))].join(", ");
+    ...named.slice(1).map((column) => cut(wordOf(column, run)))].join(", ");
 const commandOf = (run) => embedded.commands.words[embedded.commands.codes[run]];
 const warningsOf = (run) =>
   embedded.warnings.runs[run].map((place) => embedded.warnings.words[place]);
