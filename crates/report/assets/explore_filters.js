@@ -70,6 +70,7 @@ function clearBox() {
 
 // The fields of the box, in the units of the axes.
 function showBox() {
+  element("box").hidden = !state.x || !state.y;
   const labels = element("box").querySelectorAll("label span");
   for (const [place, axis] of ["x", "y"].entries()) {
     const column = columns.get(state[axis]);

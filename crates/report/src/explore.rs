@@ -8,7 +8,7 @@ mod columns;
 
 use crate::asked::{is_setting, keys, label};
 use crate::flatten::text;
-use crate::format::count;
+use crate::format::{count, cut};
 use crate::gathered::{Collection, Gathered};
 use crate::writers::page::{self, Kind};
 use columns::{Column, Words, columns};
@@ -33,6 +33,8 @@ const DIGEST: &str = "workload.sha256";
 const PROGRAM: [&str; 3] = ["version", "made.commit", "made.build"];
 /// Names that a sentence tells, of however many.
 const TOLD_MAX: usize = 5;
+/// Characters of a name that are told.
+const NAME_MAX: usize = 60;
 
 /// What is explored.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +155,10 @@ fn files(explored: &Explored<'_>) -> String {
 #[must_use]
 pub fn warnings(explored: &Explored<'_>) -> Vec<String> {
     let runs = explored.runs.runs();
-    let mut told: Vec<String> = explored.unreadable.to_vec();
+    let mut told: Vec<String> = explored.unreadable.iter().take(TOLD_MAX).cloned().collect();
+    if let Some(more @ 1..) = explored.unreadable.len().checked_sub(TOLD_MAX) {
+        told.push(format!("{} cannot be read.", counted(more, "more file")));
+    }
     let failed = runs.iter().filter(|run| !matches!(run.word("audit"), "" | "passed")).count();
     if failed > 0 {
         told.push(format!(
@@ -169,8 +174,8 @@ pub fn warnings(explored: &Explored<'_>) -> Vec<String> {
     let programs: Vec<&str> = programs.map(|path| label(path)).collect();
     if !programs.is_empty() {
         told.push(format!(
-            "The runs were made by several programs, of which {} differs: what differs between \
-             runs may differ for that.",
+            "Not one program made all runs ({} differs): what differs between them may differ for \
+             that.",
             programs.join(" and ")
         ));
     }
@@ -179,12 +184,13 @@ pub fn warnings(explored: &Explored<'_>) -> Vec<String> {
         digests.entry(run.word(WORKLOAD)).or_default().insert(run.word(DIGEST));
     }
     let several = digests.iter().filter(|(_, digests)| digests.len() > 1);
-    let several: Vec<&str> = several.map(|(name, _)| *name).collect();
+    let several: Vec<String> =
+        several.map(|(name, _)| format!("'{}'", cut(name, NAME_MAX))).collect();
     if !several.is_empty() {
         told.push(format!(
             "A workload's name is not all of it: other seeds, lengths, units or filters make other \
              requests of {}.",
-            some(several.into_iter())
+            some(several.iter().map(String::as_str))
         ));
     }
     told

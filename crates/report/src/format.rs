@@ -75,6 +75,15 @@ pub fn count(value: u64) -> String {
     grouped(&value.to_string())
 }
 
+/// At most so many characters of a long name.
+#[must_use]
+pub fn cut(name: &str, characters: usize) -> String {
+    match name.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 /// Scales to the largest step that leaves at least 1; zero takes the unit whose factor is 1.
 fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     if value == 0.0 {
@@ -136,7 +145,7 @@ fn trimmed(scaled: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{NOT_APPLICABLE, Quantity, count};
+    use super::{NOT_APPLICABLE, Quantity, count, cut};
 
     #[test]
     fn nanoseconds_take_the_unit_that_leaves_one_to_a_thousand() {
@@ -200,6 +209,12 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000), "1,000");
         assert_eq!(Quantity::Count.format(1_234_567.0), "1,234,567");
+    }
+
+    #[test]
+    fn long_names_lose_their_end_and_no_half_character() {
+        assert_eq!(cut("µµµ", 3), "µµµ");
+        assert_eq!(cut("µµµµ", 3), "µµµ…");
     }
 
     #[test]

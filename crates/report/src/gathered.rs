@@ -6,7 +6,7 @@ use crate::result::{Made, RunResult, Wall};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Most runs that are gathered: some 50 KiB each while they are, and a page of 20 MiB.
+/// Most runs that are gathered: some 80 KiB each while they are, and 1 KiB on a page.
 pub const GATHERED_MAX: usize = 20_000;
 
 /// What is kept of a run.

@@ -3,13 +3,13 @@
 use super::compared::{Asked, Moved, Pair};
 use super::{Alone, Diff};
 use crate::flatten;
-use crate::format::{NOT_APPLICABLE, Quantity, count};
+use crate::format::{NOT_APPLICABLE, Quantity, count, cut};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
 /// Names of other numbers that are told, of however many.
 const OTHERS_MAX: usize = 6;
-/// Characters of the name of a workload.
+/// Characters of the name of a workload; the whole of a specification is in the JSON.
 const NAME_MAX: usize = 80;
 
 /// The whole of it; with `all`, other numbers that moved have a table.
@@ -50,19 +50,11 @@ pub fn text(diff: &Diff, all: bool) -> String {
 }
 
 fn name(pair: &Pair) -> String {
-    format!("{} on {}", pair.scheme.told(), cut(&pair.workload.told()))
-}
-
-/// The beginning of a long specification; the whole of it is in the JSON.
-fn cut(name: &str) -> String {
-    match name.char_indices().nth(NAME_MAX) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    }
+    format!("{} on {}", pair.scheme.told(), cut(&pair.workload.told(), NAME_MAX))
 }
 
 fn list(alone: &[Alone]) -> String {
-    let name = |run: &Alone| format!("{} on {}", run.scheme, cut(&run.workload));
+    let name = |run: &Alone| format!("{} on {}", run.scheme, cut(&run.workload, NAME_MAX));
     alone.iter().map(name).collect::<Vec<_>>().join("; ")
 }
 

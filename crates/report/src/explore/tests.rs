@@ -100,12 +100,16 @@ fn what_is_the_same_everywhere_is_said_once_and_what_misleads_first() {
     for (sentence, begins) in told.iter().zip([
         "x.json cannot be read",
         "The audit of 1 run did not pass",
-        "The runs were made by several programs, of which commit differs:",
+        "Not one program made all runs (commit differs)",
         "A workload's name is not all of it",
     ]) {
         assert!(sentence.starts_with(begins), "{sentence}");
     }
     assert_eq!(told.len(), 4);
+    assert!(told[3].ends_with(" of 'fin1'."), "{}", told[3]);
+    let unreadable: Vec<String> = (0..7).map(|file| format!("{file}.json is cut")).collect();
+    let told = warnings(&Explored { unreadable: &unreadable, ..explored(&all) });
+    assert_eq!(told[4..6], ["4.json is cut", "2 more files cannot be read."]);
 }
 
 #[test]
