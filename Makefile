@@ -8,6 +8,8 @@ DEMO := out/demo
 QUICK := out/quick
 # A part of it, small enough to be looked at chart by chart: every form of picture is in it.
 PAPERS := out/papers-page
+# All runs of it on one page.
+EXPLORE := out/explore.html
 PICTURED := dftl2014-fig12 dftl2014-fig13 dftl2014-fig15 dftl2014-fig16 adapt2012-fig7
 # Tests make tens of thousands of small devices one after another, in threads. Without this glibc
 # gives the memory of each back to the system and asks for it again, half of the time of some.
@@ -35,6 +37,8 @@ quick: build ## the quick set of the papers' experiments; its verdicts must be t
 	python3 tests/verdicts.py $(QUICK)/claims.json tests/golden/quick-verdicts.txt
 	rm -rf $(PAPERS)
 	$(FTLAB) reproduce $(PICTURED) --quick --out $(PAPERS)
+	rm -f $(EXPLORE)
+	$(FTLAB) explore $(PAPERS) --out $(EXPLORE)
 
 reproduce: build ## every experiment of the papers in full (about half an hour on two cores), to out/papers
 	$(FTLAB) reproduce all --resume --out out/papers
@@ -92,6 +96,7 @@ browser: ## opens the pages of demo and quick set in Debian's chromium
 	tests/browser/run.sh $(DEMO)/report.html $(DEMO)/results.json
 	tests/browser/run.sh $(DEMO)/workload.html $(DEMO)/workload.json
 	tests/browser/run.sh $(PAPERS)/report.html $(PAPERS)/claims.json
+	tests/browser/run.sh $(EXPLORE) $(PAPERS)
 
 clean:
 	rm -rf target out

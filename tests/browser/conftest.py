@@ -30,8 +30,31 @@ def pytest_addoption(parser):
     parser.addoption("--shots", type=pathlib.Path, required=True)
 
 
-def own_checks(found):
+def runs_below(folder):
+    """Every run in the JSON files of a folder, each once, in the order of the names."""
+    runs = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            runs += runs_below(entry)
+        elif entry.suffix == ".json":
+            found = json.loads(entry.read_text())
+            found = found if isinstance(found, list) else [found]
+            runs += [one for one in found if one.get("schema") == "ftlab/1"]
+    return list({json.dumps(run, sort_keys=True): run for run in runs}.values())
+
+
+def read_results(path):
+    """What a page was made from: a file, or a folder full of runs."""
+    return runs_below(path) if path.is_dir() else json.loads(path.read_text())
+
+
+def own_checks(path):
     """The file with the checks of the page that these results were made for; none: a report."""
+    if path.is_dir():
+        return "test_explore.py"
+    found = read_results(path)
     if isinstance(found, dict) and "map_cache" in found and "lru_stack" in found:
         return "test_inspection.py"
     if isinstance(found, list) and all("verdict" in claim for claim in found):
@@ -40,13 +63,13 @@ def own_checks(found):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """The pages of inspections and reproductions have checks of their own, and none of a report's."""
+    """The pages of inspections, reproductions and many runs have checks of their own, and none of a report's."""
     name = collection_path.name
     if not name.startswith("test_"):
         return None
-    own = own_checks(json.loads(config.getoption("results").read_text()))
+    own = own_checks(config.getoption("results"))
     if own is None:
-        return name in {"test_inspection.py", "test_reproduction.py"} or None
+        return name in {"test_inspection.py", "test_reproduction.py", "test_explore.py"} or None
     return name not in {own, "test_every_page.py"} or None
 
 
@@ -57,7 +80,7 @@ def report(pytestconfig):
 
 @pytest.fixture(scope="session")
 def results(pytestconfig):
-    found = json.loads(pytestconfig.getoption("results").read_text())
+    found = read_results(pytestconfig.getoption("results"))
     return found if isinstance(found, list) else [found]
 
 

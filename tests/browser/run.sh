@@ -1,17 +1,18 @@
 #!/bin/sh
 # Opens a report in a headless browser and checks it against the results it was made from; so with
-# the page of `ftlab trace inspect --html` and its JSON.
-#   tests/browser/run.sh REPORT.html RESULTS.json
+# the page of `ftlab trace inspect --html` and its JSON, and the page of `ftlab explore` and the folder
+# of its runs.
+#   tests/browser/run.sh REPORT.html RESULTS.json|RESULTS
 # Screenshots go to target/browser/. Installs what is missing: Debian's chromium, a Python venv.
 set -eu
 
 if [ $# -ne 2 ]; then
-    echo "usage: $0 REPORT.html RESULTS.json" >&2
+    echo "usage: $0 REPORT.html RESULTS.json|RESULTS" >&2
     exit 2
 fi
 for file in "$1" "$2"; do
-    if [ ! -f "$file" ]; then
-        echo "$0: no such file: $file" >&2
+    if [ ! -e "$file" ]; then
+        echo "$0: no such file or folder: $file" >&2
         exit 2
     fi
 done

@@ -40,6 +40,10 @@ pub enum Command {
     Ram(RamArguments),
     /// Repeat the experiments of the papers and set measured beside published
     Reproduce(ReproduceArguments),
+    /// Put any results on one page: filter, choose axes, pin runs, copy their commands
+    Explore(ExploreArguments),
+    /// Say what differs between two results: what was asked, and which metrics moved
+    Diff(DiffArguments),
 }
 
 /// `ftlab list`.
@@ -511,4 +515,33 @@ pub struct ReproduceArguments {
     /// No progress bars
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// `ftlab explore`.
+#[derive(Debug, Args)]
+pub struct ExploreArguments {
+    /// Folders with results, at any depth, or files of results
+    #[arg(value_name = "DIR|FILE.json", required = true)]
+    pub results: Vec<PathBuf>,
+    /// New file for the page; it opens offline
+    #[arg(long, value_name = "FILE.html")]
+    pub out: PathBuf,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// `ftlab diff`.
+#[derive(Debug, Args)]
+pub struct DiffArguments {
+    /// A file of results, or a folder with such files at any depth
+    pub a: PathBuf,
+    /// The same: runs are matched by scheme and workload
+    pub b: PathBuf,
+    /// Metrics that did not move as well, and every other number that did
+    #[arg(long)]
+    pub all: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -4,7 +4,10 @@
 mod arguments;
 mod compare;
 mod conversion;
+mod diff;
+mod explore;
 mod find_subset;
+mod gather;
 mod list;
 mod output;
 mod print;
@@ -36,6 +39,8 @@ fn main() -> ExitCode {
         Command::Sweep(typed) => sweep::sweep(typed, &watch),
         Command::Ram(typed) => ram::ram(typed),
         Command::Reproduce(typed) => reproduce::reproduce(typed, &watch),
+        Command::Explore(typed) => explore::explore(typed, &watch),
+        Command::Diff(typed) => diff::print_diff(typed, &watch),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,8 +9,8 @@ pub use ftlab_flash::board::settings::{
     UnwrittenRead, WearSettings,
 };
 pub use ftlab_flash::settings::{
-    Bytes, Described, Duration, Durations, Energy, Group, Groups, Optional, SettingError, Shown,
-    Value, nearest,
+    Bytes, Described, Duration, Durations, Energy, Group, Groups, Optional, SettingError, Share,
+    Shown, Value, nearest,
 };
 pub use ftlab_ftl::parts::alloc::AllocSettings;
 pub use ftlab_ftl::parts::page_space::settings::{

@@ -20,6 +20,7 @@ const FILLS = ["#77AADD", "#EE8866", "#EEDD88", "#FFAABB", "#44BB99", "#BBCC33",
 // either { empty: sentence } or { traces, layout, legend, rows }, rows being its data for the CSV;
 // `scale` as well where the reader may choose between a logarithmic and a linear axis, `time` where
 // the horizontal axis is simulated time, `note` for a sentence below the plot.
+// `buttons` are those of plotly's that it has in place of the usual ones.
 const charts = new Map();
 // What is done when all is known that can be shown, and nothing is drawn yet.
 const beforeDrawing = [];
@@ -87,7 +88,7 @@ function themed(layout) {
       bgcolor: "rgba(0,0,0,0)", color: cssColour("faint"), activecolor: cssColour("ink"),
     },
     // A finger that scrolls the page must not zoom a chart.
-    dragmode: narrowScreen.matches ? false : "zoom",
+    dragmode: narrowScreen.matches ? false : layout.dragmode ?? "zoom",
     hoverlabel: { align: "left" },
     // A chart of several panels has an axis for each.
     ...Object.fromEntries(Object.entries(layout)
@@ -106,6 +107,12 @@ function svgElement(name, attributes) {
 // A sample of the line or the fill, as it looks in the chart.
 function swatch(entry) {
   const svg = svgElement("svg", { width: 34, height: 14, "aria-hidden": "true" });
+  if (entry.dot) {
+    svg.setAttribute("viewBox", "10 0 14 14");
+    svg.setAttribute("width", 14);
+    svg.append(symbolShape(entry.dot.symbol, entry.dot.colour));
+    return svg;
+  }
   if (entry.line) {
     const { colour, dash } = entry.line;
     svg.append(svgElement("line", {
@@ -163,7 +170,8 @@ function drawLegend(figure, plot, entries) {
   for (const entry of entries) {
     const item = document.createElement("li");
     list.append(item);
-    if (entry.act === null) {
+    // Points are shown and hidden by the filters of their page.
+    if (entry.act === null || entry.dot) {
       item.append(swatch(entry), entry.name);
       continue;
     }

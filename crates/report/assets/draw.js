@@ -111,6 +111,7 @@ function draw(figure, chart, view) {
   const layout = themed({ uirevision: `${view} ${shown} ${built.scale}`, ...built.layout });
   return Plotly.react(plot, built.traces, layout, {
     ...config, displayModeBar: narrowScreen.matches ? false : "hover",
+    ...(built.buttons ? { modeBarButtons: [built.buttons] } : {}),
   }).then(() => {
     plot.style.minHeight = `${layout.height}px`;
     chart.drawn?.(plot, built);
@@ -209,7 +210,7 @@ async function drawAll() {
 leaveOut();
 fillRows();
 beforeDrawing.forEach((prepare) => prepare());
-drawAll();
+const firstDrawn = drawAll();
 // Colours and tick counts follow the scheme of light and the width.
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 narrowScreen.addEventListener("change", drawAll);

@@ -40,6 +40,16 @@ pub fn number(flat: &Flat, path: &str) -> Option<f64> {
     flat.get(path).and_then(Value::as_f64)
 }
 
+/// A value as it stands in a cell: text without its quotes; nothing where it is absent or null.
+#[must_use]
+pub fn text(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
 fn descend(flat: &mut Flat, path: String, value: Value) {
     match value {
         Value::Object(members) => {

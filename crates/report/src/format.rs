@@ -3,6 +3,8 @@
 //! Counts are exact. Time and energy use SI steps, memory IEC steps. Result files carry raw
 //! numbers; only tables and captions use these.
 
+use serde::Serialize;
+
 /// Significant digits of a scaled number.
 const DIGITS: i32 = 4;
 
@@ -23,7 +25,8 @@ const BYTE_STEPS: [(f64, &str); 6] = [
 const RATE_STEPS: [(f64, &str); 4] = [(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")];
 
 /// How a number is to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Things counted; whole and exact.
     Count,
@@ -70,6 +73,15 @@ impl Quantity {
 #[must_use]
 pub fn count(value: u64) -> String {
     grouped(&value.to_string())
+}
+
+/// At most so many characters of a long name.
+#[must_use]
+pub fn cut(name: &str, characters: usize) -> String {
+    match name.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
 }
 
 /// Scales to the largest step that leaves at least 1; zero takes the unit whose factor is 1.
@@ -133,7 +145,7 @@ fn trimmed(scaled: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{NOT_APPLICABLE, Quantity, count};
+    use super::{NOT_APPLICABLE, Quantity, count, cut};
 
     #[test]
     fn nanoseconds_take_the_unit_that_leaves_one_to_a_thousand() {
@@ -197,6 +209,12 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000), "1,000");
         assert_eq!(Quantity::Count.format(1_234_567.0), "1,234,567");
+    }
+
+    #[test]
+    fn long_names_lose_their_end_and_no_half_character() {
+        assert_eq!(cut("µµµ", 3), "µµµ");
+        assert_eq!(cut("µµµµ", 3), "µµµ…");
     }
 
     #[test]

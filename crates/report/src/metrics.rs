@@ -4,9 +4,11 @@
 use crate::flatten::{Flat, flatten, number};
 use crate::format::{NOT_APPLICABLE, Quantity};
 use crate::result::RunResult;
+use serde::Serialize;
 
 /// Which direction is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Better {
     /// The lower number.
     Lower,
@@ -60,9 +62,10 @@ impl Metric {
         of.and_then(|which| number(flat, &format!("latency_ns.{which}.system.N"))) != Some(0.0)
     }
 
-    fn is_used(&self, flats: &[Flat]) -> bool {
+    /// Whether it is worth showing for these runs.
+    pub fn is_used<'a>(&self, mut flats: impl Iterator<Item = &'a Flat>) -> bool {
         let used = |flat| number(flat, self.path).is_some_and(|value| value != 0.0);
-        self.shown == Shown::Always || flats.iter().any(used)
+        self.shown == Shown::Always || flats.any(used)
     }
 }
 
@@ -83,7 +86,7 @@ impl Section {
     /// The metrics worth showing for these runs, in order.
     #[must_use]
     pub fn shown(&self, flats: &[Flat]) -> Vec<&'static Metric> {
-        self.metrics.iter().filter(|metric| metric.is_used(flats)).collect()
+        self.metrics.iter().filter(|metric| metric.is_used(flats.iter())).collect()
     }
 }
 

@@ -3,7 +3,9 @@
 mod fixture;
 
 use fixture::{many_schemes, three_schemes};
+use ftlab_report::explore::{self, Explored};
 use ftlab_report::flatten::flatten;
+use ftlab_report::gathered::{Collection, Gathered};
 use ftlab_report::{Document, RunResult, WRITERS, read_json, writer};
 use std::path::Path;
 
@@ -118,6 +120,35 @@ fn page_is_self_contained() {
         }
         std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
         std::fs::write(folder.join(format!("{name}.json")), written("json", &runs)).unwrap();
+    }
+}
+
+/// The page of many runs, of three and of one; nothing of it is fetched from elsewhere.
+#[test]
+fn page_of_many_runs_is_self_contained_and_holds_no_series() {
+    for runs in [three_schemes(), three_schemes().split_off(2), many_schemes(25)] {
+        let mut all = Collection::default();
+        for run in &runs {
+            all.add(Gathered::of("out/results.json", run.clone())).unwrap();
+        }
+        let asked = ["out".to_owned()];
+        let explored =
+            Explored { asked: &asked, runs: &all, files: 1, passed_over: 0, unreadable: &[] };
+        let page = String::from_utf8(explore::write(&explored)).unwrap();
+        let own = page.split_once("<script>").unwrap().0;
+        for marker in ["src=", "@import", "url(", "href=\"http", "//cdn"] {
+            assert!(!own.contains(marker), "{marker} asks for something outside");
+        }
+        let json = own.split_once("id=\"results\">").unwrap().1.split_once("</script>").unwrap().0;
+        let embedded: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(embedded["runs"], runs.len());
+        for column in embedded["columns"].as_array().unwrap() {
+            let values = column.get("values").or(column.get("codes")).unwrap();
+            assert_eq!(values.as_array().unwrap().len(), runs.len(), "{}", column["path"]);
+        }
+        for array in ["\"series\"", "\"cdf\"", "\"histogram\"", "\"timeline\""] {
+            assert!(!json.contains(array), "{array} is no scalar");
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod common;
 mod buffers;
 mod classification;
 mod commands;
+mod explore;
 mod golden;
 mod host;
 mod inspect;

@@ -1,9 +1,8 @@
 //! CSV: a row per run; columns are the paths of the JSON joined by dots, arrays left out.
 
 use super::Document;
-use crate::flatten::Flat;
+use crate::flatten::{Flat, text};
 use crate::metrics::flatten_all;
-use serde_json::Value;
 
 /// Writes the union of all columns; what a run does not have is an empty cell.
 pub fn write(document: &Document<'_>) -> Vec<u8> {
@@ -13,7 +12,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
     let memory = "memory takes every byte, and rows have equal lengths";
     table.write_record(&columns).expect(memory);
     for flat in &flats {
-        table.write_record(columns.iter().map(|path| cell(flat.get(path)))).expect(memory);
+        table.write_record(columns.iter().map(|path| text(flat.get(path)))).expect(memory);
     }
     table.into_inner().expect(memory)
 }
@@ -34,14 +33,6 @@ fn columns(flats: &[Flat]) -> Vec<String> {
         }
     }
     columns
-}
-
-fn cell(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
 }
 
 #[cfg(test)]
