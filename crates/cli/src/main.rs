@@ -3,15 +3,18 @@
 
 mod arguments;
 mod compare;
+mod completions;
 mod conversion;
 mod find_subset;
 mod list;
+mod manual;
 mod output;
 mod print;
 mod progress;
 mod ram;
 mod reproduce;
 mod run;
+mod schema;
 mod trace;
 mod units;
 mod watch;
@@ -31,6 +34,9 @@ fn main() -> ExitCode {
         Command::Compare(typed) => compare::compare(typed),
         Command::Ram(typed) => ram::ram(typed),
         Command::Reproduce(typed) => reproduce::reproduce(typed),
+        Command::Schema(typed) => schema::schema(typed),
+        Command::Completions(typed) => completions::completions(typed),
+        Command::Man(typed) => manual::man(typed),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -98,6 +98,11 @@ impl ResultFolder {
         Ok(())
     }
 
+    /// The folder as it is until then, for what writes files of its own there.
+    pub fn unfinished(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Gives the folder its name.
     pub fn publish(self) -> Result<()> {
         let cannot = |error: std::io::Error| self.cannot(&error);
@@ -112,7 +117,8 @@ impl ResultFolder {
         Ok(())
     }
 
-    fn cannot(&self, error: &std::io::Error) -> Error {
+    /// The failure of a write to this folder.
+    pub fn cannot(&self, error: &std::io::Error) -> Error {
         let shown = self.final_path.display();
         Error::Run(format!("results cannot be written to {shown} ({error})"))
     }

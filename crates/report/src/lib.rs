@@ -15,6 +15,7 @@ pub mod probe;
 pub mod records;
 pub mod reproduction;
 pub mod result;
+pub mod schema;
 pub mod writers;
 
 pub use result::{ReadError, RunResult, read_json};

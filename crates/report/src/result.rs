@@ -22,6 +22,7 @@ pub use latency::{
 pub use probe::{Probe, ProbeRequests, ProbeTimeline};
 pub use rest::{Settling, SteadyState, Trend};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -33,10 +34,10 @@ pub const SCHEMA: &str = "ftlab/1";
 pub const WINDOWS_MAX: usize = 500;
 
 /// The result of one run of one scheme.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RunResult {
-    /// Always [`SCHEMA`].
+    /// Always `ftlab/1`.
     pub schema: String,
     /// Version of ftlab that made the run.
     pub version: String,
@@ -100,9 +101,9 @@ pub struct RunResult {
     pub verified_reads: u64,
     /// Cost of the simulation itself.
     pub wall: Wall,
-    /// Cumulative curves of the system response time, at most [`CDF_POINTS_MAX`] points each.
+    /// Cumulative curves of the system response time, in points that ascend.
     pub cdf: Cdf,
-    /// Windows over simulated time, at most [`WINDOWS_MAX`].
+    /// How it went over simulated time, in windows of equal length.
     pub series: Vec<Window>,
     /// Response by part of a combined workload (`phases:`, `mix:`), in the order of its parts; the
     /// key is absent for any other workload.

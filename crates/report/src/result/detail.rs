@@ -2,11 +2,12 @@
 
 use super::ByCause;
 use super::latency::{ByDirection, LatencySummary};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What was run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Workload {
     /// Name of the trace or the inline specification.
@@ -51,7 +52,7 @@ pub struct Workload {
 }
 
 /// One part of a combined workload.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Phase {
     /// As the user named it.
@@ -63,7 +64,7 @@ pub struct Phase {
 }
 
 /// How the device was prepared before the measurement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Precondition {
     /// The mode as given: `none`, `fill`, `touch`, `prefix:N`, ...
@@ -77,7 +78,7 @@ pub struct Precondition {
 }
 
 /// By what a run was made: enough to make it again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Made {
     /// The command of this run and of those that it was compared with, which share the size of the
@@ -98,7 +99,7 @@ pub struct Made {
 }
 
 /// What the host asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Host {
     /// Read requests.
@@ -125,7 +126,7 @@ pub struct Host {
 }
 
 /// Blocks erased, by the block's role when it was erased.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Erases {
     /// Data blocks.
@@ -137,7 +138,7 @@ pub struct Erases {
 }
 
 /// Flash operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Flash {
     /// Pages read, by cause.
@@ -163,7 +164,7 @@ pub struct Flash {
 }
 
 /// Merges of log blocks with data blocks, or collected victims by pages copied.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Merges {
     /// Victims that needed no copy.
@@ -179,7 +180,7 @@ pub struct Merges {
 }
 
 /// The cached part of the map; all zero for a scheme without one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MapCache {
     /// Translations asked for.
@@ -197,7 +198,7 @@ pub struct MapCache {
 }
 
 /// The host write buffer; all zero without one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Buffer {
     /// Pages that reads and writes of the host looked for.
@@ -211,7 +212,7 @@ pub struct Buffer {
 }
 
 /// Flash cell time by operation, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FlashTime {
     /// Page reads.
@@ -224,7 +225,7 @@ pub struct FlashTime {
 
 /// Where the device's time went, in nanoseconds: `total` is the sum of all parts but `bus_wait` and
 /// `pcm_wait`, which depend on arrivals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceTime {
     /// All of it.
@@ -261,7 +262,7 @@ fn is_zero(time: &u64) -> bool {
 }
 
 /// Mean time per read or write in each stage, in nanoseconds; sums to the mean system response.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Stages {
     /// In the driver's queue.
@@ -281,7 +282,7 @@ pub struct Stages {
 }
 
 /// Reads and writes of one stream of a multi-queue host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Stream {
     /// Requests completed.
@@ -297,7 +298,7 @@ pub struct Stream {
 }
 
 /// Energy of the flash, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FlashEnergy {
     /// Page reads.
@@ -309,7 +310,7 @@ pub struct FlashEnergy {
 }
 
 /// Energy of the DRAM, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DramEnergy {
     /// Accesses.
@@ -319,7 +320,7 @@ pub struct DramEnergy {
 }
 
 /// Energy of the phase-change memory, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PcmEnergy {
     /// Reads.
@@ -329,7 +330,7 @@ pub struct PcmEnergy {
 }
 
 /// Energy, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Energy {
     /// Flash.
@@ -345,7 +346,7 @@ pub struct Energy {
 }
 
 /// One structure in memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RamStructure {
     /// Size in bytes.
@@ -355,7 +356,7 @@ pub struct RamStructure {
 }
 
 /// Memory of the scheme, in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RamUse {
     /// By structure.
@@ -375,7 +376,7 @@ pub struct RamUse {
 }
 
 /// Blocks whose erase count lies in one range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WearBucket {
     /// Lowest erase count, inclusive.
@@ -391,7 +392,7 @@ pub const WEAR_BUCKETS_MAX: usize = 64;
 
 /// The end of a device whose workload was repeated until it was worn out. Bytes are those of host
 /// writes that completed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WornOut {
     /// Bytes written when the first block died, those of the request that killed it among them;
@@ -406,7 +407,7 @@ pub struct WornOut {
 }
 
 /// Wear of the flash.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Wear {
     /// Fewest erases of a block.
@@ -432,7 +433,7 @@ pub struct Wear {
 }
 
 /// Cost of the simulation itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Wall {
     /// Seconds on the clock on the wall.
@@ -446,7 +447,7 @@ pub struct Wall {
 }
 
 /// What happened in one window of simulated time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Window {
     /// Beginning, in simulated seconds.

@@ -1,9 +1,10 @@
 //! Latency figures of one run: summaries with percentiles, and points of the cumulative curve.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One value for all requests, one for reads, one for writes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ByDirection<T: Default> {
     /// Reads and writes together.
@@ -15,7 +16,7 @@ pub struct ByDirection<T: Default> {
 }
 
 /// The three latencies of a request: system = queue + device.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LatencyParts {
     /// From arrival to completion.
@@ -27,7 +28,7 @@ pub struct LatencyParts {
 }
 
 /// Summary of one latency, in nanoseconds; all zero when no request was measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LatencySummary {
     /// Requests measured.
@@ -46,7 +47,7 @@ pub struct LatencySummary {
 }
 
 /// Percentiles of one latency, in nanoseconds; the keys are fio's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Percentiles {
     /// The median.
