@@ -1,0 +1,24 @@
+"""Tables of Markdown."""
+
+
+def cell(value):
+    """A value as text of a cell: bars would end it, brackets of types would vanish."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(cell(one) for one in value)
+    return str(value).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def code(value):
+    """The same as code; nothing stays nothing."""
+    if isinstance(value, bool):
+        value = str(value).lower()
+    text = str(value).replace("|", "\\|")
+    return f"`{text}`" if text else ""
+
+
+def table(heads, rows):
+    """A table; its cells are Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
