@@ -100,6 +100,7 @@ book: build $(MDBOOK) ## the book, to target/book: pages of every scheme with me
 	$(FTLAB) compare --schemes all --device dftl2014 --capacity 256MiB --set device.over_provisioning=7% \
 	    --workload oltp_demo --precondition warmup:1000000 --reproducible --quiet --out $(CARDS) >/dev/null
 	python3 book/generate.py $(FTLAB) $(PAGES) --cards $(CARDS)/results.json
+	python3 book/demo_picture.py $(CARDS)/results.json docs/demo.svg
 	python3 tests/book.py sources $(PAGES) $(FTLAB) README.md
 	rm -rf $(BOOK)
 	$(MDBOOK) build $(PAGES) --dest-dir $(abspath $(BOOK))

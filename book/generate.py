@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 from fields import columns, fields  # noqa: E402
-from schemes import scheme_pages, table_of_schemes  # noqa: E402
+from schemes import scheme_pages, table_of_cards, table_of_schemes  # noqa: E402
 from tables import cell, code, table  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
@@ -30,8 +30,10 @@ PLACE = re.compile(r"^<!-- (.+) -->$", re.M)
 class Program:
     """What the command prints, asked once."""
 
-    def __init__(self, path):
+    def __init__(self, path, cards):
         self.path = Path(path).resolve()
+        # A run of every scheme, or nothing.
+        self.results = json.loads(cards.read_text()) if cards else []
         self.known = {}
 
     def text(self, *arguments):
@@ -180,7 +182,8 @@ def picture(_, name):
 
 
 MAKERS = {
-    "table of schemes": lambda program: table_of_schemes(program),
+    "table of schemes": table_of_schemes,
+    "table of cards": lambda program: table_of_cards(program.results),
     "table of devices": devices,
     "fields of a device file": device_fields,
     "settings": settings,
@@ -227,9 +230,9 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--cards", type=Path, help="results.json with a run of every scheme")
     typed = parser.parse_args()
-    program = Program(typed.ftlab)
+    program = Program(typed.ftlab, typed.cards)
     shutil.rmtree(typed.out, ignore_errors=True)
-    pages = scheme_pages(program, json.loads(typed.cards.read_text()) if typed.cards else [])
+    pages = scheme_pages(program, program.results)
     papers = copied(typed.out / "src")
     for page in sorted((HERE / "src").rglob("*.md")):
         target = typed.out / "src" / page.relative_to(HERE / "src")

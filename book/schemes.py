@@ -53,7 +53,7 @@ def scheme_pages(program, results):
 def page(row, program, runs):
     name = row["name"]
     sections = header(name)
-    parts = [f"# {name}", f"*{row['title']}.* {row['authors']}, {row['venue']}, {row['year']}; "
+    parts = [f"# {name}", f"*{row['title']}.* {row['authors']}, {row['venue']} ({row['year']}); "
              f"sections {row['sections']}.", prose(sections["Idea"])]
     parts.append(table(["classified as in DFTL 2014, Table 1", ""], [
         ["family", cell(row["family"].replace("_", " "))],
@@ -80,12 +80,41 @@ def page(row, program, runs):
     return "\n\n".join(parts) + "\n"
 
 
+def time(nanos):
+    return f"{nanos / 1e6:.3g} ms" if nanos < 1e9 else f"{nanos / 1e9:,.1f} s"
+
+
+def size(number):
+    return f"{number / 1024:,.0f} KiB"
+
+
+def response(run):
+    return run["latency_ns"]["all"]["system"]
+
+
+# Causes that some scheme of the table has a column for; the others are few and on its page.
+CAUSES = ["gc", "translate", "gc_map_update", "gc_map_block", "merge", "migrate", "convert"]
+
+
+def table_of_cards(results):
+    """All schemes side by side; without results, where they come from."""
+    if not results:
+        return "`make book` runs them all and puts a table here."
+    rows = [
+        [f"[`{run['scheme']}`](schemes/{run['scheme']}.md)", f"{run['waf']:.3f}",
+         *(f"{run['waf_by_cause'][cause]:.3f}" if run["waf_by_cause"][cause] else "" for cause in CAUSES),
+         time(response(run)["mean"]), time(response(run)["percentile"]["99.000000"]),
+         f"{run['flash']['total_erases']:,}", size(run["ram_bytes"]["total"])]
+        for run in results
+    ]
+    heads = ["scheme", "WAF", *(f"`{cause}`" for cause in CAUSES), "mean", "p99", "erases", "memory"]
+    command = f"```text takes-long\n{results[0]['made']['command']}\n```"
+    return f"{table(heads, rows)}\n\n{command}"
+
+
 def card(name, runs):
     """The scheme's numbers beside those of the page map, from one comparison of all schemes."""
     shown = [name] if name == "ideal_page" else [name, "ideal_page"]
-    time = lambda nanos: f"{nanos / 1e6:.3g} ms"
-    size = lambda number: f"{number / 1024:,.0f} KiB"
-    response = lambda run: run["latency_ns"]["all"]["system"]
     rows = [
         ["write amplification", lambda run: f"{run['waf']:.3f}"],
         ["mean response", lambda run: time(response(run)["mean"])],
@@ -93,8 +122,7 @@ def card(name, runs):
         ["blocks erased", lambda run: f"{run['flash']['total_erases']:,}"],
         ["full merges", lambda run: f"{run['merges']['full']:,}"],
         ["SRAM", lambda run: size(run["ram_bytes"]["sram"])],
-        ["DRAM, PCM and the host's memory",
-         lambda run: size(sum(run["ram_bytes"][memory] for memory in ("dram", "pcm", "host")))],
+        ["memory of all kinds", lambda run: size(run["ram_bytes"]["total"])],
     ]
     numbers = table(["", *(f"`{one}`" for one in shown)],
                     [[title, *(of(runs[one]) for one in shown)] for title, of in rows])
