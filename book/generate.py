@@ -21,7 +21,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 from fields import columns, fields  # noqa: E402
 from schemes import scheme_pages, table_of_cards, table_of_schemes  # noqa: E402
-from tables import cell, code, table  # noqa: E402
+from tables import cell, code, source, table  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 PLACE = re.compile(r"^<!-- (.+) -->$", re.M)
@@ -81,7 +81,7 @@ def device_fields(program):
     for group in ["device", "timing", "energy", "io", "nand", "wear", "host", "gc"]:
         rows = [
             [code(row["key"].split(".")[1]), cell(row["meaning"]), cell(row["legal"]), default(row),
-             cell(row["source"]), str(stated.get(row["key"], 0))]
+             source(row["source"]), str(stated.get(row["key"], 0))]
             for row in program.list("keys")
             if row["key"].startswith(group + ".") and row["key"] != "device.name"
         ]
@@ -125,7 +125,7 @@ def settings(program):
         if group in schemes:
             continue
         body = [
-            [code(row["key"]), cell(row["meaning"]), code(row["default"]), cell(row["legal"]), cell(row["source"])]
+            [code(row["key"]), cell(row["meaning"]), code(row["default"]), cell(row["legal"]), source(row["source"])]
             for row in rows
         ]
         parts.append(f"## {group}\n\n" + table(["key", "meaning", "default", "legal", "source"], body))

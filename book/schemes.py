@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tables import cell, code, table
+from tables import cell, code, source, table
 
 SOURCES = Path(__file__).resolve().parent.parent / "crates" / "schemes" / "src"
 SECTIONS = ["Idea", "Paper", "Structures", "Read", "Write", "Reclaim", "Recovery", "Deviations", "Settings"]
@@ -74,7 +74,7 @@ def page(row, program, runs):
     keys = [key for key in program.list("keys") if key["key"].startswith(name + ".")]
     if keys:
         rows = [[code(key["key"]), cell(key["meaning"]), code(key["default"]), cell(key["legal"]),
-                 cell(key["source"])] for key in keys]
+                 source(key["source"], "../")] for key in keys]
         parts.append(table(["key", "meaning", "default", "legal", "source"], rows))
     parts.append(f"Source: `crates/schemes/src/{name}.rs`, with its parts beside it.")
     return "\n\n".join(parts) + "\n"

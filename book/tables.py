@@ -1,5 +1,7 @@
 """Tables of Markdown."""
 
+import re
+
 
 def cell(value):
     """A value as text of a cell: bars would end it, brackets of types would vanish."""
@@ -16,6 +18,12 @@ def code(value):
         value = str(value).lower()
     text = str(value).replace("|", "\\|")
     return f"`{text}`" if text else ""
+
+
+def source(value, up=""):
+    """Where something comes from, chapters of the papers as links; `up` leads to the book's root."""
+    link = lambda found: f"[{found[1]}{found[2]}]({up}papers/{found[1]}.md{found[2]})"
+    return re.sub(r"docs/papers/(\w+)\.md((?:#[\w-]+)?)", link, cell(value))
 
 
 def table(heads, rows):

@@ -30,6 +30,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
 /// One value per cause; every cause is always present, so that result files keep stable keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "ByCause_of_{T}")]
 pub struct ByCause<T: Default> {
     /// Work that the host's own request asked for.
     pub host: T,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// One value for all requests, one for reads, one for writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "ByDirection_of_{T}")]
 pub struct ByDirection<T: Default> {
     /// Reads and writes together.
     pub all: T,
