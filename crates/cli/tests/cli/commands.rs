@@ -80,7 +80,7 @@ fn shells_and_man_know_every_command_and_scheme() {
     for (page, words) in [
         ("ftlab.1", ["Exit codes", "reproduce"]),
         ("ftlab-run.1", ["precondition", "TiB"]),
-        ("ftlab-trace-inspect.1", ["page\\-size", "Counting"]),
+        ("ftlab-trace-inspect.1", ["page\\-size", "LRU stack"]),
     ] {
         let text = std::fs::read_to_string(bench.path("pages").join(page)).unwrap();
         for word in words {

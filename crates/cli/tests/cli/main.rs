@@ -22,6 +22,7 @@ mod repeating;
 mod reproduce;
 mod requests;
 mod saved_flash;
+mod schema;
 mod twins;
 mod units;
 mod workloads;

@@ -148,7 +148,7 @@ impl Bench {
 }
 
 /// The schema of files of results.
-static RESULTS: LazyLock<Validator> = LazyLock::new(|| compiled(&schema::results()));
+pub static RESULTS: LazyLock<Validator> = LazyLock::new(|| compiled(&schema::results()));
 
 /// The schema of a row per request.
 pub static ROWS: LazyLock<Validator> = LazyLock::new(|| compiled(&schema::rows()));
