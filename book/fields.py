@@ -41,14 +41,25 @@ def section(name, types):
             text += " Every key: [settings](settings.md), and those of each scheme on its page."
         rows.append([f"`{field}`", kind(about), text])
     about = cell(of.get("description", ""))
-    return f"## {name}\n\n{about}\n\n" + table(["field", "type", "meaning"], rows)
+    return f"## {title(name)}\n\n{about}\n\n" + table(["field", "type", "meaning"], rows)
+
+
+# What a type is called that stands for several, by what its values are.
+VALUES = {"Nullable_double": "ratios", "uint64": "counts", "Array_of_Tuple_of_uint64_and_double": "points",
+          "LatencyParts": "latencies", "LatencySummary": "summaries"}
+
+
+def title(name):
+    """The heading of a type: `ByCause of counts`."""
+    whole, _, values = name.partition("_of_")
+    return f"{whole} of {VALUES[values]}" if values else name
 
 
 def kind(of):
     """A type in words, with a link where it has a section."""
     if "$ref" in of:
         name = of["$ref"].rsplit("/", 1)[1]
-        return f"[{name}](#{name.lower()})"
+        return f"[{title(name)}](#{title(name).lower().replace(' ', '-')})"
     if "anyOf" in of:
         return " or ".join(kind(one) for one in of["anyOf"])
     kinds = of.get("type", "value")

@@ -53,7 +53,8 @@ def scheme_pages(program, results):
 def page(row, program, runs):
     name = row["name"]
     sections = header(name)
-    parts = [f"# {name}", f"*{row['title']}.* {row['authors']}, {row['venue']} ({row['year']}); "
+    year = "" if str(row["year"]) in row["venue"] else f" {row['year']}"
+    parts = [f"# {name}", f"*{row['title']}.* {row['authors']}, {row['venue']}{year}; "
              f"sections {row['sections']}.", prose(sections["Idea"])]
     parts.append(table(["classified as in DFTL 2014, Table 1", ""], [
         ["family", cell(row["family"].replace("_", " "))],

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use ftlab_lab::{Error, Result};
 use serde_json::Value;
 
@@ -51,9 +51,13 @@ pub fn wrapped(heading: &[&str], rows: &[Vec<String>]) -> Result<()> {
     for row in rows {
         table.add_row(row.iter());
     }
-    // Names stay whole.
-    if let Some(names) = table.column_mut(0) {
-        names.set_constraint(ColumnConstraint::ContentWidth);
+    // Names and headings stay whole; a blank on either side of a cell.
+    for (column, name) in table.column_iter_mut().zip(heading) {
+        let width = Width::Fixed(name.len() as u16 + 2);
+        column.set_constraint(match column.index {
+            0 => ColumnConstraint::ContentWidth,
+            _ => ColumnConstraint::LowerBoundary(width),
+        });
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     text(&lines.join("\n"))
