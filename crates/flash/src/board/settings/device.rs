@@ -22,7 +22,8 @@ settings! {
             source("datasheet of the part; 1 is FlashSim's one server");
         /// Erase blocks per plane; `--capacity` changes it.
         blocks_per_plane: u32 = 1024,
-            legal("2..=4294967295", |v| *v >= 2), source("datasheet of the part; the default is ours");
+            legal("2..=4294967295", |v| *v >= 2),
+            source("datasheet of the part; the default is ours");
         /// Pages per erase block (P).
         pages_per_block: u32 = 64, legal("2..=4096", |v| (2..=4096).contains(v)),
             source("datasheet of the part; default: DFTL 2014, Table 2");
