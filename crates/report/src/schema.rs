@@ -1,5 +1,5 @@
-//! The formats of results as JSON schemas (draft 2020-12), made from what is written: the types of a
-//! result with their comments, the settings, the columns of rows. Tests hold results to them.
+//! The formats of results as JSON schemas (draft 2020-12), made from what is written: the types of
+//! a result with their comments, the settings, the columns of rows. Tests hold results to them.
 
 use ftlab_engine::config::Config;
 use schemars::generate::SchemaSettings;
