@@ -6,6 +6,12 @@ CARGO ?= cargo
 FTLAB := target/release/ftlab
 DEMO := out/demo
 QUICK := out/quick
+# The book, the pages that it is made of, and a run of every scheme for their cards.
+BOOK := target/book
+PAGES := target/book-pages
+CARDS := out/cards
+MDBOOK_VERSION := 0.5.4
+MDBOOK := target/tools/mdbook-$(MDBOOK_VERSION)/bin/mdbook
 # A part of it, small enough to be looked at chart by chart: every form of picture is in it.
 PAPERS := out/papers-page
 # All runs of it on one page.
@@ -17,7 +23,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs browser reproduce quick package clean
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package clean
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
@@ -47,6 +53,7 @@ test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, 
 	$(MAKE) -j2 tests build
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
 	$(MAKE) -j2 demo cost
+	$(MAKE) book-test
 	$(MAKE) -j2 quick package
 	$(MAKE) -j2 browser fuzz-minute
 
@@ -91,6 +98,26 @@ fuzz: ## libFuzzer targets; needs a nightly toolchain and cargo-fuzz
 
 docs: ## the documentation of every crate
 	$(CARGO) doc --locked --no-deps --workspace
+
+book: build $(MDBOOK) ## the book, to target/book: pages of every scheme with measured cards, links and examples checked
+	rm -rf $(CARDS)
+	$(FTLAB) compare --schemes all --device dftl2014 --capacity 256MiB --set device.over_provisioning=7% \
+	    --workload oltp_demo --precondition warmup:1000000 --reproducible --quiet --out $(CARDS) >/dev/null
+	python3 book/generate.py $(FTLAB) $(PAGES) --cards $(CARDS)/results.json
+	python3 book/demo_picture.py $(CARDS)/results.json docs/demo.svg
+	python3 tests/book.py sources $(PAGES) $(FTLAB) README.md
+	rm -rf $(BOOK)
+	$(MDBOOK) build $(PAGES) --dest-dir $(abspath $(BOOK))
+	python3 tests/book.py pages $(BOOK)
+	@echo "The book: $(BOOK)/index.html"
+
+book-test: build ## runs every example of the book and of README, and follows the links of its sources
+	python3 book/generate.py $(FTLAB) $(PAGES)-test
+	python3 tests/book.py sources $(PAGES)-test $(FTLAB) README.md
+
+$(MDBOOK):
+	$(CARGO) install --locked --no-default-features --features search --version $(MDBOOK_VERSION) \
+	    --root target/tools/mdbook-$(MDBOOK_VERSION) mdbook
 
 browser: ## opens the pages of demo and quick set in Debian's chromium
 	tests/browser/run.sh $(DEMO)/report.html $(DEMO)/results.json

@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 /// The version, and the commit that the command was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("FTLAB_COMMIT"), ")");
@@ -44,6 +45,43 @@ pub enum Command {
     Explore(ExploreArguments),
     /// Say what differs between two results: what was asked, and which metrics moved
     Diff(DiffArguments),
+    /// Print the format of results as a JSON schema
+    Schema(SchemaArguments),
+    /// Print what completes commands in a shell
+    Completions(CompletionsArguments),
+    /// Write a man page for every command
+    Man(ManArguments),
+}
+
+/// `ftlab schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// Of what
+    pub of: SchemaOf,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    /// Files of results: an object per run, or an array of them
+    Results,
+    /// A row of --requests-out
+    Rows,
+}
+
+/// `ftlab completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// `ftlab man`.
+#[derive(Debug, Args)]
+pub struct ManArguments {
+    /// New or empty folder for ftlab.1, ftlab-run.1 and so on
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
 }
 
 /// `ftlab list`.
@@ -51,10 +89,13 @@ pub enum Command {
 pub struct ListArguments {
     /// What to list
     pub what: Listing,
-    /// As JSON
+    /// Only those whose name contains this
+    pub word: Option<String>,
+    /// As JSON, with all that is known
     #[arg(long, conflicts_with = "table")]
     pub json: bool,
-    /// As a table with every column (schemes: classified as in DFTL 2014, Table 1)
+    /// As a table of more columns, as wide as the terminal, at most 100 characters (schemes: the
+    /// classification of DFTL 2014, Table 1)
     #[arg(long)]
     pub table: bool,
 }
@@ -78,7 +119,7 @@ pub enum Listing {
     Workloads,
     /// Trace formats
     Formats,
-    /// Settings, with default, legal range and source
+    /// Settings, with default, meaning, legal range and source
     Keys,
     /// Experiments of the papers, for `ftlab reproduce`
     Experiments,
@@ -255,7 +296,8 @@ pub struct DeviceArguments {
     /// Bundled device, or a TOML file of your own
     #[arg(long, value_name = "NAME|FILE.toml")]
     pub device: String,
-    /// Exported capacity, such as 16GiB; auto: what the workload needs
+    /// Exported capacity, such as 512MiB, 16GiB or 1TiB (powers of 1024; GB and TB: of 1000); auto:
+    /// what the workload needs
     #[arg(long, value_name = "BYTES|auto", allow_negative_numbers = true)]
     pub capacity: Option<String>,
     /// Host write buffer in front of the scheme (see `ftlab list buffers`)

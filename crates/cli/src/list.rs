@@ -8,7 +8,7 @@ use ftlab_engine::schemes::{Family, Row, TABLE};
 use ftlab_lab::devices::DEVICES;
 use ftlab_lab::reproduce::EXPERIMENTS;
 use ftlab_lab::workloads::{WORKLOADS, bundled_file};
-use ftlab_lab::{Result, reproduce};
+use ftlab_lab::{Error, Result, reproduce};
 use ftlab_report::derive::json;
 use ftlab_trace::formats::FORMATS;
 use serde_json::{Map, Value};
@@ -16,16 +16,54 @@ use serde_json::{Map, Value};
 use crate::arguments::{ListArguments, Listing};
 use crate::print;
 
-/// One list: columns, how many of them the short form shows, and rows.
+/// One list: columns, the first of which is the name; how many of them the short form shows, and
+/// which of them the table, where that is not all; rows.
 struct List {
     columns: &'static [&'static str],
     short: usize,
+    table: Option<&'static [&'static str]>,
     rows: Vec<Vec<Value>>,
+}
+
+impl List {
+    fn new(columns: &'static [&'static str], short: usize, rows: Vec<Vec<Value>>) -> Self {
+        List { columns, short, table: None, rows }
+    }
+
+    /// The rows whose name contains `word`; there must be one.
+    fn only(mut self, word: &str) -> Result<Self> {
+        let names = |row: &Vec<Value>| row[0].as_str().is_some_and(|name| name.contains(word));
+        self.rows.retain(names);
+        match self.rows.is_empty() {
+            true => Err(Error::usage(format!("no {} contains '{word}'", self.columns[0]))),
+            false => Ok(self),
+        }
+    }
+
+    /// Headings and cells of these columns.
+    fn cells(&self, columns: &[&'static str]) -> Vec<Vec<String>> {
+        let place = |name| self.columns.iter().position(|column| column == name);
+        let places: Vec<usize> = columns.iter().filter_map(place).collect();
+        self.rows.iter().map(|row| places.iter().map(|&at| text(&row[at])).collect()).collect()
+    }
+}
+
+/// A value for people.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        }
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Bool(false) => "no".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// Prints a list.
 pub fn list(typed: &ListArguments) -> Result<()> {
-    let list = match typed.what {
+    let mut list = match typed.what {
         Listing::Schemes => schemes(),
         Listing::Families => families(),
         Listing::Victims => victims(),
@@ -37,6 +75,9 @@ pub fn list(typed: &ListArguments) -> Result<()> {
         Listing::Keys => keys(),
         Listing::Experiments => experiments()?,
     };
+    if let Some(word) = &typed.word {
+        list = list.only(word)?;
+    }
     if typed.json {
         let object = |row: &Vec<Value>| {
             let pairs = list.columns.iter().zip(row);
@@ -46,19 +87,30 @@ pub fn list(typed: &ListArguments) -> Result<()> {
         };
         return print::json(&Value::Array(list.rows.iter().map(object).collect()));
     }
-    let shown = if typed.table { list.columns.len() } else { list.short };
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+    if typed.table {
+        let columns = list.table.unwrap_or(list.columns);
+        return print::wrapped(columns, &list.cells(columns));
+    }
+    if let Listing::Keys = typed.what {
+        return print::text(&paragraphs(&list));
+    }
+    let columns = &list.columns[..list.short];
+    print::table(columns, &list.cells(columns))
+}
+
+/// A line `key = default` for each setting, and below it what it means, what is legal and where
+/// that comes from.
+fn paragraphs(keys: &List) -> String {
+    let cells = keys.cells(&["key", "default", "meaning", "legal", "source"]);
+    let paragraph = |cells: &Vec<String>| match cells.as_slice() {
+        [key, default, meaning, legal, source] => {
+            let below = [meaning.clone(), format!("Legal: {legal}"), format!("Source: {source}")];
+            let below = below.map(|text| print::indented(&text));
+            format!("{key} = {default}\n{}", below.join("\n"))
         }
-        Value::Bool(true) => "yes".to_owned(),
-        Value::Bool(false) => "no".to_owned(),
-        other => other.to_string(),
+        other => unreachable!("five columns, not {other:?}"),
     };
-    let rows: Vec<Vec<String>> =
-        list.rows.iter().map(|row| row.iter().take(shown).map(text).collect()).collect();
-    print::table(&list.columns[..shown], &rows)
+    cells.iter().map(paragraph).collect::<Vec<_>>().join("\n\n")
 }
 
 fn schemes() -> List {
@@ -100,6 +152,15 @@ fn schemes() -> List {
             "deviations",
         ],
         short: 4,
+        table: Some(&[
+            "name",
+            "kind",
+            "granularity",
+            "update_blocks",
+            "associativity",
+            "full_merge",
+            "presets",
+        ]),
         rows: TABLE.iter().map(row).collect(),
     }
 }
@@ -112,12 +173,12 @@ fn families() -> List {
     let row = |(family, name): &(Family, &str)| vec![(*name).into(), members(*family).into()];
     // A family without a scheme cannot be chosen, so it is not there.
     let present = Family::ALL.iter().filter(|(family, _)| !members(*family).is_empty());
-    List { columns: &["name", "schemes"], short: 2, rows: present.map(row).collect() }
+    List::new(&["name", "schemes"], 2, present.map(row).collect())
 }
 
 fn victims() -> List {
     let rows = VictimKind::ALL.iter().map(|(_, name)| vec![(*name).into()]).collect();
-    List { columns: &["name"], short: 1, rows }
+    List::new(&["name"], 1, rows)
 }
 
 fn buffers() -> List {
@@ -133,13 +194,13 @@ fn buffers() -> List {
         ]
     };
     let columns = &["name", "year", "leaves", "title", "authors", "venue", "deviations"];
-    List { columns, short: 3, rows: buffer::TABLE.iter().map(row).collect() }
+    List::new(columns, 3, buffer::TABLE.iter().map(row).collect())
 }
 
 fn schedulers() -> List {
     let row = |(kind, name): &(SchedulerKind, &str)| vec![(*name).into(), kind.about().into()];
     let rows = SchedulerKind::ALL.iter().map(row).collect();
-    List { columns: &["name", "about"], short: 2, rows }
+    List::new(&["name", "about"], 2, rows)
 }
 
 fn devices() -> Result<List> {
@@ -168,7 +229,7 @@ fn devices() -> Result<List> {
         "timing",
         "source",
     ];
-    Ok(List { columns, short: 2, rows })
+    Ok(List::new(columns, 2, rows))
 }
 
 fn workloads() -> Result<List> {
@@ -180,7 +241,7 @@ fn workloads() -> Result<List> {
         row.extend(texts.map(Value::from));
         rows.push(row);
     }
-    Ok(List { columns: &["name", "about", "spec", "source"], short: 2, rows })
+    Ok(List::new(&["name", "about", "spec", "source"], 2, rows))
 }
 
 fn formats() -> List {
@@ -193,11 +254,8 @@ fn formats() -> List {
             format.origin.into(),
         ]
     };
-    List {
-        columns: &["name", "columns", "time_unit", "size_unit", "origin"],
-        short: 4,
-        rows: FORMATS.iter().map(row).collect(),
-    }
+    let columns = &["name", "columns", "time_unit", "size_unit", "origin"];
+    List::new(columns, 4, FORMATS.iter().map(row).collect())
 }
 
 fn experiments() -> Result<List> {
@@ -214,7 +272,7 @@ fn experiments() -> Result<List> {
         ]);
     }
     let columns = &["name", "paper", "item", "title", "quick", "claims"];
-    Ok(List { columns, short: 4, rows })
+    Ok(List::new(columns, 4, rows))
 }
 
 fn keys() -> List {
@@ -228,9 +286,6 @@ fn keys() -> List {
             setting.source.into(),
         ]
     };
-    List {
-        columns: &["key", "default", "legal", "meaning", "source"],
-        short: 3,
-        rows: described.into_iter().map(row).collect(),
-    }
+    let columns = &["key", "default", "legal", "meaning", "source"];
+    List::new(columns, 5, described.into_iter().map(row).collect())
 }

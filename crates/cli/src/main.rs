@@ -3,12 +3,14 @@
 
 mod arguments;
 mod compare;
+mod completions;
 mod conversion;
 mod diff;
 mod explore;
 mod find_subset;
 mod gather;
 mod list;
+mod manual;
 mod output;
 mod print;
 mod progress;
@@ -16,6 +18,7 @@ mod ram;
 mod reproduce;
 mod result_folder;
 mod run;
+mod schema;
 mod sweep;
 mod trace;
 mod units;
@@ -41,6 +44,9 @@ fn main() -> ExitCode {
         Command::Reproduce(typed) => reproduce::reproduce(typed, &watch),
         Command::Explore(typed) => explore::explore(typed, &watch),
         Command::Diff(typed) => diff::print_diff(typed, &watch),
+        Command::Schema(typed) => schema::schema(typed),
+        Command::Completions(typed) => completions::completions(typed),
+        Command::Man(typed) => manual::man(typed, &watch),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

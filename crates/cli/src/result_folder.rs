@@ -97,6 +97,11 @@ impl ResultFolder {
         self.typed.with_file_name(name).display().to_string()
     }
 
+    /// Where it is until then, for what writes files of its own there.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
     /// Where runs are kept, one by one.
     pub fn kept(&self) -> &KeptRuns {
         &self.kept
@@ -174,7 +179,8 @@ impl ResultFolder {
         fs::remove_file(self.final_path.join(LOCK))
     }
 
-    fn cannot(&self, error: &io::Error) -> Error {
+    /// The failure of a write to it.
+    pub fn cannot(&self, error: &io::Error) -> Error {
         let shown = self.final_path.display();
         Error::Run(format!("results cannot be written to {shown} ({error})"))
     }

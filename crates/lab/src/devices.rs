@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ftlab_engine::config::Config;
+use ftlab_engine::config::{Config, EnergyModel};
 
 use crate::bundled::{Bundled, bundled, is_path};
 use crate::error::{Error, Result};
@@ -55,8 +55,39 @@ fn parse(file: &str, name: &str, text: &str) -> Result<Device> {
     config.device.name = name.to_owned();
     parsed.apply(&mut config)?;
     config.check().map_err(|error| Error::usage(format!("{file}: {error}")))?;
+    refuse_silence(&parsed, &config)?;
     let head = |key: &str| parsed.head(key).unwrap_or_default().to_owned();
     Ok(Device { about: head("about"), source: head("source"), config })
+}
+
+/// What a part endures and what it draws has no default that could hold for another part: a file
+/// that is silent about them would get the numbers of a paper's SLC.
+fn refuse_silence(parsed: &SettingsFile, config: &Config) -> Result<()> {
+    let energy: &[&str] = match config.energy.model {
+        EnergyModel::PerOperation => &["energy.read", "energy.program", "energy.erase"],
+        EnergyModel::Current => &["energy.millivolts", "energy.flash_microamperes"],
+        EnergyModel::None => &[],
+    };
+    let stated = |key: &str| parsed.settings.iter().any(|setting| setting.key == key);
+    let model: &[&str] = if stated("energy.model") { energy } else { &["energy.model"] };
+    let missing: Vec<&str> = ["device.endurance_cycles"]
+        .iter()
+        .chain(model)
+        .copied()
+        .filter(|key| !stated(key))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{}: not stated: {}. A device file says itself what its part endures and draws. Legal: \
+         endurance_cycles = N under [device], the program/erase cycles of the part (SLC about \
+         100000, TLC about 3000); under [energy] model = \"per_operation\" with read, program and \
+         erase, model = \"current\" with millivolts and flash_microamperes, or model = \"none\" \
+         where nothing is known",
+        parsed.file,
+        missing.join(", ")
+    )))
 }
 
 #[cfg(test)]
@@ -74,6 +105,27 @@ mod tests {
         }
         names.sort_unstable();
         assert_eq!(names, files_in("devices"));
+    }
+
+    /// A file of three lines got the energy of DFTL's table and the endurance of SLC, unsaid.
+    #[test]
+    fn a_file_that_is_silent_about_endurance_or_energy_is_refused_by_key() {
+        let refusal = |text: &str| parse("d.toml", "d", text).err().unwrap().to_string();
+        let silent = refusal("[device]\nplanes = 2\n");
+        let named = "d.toml: not stated: device.endurance_cycles, energy.model. ";
+        assert!(silent.starts_with(named), "{silent}");
+        let head = "[device]\nendurance_cycles = 3000\n[energy]\n";
+        for (model, missing) in [
+            ("per_operation", "energy.read, energy.program, energy.erase"),
+            ("current", "energy.millivolts, energy.flash_microamperes"),
+        ] {
+            let half = refusal(&format!("{head}model = \"{model}\"\n"));
+            assert!(half.starts_with(&format!("d.toml: not stated: {missing}. ")), "{half}");
+        }
+        let one = refusal(&format!("{head}model = \"current\"\nmillivolts = 3300\n"));
+        assert!(one.starts_with("d.toml: not stated: energy.flash_microamperes. "), "{one}");
+        let device = parse("d.toml", "d", &format!("{head}model = \"none\"\n")).ok().unwrap();
+        assert_eq!(device.config.energy.model, EnergyModel::None);
     }
 
     #[test]

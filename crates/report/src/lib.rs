@@ -20,6 +20,7 @@ pub mod probe;
 pub mod records;
 pub mod reproduction;
 pub mod result;
+pub mod schema;
 pub mod slowest;
 pub mod table;
 pub mod tail;

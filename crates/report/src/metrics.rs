@@ -56,8 +56,11 @@ impl Metric {
         number(flat, self.path).filter(|_| self.counts_something(flat))
     }
 
-    /// A mean or percentile of no times is none.
+    /// A mean or percentile of no times is none, and so is an energy that nobody counts.
     fn counts_something(&self, flat: &Flat) -> bool {
+        if self.path.starts_with("energy_uj.") {
+            return flat.get("config.energy.model").is_none_or(|model| model != "none");
+        }
         let of = self.path.strip_prefix("latency_ns.").and_then(|path| path.split('.').next());
         of.and_then(|which| number(flat, &format!("latency_ns.{which}.system.N"))) != Some(0.0)
     }

@@ -25,6 +25,7 @@ pub use probe::{Probe, ProbeRequests, ProbeTimeline};
 pub use rest::{Settling, SteadyState, Trend};
 pub use tail::{Ahead, Slowest, Tail, WORST_MAX, Worst};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -36,10 +37,10 @@ pub const SCHEMA: &str = "ftlab/1";
 pub const WINDOWS_MAX: usize = 500;
 
 /// The result of one run of one scheme.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RunResult {
-    /// Always [`SCHEMA`].
+    /// Always `ftlab/1`.
     pub schema: String,
     /// Version of ftlab that made the run.
     pub version: String,
@@ -103,11 +104,11 @@ pub struct RunResult {
     pub verified_reads: u64,
     /// Cost of the simulation itself.
     pub wall: Wall,
-    /// Cumulative curves of the system response time, at most [`CDF_POINTS_MAX`] points each.
+    /// Cumulative curves of the system response time, in points that ascend.
     pub cdf: Cdf,
     /// The same times seen from the slow end, where `cdf` has few points.
     pub ccdf: Ccdf,
-    /// Windows over simulated time, at most [`WINDOWS_MAX`].
+    /// How it went over simulated time, in windows of equal length.
     pub series: Vec<Window>,
     /// System response times of reads and writes in these windows.
     pub series_latency_ns: SeriesLatency,

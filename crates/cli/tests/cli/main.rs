@@ -24,6 +24,7 @@ mod reproduce;
 mod requests;
 mod resuming;
 mod saved_flash;
+mod schema;
 mod split;
 mod sweep;
 mod tail;

@@ -175,6 +175,7 @@ fn a_device_of_ones_own_is_a_file() {
     bench.file(
         "mine.toml",
         "about = \"mine\"\n[device]\nblocks_per_plane = 200\nover_provisioning = \"20%\"\n\
+         endurance_cycles = 3000\n[energy]\nmodel = \"none\"\n\
          [timing]\nread = \"50us\"\n[dftl]\ncmt_entries = 64\n",
     );
     let line = "--scheme dftl --device mine.toml --workload randread:bs=2k,span=100%,count=10";
@@ -185,6 +186,11 @@ fn a_device_of_ones_own_is_a_file() {
     );
     assert_eq!(run["config"]["dftl"]["cmt_entries"], 64);
     assert_eq!(run["config"]["timing"]["read"], "50us");
+    assert_eq!((&run["energy_uj"]["total"], run["audit"].as_str()), (&0.0.into(), Some("passed")));
+    let text = bench.ftlab(&format!("run {line}")).ok();
+    let energy = text.split("\nThroughput and energy\n").nth(1).expect("a section of its own");
+    let row = energy.lines().nth(1).expect("a row");
+    assert_eq!(row.split_whitespace().next_back(), Some("n/a"), "no joule is invented: {energy}");
 }
 
 #[test]

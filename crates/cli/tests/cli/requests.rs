@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::common::{Bench, schemes};
+use crate::common::{Bench, ROWS, conforms, schemes};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 const SMALL: &str = "--device dftl2014 --capacity 8MiB --set device.over_provisioning=0.2 \
                      --precondition fill";
@@ -33,15 +33,18 @@ fn parquet_table(path: &Path) -> Table {
     let reader = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
     let mut table = Table::new();
     for row in reader.get_row_iter(None).unwrap() {
+        let mut typed = Map::new();
         for (name, field) in row.unwrap().get_column_iter() {
-            let text = match field {
-                Field::Long(number) => number.to_string(),
-                Field::Double(number) => number.to_string(),
-                Field::Str(word) => word.clone(),
+            let (text, value) = match field {
+                Field::Long(number) => (number.to_string(), (*number).into()),
+                Field::Double(number) => (number.to_string(), (*number).into()),
+                Field::Str(word) => (word.clone(), word.as_str().into()),
                 other => panic!("{name} holds {other:?}"),
             };
+            typed.insert(name.clone(), value);
             table.entry(name.clone()).or_default().push(text);
         }
+        conforms(&ROWS, &Value::Object(typed), "a row");
     }
     table
 }

@@ -47,6 +47,7 @@ pub fn flash_energy(
                 erase: picojoules(u128::from(busy.erase)),
             }
         }
+        EnergyModel::None => FlashEnergy::default(),
     }
 }
 
@@ -107,6 +108,7 @@ pub fn memory_energy(config: &BoardSettings, meter: &Meter, refreshed: Nanos) ->
                 pcm_write: picojoules(settings.pcm_write_microamperes, writes * write),
             }
         }
+        EnergyModel::None => MemoryEnergy::default(),
     }
 }
 

@@ -208,8 +208,8 @@ impl Value for Bytes {
         Shown::Integer(self.0)
     }
     fn legal() -> String {
-        "a size: a number with k, M, G or KiB, MiB, GiB (powers of 1024), KB, MB, GB (powers of \
-         1000)"
+        "a size: a number with k, M, G, T or KiB, MiB, GiB, TiB (powers of 1024), KB, MB, GB, TB \
+         (powers of 1000)"
             .to_string()
     }
 }

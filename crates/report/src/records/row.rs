@@ -31,11 +31,13 @@ pub enum Cell {
     Word(&'static str),
 }
 
-/// One column: heading, kind, and where its value comes from.
+/// One column: heading, kind, meaning, and where its value comes from.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// Its heading, with its unit at the end.
     pub name: String,
+    /// What it says, in a line.
+    pub about: String,
     /// What it holds.
     pub kind: Kind,
     value: Source,
@@ -54,49 +56,97 @@ enum Source {
 pub static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(columns);
 
 fn columns() -> Vec<Column> {
-    let column = |name: &str, kind, value| Column { name: name.to_owned(), kind, value };
-    let integer = |name, value| column(name, Kind::Integer, Source::Integer(value));
+    let column = |name: &str, kind, about: &str, value| Column {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        kind,
+        value,
+    };
+    let integer = |name, about, value| column(name, Kind::Integer, about, Source::Integer(value));
     let mut all = vec![
-        integer("index", |row| row.index),
-        integer("arrival_ns", |row| row.request.arrival),
-        column("op", Kind::Word, Source::Word(|row| op_name(row.request.op))),
-        integer("first_sector", |row| row.request.first_sector),
-        integer("sectors", |row| u64::from(row.request.sectors)),
-        integer("driver_queue_ns", |row| row.completion.stages.driver_queue),
-        integer("host_link_ns", |row| row.completion.stages.host_link),
-        integer("controller_ns", |row| row.completion.stages.controller),
-        integer("buffer_ns", |row| row.completion.stages.buffer),
-        integer("map_ns", |row| row.completion.stages.map),
-        integer("flash_ns", |row| row.completion.stages.flash),
-        integer("channel_ns", |row| row.completion.stages.channel),
-        integer("device_ns", |row| row.completion.device()),
-        integer("system_ns", |row| row.completion.system()),
-        column("energy_uj", Kind::Real, Source::Real(|row| row.energy_picojoules as f64 / 1e6)),
+        integer("index", "Place among the measured requests, from 0.", |row| row.index),
+        integer("arrival_ns", "Arrival, from the start of the measured part.", |row| {
+            row.request.arrival
+        }),
+        column(
+            "op",
+            Kind::Word,
+            "`read`, `write`, `trim` or `flush`.",
+            Source::Word(|row| op_name(row.request.op)),
+        ),
+        integer("first_sector", "First sector, of 512 bytes.", |row| row.request.first_sector),
+        integer("sectors", "Sectors.", |row| u64::from(row.request.sectors)),
     ];
-    for (operation, source) in
-        [("reads", Source::Reads as fn(usize) -> Source), ("programs", Source::Programs)]
-    {
+    all.extend(stages());
+    all.push(column(
+        "energy_uj",
+        Kind::Real,
+        "Energy of what the device did since the row before, in microjoules.",
+        Source::Real(|row| row.energy_picojoules as f64 / 1e6),
+    ));
+    for (operation, done, source) in [
+        ("reads", "read", Source::Reads as fn(usize) -> Source),
+        ("programs", "programmed", Source::Programs),
+    ] {
         all.extend(Cause::ALL.iter().enumerate().map(|(index, cause)| {
-            column(&format!("{operation}_{}", cause.name()), Kind::Integer, source(index))
+            let about = format!("Pages {done} by the cause `{}`.", cause.name());
+            let name = format!("{operation}_{}", cause.name());
+            column(&name, Kind::Integer, &about, source(index))
         }));
     }
     all.extend([
-        integer("erases", |row| row.counts.total_erases()),
-        integer("map_misses", |row| row.counts.map_misses),
-        integer("full_merges", |row| row.counts.full_merges),
-        integer("merged_data_blocks", |row| row.counts.full_data_blocks),
-        integer("merge_associativity_max", |row| row.associativity_max),
-        integer("stream", |row| u64::from(row.request.unit)),
-        integer("unreadable_pages", |row| {
+        integer("erases", "Blocks erased.", |row| row.counts.total_erases()),
+        integer("map_misses", "Translations that the map cache did not hold.", |row| {
+            row.counts.map_misses
+        }),
+        integer("full_merges", "Full merges.", |row| row.counts.full_merges),
+        integer("merged_data_blocks", "Data blocks that they rebuilt.", |row| {
+            row.counts.full_data_blocks
+        }),
+        integer(
+            "merge_associativity_max",
+            "Data blocks that the largest of them rebuilt.",
+            |row| row.associativity_max,
+        ),
+        integer("stream", "The trace's unit: ASU, volume or disk.", |row| {
+            u64::from(row.request.unit)
+        }),
+        integer("unreadable_pages", "Pages of it that no retry brought back.", |row| {
             row.completion.unreadable.map_or(0, |lost| u64::from(lost.pages))
         }),
         column(
             "error",
             Kind::Word,
+            "Empty, or `unreadable`.",
             Source::Word(|row| if row.completion.unreadable.is_some() { "unreadable" } else { "" }),
         ),
     ]);
     all
+}
+
+/// The times of a request.
+fn stages() -> impl Iterator<Item = Column> {
+    type Time = fn(&Row) -> u64;
+    let all: [(&str, &str, Time); 9] = [
+        ("driver_queue_ns", "In the driver's queue.", |row| row.completion.stages.driver_queue),
+        ("host_link_ns", "On the link to the host.", |row| row.completion.stages.host_link),
+        ("controller_ns", "In the controller.", |row| row.completion.stages.controller),
+        ("buffer_ns", "In the write buffer.", |row| row.completion.stages.buffer),
+        ("map_ns", "In the map.", |row| row.completion.stages.map),
+        ("flash_ns", "In the flash cells.", |row| row.completion.stages.flash),
+        ("channel_ns", "On the channels; with the six before it the sum is `system_ns`.", |row| {
+            row.completion.stages.channel
+        }),
+        ("device_ns", "From admission by the device to completion.", |row| row.completion.device()),
+        ("system_ns", "From arrival to completion.", |row| row.completion.system()),
+    ];
+    let column = |(name, about, value): (&str, &str, Time)| Column {
+        name: name.to_owned(),
+        about: about.to_owned(),
+        kind: Kind::Integer,
+        value: Source::Integer(value),
+    };
+    all.into_iter().map(column)
 }
 
 /// The name of an operation in records.
@@ -211,6 +261,7 @@ mod tests {
         let names: Vec<&str> = COLUMNS.iter().map(|column| column.name.as_str()).collect();
         for (index, name) in names.iter().enumerate() {
             assert!(!names[..index].contains(name), "{name} stands twice");
+            assert!(COLUMNS[index].about.ends_with('.'), "{name} says what it means");
         }
         for operation in ["reads_", "programs_"] {
             let causes: Vec<&str> =

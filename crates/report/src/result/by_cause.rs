@@ -3,6 +3,7 @@
 //! Not the engine's own enumeration: these are the names that result files carry, so that a
 //! result written today can be read by a later version.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of causes.
@@ -27,8 +28,9 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
 ];
 
 /// One value per cause; every cause is always present, so that result files keep stable keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "ByCause_of_{T}")]
 pub struct ByCause<T: Default> {
     /// Work that the host's own request asked for.
     pub host: T,

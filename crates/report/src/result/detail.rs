@@ -2,11 +2,12 @@
 
 use super::ByCause;
 use super::latency::{ByDirection, LatencySummary};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What was run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Workload {
     /// Name of the trace or the inline specification.
@@ -51,7 +52,7 @@ pub struct Workload {
 }
 
 /// One part of a combined workload.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Phase {
     /// As the user named it.
@@ -63,7 +64,7 @@ pub struct Phase {
 }
 
 /// How the device was prepared before the measurement.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Precondition {
     /// The mode as given: `none`, `fill`, `touch`, `prefix:N`, ...
@@ -84,7 +85,7 @@ pub struct Precondition {
 }
 
 /// What memory held when the measured part began and flash did not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Inherited {
     /// Changed entries of the map cache.
@@ -102,7 +103,7 @@ impl Inherited {
 }
 
 /// By what a run was made: enough to make it again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Made {
     /// The command of this run and of those that it was compared with, which share the size of the
@@ -123,7 +124,7 @@ pub struct Made {
 }
 
 /// What the host asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Host {
     /// Read requests.
@@ -153,7 +154,7 @@ pub struct Host {
 }
 
 /// Requests whose parts are not adjacent on the device. Each counts as one everywhere else.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Split {
     /// Requests as the host sent them.
@@ -163,7 +164,7 @@ pub struct Split {
 }
 
 /// Blocks erased, by the block's role when it was erased.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Erases {
     /// Data blocks.
@@ -175,7 +176,7 @@ pub struct Erases {
 }
 
 /// Flash operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Flash {
     /// Pages read, by cause.
@@ -201,7 +202,7 @@ pub struct Flash {
 }
 
 /// Merges of log blocks with data blocks, or collected victims by pages copied.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Merges {
     /// Victims that needed no copy.
@@ -217,7 +218,7 @@ pub struct Merges {
 }
 
 /// The cached part of the map; all zero for a scheme without one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MapCache {
     /// Translations asked for.
@@ -235,7 +236,7 @@ pub struct MapCache {
 }
 
 /// The host write buffer; all zero without one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Buffer {
     /// Pages that reads and writes of the host looked for.
@@ -249,7 +250,7 @@ pub struct Buffer {
 }
 
 /// Flash cell time by operation, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FlashTime {
     /// Page reads.
@@ -262,7 +263,7 @@ pub struct FlashTime {
 
 /// Where the device's time went, in nanoseconds: `total` is the sum of all parts but `bus_wait` and
 /// `pcm_wait`, which depend on arrivals.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServiceTime {
     /// All of it.
@@ -300,7 +301,7 @@ fn is_zero(time: &u64) -> bool {
 
 /// Time in each stage, in nanoseconds: means per read or write, which sum to the mean system
 /// response, or whole numbers of one request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Stages<T: Default = f64> {
     /// In the driver's queue.
@@ -337,7 +338,7 @@ impl<T: Default + Copy> Stages<T> {
 }
 
 /// Reads and writes of one stream of a multi-queue host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Stream {
     /// Requests completed.
@@ -353,7 +354,7 @@ pub struct Stream {
 }
 
 /// Energy of the flash, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FlashEnergy {
     /// Page reads.
@@ -365,7 +366,7 @@ pub struct FlashEnergy {
 }
 
 /// Energy of the DRAM, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DramEnergy {
     /// Accesses.
@@ -375,7 +376,7 @@ pub struct DramEnergy {
 }
 
 /// Energy of the phase-change memory, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PcmEnergy {
     /// Reads.
@@ -385,7 +386,7 @@ pub struct PcmEnergy {
 }
 
 /// Energy, in microjoules.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Energy {
     /// Flash.
@@ -401,7 +402,7 @@ pub struct Energy {
 }
 
 /// One structure in memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RamStructure {
     /// Size in bytes.
@@ -411,7 +412,7 @@ pub struct RamStructure {
 }
 
 /// Memory of the scheme, in bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RamUse {
     /// By structure.
@@ -431,7 +432,7 @@ pub struct RamUse {
 }
 
 /// Blocks whose erase count lies in one range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WearBucket {
     /// Lowest erase count, inclusive.
@@ -447,7 +448,7 @@ pub const WEAR_BUCKETS_MAX: usize = 64;
 
 /// The end of a device whose workload was repeated until it was worn out. Bytes are those of host
 /// writes that completed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WornOut {
     /// Bytes written when the first block died, those of the request that killed it among them;
@@ -462,7 +463,7 @@ pub struct WornOut {
 }
 
 /// Wear of the flash.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Wear {
     /// Fewest erases of a block.
@@ -488,7 +489,7 @@ pub struct Wear {
 }
 
 /// Cost of the simulation itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Wall {
     /// Seconds on the clock on the wall.
@@ -502,7 +503,7 @@ pub struct Wall {
 }
 
 /// What happened in one window of simulated time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Window {
     /// Beginning, in simulated seconds.

@@ -1,10 +1,12 @@
 //! Latency figures of one run: summaries with percentiles, and points of the cumulative curve.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One value for all requests, one for reads, one for writes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "ByDirection_of_{T}")]
 pub struct ByDirection<T: Default> {
     /// Reads and writes together.
     pub all: T,
@@ -15,7 +17,7 @@ pub struct ByDirection<T: Default> {
 }
 
 /// The three latencies of a request: system = queue + device.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LatencyParts {
     /// From arrival to completion.
@@ -27,7 +29,7 @@ pub struct LatencyParts {
 }
 
 /// Summary of one latency, in nanoseconds; all zero when no request was measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LatencySummary {
     /// Requests measured.
@@ -46,7 +48,7 @@ pub struct LatencySummary {
 }
 
 /// Percentiles of one latency, in nanoseconds; the keys are fio's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Percentiles {
     /// The median.
@@ -89,7 +91,7 @@ pub type Ccdf = ByDirection<Vec<CdfPoint>>;
 pub const CCDF_POINTS_PER_DECADE: usize = 20;
 
 /// Response times of every window of the series, as columns: lists as long as the series.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WindowLatency {
     /// Requests completed.
@@ -105,7 +107,7 @@ pub struct WindowLatency {
 }
 
 /// Percentiles of every window; the keys are fio's.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WindowPercentiles {
     /// The median.

@@ -1,10 +1,11 @@
 //! Single requests under the microscope (`--probe`), as columns: one list per quantity, all of
 //! one length.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a probe saw.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Probe {
     /// The first request that was asked for, counted from 0 in order of arrival.
@@ -18,7 +19,7 @@ pub struct Probe {
 }
 
 /// The probed requests, an entry per request in every list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ProbeRequests {
     /// Place among the measured requests, from 0, in order of arrival.
@@ -48,7 +49,7 @@ pub struct ProbeRequests {
 }
 
 /// Pieces of work of the parts of the device, an entry per piece in every list, by time of start.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ProbeTimeline {
     /// What was at work: `die 3`, `plane 3`, `channel 0`, `controller`, `ram`, `pcm`.

@@ -1,9 +1,10 @@
 //! Whether a device had come to rest: before the measured part, and in it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether the device had settled when the measurement began, and how it went on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SteadyState {
     /// Null when nobody examined it.
@@ -28,7 +29,7 @@ pub struct SteadyState {
 }
 
 /// How a value went over the second half of the measured part, in ten parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Trend {
     /// Where the best-fit line begins.
@@ -42,7 +43,7 @@ pub struct Trend {
 }
 
 /// The last rounds of preconditioning by random writes, and all of them as they went.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Settling {
     /// Pages that a round wrote.

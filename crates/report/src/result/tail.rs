@@ -1,6 +1,7 @@
 //! The slowest requests (`--tail`): what their time went into, what the device did for them, and
 //! what was in front of them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ByCause, Stages};
@@ -9,7 +10,7 @@ use super::{ByCause, Stages};
 pub const WORST_MAX: usize = 10;
 
 /// The slowest reads and writes of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tail {
     /// At least one in a hundred.
@@ -22,7 +23,7 @@ pub struct Tail {
 
 /// The requests that took longest, and all that took as long as the fastest of them to three
 /// digits. All but the first two are means per request of them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Slowest {
     /// How many.
@@ -54,7 +55,7 @@ pub struct Slowest {
 
 /// Requests that the device took before another one and was not done with when that one arrived,
 /// the work that they caused and that went on behind them included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ahead<T: Default> {
     /// How many.
@@ -65,7 +66,7 @@ pub struct Ahead<T: Default> {
 }
 
 /// One slow request.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Worst {
     /// Place among the measured requests, from 0, in order of arrival, as in `--probe`.

@@ -4,8 +4,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use ftlab_report::schema;
+use jsonschema::Validator;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -142,9 +145,14 @@ impl Bench {
         Ended::new(&self.command(line).stdin(input).output().unwrap())
     }
 
-    /// A JSON file of the folder.
+    /// A JSON file of the folder; results are held to their schema.
+    #[track_caller]
     pub fn json(&self, name: &str) -> Value {
-        serde_json::from_slice(&std::fs::read(self.path(name)).unwrap()).unwrap()
+        let value = serde_json::from_slice(&std::fs::read(self.path(name)).unwrap()).unwrap();
+        if is_result(&value) {
+            conforms(&RESULTS, &value, name);
+        }
+        value
     }
 
     /// Runs `ftlab run` and returns its JSON.
@@ -154,6 +162,34 @@ impl Bench {
         self.ftlab(&format!("run {line} --json run{number}.json")).ok();
         self.json(&format!("run{number}.json"))
     }
+}
+
+/// The schema of files of results.
+pub static RESULTS: LazyLock<Validator> = LazyLock::new(|| compiled(&schema::results()));
+
+/// The schema of a row per request.
+pub static ROWS: LazyLock<Validator> = LazyLock::new(|| compiled(&schema::rows()));
+
+fn compiled(schema: &Value) -> Validator {
+    jsonschema::validator_for(schema).expect("a legal schema")
+}
+
+/// An object per run, or an array of them.
+fn is_result(value: &Value) -> bool {
+    let run = value.as_array().map_or(Some(value), |runs| runs.first());
+    run.and_then(|run| run.get("schema")).is_some_and(|schema| schema == "ftlab/1")
+}
+
+/// Holds a value to its schema.
+#[track_caller]
+pub fn conforms(schema: &Validator, value: &Value, what: &str) {
+    let wrong: Vec<String> = schema
+        .iter_errors(value)
+        .map(|error| format!("{what}: {}: {error}", error.instance_path()))
+        .collect();
+    // What is wrong with an array of runs would print all of them.
+    let first = wrong.first().map_or("", String::as_str).chars().take(2_000).collect::<String>();
+    assert!(wrong.is_empty(), "{} of {}", first, wrong.len());
 }
 
 /// Names of all schemes, from the table itself.

@@ -9,28 +9,35 @@ settings! {
         /// Name of the device profile.
         name: String = "unnamed".to_string(), legal("", |_| true), source("ftlab");
         /// Channels of the device.
-        channels: u32 = 1, legal("1..=256", |v| (1..=256).contains(v)), source("datasheet");
+        channels: u32 = 1, legal("1..=256", |v| (1..=256).contains(v)),
+            source("datasheet of the part; 1 is FlashSim's one server");
         /// Packages per channel.
-        packages: u32 = 1, legal("1..=64", |v| (1..=64).contains(v)), source("datasheet");
+        packages: u32 = 1, legal("1..=64", |v| (1..=64).contains(v)),
+            source("datasheet of the part; 1 is FlashSim's one server");
         /// Dies per package.
-        dies: u32 = 1, legal("1..=64", |v| (1..=64).contains(v)), source("datasheet");
+        dies: u32 = 1, legal("1..=64", |v| (1..=64).contains(v)),
+            source("datasheet of the part; 1 is FlashSim's one server");
         /// Planes per die.
-        planes: u32 = 1, legal("1..=16", |v| (1..=16).contains(v)), source("datasheet");
+        planes: u32 = 1, legal("1..=16", |v| (1..=16).contains(v)),
+            source("datasheet of the part; 1 is FlashSim's one server");
         /// Erase blocks per plane; `--capacity` changes it.
         blocks_per_plane: u32 = 1024,
-            legal("2..=4294967295", |v| *v >= 2), source("datasheet");
+            legal("2..=4294967295", |v| *v >= 2),
+            source("datasheet of the part; the default is ours");
         /// Pages per erase block (P).
         pages_per_block: u32 = 64, legal("2..=4096", |v| (2..=4096).contains(v)),
-            source("datasheet");
+            source("datasheet of the part; default: DFTL 2014, Table 2");
         /// Bytes of a page (S).
         page_bytes: Bytes = Bytes(2048),
-            legal("512 B to 32 KiB", |v| (512..=32768).contains(&v.0)), source("datasheet");
+            legal("512 B to 32 KiB", |v| (512..=32768).contains(&v.0)),
+            source("datasheet of the part; default: DFTL 2014, Table 2");
         /// Bytes that one map entry points to, a page's bytes over a power of two; auto: a page.
         /// Smaller units gather in the controller until a flash page is full.
         mapping_unit: Optional<Bytes> = Optional(None), legal("", |_| true),
             source("drives with 4 KiB maps over 16 KiB pages");
         /// Bytes of a page's out-of-band area (O).
-        oob_bytes: Bytes = Bytes(64), legal("", |_| true), source("datasheet");
+        oob_bytes: Bytes = Bytes(64), legal("", |_| true),
+            source("datasheet of the part; default: DFTL 2014, Table 2");
         /// Physical over logical capacity, less one.
         over_provisioning: Share = Share(0.03125),
             legal("above 0, up to 100x", |v| v.0 > 0.0 && v.0 <= 100.0), source("DFTL 2014, 4");
@@ -50,7 +57,8 @@ settings! {
         ram_nonvolatile: bool = false, legal("", |_| true),
             source("TreeFTL 2013, III; DRAM and SRAM lose their content");
         /// Program/erase cycles that a block endures (SLC about 100 k, MLC about 10 k).
-        endurance_cycles: u64 = 100_000, legal("1 or more", |v| *v >= 1), source("datasheet");
+        endurance_cycles: u64 = 100_000, legal("1 or more", |v| *v >= 1),
+            source("datasheet of the part, which a device file must state");
     }
 }
 

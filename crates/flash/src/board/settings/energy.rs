@@ -10,13 +10,16 @@ choices! {
         PerOperation = "per_operation",
         /// Voltage times current times busy time.
         Current = "current",
+        /// Not at all: nobody knows what the part draws. Every joule is 0.
+        None = "none",
     }
 }
 
 settings! {
     /// Energy of operations.
     pub struct EnergySettings in "energy" {
-        /// Per operation, or voltage times current times time.
+        /// Per operation, or voltage times current times time; none: nothing is known of the part,
+        /// and only searches count (search.step_energy).
         model: EnergyModel = EnergyModel::PerOperation, legal("", |_| true),
             source("DFTL 2014, Table 2; HAT 2010, Table 4");
         /// One page read (per_operation).
