@@ -1,6 +1,6 @@
 // The slowest requests of each run beside all of them: their time by stage, and what the flash did.
 
-const tailed = runs.flatMap((run, index) => (run.tail ? [index] : []));
+const tailed = () => among((run) => run.tail);
 
 const tailGroups = [
   {
@@ -35,14 +35,14 @@ const tailViews = {
 
 // A bar per run and group, a segment per part that any of them uses.
 function tailChart({ title, groups, parts, value, shares = false }) {
-  const bars = tailed.flatMap((index) => groups.map(({ name, of }) => (
+  const bars = tailed().flatMap((index) => groups.map(({ name, of }) => (
     { label: `${labels[index]}, ${name}`, group: of(runs[index]) })));
   const used = parts
     .map(([key, name], look) => ({
       name, look, column: key, raw: bars.map(({ group }) => value(group, key)),
     }))
     .filter((part) => part.raw.some((time) => time > 0));
-  if (used.length === 0) return { empty: "None of it took any time." };
+  if (used.length === 0) return lacking("None of it took any time.");
   const sums = bars.map((_, bar) => used.reduce((sum, part) => sum + part.raw[bar], 0));
   const largest = Math.max(...sums);
   const [factor, unit] = stepFor(TIME_STEPS, largest);
@@ -55,22 +55,19 @@ function tailChart({ title, groups, parts, value, shares = false }) {
       + `<br>${share.toFixed(1)} % of ${duration(sums[bar])}`;
   };
   const names = bars.map((bar) => bar.label);
+  const places = names.map((name, place) => ({ place, name, text: name }));
   const room = narrowScreen.matches ? 1.4 : 1.15;
   const ends = sums.map((sum, bar) => sum / scale(bar));
   const row = bars.length > 12 ? 26 : 34;
   return {
-    traces: barTraces(used, describe).map((trace) => ({ ...trace, y: names })),
+    traces: barTraces(used, describe, places),
     legend: barLegend(used),
     layout: {
       ...barLayout({
         title: { text: `${title} (${shares ? "%" : unit})` }, nticks: narrowScreen.matches ? 4 : 6,
         range: [0, (shares ? 100 : Math.max(...ends)) * room],
-      }),
+      }, places),
       height: 112 + row * bars.length,
-      yaxis: {
-        type: "category", categoryorder: "array", categoryarray: names, autorange: "reversed",
-        dtick: 1, ticks: "", showgrid: false,
-      },
       annotations: sums.map((sum, bar) => ({
         x: ends[bar], y: names[bar], text: duration(sum), xanchor: "left", xshift: 4,
         showarrow: false, align: "left",
