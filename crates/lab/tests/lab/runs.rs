@@ -290,7 +290,7 @@ fn files_are_on_the_list_until_they_have_their_names() {
     let compared = several.compare().unwrap().run(None, &watched).unwrap();
     let complete = compared.complete().unwrap();
     assert_eq!(entries(home.path()), 2, "without their names");
-    let mut files = complete.requests.into_iter();
+    let mut files = complete.beside.into_iter();
     files.next().unwrap().publish().unwrap();
     watched.unfinished.remove_all();
     assert_eq!(entries(home.path()), 1, "rows-dftl.csv has its name, the other one is gone");
