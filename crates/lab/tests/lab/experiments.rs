@@ -33,7 +33,9 @@ fn all_options() -> Map<String, Value> {
         "loop": 7,
         "seed": 9,
         "probe": "5:20",
+        "tail": true,
         "requests-out": "rows.parquet",
+        "trace-out": "trace.json",
         "save-snapshot": "after.snap",
     });
     values.as_object().unwrap().clone()
