@@ -28,26 +28,34 @@ fn finished_schemes_outlive_a_signal_and_the_rest_is_made_with_resume() {
     let bench = Bench::new();
     bench.ftlab(&format!("{LINE} whole")).ok();
     for (out, signal, code, told) in [
-        ("a", "-INT", 130, "interrupted; 1 finished run is kept in a.unfinished"),
-        ("b", "-TERM", 143, "ended by SIGTERM; 1 finished run is kept in b.unfinished"),
+        ("a", "-INT", 130, "interrupted; {kept} kept in a.unfinished"),
+        ("b", "-TERM", 143, "ended by SIGTERM; {kept} kept in b.unfinished"),
         ("c", "-KILL", -1, ""),
     ] {
         let line = format!("{LINE} {out}");
         let ended = bench.ended_by(signal, &line, || !kept(&bench, out).is_empty());
-        ended.refused(code, &[told]);
         let before = kept(&bench, out);
-        assert!(before[0].starts_with("ideal_page-") && before.len() == 1, "{before:?}");
+        // A slow machine may be done with the second one before the signal comes.
+        let [has, those] = match before.len() {
+            1 => ["1 finished run is", "1 finished run"],
+            _ => ["2 finished runs are", "2 finished runs"],
+        };
+        ended.refused(code, &[&told.replace("{kept}", has)]);
+        let has_quick = before.iter().any(|name| name.starts_with("ideal_page-"));
+        assert!(has_quick && before.len() <= 2, "{before:?}");
         let stamp = |name: &str| {
             let path = bench.path(&format!("{out}.unfinished/runs/{name}"));
             std::fs::metadata(path).unwrap().modified().unwrap()
         };
-        let made = stamp(&before[0]);
+        let made: Vec<_> = before.iter().map(|name| stamp(name)).collect();
         // It is in the way of whoever does not know of it, and of another command.
-        let words = ["holds 1 finished run", "--resume", "or to remove it"];
+        let words = [&format!("holds {those}"), "--resume", "or to remove it"];
         bench.ftlab(&line).refused(2, &words);
         let other = format!("{line} --seed 2 --resume");
-        bench.ftlab(&other).refused(2, &["--resume: none of the 1 finished run", "legal"]);
-        assert_eq!((kept(&bench, out), stamp(&before[0])), (before, made));
+        let none = format!("--resume: none of the {those}");
+        bench.ftlab(&other).refused(2, &[&none, "legal"]);
+        assert_eq!(kept(&bench, out), before);
+        assert_eq!(before.iter().map(|name| stamp(name)).collect::<Vec<_>>(), made);
         bench.ftlab(&format!("{line} --resume")).ok();
         for file in ["results.json", "results.csv", "report.html"] {
             let whole = bytes(&bench, &format!("whole/{file}"));
