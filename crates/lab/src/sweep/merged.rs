@@ -68,7 +68,7 @@ impl Folder {
                 Status::Missing => merged.missing += 1,
             }
         }
-        let rows = || manifest.points.iter().map(|point| row(point));
+        let rows = || manifest.points.iter().map(row);
         self.write_with("results.csv", |file| write_csv(file, &columns, rows()))?;
         self.write_with("results.parquet", |file| write_parquet(file, &columns, rows()))?;
         for (number, (_, words)) in METRICS.iter().enumerate() {
