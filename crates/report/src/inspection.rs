@@ -281,8 +281,8 @@ fn map_note(found: &Value) -> String {
         "Every page that is read or written is looked up, in order of address within a request; \
          trims, prefetching and what a scheme looks up for itself are left out. Whatever its size, \
          a cache of entries misses {}, one of translation pages, of {} entries each, {}: look-ups \
-         of what was never looked up before. Bytes are those of the map on flash: {} an entry, and a \
-         translation page as large as a page; what a cache needs to find them comes on top.",
+         of what was never looked up before. Bytes are those of the map on flash: {} an entry, \
+         and a translation page as large as a page; what a cache needs to find them comes on top.",
         best("entries"),
         count(whole(found, "map_cache.entries_per_page")),
         best("translation_pages"),

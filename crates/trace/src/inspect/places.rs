@@ -1,5 +1,5 @@
-//! Addresses over time: where in its unit a request begins, and when, as a grid of counts that stays
-//! as large as it is whatever the length of the trace.
+//! Addresses over time: where in its unit a request begins, and when, as a grid of counts of one
+//! size, whatever the length of the trace.
 
 use ftlab_flash::request::Op;
 use serde::Serialize;
