@@ -15,9 +15,10 @@ UNITS = {
     "energy_uj": {"nJ": 1e-3, "µJ": 1, "mJ": 1e3, "J": 1e6, "kJ": 1e9},
     "bandwidth_bytes_per_s": {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9},
     "iops": {"/s": 1},
+    "load_over_time": {"/s": 1, "B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9},
 }
 BYTES = {unit: 1024**power for power, unit in enumerate(["B", "KiB", "MiB", "GiB", "TiB", "PiB"])}
-PLAIN = {"": 1, "%": 0.01, **BYTES}
+PLAIN = {"": 1, "%": 0.01, "/s": 1, **BYTES}
 
 
 def open_page(browser, path, width, height=900, dark=False):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import time
 
 import page
@@ -28,8 +29,13 @@ def flat(value, path=""):
 
 def test_every_view_of_every_chart(fresh, shots):
     buttons = fresh.find_elements(By.CSS_SELECTOR, ".controls button")
-    assert len(buttons) == 8
+    groups = "return [...document.querySelectorAll('.controls button')].map((b) => b.dataset.view)"
+    views = [view for view in fresh.execute_script(groups) if view]
+    assert len(views) == 15, views
     for button in buttons:
+        # A scale is asked for only where the values of a view lie far apart.
+        if not button.is_displayed():
+            continue
         fresh.execute_script("arguments[0].click()", button)
         time.sleep(0.05)
         assert button.get_attribute("aria-pressed") == "true"
@@ -88,15 +94,69 @@ def test_bars_add_up_to_all(opened, found):
     assert sums == pytest.approx(100.0 if found["writes"] else 0)
 
 
+def choose(browser, figure, view):
+    """Shows a view of a chart; a chart that is left out has none."""
+    script = f"document.querySelector('#{figure} [data-view={view}]')?.click()"
+    browser.execute_script(script)
+    time.sleep(0.1)
+
+
+def test_load_is_requests_and_bytes_by_the_length_of_a_window(fresh, found):
+    load = found["load_over_time"]
+    others = [trims + flushes for trims, flushes in zip(load["trims"], load["flushes"], strict=True)]
+    for view, columns in {
+        "iops": [load["reads"], load["writes"], others],
+        "bandwidth": [load["bytes_read"], load["bytes_written"]],
+    }.items():
+        choose(fresh, "load", view)
+        lines = drawn(fresh, "load")
+        if len(load["reads"]) < 2:
+            assert lines == []
+            continue
+        # What the end cuts off is not drawn; the last whole window is led to its end.
+        rates = [[count * 1e9 / load["window_ns"] for count in column[:-1]] for column in columns]
+        rates = [[*column, column[-1]] for column in rates if any(column)]
+        largest = max(map(max, rates))
+        factor = 1
+        if view == "bandwidth":
+            factor = max(step for step in (1, 1e3, 1e6, 1e9) if step <= max(1, largest))
+        assert len(lines) == len(rates)
+        for (x, y), wanted in zip(lines, rates, strict=True):
+            assert [value * factor for value in y] == pytest.approx(wanted)
+            assert len(x) == len(y)
+            assert x == sorted(x)
+
+
+def test_every_request_has_a_cell_of_addresses(fresh, found):
+    grid = found["addresses_over_time"]
+    for view, counts in {
+        "all": [r + w for r, w in zip(grid["reads"], grid["writes"], strict=True)],
+        "reads": grid["reads"],
+        "writes": grid["writes"],
+    }.items():
+        choose(fresh, "addresses", view)
+        traces = drawn(fresh, "addresses")
+        if not traces:
+            continue
+        *shades, middles = traces
+        bands = [band for band, count in zip(grid["bands"], counts, strict=True) if count]
+        assert middles[1] == [(band + 0.5) * grid["band_bytes"] for band in bands]
+        # Rectangles of five points and a gap each cover as many cells as there are.
+        heights = [y[at + 2] - y[at] for _, y in shades for at in range(0, len(y), 6)]
+        assert sum(heights) == grid["band_bytes"] * len(bands)
+    assert sum(grid["reads"]) + sum(grid["writes"]) == found["reads"] + found["writes"]
+
+
 def test_data_of_every_chart_downloads(browser, report, found, tmp_path):
     page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
     behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
     headers = {
-        "sizes": ["class", "bytes_min", "bytes_max", "reads", "writes"],
+        "sizes-bins": ["bytes_from", "bytes_to", "reads", "writes"],
+        "addresses-all": ["from_ns", "from_bytes", "reads", "writes"],
         "arrivals": ["from_ns", "to_ns", "gaps"],
-        "miss_ratios-entries": ["size_entries", "misses", "miss_ratio"],
+        "miss_ratios-entries": ["size_entries", "size_bytes", "misses", "miss_ratio"],
         "lru_stack": ["position", "share_of_accesses"],
         "footprint-time": ["time_ns", "requests", "footprint_pages", "written_footprint_pages"],
         "updates-pages": ["writes_from", "writes_to", "pages", "page_writes"],
@@ -120,4 +180,9 @@ def test_data_of_every_chart_downloads(browser, report, found, tmp_path):
         if name == "miss_ratios-entries":
             curve = found["map_cache"]["entries"]
             columns = [list(map(float, column)) for column in zip(*rows, strict=True)]
-            assert columns == [curve["sizes"], curve["misses"], curve["miss_ratios"]]
+            assert columns == [
+                curve["sizes"],
+                [math.ceil(size * found["map_cache"]["entry_bytes"]) for size in curve["sizes"]],
+                curve["misses"],
+                curve["miss_ratios"],
+            ]

@@ -46,21 +46,41 @@ const binaryCount = (value) => {
   return `${value / step}${unit}`;
 };
 
+// Every power of two from the smallest to the largest size, with the reads and writes up to it.
+function sizeBins() {
+  const known = new Map(found.size_bins.map((bin) => [bin.bytes_to, bin]));
+  const [first, last] = [found.size_bins[0].bytes_to, found.size_bins.at(-1).bytes_to];
+  const bins = [];
+  for (let to = first; to <= last; to *= 2) {
+    const from = to === 1 ? 1 : to / 2 + 1;
+    bins.push(known.get(to) ?? { bytes_from: from, bytes_to: to, reads: 0, writes: 0 });
+  }
+  return bins.map((bin) => ({
+    ...bin, label: `≤ ${withUnit(BYTE_STEPS, bin.bytes_to)}`,
+    what: `${grouped(bin.bytes_from)} to ${grouped(bin.bytes_to)} bytes`,
+  }));
+}
+
+const classLimits = { small: "small, up to 4 KiB", medium: "medium, below 16 KiB", large: "large" };
 charts.set("sizes", {
-  build() {
-    const classes = found.size_classes;
+  views: { bins: "Powers of two", classes: "Three classes" },
+  build(view) {
     const all = found.reads + found.writes;
     if (all === 0) return { empty: "There is no read and no write." };
-    const limits = { small: "small, up to 4 KiB", medium: "medium, below 16 KiB", large: "large" };
+    const binned = view === "bins";
+    const rows = binned ? sizeBins() : found.size_classes.map((one) =>
+      ({ ...one, label: one.class, what: classLimits[one.class] }));
     const part = (key) => ({
-      name: key, values: classes.map((one) => percent(one[key] / all)),
-      hover: classes.map((one) => `<b>${limits[one.class]}</b><br>${grouped(one[key])} ${key}, `
+      name: key, values: rows.map((one) => percent(one[key] / all)),
+      hover: rows.map((one) => `<b>${one.what}</b><br>${grouped(one[key])} ${key}, `
         + `${shareText(one[key] / all)} of all`),
     });
-    return columnChart([part("reads"), part("writes")], classes.map((one) => one.class),
-      { x: "Class of size", y: { title: { text: "Requests (%)" }, rangemode: "tozero" } },
-      [["class", "bytes_min", "bytes_max", "reads", "writes"], ...classes.map((one) =>
-        [one.class, one.bytes_min, one.bytes_max, one.reads, one.writes])]);
+    const columns = binned ? ["bytes_from", "bytes_to", "reads", "writes"]
+      : ["class", "bytes_min", "bytes_max", "reads", "writes"];
+    return columnChart([part("reads"), part("writes")], rows.map((one) => one.label),
+      { x: binned ? "Size (at most, doubling)" : "Class of size",
+        y: { title: { text: "Requests (%)" }, rangemode: "tozero" } },
+      [columns, ...rows.map((one) => columns.map((column) => one[column]))]);
   },
 });
 
@@ -116,10 +136,9 @@ charts.set("lru_stack", {
 });
 
 const caches = {
-  entries: { name: "cache of entries", unit: "entries", title: "Size (entries, logarithmic)" },
+  entries: { name: "cache of entries", unit: "entries", bytes: found.map_cache?.entry_bytes },
   translation_pages: {
-    name: "cache of translation pages", unit: "translation pages",
-    title: "Size (translation pages, logarithmic)",
+    name: "cache of translation pages", unit: "translation pages", bytes: found.page_bytes,
   },
 };
 charts.set("miss_ratios", {
@@ -127,15 +146,18 @@ charts.set("miss_ratios", {
   build(view) {
     const { sizes, misses, miss_ratios: ratios, lookups } = found.map_cache[view];
     if (lookups === 0) return { empty: NO_ACCESS };
-    const cache = caches[view];
-    const hover = sizes.map((size, index) => `${grouped(size)} ${cache.unit}: `
+    const { name, unit, bytes } = caches[view];
+    const memory = (size) => withUnit(BYTE_STEPS, Math.ceil(size * bytes));
+    const hover = sizes.map((size, index) => `${grouped(size)} ${unit}, ${memory(size)}: `
       + `${shareText(ratios[index])} miss, ${grouped(misses[index])} of ${grouped(lookups)}`);
-    return lineChart([{ name: cache.name, x: sizes, y: ratios.map(percent), hover, shape: "hv" }], {
+    return lineChart([{ name, x: sizes, y: ratios.map(percent), hover, shape: "hv" }], {
       height: narrowScreen.matches ? 300 : 380,
-      xaxis: logAxis(cache.title, sizes, fewTicks(), shortCount),
+      // Every tick in places of the cache, and below it in bytes.
+      xaxis: logAxis(`Size (${unit}, and bytes; logarithmic)`, sizes, fewTicks(),
+        (size) => `${shortCount(size)}<br>${memory(size)}`),
       yaxis: { title: { text: "Look-ups that miss (%)" }, rangemode: "tozero" },
-    }, [[`size_${view}`, "misses", "miss_ratio"], ...sizes.map((size, index) =>
-      [size, misses[index], ratios[index]])]);
+    }, [[`size_${view}`, "size_bytes", "misses", "miss_ratio"], ...sizes.map((size, index) =>
+      [size, Math.ceil(size * bytes), misses[index], ratios[index]])]);
   },
 });
 

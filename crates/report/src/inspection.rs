@@ -8,11 +8,17 @@ use crate::writers::page::{self, Kind};
 use serde::Serialize;
 use serde_json::Value;
 
-use Quantity::{Bytes, Count, Fraction, Nanoseconds, Ratio};
+use Quantity::{Bytes, BytesPerSecond, Count, Fraction, Nanoseconds, PerSecond, Ratio};
+
+/// Most units with a row each.
+const UNITS_SHOWN: usize = 50;
 
 const PAGE: Kind = Kind {
     template: include_str!("../assets/inspection.html"),
-    charts: &[include_str!("../assets/inspection.js")],
+    charts: &[
+        include_str!("../assets/inspection.js"),
+        include_str!("../assets/inspection_time.js"),
+    ],
     after: &[],
 };
 
@@ -48,6 +54,10 @@ const SUMMARY: &[(&str, &str, &[Row])] = &[
         "CV: 0 = even, 1 = Poisson, more = bursts",
         &[
             ("Time span", "span_ns", Nanoseconds),
+            ("Requests a second, mean", "load_over_time.iops_mean", PerSecond),
+            ("Requests a second, busiest window", "load_over_time.iops_max", PerSecond),
+            ("Bytes a second, mean", "load_over_time.bytes_per_s_mean", BytesPerSecond),
+            ("Bytes a second, busiest window", "load_over_time.bytes_per_s_max", BytesPerSecond),
             ("Mean time between requests", "interarrival_mean_ns", Nanoseconds),
             ("Its standard deviation", "interarrival.stddev_ns", Nanoseconds),
             ("Its coefficient of variation (CV)", "interarrival.cv", Ratio),
@@ -116,6 +126,9 @@ pub fn write(title: &str, inspection: &Value) -> Vec<u8> {
         sections: sections(inspection),
         map_note: map_note(inspection),
         cache_sizes: cache_sizes(inspection),
+        common_sizes: common_sizes(inspection),
+        units_note: units_note(inspection),
+        units: units(inspection),
     };
     page::render(&PAGE, title, inspection.to_string().as_bytes(), &own)
 }
@@ -128,6 +141,9 @@ struct Own {
     sections: Vec<Section>,
     map_note: String,
     cache_sizes: Vec<Vec<Cell>>,
+    common_sizes: Vec<Vec<Cell>>,
+    units_note: String,
+    units: Vec<Vec<Cell>>,
 }
 
 #[derive(Serialize)]
@@ -148,6 +164,14 @@ struct SummaryRow {
 struct Cell {
     path: String,
     text: String,
+}
+
+impl Cell {
+    /// The number at a path.
+    fn new(found: &Value, path: String, quantity: Quantity) -> Self {
+        let number = at(found, &path).and_then(Value::as_f64).unwrap_or(f64::NAN);
+        Self { text: quantity.format(number), path }
+    }
 }
 
 /// What is at a path; places in arrays are numbers.
@@ -257,10 +281,13 @@ fn map_note(found: &Value) -> String {
         "Every page that is read or written is looked up, in order of address within a request; \
          trims, prefetching and what a scheme looks up for itself are left out. Whatever its size, \
          a cache of entries misses {}, one of translation pages, of {} entries each, {}: look-ups \
-         of what was never looked up before.",
+         of what was never looked up before. Bytes are those of the map on flash: {} an entry, \
+         and a translation page as large as a page; what a cache needs to find them comes on top.",
         best("entries"),
         count(whole(found, "map_cache.entries_per_page")),
-        best("translation_pages")
+        best("translation_pages"),
+        Bytes
+            .format(at(found, "map_cache.entry_bytes").and_then(Value::as_f64).unwrap_or(f64::NAN))
     )
 }
 
@@ -270,20 +297,79 @@ fn cache_sizes(found: &Value) -> Vec<Vec<Cell>> {
     let (entries, pages) = (shares("entries"), shares("translation_pages"));
     // A cache in which nothing is hit again has no rows of its own.
     let named = if entries < pages { "translation_pages" } else { "entries" };
-    let cell = |path: String, quantity: Quantity| {
-        let number = at(found, &path).and_then(Value::as_f64).unwrap_or(f64::NAN);
-        Cell { text: quantity.format(number), path }
-    };
     let row = |index: usize| {
         let of = |cache: &str, key: &str| format!("map_cache.{cache}.sizes_for_hits.{index}.{key}");
+        let cell = |path: String, quantity| Cell::new(found, path, quantity);
         let mut cells = vec![cell(of(named, "share_of_possible_hits"), Fraction)];
         for cache in ["entries", "translation_pages"] {
             cells.push(cell(of(cache, "size"), Count));
+            cells.push(cell(of(cache, "size_bytes"), Bytes));
             cells.push(cell(of(cache, "miss_ratio"), Fraction));
         }
         cells
     };
     (0..entries.max(pages)).map(row).collect()
+}
+
+/// A row per size: the size in full, then how often it came.
+fn common_sizes(found: &Value) -> Vec<Vec<Cell>> {
+    let row = |place: usize| {
+        let cell = |(key, quantity): (&str, Quantity)| {
+            Cell::new(found, format!("sizes.common.{place}.{key}"), quantity)
+        };
+        let columns =
+            [("bytes", Bytes), ("requests", Count), ("share", Fraction), ("reads", Count)];
+        columns.into_iter().chain([("writes", Count)]).map(cell).collect()
+    };
+    (0..items(found, "sizes.common").len()).map(row).collect()
+}
+
+/// A row per unit, in order of their numbers; none where there is but one. Of many only those with
+/// most requests.
+fn units(found: &Value) -> Vec<Vec<Cell>> {
+    let requests = |place: &usize| whole(found, &format!("units.{place}.requests"));
+    let mut places: Vec<usize> = (0..items(found, "units").len()).collect();
+    if places.len() < 2 {
+        return Vec::new();
+    }
+    places.sort_by_key(|place| std::cmp::Reverse(requests(place)));
+    places.truncate(UNITS_SHOWN);
+    places.sort_unstable();
+    let columns = [
+        ("requests", Count),
+        ("read_ratio", Fraction),
+        ("bytes_read", Bytes),
+        ("bytes_written", Bytes),
+        ("footprint_pages", Count),
+        ("written_footprint_pages", Count),
+        ("first_ns", Nanoseconds),
+        ("last_ns", Nanoseconds),
+        ("iops", PerSecond),
+    ];
+    let row = |place: usize| {
+        let cell = |key: &str, quantity| Cell::new(found, format!("units.{place}.{key}"), quantity);
+        let number = whole(found, &format!("units.{place}.unit")).to_string();
+        let name = Cell { path: format!("units.{place}.unit"), text: number };
+        let numbers = columns.iter().map(|&(key, quantity)| cell(key, quantity));
+        std::iter::once(name).chain(numbers).collect()
+    };
+    places.into_iter().map(row).collect()
+}
+
+fn units_note(found: &Value) -> String {
+    let all = items(found, "units").len();
+    let left_out = match all {
+        0..=UNITS_SHOWN => String::new(),
+        _ => format!(
+            " Of {} units, the {UNITS_SHOWN} with most requests; the JSON holds all.",
+            count(all as u64)
+        ),
+    };
+    format!(
+        "ASUs, volumes or disks of the trace. Footprints are in pages of {}, times since the first \
+         request of all, requests a second over the whole time span.{left_out}",
+        Bytes.format(whole(found, "page_bytes") as f64)
+    )
 }
 
 #[cfg(test)]
@@ -303,7 +389,8 @@ mod tests {
     /// One pass in order: no entry is used twice, but every map page is.
     #[test]
     fn sizes_of_map_pages_are_shown_where_no_entry_is_hit_again() {
-        let row = json!({"share_of_possible_hits": 0.5, "size": 1, "miss_ratio": 0.25});
+        let row = json!({"share_of_possible_hits": 0.5, "size": 1, "size_bytes": 4096,
+            "miss_ratio": 0.25});
         let found = json!({"map_cache": {
             "entries": {"sizes_for_hits": []},
             "translation_pages": {"sizes_for_hits": [row]},
@@ -311,8 +398,28 @@ mod tests {
         let rows = cache_sizes(&found);
         let texts: Vec<&str> = rows[0].iter().map(|cell| cell.text.as_str()).collect();
         assert_eq!(rows.len(), 1);
-        assert_eq!(texts[1..4], [NOT_APPLICABLE, NOT_APPLICABLE, "1"]);
-        assert!(texts[0].contains("50") && texts[4].contains("25"), "{texts:?}");
+        assert_eq!(texts[1..6], [NOT_APPLICABLE, NOT_APPLICABLE, NOT_APPLICABLE, "1", "4 KiB"]);
+        assert!(texts[0].contains("50") && texts[6].contains("25"), "{texts:?}");
+    }
+
+    #[test]
+    fn of_many_units_those_with_most_requests_have_rows() {
+        let unit = |number: u64| json!({"unit": number, "requests": number * 7 % 61, "iops": null});
+        let of = |count: u64| json!({"units": (0..count).map(unit).collect::<Vec<_>>()});
+        assert!(units(&of(1)).is_empty());
+        let few = units(&of(3));
+        let texts: Vec<&str> = few[2].iter().map(|cell| cell.text.as_str()).collect();
+        assert_eq!((few.len(), &texts[..2], texts[9]), (3, &["2", "14"][..], NOT_APPLICABLE));
+        assert_eq!(few[2][1].path, "units.2.requests");
+        let many = units(&of(61));
+        let numbers: Vec<u64> = many.iter().map(|row| row[0].text.parse().unwrap()).collect();
+        assert!(numbers.len() == 50 && numbers.is_sorted());
+        assert!(numbers.iter().all(|number| number * 7 % 61 >= 11));
+        assert!(
+            units_note(&of(61))
+                .ends_with("Of 61 units, the 50 with most requests; the JSON holds all.")
+        );
+        assert!(!units_note(&of(50)).contains("most requests"));
     }
 
     #[test]

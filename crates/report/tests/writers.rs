@@ -175,7 +175,7 @@ fn page_of_an_inspection_is_self_contained_and_shows_every_row() {
         }
         let rows = page.matches("<td data-metric=").count();
         if name == "inspection" {
-            assert_eq!(rows, 37 + 5 * 4, "a row of the summary is not in the inspection");
+            assert_eq!(rows, 41 + 4 * 4 + 5 * 6, "a row of the summary is not in the inspection");
         }
         std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
         std::fs::write(folder.join(format!("{name}.json")), json.to_string()).unwrap();

@@ -133,6 +133,31 @@ fn what_the_curve_leaves_out_is_named_and_nothing_else_differs() {
     assert_ne!(prefetched["misses"], misses_at(curve, 300));
 }
 
+/// A trace of three disks: a row per unit on the page, and none where one of them is asked for.
+#[test]
+fn units_have_rows_on_the_page_and_one_alone_has_none() {
+    let bench = Bench::new();
+    let line = |number: u64| {
+        let (unit, op) = (number % 3 * 2, if number.is_multiple_of(4) { "w" } else { "r" });
+        format!("{unit},{},4096,{op},{}.0\n", number * 8, number)
+    };
+    bench.file("t.spc", (0..90).map(line).collect::<String>());
+    let found = inspect(&bench, "t.spc --html all.html");
+    let units = found["units"].as_array().unwrap();
+    let of = |key: &str| units.iter().map(|unit| unit[key].as_u64().unwrap()).collect::<Vec<_>>();
+    assert_eq!((of("unit"), of("requests")), (vec![0, 2, 4], vec![30, 30, 30]));
+    assert_eq!(
+        of("footprint_pages").iter().sum::<u64>(),
+        found["footprint_pages"].as_u64().unwrap()
+    );
+    assert_eq!(of("bytes_read").iter().sum::<u64>(), found["bytes_read"].as_u64().unwrap());
+    let page = |name: &str| std::fs::read_to_string(bench.path(name)).unwrap();
+    assert!(page("all.html").contains("data-metric=\"units.2.iops\""));
+    let one = inspect(&bench, "t.spc --unit 2 --html one.html");
+    assert_eq!(one["units"].as_array().unwrap().len(), 1);
+    assert!(!page("one.html").contains("data-metric=\"units."));
+}
+
 #[test]
 fn an_inspected_stand_in_says_so_and_a_combination_names_its_parts() {
     let bench = Bench::new();
@@ -182,15 +207,20 @@ fn pages_map_pages_and_sizes_can_be_chosen() {
     bench.file("t.csv", mixed(500, false));
     let sizes = |words: &str| {
         let found = inspect(&bench, &format!("t.csv {words}"));
-        (found["page_bytes"].clone(), found["map_cache"]["entries_per_page"].clone())
+        let cache = &found["map_cache"];
+        (
+            found["page_bytes"].clone(),
+            cache["entries_per_page"].clone(),
+            cache["entry_bytes"].clone(),
+        )
     };
-    for (words, page, entries) in [
-        ("", 4096, 1024),
-        ("--page-size 8KiB", 8192, 2048),
-        ("--device dftl2014", 2048, 512),
-        ("--device dftl2014 --page-size 4k --map-entries 512", 4096, 512),
+    for (words, page, entries, entry_bytes) in [
+        ("", 4096, 1024, 4.0),
+        ("--page-size 8KiB", 8192, 2048, 4.0),
+        ("--device dftl2014", 2048, 512, 4.0),
+        ("--device dftl2014 --page-size 4k --map-entries 512", 4096, 512, 8.0),
     ] {
-        assert_eq!(sizes(words), (page.into(), entries.into()), "{words}");
+        assert_eq!(sizes(words), (page.into(), entries.into(), entry_bytes.into()), "{words}");
     }
     let found = inspect(&bench, "t.csv --cache-pages 1000000 --cache-entries 999,77777");
     let cache = &found["map_cache"];

@@ -38,6 +38,8 @@ pub struct SizeForHits {
     pub share_of_possible_hits: f64,
     /// The smallest size that has them.
     pub size: u64,
+    /// Its bytes, of a translation page or of an entry on one each, rounded up.
+    pub size_bytes: u64,
     /// What it misses, by look-ups.
     pub miss_ratio: f64,
 }
@@ -76,6 +78,14 @@ impl MissCurve {
         curve
     }
 
+    /// The same curve, of a cache each of whose places takes so many bytes.
+    pub(super) fn with_bytes(mut self, bytes: f64) -> Self {
+        for row in &mut self.sizes_for_hits {
+            row.size_bytes = (row.size as f64 * bytes).ceil() as u64;
+        }
+        self
+    }
+
     /// Misses of a cache of `size`, if that size is listed.
     pub fn misses_at(&self, size: u64) -> Option<u64> {
         self.sizes.binary_search(&size).ok().map(|index| self.misses[index])
@@ -107,6 +117,7 @@ fn sizes_for_hits(at_position: &[u64], lookups: u64) -> Vec<SizeForHits> {
             found.push(SizeForHits {
                 share_of_possible_hits: share,
                 size: index as u64 + 1,
+                size_bytes: 0,
                 miss_ratio: ratio(lookups - hits, lookups),
             });
         }

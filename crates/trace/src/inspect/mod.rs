@@ -7,16 +7,17 @@ mod arrivals;
 mod curve;
 mod extents;
 mod growth;
+mod load;
 mod lru_stack;
 mod page_table;
+mod places;
 mod result;
+mod sizes;
 pub(crate) mod slot_order;
 mod text;
 mod units;
 mod updates;
 mod windows;
-
-use std::collections::HashMap;
 
 use ftlab_flash::request::Op;
 use ftlab_flash::units::WideDivisor;
@@ -34,9 +35,12 @@ use crate::workload::{Description, Workload};
 use arrivals::Arrivals;
 use extents::Extents;
 use growth::Growth;
+use load::Load;
 use lru_stack::LruStack;
 use page_table::Chunk;
+use places::Places;
 use result::FIGURE_2_POSITION;
+use sizes::SizesSeen;
 use slot_order::TAKEN_MAX;
 use units::Units;
 use windows::{MARKS, Windows};
@@ -44,10 +48,11 @@ use windows::{MARKS, Windows};
 pub use arrivals::{GapBin, Interarrival};
 pub use curve::{MissCurve, SizeForHits};
 pub use growth::FootprintPoint;
-pub use result::{
-    CommonSize, INSPECTION_SCHEMA, Inspection, LruStackReport, MapCacheReport, SEQUENTIAL,
-    SizeClass, Sizes, UnitReport,
-};
+pub use load::LoadOverTime;
+pub use places::AddressesOverTime;
+pub use result::{INSPECTION_SCHEMA, Inspection, LruStackReport, MapCacheReport, SEQUENTIAL};
+pub use sizes::{CommonSize, SizeBin, SizeClass, Sizes};
+pub use units::UnitReport;
 pub use updates::{HottestPages, UpdateBin, UpdateFrequency};
 pub use windows::{WindowsByAccesses, WindowsByTime, WorkingSet};
 
@@ -88,14 +93,6 @@ impl InspectionOptions {
 
 /// Bytes of an entry of a translation page, as DFTL 2014 counts them.
 const MAP_ENTRY_BYTES: u64 = 4;
-/// Most distinct request sizes that are counted one by one.
-const SIZES_MAX: usize = 1 << 16;
-/// Common sizes that are reported.
-const SIZES_SHOWN: usize = 10;
-/// Classes of sizes: name and largest size, in bytes (ADAPT 2012, Table I).
-const CLASSES: [(&str, Option<u64>); 3] =
-    [("small", Some(4 << 10)), ("medium", Some((16 << 10) - 1)), ("large", None)];
-
 /// Requests whose pages are looked for together: a large table of pages is no part of any cache,
 /// and waiting for one page at a time took most of the time.
 const BATCH_RECORDS: usize = 128;
@@ -188,13 +185,9 @@ struct Counted<'a> {
     extents: Extents,
     by_op: [u64; 4],
     bytes: [u64; 4],
-    size_min: u64,
-    size_max: u64,
-    sizes: HashMap<u64, u64, rustc_hash::FxBuildHasher>,
-    /// The size of the latest requests, and how many of them are not in `sizes` yet.
-    latest_size: (u64, u64),
-    /// Reads and writes of each class.
-    classes: [[u64; 2]; CLASSES.len()],
+    sizes: SizesSeen,
+    load: Load,
+    places: Places,
     units: Units,
     arrivals: Arrivals,
     pages: LruStack,
@@ -213,11 +206,9 @@ impl<'a> Counted<'a> {
             extents: Extents::new(settings.extent_bytes.max(1), settings.page_bytes.max(1)),
             by_op: [0; 4],
             bytes: [0; 4],
-            size_min: u64::MAX,
-            size_max: 0,
-            sizes: HashMap::default(),
-            latest_size: (0, 0),
-            classes: [[0; 2]; CLASSES.len()],
+            sizes: SizesSeen::new(),
+            load: Load::new(),
+            places: Places::new(),
             units: Units::new(),
             arrivals: Arrivals::new(),
             pages: LruStack::new(MARKS),
@@ -232,9 +223,13 @@ impl<'a> Counted<'a> {
         self.extents.note(record);
         self.arrivals.note(record.time_ns);
         self.windows.at_time(record.time_ns, &mut self.pages);
+        self.load.note(record);
+        self.places.note(record);
         self.by_op[record.op as usize] += 1;
         if record.op != Op::Flush {
-            self.note_size(record);
+            let bytes = &mut self.bytes[record.op as usize];
+            *bytes = bytes.saturating_add(record.size_bytes);
+            self.sizes.note(record);
             self.units.note(record);
         }
         if matches!(record.op, Op::Read | Op::Write) {
@@ -265,31 +260,6 @@ impl<'a> Counted<'a> {
     fn find_latest(&self, near: &mut Near) {
         let page = self.page_bytes.quotient(near.record.offset_bytes);
         near.latest = near.chunk.and_then(|chunk| self.pages.latest(chunk, page));
-    }
-
-    fn note_size(&mut self, record: &Record) {
-        let size = record.size_bytes;
-        self.bytes[record.op as usize] = self.bytes[record.op as usize].saturating_add(size);
-        self.size_min = self.size_min.min(size);
-        self.size_max = self.size_max.max(size);
-        if self.latest_size.0 != size {
-            self.settle_sizes();
-            self.latest_size.0 = size;
-        }
-        self.latest_size.1 += 1;
-        if matches!(record.op, Op::Read | Op::Write) {
-            let within = |(_, largest): &(_, Option<u64>)| largest.is_none_or(|most| size <= most);
-            let class = CLASSES.iter().position(within).unwrap_or(CLASSES.len() - 1);
-            self.classes[class][usize::from(record.op == Op::Write)] += 1;
-        }
-    }
-
-    /// Counts the latest requests of one size.
-    fn settle_sizes(&mut self) {
-        let (size, requests) = std::mem::take(&mut self.latest_size);
-        if requests > 0 && (self.sizes.len() < SIZES_MAX || self.sizes.contains_key(&size)) {
-            *self.sizes.entry(size).or_default() += requests;
-        }
     }
 
     fn note_pages(&mut self, record: &Record, chunk: Option<Chunk>) -> Result<()> {
@@ -329,50 +299,17 @@ impl<'a> Counted<'a> {
         }
     }
 
-    fn sizes(&mut self) -> Sizes {
-        self.settle_sizes();
-        let total: u64 = self.by_op[..3].iter().sum();
-        if total == 0 {
-            return Sizes::default();
-        }
-        let bytes: f64 = self.bytes[..3].iter().map(|&bytes| bytes as f64).sum();
-        let mut common: Vec<CommonSize> = Vec::with_capacity(self.sizes.len());
-        common.extend(self.sizes.iter().map(|(&bytes, &requests)| CommonSize { bytes, requests }));
-        common.sort_unstable_by_key(|size| (std::cmp::Reverse(size.requests), size.bytes));
-        common.truncate(SIZES_SHOWN);
-        Sizes {
-            min_bytes: self.size_min,
-            mean_bytes: bytes / total as f64,
-            max_bytes: self.size_max,
-            common,
-        }
-    }
-
-    fn size_classes(&self) -> Vec<SizeClass> {
-        let [reads, writes] = [self.by_op[Op::Read as usize], self.by_op[Op::Write as usize]];
-        let mut bytes_min = 1;
-        let class = |((class, bytes_max), of_class): (&(&str, Option<u64>), &[u64; 2])| {
-            let found = SizeClass {
-                class: (*class).to_owned(),
-                bytes_min,
-                bytes_max: *bytes_max,
-                reads: of_class[0],
-                writes: of_class[1],
-                share: ratio(of_class[0] + of_class[1], reads + writes),
-                share_of_writes: ratio(of_class[1], writes),
-            };
-            bytes_min = bytes_max.map_or(u64::MAX, |most| most + 1);
-            found
-        };
-        CLASSES.iter().zip(&self.classes).map(class).collect()
-    }
-
     fn map_cache(&mut self) -> MapCacheReport {
         let (entries, pages) = (&self.settings.cache_entries, &self.settings.cache_pages);
+        let page_bytes = self.page_bytes.get() as f64;
+        let entry_bytes = page_bytes / self.map_entries.get() as f64;
+        let of_entries = MissCurve::new(&mut self.pages, Some(FIGURE_2_POSITION), entries);
+        let of_pages = MissCurve::new(&mut self.map_pages, None, pages);
         MapCacheReport {
-            entries: MissCurve::new(&mut self.pages, Some(FIGURE_2_POSITION), entries),
+            entries: of_entries.with_bytes(entry_bytes),
             entries_per_page: self.map_entries.get(),
-            translation_pages: MissCurve::new(&mut self.map_pages, None, pages),
+            entry_bytes,
+            translation_pages: of_pages.with_bytes(page_bytes),
         }
     }
 
@@ -424,8 +361,9 @@ impl<'a> Counted<'a> {
             read_ratio: ratio(reads, reads + writes),
             bytes_read: self.bytes[Op::Read as usize],
             bytes_written: self.bytes[Op::Write as usize],
-            sizes: self.sizes(),
-            size_classes: self.size_classes(),
+            sizes: self.sizes.report(&self.by_op, &self.bytes),
+            size_classes: self.sizes.classes(),
+            size_bins: self.sizes.bins(),
             origin_ns: summary.origin_ns.unwrap_or(0),
             span_ns: self.survey.last_time_ns,
             interarrival_mean_ns: ratio(
@@ -433,6 +371,8 @@ impl<'a> Counted<'a> {
                 self.survey.requests.saturating_sub(1),
             ),
             interarrival: self.arrivals.report(),
+            load_over_time: self.load.report(),
+            addresses_over_time: self.places.report(),
             page_bytes: self.page_bytes.get(),
             footprint_pages: self.pages.distinct(),
             written_footprint_pages: self.pages.written(),
@@ -447,21 +387,11 @@ impl<'a> Counted<'a> {
             first_out_of_order_line: summary.first_out_of_order.map(|place| place.line),
             backward_step_ns_max: summary.backward_step_ns_max,
             dropped: summary.drops(records.names()),
-            units: self.unit_reports(),
+            units: self.units.report(&self.survey, &self.pages),
             strict_capacity_bytes: self.survey.strict_bytes(),
             extent_bytes: self.settings.extent_bytes,
             dense_capacity_bytes: self.extents.bytes(&self.pages),
         })
-    }
-
-    fn unit_reports(&self) -> Vec<UnitReport> {
-        let ends = self.survey.spans.ends();
-        ends.map(|(unit, end_bytes)| UnitReport {
-            unit,
-            requests: self.units.requests(unit),
-            end_bytes,
-        })
-        .collect()
     }
 }
 

@@ -7,6 +7,10 @@ use crate::summary::Drop;
 use super::arrivals::Interarrival;
 use super::curve::MissCurve;
 use super::growth::FootprintPoint;
+use super::load::LoadOverTime;
+use super::places::AddressesOverTime;
+use super::sizes::{SizeBin, SizeClass, Sizes};
+use super::units::UnitReport;
 use super::updates::UpdateFrequency;
 use super::windows::WorkingSet;
 
@@ -19,48 +23,6 @@ pub const SEQUENTIAL: &str =
 
 /// The position by which DFTL 2014, Fig. 2 sums up a trace; the curve always lists it.
 pub(super) const FIGURE_2_POSITION: u64 = 5000;
-
-/// Sizes of requests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Sizes {
-    /// Smallest read, write or trim, in bytes.
-    pub min_bytes: u64,
-    /// Mean, in bytes.
-    pub mean_bytes: f64,
-    /// Largest, in bytes.
-    pub max_bytes: u64,
-    /// The most common sizes: bytes and requests, most requests first.
-    pub common: Vec<CommonSize>,
-}
-
-/// One size and how often it occurs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct CommonSize {
-    /// Size in bytes.
-    pub bytes: u64,
-    /// Requests of that size.
-    pub requests: u64,
-}
-
-/// One class of sizes (ADAPT 2012, Table I, which does not say whether it counts all requests or
-/// writes alone).
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SizeClass {
-    /// small (up to 4 KiB), medium (below 16 KiB) or large.
-    pub class: String,
-    /// Smallest size of the class, in bytes.
-    pub bytes_min: u64,
-    /// Largest size of the class, in bytes; none for large.
-    pub bytes_max: Option<u64>,
-    /// Reads of such a size.
-    pub reads: u64,
-    /// Writes of such a size.
-    pub writes: u64,
-    /// Their share of all reads and writes; 0 without either.
-    pub share: f64,
-    /// The writes' share of all writes; 0 without one.
-    pub share_of_writes: f64,
-}
 
 /// The distribution of positions in the LRU stack of pages, position 1 being the page of the access
 /// before. Reads and writes count, page by page.
@@ -85,19 +47,10 @@ pub struct MapCacheReport {
     pub entries: MissCurve,
     /// Entries of a translation page.
     pub entries_per_page: u64,
+    /// Bytes of an entry on a translation page, which is as large as a page.
+    pub entry_bytes: f64,
     /// A cache of whole translation pages; each unit begins with one of its own.
     pub translation_pages: MissCurve,
-}
-
-/// One unit (ASU, volume, disk).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct UnitReport {
-    /// Its number.
-    pub unit: u32,
-    /// Requests to it.
-    pub requests: u64,
-    /// First byte after its last request.
-    pub end_bytes: u64,
 }
 
 /// All that [`inspect`] finds. Requests counts are of what a run would see.
@@ -162,6 +115,8 @@ pub struct Inspection {
     pub sizes: Sizes,
     /// Reads and writes by class of size: small, medium, large.
     pub size_classes: Vec<SizeClass>,
+    /// Reads and writes by size, in bins that widen by a power of two; those that are not empty.
+    pub size_bins: Vec<SizeBin>,
     /// Time of the first request in the trace's own count, in nanoseconds.
     pub origin_ns: u64,
     /// From the first to the last request, in nanoseconds.
@@ -170,6 +125,10 @@ pub struct Inspection {
     pub interarrival_mean_ns: f64,
     /// The distribution behind that mean.
     pub interarrival: Interarrival,
+    /// Requests and bytes by windows of time.
+    pub load_over_time: LoadOverTime,
+    /// Where requests begin, and when.
+    pub addresses_over_time: AddressesOverTime,
     /// Page in which footprints are counted, in bytes.
     pub page_bytes: u64,
     /// Distinct pages read or written.

@@ -6,7 +6,8 @@ use crate::evidence::seconds_words;
 use crate::size::human_bytes;
 
 use super::curve::{MissCurve, SizeForHits};
-use super::result::{CommonSize, FIGURE_2_POSITION, Inspection, SizeClass};
+use super::result::{FIGURE_2_POSITION, Inspection};
+use super::sizes::{CommonSize, SizeClass};
 
 /// Units listed one by one before the rest is summed up.
 const UNITS_SHOWN: usize = 8;

@@ -102,6 +102,11 @@ fn reuse_of_a_trace_of_nine_page_accesses() {
     };
     assert_eq!(entries.sizes, [1, 2, 3, 4, 5, 5000]);
     assert_eq!(misses(entries, &[1, 2, 3, 4, 5]), [7, 6, 6, 6, 5].map(Some));
+    // Map pages of 4 KiB with two entries each: 2 KiB an entry.
+    assert_eq!(found.map_cache.entry_bytes, 2048.0);
+    let bytes = |curve: &MissCurve| curve.sizes_for_hits.last().unwrap().size_bytes;
+    assert_eq!(bytes(entries), 5 * 2048);
+    assert_eq!(bytes(&found.map_cache.translation_pages), 3 * 4096);
     assert_eq!(found.lru_stack.positions, entries.sizes);
     assert_eq!(found.lru_stack.shares_of_accesses[1], 0.25);
 
@@ -137,6 +142,53 @@ fn units_do_not_share_pages() {
     let found = inspect(&files.write("t.spc", lines), &Options::default()).unwrap();
     assert_eq!((found.footprint_pages, found.map_cache.entries.misses_at(1)), (2, Some(3)));
     assert_eq!(found.map_cache.translation_pages.compulsory_misses, 2);
+}
+
+/// A row per unit: what came to it, where, when and how often.
+#[test]
+fn units_are_told_one_by_one() {
+    let files = Files::new();
+    let lines = "3,0,4096,w,0.0\n1,8,8192,r,0.5\n3,8,512,r,1.0\n3,0,512,w,2.0\n";
+    let found = inspect(&files.write("t.spc", lines), &Options::default()).unwrap();
+    let [one, three] = &found.units[..] else { panic!("{:?}", found.units) };
+    assert_eq!((one.unit, three.unit), (1, 3));
+    assert_eq!((one.requests, one.reads, one.writes, one.read_ratio), (1, 1, 0, 1.0));
+    assert_eq!((one.bytes_read, one.bytes_written, one.end_bytes), (8192, 0, 12_288));
+    assert_eq!((one.footprint_pages, one.written_footprint_pages), (2, 0));
+    assert_eq!((one.first_ns, one.last_ns, one.iops), (500_000_000, 500_000_000, Some(0.5)));
+    assert_eq!((three.requests, three.reads, three.writes), (3, 1, 2));
+    assert_eq!((three.bytes_read, three.bytes_written), (512, 4608));
+    assert_eq!((three.footprint_pages, three.written_footprint_pages), (2, 1));
+    assert_eq!((three.first_ns, three.last_ns, three.iops), (0, 2_000_000_000, Some(1.5)));
+}
+
+/// Sums over windows, cells, bins and units are those of the whole trace.
+#[test]
+fn what_is_counted_in_parts_adds_up_to_the_whole() {
+    let spec = "randrw:rwmixread=40,bssplit=2k/30:4k/40:48k/30,span=64M,count=20000,\
+                rate_iops=700,rate_process=poisson,seed=5";
+    let found = inspect(spec, &Options::default()).unwrap();
+    let (load, cells) = (&found.load_over_time, &found.addresses_over_time);
+    let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+    let wanted = (found.reads, found.writes);
+    assert_eq!((sum(&load.reads), sum(&load.writes)), wanted);
+    assert_eq!((sum(&cells.reads), sum(&cells.writes)), wanted);
+    let bins = found.size_bins.iter();
+    let of_bins =
+        bins.fold((0, 0), |(reads, writes), bin| (reads + bin.reads, writes + bin.writes));
+    assert_eq!(of_bins, wanted);
+    let bytes = (found.bytes_read, found.bytes_written);
+    assert_eq!((sum(&load.bytes_read), sum(&load.bytes_written)), bytes);
+    let unit = found.units[0];
+    assert_eq!((found.units.len(), unit.reads, unit.bytes_written), (1, wanted.0, bytes.1));
+    assert_eq!(unit.footprint_pages, found.footprint_pages);
+    assert_eq!(unit.written_footprint_pages, found.written_footprint_pages);
+    let sizes: Vec<u64> = found.size_bins.iter().map(|bin| bin.bytes_to).collect();
+    assert_eq!(sizes, [2048, 4096, 65_536]);
+    let most = found.sizes.common[0];
+    assert_eq!((most.bytes, most.requests), (4096, most.reads + most.writes));
+    let rate = load.iops_mean.unwrap();
+    assert!((600.0..800.0).contains(&rate) && load.iops_max.unwrap() > rate, "{rate}");
 }
 
 #[test]
