@@ -12,6 +12,7 @@ use Quantity::{Bytes, Count, Fraction, Nanoseconds, Ratio};
 
 const PAGE: Kind = Kind {
     template: include_str!("../assets/inspection.html"),
+    extends: None,
     charts: &[include_str!("../assets/inspection.js")],
     after: &[],
 };
