@@ -16,6 +16,8 @@ MDBOOK := target/tools/mdbook-$(MDBOOK_VERSION)/bin/mdbook
 PAPERS := out/papers-page
 # All runs of it on one page.
 EXPLORE := out/explore.html
+# A small one, whose grid has no holes but those of a scheme without cache.
+SWEEP := out/sweep
 PICTURED := dftl2014-fig12 dftl2014-fig13 dftl2014-fig15 dftl2014-fig16 adapt2012-fig7
 # Tests make tens of thousands of small devices one after another, in threads. Without this glibc
 # gives the memory of each back to the system and asks for it again, half of the time of some.
@@ -45,6 +47,10 @@ quick: build ## the quick set of the papers' experiments; its verdicts must be t
 	$(FTLAB) reproduce $(PICTURED) --quick --out $(PAPERS)
 	rm -f $(EXPLORE)
 	$(FTLAB) explore $(PAPERS) --out $(EXPLORE)
+	rm -rf $(SWEEP)
+	$(FTLAB) sweep --device slc_small --capacity 32MiB --precondition fill \
+	    --workload randwrite:bs=4k,span=16MiB,count=4000,seed=5 --quiet --out $(SWEEP) --grid \
+	    "scheme=dftl,tpftl,fast cache[family:cached_map]=8KiB..128KiB*4 op=20%,30% seed=1,2"
 
 reproduce: build ## every experiment of the papers in full (about half an hour on two cores), to out/papers
 	$(FTLAB) reproduce all --resume --out out/papers
@@ -124,6 +130,7 @@ browser: ## opens the pages of demo and quick set in Debian's chromium
 	tests/browser/run.sh $(DEMO)/workload.html $(DEMO)/workload.json
 	tests/browser/run.sh $(PAPERS)/report.html $(PAPERS)/claims.json
 	tests/browser/run.sh $(EXPLORE) $(PAPERS)
+	tests/browser/run.sh $(SWEEP)/report.html $(SWEEP)
 
 clean:
 	rm -rf target out

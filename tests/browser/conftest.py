@@ -53,7 +53,7 @@ def read_results(path):
 def own_checks(path):
     """The file with the checks of the page that these results were made for; none: a report."""
     if path.is_dir():
-        return "test_explore.py"
+        return "test_sweep.py" if (path / "sweep.json").exists() else "test_explore.py"
     found = read_results(path)
     if isinstance(found, dict) and "map_cache" in found and "lru_stack" in found:
         return "test_inspection.py"
@@ -69,7 +69,8 @@ def pytest_ignore_collect(collection_path, config):
         return None
     own = own_checks(config.getoption("results"))
     if own is None:
-        return name in {"test_inspection.py", "test_reproduction.py", "test_explore.py"} or None
+        others = {"test_inspection.py", "test_reproduction.py", "test_explore.py", "test_sweep.py"}
+        return name in others or None
     return name not in {own, "test_every_page.py"} or None
 
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use ftlab_lab::sweep::{Definition, Effects, Folder, Merged, Running, Sweep, Swept};
 use ftlab_lab::{Error, Experiment, Result};
 use ftlab_report::format::{NOT_APPLICABLE, Quantity, count};
+use ftlab_report::sweep::by_reason;
 
 use crate::arguments::{RecordingArguments, SweepArguments, SweepCommand};
 use crate::conversion;
@@ -126,13 +127,6 @@ fn before(sweep: &Sweep, out: &Path, running: &Running) -> String {
 
 /// Why points have no result: each reason once, with the first points that it is of.
 fn reasons(word: &str, points: &[(String, String)]) -> Vec<String> {
-    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (point, reason) in points {
-        match by_reason.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, known)) => known.push(point),
-            None => by_reason.push((reason, vec![point])),
-        }
-    }
     let line = |(reason, points): &(&str, Vec<&str>)| {
         let more = points.len().saturating_sub(TOLD);
         let more =
@@ -140,7 +134,7 @@ fn reasons(word: &str, points: &[(String, String)]) -> Vec<String> {
         let shown: Vec<&str> = points.iter().take(TOLD).copied().collect();
         format!("{word:<11}{}{more}: {reason}", shown.join("; "))
     };
-    by_reason.iter().map(line).collect()
+    by_reason(points).iter().map(line).collect()
 }
 
 fn told(swept: Swept) -> String {
@@ -181,7 +175,9 @@ fn tell(folder: &Folder, merged: &Merged, swept: Option<Swept>) -> Result<()> {
             )?;
         }
     }
-    print::text(&format!("\nWritten: {out}/results.csv, results.parquet, runs/KEY.json"))
+    print::text(&format!(
+        "\nWritten: {out}/report.html, results.csv, results.parquet, runs/KEY.json"
+    ))
 }
 
 /// The effects on one metric.

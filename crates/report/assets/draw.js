@@ -43,11 +43,13 @@ function absence(chart) {
 function leaveOut() {
   for (const figure of drawings) {
     const reason = absence(charts.get(figure.dataset.chart));
+    const cards = figure.closest(".charts");
+    // One that stands by itself says so in its place.
+    if (cards === null) continue;
     figure.hidden = reason !== null;
     if (reason === null) continue;
     figure.querySelector(".empty").hidden = false;
     figure.querySelector(".empty").textContent = reason;
-    const cards = figure.closest(".charts");
     if (!cards.nextElementSibling?.matches(".absent")) {
       const list = document.createElement("ul");
       list.className = "absent";

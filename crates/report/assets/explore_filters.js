@@ -2,7 +2,9 @@
 
 // A key with more words is no list to tick any more.
 const WORDS_MAX = 100;
-const FIRST_FILTERS = ["scheme", "workload.name", "device"];
+// Of a sweep what was varied.
+const FIRST_FILTERS = embedded.sweep?.axes.filter((path) => columns.get(path).words.length > 1)
+  ?? ["scheme", "workload.name", "device"];
 
 const plane = element("points");
 
@@ -25,6 +27,8 @@ let drawing = false;
 function changed() {
   update();
   drawing = true;
+  // What hangs on the filters beside the plane.
+  if (embedded.sweep) redrawSweep();
   drawFigure(plane).then(() => {
     drawing = false;
     listen();

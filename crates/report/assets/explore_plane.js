@@ -30,7 +30,7 @@ function spreads(column) {
   state.x = pick("waf", "flash.total_erases");
   state.y = pick("latency_ns.all.system.mean", "service_time_ns.total");
   for (const axis of ["x", "y"]) state.log[axis] = spreads(columns.get(state[axis]));
-  state.colour = ["scheme", "workload.name"].find((path) => columns.has(path)) ?? "";
+  state.colour = ["axis.scheme", "scheme", "workload.name"].find((path) => columns.has(path)) ?? "";
 }
 
 // Runs by colour: [{ name, look, runs }], in the order of the legend.

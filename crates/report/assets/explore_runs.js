@@ -7,7 +7,7 @@ const element = (id) => document.getElementById(id);
 
 const RATE_STEPS = [[1, "B/s"], [1e3, "kB/s"], [1e6, "MB/s"], [1e9, "GB/s"]];
 // How a quantity is scaled: a factor to the unit of its steps, and these.
-const SCALES = {
+const QUANTITY_STEPS = {
   nanoseconds: [1, TIME_STEPS], seconds: [1e9, TIME_STEPS], bytes: [1, BYTE_STEPS],
   bytes_per_second: [1, RATE_STEPS], microjoules: [1, ENERGY_STEPS],
 };
@@ -28,7 +28,7 @@ function quantityText(quantity, value) {
   if (quantity === "ratio") return significant(value);
   if (quantity === "fraction") return `${significant(value * 100)} %`;
   if (quantity === "per_second") return `${significant(value)} /s`;
-  const [factor, steps] = SCALES[quantity];
+  const [factor, steps] = QUANTITY_STEPS[quantity];
   const scaled = value * factor;
   // Rounded first, so that 999.96 µs becomes 1.000 ms.
   const [step, unit] = stepFor(steps, Number(Math.abs(scaled).toPrecision(4)));
@@ -41,8 +41,8 @@ function quantityText(quantity, value) {
 function unitOf(column, values) {
   if (column.quantity === "fraction") return [0.01, "%"];
   if (column.quantity === "per_second") return [1, "/s"];
-  if (!(column.quantity in SCALES)) return [1, ""];
-  const [factor, steps] = SCALES[column.quantity];
+  if (!(column.quantity in QUANTITY_STEPS)) return [1, ""];
+  const [factor, steps] = QUANTITY_STEPS[column.quantity];
   const largest = values.reduce((most, value) => Math.max(most, Math.abs(value ?? 0)), 0);
   const [step, unit] = stepFor(steps, largest * factor);
   return [step / factor, unit];
@@ -60,14 +60,17 @@ const fullName = (column) => (column.kind === "metric"
   ? `${column.section}, ${column.label}` : column.label);
 
 // What a run is called: its number on this page, and what it ran where that differs.
-const named = ["scheme", "workload.name"].map((path) => columns.get(path)).filter(Boolean);
+// Points of a sweep are called by its axes.
+const named = (embedded.sweep?.axes ?? ["scheme", "workload.name"])
+  .map((path) => columns.get(path)).filter(Boolean);
 const numberName = (run) => `#${run + 1}`;
 // Of a long specification the beginning is enough.
 const NAME_MAX = 40;
 const cut = (text) => (text.length > NAME_MAX ? `${text.slice(0, NAME_MAX)}…` : text);
 const nameOf = (run) =>
   [`${numberName(run)}${named[0] ? ` ${wordOf(named[0], run)}` : ""}`,
-    ...named.slice(1).map((column) => cut(wordOf(column, run)))].join(", ");
+    ...named.slice(1).filter((column) => !embedded.sweep || wordOf(column, run) !== "")
+      .map((column) => `${embedded.sweep ? `${column.label} ` : ""}${cut(wordOf(column, run))}`)].join(", ");
 const commandOf = (run) => embedded.commands.words[embedded.commands.codes[run]];
 const warningsOf = (run) =>
   embedded.warnings.runs[run].map((place) => embedded.warnings.words[place]);

@@ -2,7 +2,7 @@
 
 const ROWS_STEP = 100;
 const FIRST_COLUMNS = [
-  "scheme", "workload.name", "device", "precondition.mode", "latency_ns.all.system.mean",
+  ...(embedded.sweep?.axes ?? ["scheme", "workload.name", "device", "precondition.mode"]), "latency_ns.all.system.mean",
   "latency_ns.all.system.percentile.99.000000", "waf", "flash.total_erases",
 ];
 

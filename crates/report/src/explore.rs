@@ -4,7 +4,7 @@
 //! It embeds scalars alone: the metrics of the tables, and the keys in which runs differ. What is
 //! the same in all runs is said once.
 
-mod columns;
+pub(crate) mod columns;
 
 use crate::asked::{is_setting, keys, label};
 use crate::flatten::text;
@@ -15,18 +15,17 @@ use columns::{Column, Words, columns};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-const PAGE: Kind = Kind {
-    template: include_str!("../assets/explore.html"),
-    charts: &[
-        include_str!("../assets/explore_runs.js"),
-        include_str!("../assets/explore_plane.js"),
-    ],
-    after: &[
-        include_str!("../assets/explore_filters.js"),
-        include_str!("../assets/explore_table.js"),
-        include_str!("../assets/explore_pins.js"),
-    ],
-};
+/// What the page of a sweep stands on as well.
+pub(crate) const TEMPLATE: &str = include_str!("../assets/explore.html");
+pub(crate) const CHARTS: [&str; 2] =
+    [include_str!("../assets/explore_runs.js"), include_str!("../assets/explore_plane.js")];
+pub(crate) const AFTER: [&str; 3] = [
+    include_str!("../assets/explore_filters.js"),
+    include_str!("../assets/explore_table.js"),
+    include_str!("../assets/explore_pins.js"),
+];
+
+const PAGE: Kind = Kind { template: TEMPLATE, extends: None, charts: &CHARTS, after: &AFTER };
 
 const WORKLOAD: &str = "workload.name";
 const DIGEST: &str = "workload.sha256";
@@ -55,13 +54,7 @@ pub struct Explored<'a> {
 #[must_use]
 pub fn write(explored: &Explored<'_>) -> Vec<u8> {
     let runs = explored.runs.runs();
-    let embedded = Embedded {
-        schema: "ftlab-explore/1",
-        runs: runs.len(),
-        columns: columns(runs),
-        commands: Words::of(runs.iter().map(|run| run.word("made.command").to_owned())),
-        warnings: Warnings::of(runs),
-    };
+    let embedded = Embedded::of("ftlab-explore/1", runs, columns(runs));
     let json = serde_json::to_vec(&embedded).expect("words and numbers");
     let own = Own { facts: facts(explored), warnings: warnings(explored) };
     page::render(&PAGE, &title(explored), &json, &own)
@@ -83,12 +76,24 @@ struct Own {
 
 /// What the scripts read.
 #[derive(Serialize)]
-struct Embedded {
+pub(crate) struct Embedded {
     schema: &'static str,
     runs: usize,
     columns: Vec<Column>,
     commands: Words,
     warnings: Warnings,
+}
+
+impl Embedded {
+    pub(crate) fn of(schema: &'static str, runs: &[Gathered], columns: Vec<Column>) -> Self {
+        Embedded {
+            schema,
+            runs: runs.len(),
+            columns,
+            commands: Words::of(runs.iter().map(|run| run.word("made.command").to_owned())),
+            warnings: Warnings::of(runs),
+        }
+    }
 }
 
 /// Sentences of runs, each once.
@@ -119,7 +124,13 @@ impl Warnings {
 /// What holds for all runs, and where they were found.
 #[must_use]
 pub fn facts(explored: &Explored<'_>) -> Vec<(String, String)> {
-    let runs = explored.runs.runs();
+    let mut facts = same(explored.runs.runs());
+    facts.push(("Files".to_owned(), files(explored)));
+    facts
+}
+
+/// The keys that are the same in all runs.
+pub(crate) fn same(runs: &[Gathered]) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let first = runs.first().map(|run| &run.flat);
     for (path, value) in first.into_iter().flat_map(keys).filter(|(path, _)| !is_setting(path)) {
@@ -132,7 +143,6 @@ pub fn facts(explored: &Explored<'_>) -> Vec<(String, String)> {
             facts.push((format!("{}{rest}", initial.to_uppercase()), value));
         }
     }
-    facts.push(("Files".to_owned(), files(explored)));
     facts
 }
 
@@ -154,11 +164,17 @@ fn files(explored: &Explored<'_>) -> String {
 /// What a reader must know before numbers are compared.
 #[must_use]
 pub fn warnings(explored: &Explored<'_>) -> Vec<String> {
-    let runs = explored.runs.runs();
     let mut told: Vec<String> = explored.unreadable.iter().take(TOLD_MAX).cloned().collect();
     if let Some(more @ 1..) = explored.unreadable.len().checked_sub(TOLD_MAX) {
         told.push(format!("{} cannot be read.", counted(more, "more file")));
     }
+    told.extend(misleading(explored.runs.runs()));
+    told
+}
+
+/// What runs have among them that misleads who compares them.
+pub(crate) fn misleading(runs: &[Gathered]) -> Vec<String> {
+    let mut told = Vec::new();
     let failed = runs.iter().filter(|run| !matches!(run.word("audit"), "" | "passed")).count();
     if failed > 0 {
         told.push(format!(
@@ -197,7 +213,7 @@ pub fn warnings(explored: &Explored<'_>) -> Vec<String> {
 }
 
 /// The first names, and how many more there are.
-fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(crate) fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.len().saturating_sub(TOLD_MAX) {
         0 => names.join(", "),
@@ -205,7 +221,7 @@ fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-fn counted(number: usize, word: &str) -> String {
+pub(crate) fn counted(number: usize, word: &str) -> String {
     let plural = match word.split_once(' ') {
         _ if number == 1 => word.to_owned(),
         Some((first, rest)) if rest.starts_with("of ") => format!("{first}s {rest}"),

@@ -15,6 +15,7 @@ const UNITS_SHOWN: usize = 50;
 
 const PAGE: Kind = Kind {
     template: include_str!("../assets/inspection.html"),
+    extends: None,
     charts: &[
         include_str!("../assets/inspection.js"),
         include_str!("../assets/inspection_time.js"),

@@ -22,6 +22,7 @@ pub mod reproduction;
 pub mod result;
 pub mod schema;
 pub mod slowest;
+pub mod sweep;
 pub mod table;
 pub mod tail;
 pub mod trace_events;

@@ -38,8 +38,8 @@ fn results(bench: &Bench, folder: &str) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-fn merged(bench: &Bench, folder: &str) -> [Vec<u8>; 2] {
-    ["results.csv", "results.parquet"]
+fn merged(bench: &Bench, folder: &str) -> [Vec<u8>; 3] {
+    ["results.csv", "results.parquet", "report.html"]
         .map(|name| std::fs::read(bench.path(&format!("{folder}/{name}"))).unwrap())
 }
 
@@ -66,6 +66,57 @@ fn a_sweep_is_a_table_with_a_row_per_point() {
     assert_eq!(column(&table, "waf")[0], run["waf"].to_string());
     let seeds = column(&table, "latency_ns.all.system.mean");
     assert_ne!(seeds[0], seeds[1], "another seed is another workload");
+}
+
+/// What the page embeds.
+fn embedded(bench: &Bench, folder: &str) -> (String, serde_json::Value) {
+    let page = std::fs::read_to_string(bench.path(&format!("{folder}/report.html"))).unwrap();
+    let start = "<script type=\"application/json\" id=\"results\">";
+    let json = page.split_once(start).unwrap().1.split_once("</script>").unwrap().0;
+    let json = serde_json::from_str(json).unwrap();
+    (page, json)
+}
+
+/// The values of an axis or a metric, of every point.
+fn on_page(page: &serde_json::Value, path: &str) -> Vec<String> {
+    let columns = page["columns"].as_array().unwrap();
+    let column = columns.iter().find(|column| column["path"] == path).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    match column["codes"].as_array() {
+        None => column["values"].as_array().unwrap().iter().map(ToString::to_string).collect(),
+        Some(codes) => codes
+            .iter()
+            .map(|code| text(&column["words"][code.as_u64().unwrap() as usize]))
+            .collect(),
+    }
+}
+
+/// The page holds every point with its values and its command, and what explains the metrics.
+#[test]
+fn a_sweep_is_a_page_as_well() {
+    let bench = bench();
+    let told = bench.ftlab("sweep sweep.toml --out out").ok();
+    assert!(told.contains("Written: out/report.html, "), "{told}");
+    let (page, json) = embedded(&bench, "out");
+    assert!(page.contains("<h1>A sweep over scheme, op, cache and seed: 18 points</h1>"));
+    let table = table(&bench, "out");
+    assert_eq!(on_page(&json, "axis.scheme"), column(&table, "axis.scheme"));
+    assert_eq!(on_page(&json, "waf"), column(&table, "waf"));
+    assert_eq!(on_page(&json, "axis.cache")[..3], ["16KiB", "16KiB", "64KiB"]);
+    assert_eq!((&json["sweep"]["seed"], &json["runs"]), (&3.into(), &18.into()));
+    let command = json["commands"]["words"][0].as_str().unwrap();
+    assert_eq!(command, column(&table, "made.command")[0]);
+    let first = &json["sweep"]["sensitivity"][0];
+    // The caches of one scheme alone are a grid with holes.
+    assert_eq!((&first["metric"], &first["complete"]), (&"response mean".into(), &false.into()));
+    assert_eq!(first["alone"].as_array().unwrap().len(), 4);
+    std::fs::remove_file(bench.path("out/report.html")).unwrap();
+    let lost = &results(&bench, "out")[0].0;
+    std::fs::remove_file(bench.path(&format!("out/runs/{lost}"))).unwrap();
+    bench.ftlab("sweep merge out").ok();
+    let (page, json) = embedded(&bench, "out");
+    assert_eq!(json["runs"], 17);
+    assert!(page.contains("1 point was not run yet."), "what is missing is told");
 }
 
 /// Half by one process and half by others, in any order, is what one process alone makes.

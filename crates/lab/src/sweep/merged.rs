@@ -1,4 +1,5 @@
-//! The results of a sweep as one table: a row per point, a column per axis and per scalar.
+//! The results of a sweep as one table, a row per point and a column per axis and per scalar, and as
+//! a page.
 
 use std::fs;
 use std::io;
@@ -8,10 +9,11 @@ use ftlab_report::table::{Columns, write_csv, write_parquet};
 use serde_json::Value;
 
 use crate::error::Result;
+use crate::sweep::column::{AxisColumn, axis_columns};
 use crate::sweep::effects::{Effects, METRICS, Sample, effects};
 use crate::sweep::folder::Folder;
+use crate::sweep::page::{Outcome, page};
 use crate::sweep::plan::{Kept, Manifest};
-use crate::sweep::range::{Measured, measured};
 
 /// What was merged.
 #[derive(Clone, Debug)]
@@ -39,7 +41,7 @@ enum Status {
 }
 
 impl Folder {
-    /// Writes `results.csv` and `results.parquet`, in the place of those that were there.
+    /// Writes `results.csv`, `results.parquet` and `report.html`, in the place of those that were there.
     ///
     /// # Errors
     /// A result that cannot be read, or a file that cannot be written.
@@ -82,6 +84,14 @@ impl Folder {
             let names = manifest.names.len();
             merged.effects.extend(effects(&samples, names).map(|effects| (*words, effects)));
         }
+        let outcome = Outcome {
+            done: merged.done,
+            failed: &merged.failed,
+            refused: &merged.refused,
+            missing: merged.missing,
+            effects: &merged.effects,
+        };
+        self.write("report.html", &page(self, manifest, &axes, &outcome)?)?;
         Ok(merged)
     }
 
@@ -124,47 +134,4 @@ impl Folder {
         let file = self.result(&point.key);
         crate::error::Error::Run(format!("{} cannot be read ({error})", file.display()))
     }
-}
-
-/// The column of an axis: numbers in one unit where all its values are of one kind, else text.
-struct AxisColumn {
-    heading: String,
-    is_number: bool,
-}
-
-impl AxisColumn {
-    fn cell(&self, value: Option<&str>) -> Value {
-        match value {
-            None => Value::Null,
-            Some(text) if self.is_number => {
-                let number = measured(text).map(|measured| measured.value);
-                // Whole numbers stay whole.
-                match number {
-                    Some(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
-                        (number as i64).into()
-                    }
-                    Some(number) => number.into(),
-                    None => Value::Null,
-                }
-            }
-            Some(text) => text.into(),
-        }
-    }
-}
-
-fn axis_columns(manifest: &Manifest) -> Vec<AxisColumn> {
-    let column = |(at, name): (usize, &String)| {
-        let values: Vec<Option<Measured>> = manifest
-            .points
-            .iter()
-            .filter_map(|point| point.values[at].as_deref())
-            .map(measured)
-            .collect();
-        let unit = values.first().copied().flatten().map(|first| first.unit);
-        let is_number =
-            unit.is_some() && values.iter().all(|value| value.map(|value| value.unit) == unit);
-        let suffix = unit.filter(|_| is_number).unwrap_or_default();
-        AxisColumn { heading: format!("axis.{name}{suffix}"), is_number }
-    };
-    manifest.names.iter().enumerate().map(column).collect()
 }

@@ -2,11 +2,13 @@
 //! The plan is a list, a result is a file named by what decides it, resuming is looking.
 
 mod axis;
+mod column;
 mod definition;
 mod effects;
 mod estimate;
 mod folder;
 mod merged;
+mod page;
 mod plan;
 mod points;
 mod range;

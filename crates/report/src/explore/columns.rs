@@ -58,6 +58,11 @@ pub struct Words {
 }
 
 impl Words {
+    /// The words, each once.
+    pub fn told(&self) -> &[String] {
+        &self.words
+    }
+
     /// In order of first appearance.
     pub fn of(all: impl Iterator<Item = String>) -> Self {
         let mut words = Vec::new();
@@ -74,7 +79,7 @@ impl Words {
     }
 
     /// The same, each word behind those that come before it.
-    fn sorted_by_key<K: PartialOrd>(self, key: impl Fn(&str) -> K) -> Self {
+    pub fn sorted_by_key<K: PartialOrd>(self, key: impl Fn(&str) -> K) -> Self {
         let mut order: Vec<usize> = (0..self.words.len()).collect();
         order.sort_by(|a, b| {
             let keys = (key(&self.words[*a]), key(&self.words[*b]));
@@ -177,7 +182,8 @@ fn key(path: &str, runs: &[Gathered]) -> Option<Column> {
     Some(worded(path, label(path), section, words, numbers.map(|numbers| (numbers, quantity))))
 }
 
-fn worded(
+/// A column of words, with the numbers that these are.
+pub fn worded(
     path: &str,
     label: &str,
     section: &'static str,

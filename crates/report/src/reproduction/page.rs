@@ -11,6 +11,7 @@ use crate::writers::page::{self, Kind};
 
 const PAGE: Kind = Kind {
     template: include_str!("../../assets/reproduction.html"),
+    extends: None,
     charts: &[include_str!("../../assets/reproduction.js")],
     after: &[include_str!("../../assets/claims.js")],
 };

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 const PAGE: Kind = Kind {
     template: include_str!("../../assets/report.html"),
+    extends: None,
     charts: &[
         include_str!("../../assets/runs.js"),
         include_str!("../../assets/bars.js"),

@@ -18,6 +18,8 @@ const LAST: &str = include_str!("../../assets/draw.js");
 pub struct Kind {
     /// Fills the blocks `sections` and `content` of the skeleton.
     pub template: &'static str,
+    /// The template that it extends in place of the skeleton, by its name there.
+    pub extends: Option<(&'static str, &'static str)>,
     /// Register charts.
     pub charts: &'static [&'static str],
     /// Run when all charts are drawn for the first time.
@@ -44,9 +46,8 @@ struct Whole<'a, T> {
 pub fn render<T: Serialize>(kind: &Kind, title: &str, json: &[u8], own: &T) -> Vec<u8> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    for (name, text) in
-        [("page.html", SKELETON), ("chart.html", CHART), ("own.html", kind.template)]
-    {
+    let shared = [("page.html", SKELETON), ("chart.html", CHART), ("own.html", kind.template)];
+    for (name, text) in shared.into_iter().chain(kind.extends) {
         environment.add_template(name, text).expect("the template is well-formed");
     }
     let scripts: Vec<&str> =

@@ -1,5 +1,6 @@
 //! The curve of a stack: how many accesses a cache of each size misses.
 
+use super::ratio::ratio;
 use serde::Serialize;
 
 use super::lru_stack::LruStack;
@@ -123,10 +124,6 @@ fn sizes_for_hits(at_position: &[u64], lookups: u64) -> Vec<SizeForHits> {
         }
     }
     found
-}
-
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 #[cfg(test)]

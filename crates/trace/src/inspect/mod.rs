@@ -11,6 +11,7 @@ mod load;
 mod lru_stack;
 mod page_table;
 mod places;
+mod ratio;
 mod result;
 mod sizes;
 pub(crate) mod slot_order;
@@ -39,6 +40,7 @@ use load::Load;
 use lru_stack::LruStack;
 use page_table::Chunk;
 use places::Places;
+use ratio::ratio;
 use result::FIGURE_2_POSITION;
 use sizes::SizesSeen;
 use slot_order::TAKEN_MAX;
@@ -393,8 +395,4 @@ impl<'a> Counted<'a> {
             dense_capacity_bytes: self.extents.bytes(&self.pages),
         })
     }
-}
-
-fn ratio(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ftlab_flash::request::Op;
 use serde::Serialize;
 
-use super::ratio;
+use super::ratio::ratio;
 use crate::record::Record;
 
 /// Most distinct request sizes that are counted one by one.

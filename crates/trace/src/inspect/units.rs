@@ -7,7 +7,7 @@ use ftlab_flash::request::Op;
 use serde::Serialize;
 
 use super::lru_stack::LruStack;
-use super::ratio;
+use super::ratio::ratio;
 use crate::record::Record;
 use crate::survey::Survey;
 
