@@ -17,7 +17,7 @@ function update() {
     + (boxed() ? `, ${count(chosen.length)} of them in the box` : "");
   countWords();
   showBox();
-  drawTable(chosen);
+  drawRuns(chosen);
   drawPins();
 }
 

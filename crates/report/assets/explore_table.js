@@ -28,7 +28,7 @@ function sorted(runs) {
 
 let listed = [];
 
-function drawTable(runs) {
+function drawRuns(runs) {
   listed = sorted(runs);
   const shown = shownColumns();
   const head = make("tr", {}, make("th", { scope: "col", textContent: "Run" }),
