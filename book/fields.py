@@ -46,7 +46,7 @@ def section(name, types):
 
 # What a type is called that stands for several, by what its values are.
 VALUES = {"Nullable_double": "ratios", "uint64": "counts", "Array_of_Tuple_of_uint64_and_double": "points",
-          "LatencyParts": "latencies", "LatencySummary": "summaries"}
+          "LatencyParts": "latencies", "LatencySummary": "summaries", "WindowLatency": "windows", "double": "means"}
 
 
 def title(name):

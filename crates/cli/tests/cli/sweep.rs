@@ -119,6 +119,20 @@ fn a_sweep_is_a_page_as_well() {
     assert!(page.contains("1 point was not run yet."), "what is missing is told");
 }
 
+/// Capacities stated and those of device files.
+#[test]
+fn spans_may_be_shares_of_the_device() {
+    let bench = Bench::new();
+    let line = "sweep --device slc_small --workload randwrite:bs=4k,span=50%,count=400,seed=5";
+    let told = bench.ftlab(&format!("{line} --grid scheme=dftl,fast --out out")).ok();
+    assert!(told.contains("2 made, 0 were there") && !told.contains("Refused"), "{told}");
+    let grid = "capacity=32MiB,64MiB";
+    let told = bench.ftlab(&format!("{line} --schemes dftl --grid {grid} --out sizes")).ok();
+    assert!(told.contains("2 made, 0 were there"), "{told}");
+    let touched = column(&table(&bench, "sizes"), "workload.footprint_pages");
+    assert_ne!(touched[0], touched[1], "{touched:?}");
+}
+
 /// Half by one process and half by others, in any order, is what one process alone makes.
 #[test]
 fn shards_together_are_the_same_bytes_as_one_sweep() {

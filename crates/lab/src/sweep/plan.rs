@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::observer::Observer;
+use crate::options::capacity::Capacity;
 use crate::plan::asked::Asked;
 use crate::plan::first_pass::description;
 use crate::sweep::definition::Definition;
@@ -148,12 +149,19 @@ fn judge(
         .map_err(|error| Error::usage(format!("the run has no JSON form: {error}")))?;
     let members: &mut Map<String, Value> =
         options.as_object_mut().expect("an experiment is a table of options");
-    let reading = format!("{} {:?}", choice.text, experiment.reading());
+    // A share in a spec is one of the device.
+    let device = &own.config.device;
+    let capacity_bytes = match experiment.capacity {
+        Some(Capacity::Bytes(bytes)) => bytes,
+        Some(Capacity::Auto) => 0,
+        None => device.logical_pages() * device.unit_bytes(),
+    };
+    let reading = format!("{} {capacity_bytes} {:?}", choice.text, experiment.reading());
     members.retain(|name, _| !NOT_IN_KEY.contains(&name.as_str()));
     let described = match digests.get(&reading) {
         Some(known) => known.clone(),
         None => {
-            let opened = choice.open_own(0)?;
+            let opened = choice.open_own(capacity_bytes)?;
             let known = description(&opened, observer)?;
             digests.insert(reading, known.clone());
             known

@@ -303,6 +303,7 @@ fn is_zero(time: &u64) -> bool {
 /// response, or whole numbers of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "Stages_of_{T}")]
 pub struct Stages<T: Default = f64> {
     /// In the driver's queue.
     pub driver_queue: T,

@@ -57,6 +57,7 @@ pub struct Slowest {
 /// the work that they caused and that went on behind them included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(rename = "Ahead_of_{T}")]
 pub struct Ahead<T: Default> {
     /// How many.
     pub requests: T,
