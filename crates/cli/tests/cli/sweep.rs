@@ -176,11 +176,15 @@ fn a_point_that_cannot_run_is_a_row_with_its_reason() {
     assert_eq!(told.matches("Refused    scheme=dftl op=7: ").count(), 1, "{told}");
     let rows = table(&bench, "out");
     assert_eq!(column(&rows, "status"), ["done", "refused", "done"]);
-    // The workload does not fit: that shows when it is planned.
     let told = bench.ftlab(&format!("{line} --grid capacity=8MiB,32MiB --out tight")).ok();
+    assert!(told.contains("Refused    scheme=dftl capacity=8MiB: span reaches"), "{told}");
+    // How far a trace reaches shows when its run is planned.
+    bench.file("far.spc", "0,40000,4096,w,0.1\n0,8,4096,w,0.2\n");
+    let line = "sweep --device slc_small --workload far.spc --schemes dftl --out far";
+    let told = bench.ftlab(&format!("{line} --grid capacity=8MiB,32MiB")).ok();
     assert!(told.contains("Failed     scheme=dftl capacity=8MiB: "), "{told}");
-    assert_eq!(column(&table(&bench, "tight"), "status"), ["failed", "done"]);
-    let again = bench.ftlab(&format!("{line} --grid capacity=8MiB,32MiB --out tight --resume"));
+    assert_eq!(column(&table(&bench, "far"), "status"), ["failed", "done"]);
+    let again = bench.ftlab(&format!("{line} --grid capacity=8MiB,32MiB --resume"));
     assert!(again.ok().contains("0 made, 1 were there, 1 failed"), "it is tried again");
 }
 
