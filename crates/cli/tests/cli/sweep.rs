@@ -133,6 +133,46 @@ fn spans_may_be_shares_of_the_device() {
     assert_ne!(touched[0], touched[1], "{touched:?}");
 }
 
+/// Two shards that begin at once: the second finds the folders of the first, and no manifest yet.
+/// What lies there otherwise is not written beside.
+#[test]
+fn shards_may_begin_at_the_same_moment() {
+    let bench = bench();
+    for part in ["runs", "failed", "times"] {
+        std::fs::create_dir_all(bench.path(&format!("out/{part}"))).unwrap();
+    }
+    bench.ftlab("sweep sweep.toml --out out").refused(2, &["out/sweep.json cannot be read"]);
+    let told = bench.ftlab("sweep sweep.toml --out out --shard 1/2").ok();
+    assert!(told.contains("9 made, 0 were there"), "{told}");
+    std::fs::create_dir(bench.path("mine")).unwrap();
+    bench.file("mine/notes.txt", "x");
+    let refused = bench.ftlab("sweep sweep.toml --out mine --shard 1/2");
+    refused.refused(2, &["mine/sweep.json cannot be read"]);
+}
+
+/// A snapshot of the same name that holds something else is another start.
+#[test]
+fn a_run_from_another_snapshot_is_another_run() {
+    let bench = Bench::new();
+    let device = "--device slc_small --capacity 32MiB";
+    let work = "--workload randwrite:bs=4k,span=16MiB,count=400,seed=5";
+    let save = |seed: u32| {
+        let count = 400 * seed;
+        let work = format!("--workload randwrite:bs=4k,span=16MiB,count={count},seed={seed}");
+        let line = format!("run --scheme dftl {device} {work} --save-snapshot aged.snapshot");
+        bench.ftlab(&line).ok();
+    };
+    save(1);
+    let line = format!(
+        "sweep --schemes dftl {device} {work} --grid precondition=snapshot:aged.snapshot --out out"
+    );
+    assert!(bench.ftlab(&line).ok().contains("1 made, 0 were there"));
+    assert!(bench.ftlab(&format!("{line} --resume")).ok().contains("0 made, 1 were there"));
+    std::fs::remove_file(bench.path("aged.snapshot")).unwrap();
+    save(2);
+    assert!(bench.ftlab(&format!("{line} --resume")).ok().contains("1 made, 0 were there"));
+}
+
 /// Half by one process and half by others, in any order, is what one process alone makes.
 #[test]
 fn shards_together_are_the_same_bytes_as_one_sweep() {

@@ -49,7 +49,12 @@ impl Folder {
             true => fs::read_dir(path).map_err(cannot)?.next().is_none(),
             false => true,
         };
-        if !is_new {
+        // Another shard may be about to begin: all there is so far are its empty folders.
+        let begins = !is_new
+            && together
+            && !path.join(MANIFEST).exists()
+            && folder.is_begun().map_err(cannot)?;
+        if !is_new && !begins {
             let before = folder.manifest()?;
             let is_same = before == *manifest;
             if !(resume || together && is_same) {
@@ -78,6 +83,18 @@ impl Folder {
         text.push(b'\n');
         folder.write(MANIFEST, &text)?;
         Ok(folder)
+    }
+
+    /// Whether nothing lies there but what the beginning of a sweep puts there before its manifest.
+    fn is_begun(&self) -> std::io::Result<bool> {
+        for entry in fs::read_dir(&self.path)? {
+            let name = entry?.file_name();
+            let name = name.to_string_lossy();
+            if ![RUNS, FAILED, TIMES].contains(&&*name) && !name.starts_with(UNFINISHED) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// One that holds a sweep.

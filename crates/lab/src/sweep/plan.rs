@@ -11,8 +11,10 @@ use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::observer::Observer;
 use crate::options::capacity::Capacity;
+use crate::options::precondition::Mode;
 use crate::plan::asked::Asked;
 use crate::plan::first_pass::description;
+use crate::plan::snapshot::Snapshot;
 use crate::sweep::definition::Definition;
 use crate::sweep::points::{Point, sample};
 
@@ -173,6 +175,11 @@ fn judge(
         .into_iter()
         .map(|one| (one.key.to_owned(), ftlab_report::derive::json(&one.value)))
         .collect();
+    // What a device starts from is what its file holds, whatever its name.
+    let snapshot = match experiment.precondition.of(&own.name) {
+        Mode::Snapshot(path) => Some(Snapshot::open(&path, observer)?.digest().to_owned()),
+        _ => None,
+    };
     let decides = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "scheme": own.name,
@@ -180,6 +187,7 @@ fn judge(
         "workload": choice.name,
         "spec": if described.synthetic { choice.text.as_str() } else { "" },
         "digest": described.sha256,
+        "snapshot": snapshot,
         "options": options,
     });
     let text = serde_json::to_vec(&decides).expect("a JSON value has a text");
