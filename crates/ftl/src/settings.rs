@@ -2,11 +2,15 @@
 
 use std::ops::{Deref, DerefMut};
 
+use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::settings::{BoardSettings, WearPolicy};
 use ftlab_flash::settings::{Group, Groups, SettingError};
+use ftlab_flash::units::PlaneId;
 
+use crate::own::OwnPolicies;
 use crate::parts::alloc::{AllocSettings, FreeOrder};
 use crate::parts::page_space::settings::{GcMode, GcSettings};
+use crate::parts::victim::{VictimContext, VictimKind, Victims};
 
 /// What every scheme sees. The board's groups are read as if they were here: `settings.device`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +21,8 @@ pub struct SharedSettings {
     pub gc: GcSettings,
     /// Where pages and blocks are taken from.
     pub alloc: AllocSettings,
+    /// Choices that a program makes itself. No keys: a text cannot hold them.
+    pub own: OwnPolicies,
     /// Bytes of `device.ram_bytes` that something in front of the scheme takes. No key: whoever
     /// puts the device together says so.
     taken_ram: u64,
@@ -70,12 +76,34 @@ impl SharedSettings {
     pub fn check(&self) -> Result<(), SettingError> {
         self.board.check()?;
         self.check_free_order()?;
+        self.check_own()?;
         if self.gc.idle_pages > 0 && self.gc.mode == GcMode::Foreground {
             return Err(SettingError::Conflict(format!(
                 "gc.idle_pages = {} needs gc.mode = idle or both; in the foreground nothing is \
                  collected in gaps",
                 self.gc.idle_pages
             )));
+        }
+        Ok(())
+    }
+
+    /// The victim policy in force, for one plane.
+    pub fn victims(&self, nand: &Nand, plane: PlaneId) -> Victims {
+        let GcSettings { victim, choices, window, .. } = self.gc;
+        let own = self.own.victim.as_ref();
+        Victims::new(victim, &VictimContext { nand, plane, choices, window, own })
+    }
+
+    /// What a setting calls `own` must be there, and what is there must be asked.
+    fn check_own(&self) -> Result<(), SettingError> {
+        let victim = self.gc.victim == VictimKind::Own;
+        check_own("gc.victim", "victim", victim, self.own.victim.is_some())?;
+        if self.own.placement.is_some() && !self.gc.separate_frontiers {
+            return Err(SettingError::Conflict(
+                "an own placement policy needs gc.separate_frontiers = true: otherwise there is one \
+                 frontier, and nothing to decide"
+                    .to_owned(),
+            ));
         }
         Ok(())
     }
@@ -93,5 +121,22 @@ impl SharedSettings {
             order.name(),
             policy.name()
         )))
+    }
+}
+
+/// Whether a setting says `own` where a policy of that place is given, and not otherwise.
+///
+/// # Errors
+/// Says which of the two is missing.
+pub fn check_own(key: &str, place: &str, says: bool, given: bool) -> Result<(), SettingError> {
+    match (says, given) {
+        (true, false) => Err(SettingError::Conflict(format!(
+            "{key} = own needs a policy, which only a program that uses ftlab as a library can give \
+             (Python: policies={{\"{place}\": ...}})"
+        ))),
+        (false, true) => Err(SettingError::Conflict(format!(
+            "an own {place} policy needs {key} = own; as it stands nobody would ask it"
+        ))),
+        _ => Ok(()),
     }
 }

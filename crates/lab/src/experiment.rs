@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ftlab_engine::own::OwnPolicies;
 use ftlab_trace::{AddressMode, Filter, Parts, SizeUnit, TimeUnit};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -138,6 +139,11 @@ pub struct Experiment {
     /// Flash and phase-change memory as they are after a run of one scheme, to this new file.
     #[serde(skip_serializing_if = "is_default")]
     pub save_snapshot: Option<PathBuf>,
+
+    /// Choices that the program makes itself in the place of a policy of a table; their settings
+    /// are set to `own`. No option: a text cannot hold them.
+    #[serde(skip)]
+    pub own: OwnPolicies,
 }
 
 impl Experiment {
@@ -200,9 +206,12 @@ impl Experiment {
 
     /// The command line of the same experiment, without the files that it writes, which a
     /// comparison needs a folder for: `run` where one scheme is named, else `compare`. Empty where
-    /// a path is not UTF-8.
+    /// a path is not UTF-8, and where a program decides itself.
     #[must_use]
     pub fn command(&self) -> String {
+        if self.own != OwnPolicies::default() {
+            return String::new();
+        }
         let own =
             Experiment { requests_out: None, trace_out: None, save_snapshot: None, ..self.clone() };
         let Ok(values) = serde_json::to_value(own) else { return String::new() };
@@ -304,6 +313,7 @@ impl Default for Experiment {
             requests_out: None,
             trace_out: None,
             save_snapshot: None,
+            own: OwnPolicies::default(),
         }
     }
 }

@@ -28,8 +28,8 @@ use serde_json::{Map, Value};
 use self::by_cause::by_cause;
 use crate::result::{
     Buffer, ByDirection, Erases, Flash, FlashTime, Host, LatencyParts, LatencySummary, MapCache,
-    Merges, Percentiles, Precondition, RamStructure, RamUse, RunResult, ServiceTime, Split,
-    SteadyState, Wall, Workload, WornOut,
+    Merges, OwnPolicy, Percentiles, Precondition, RamStructure, RamUse, RunResult, ServiceTime,
+    Split, SteadyState, Wall, Workload, WornOut,
 };
 
 /// What is known of a run besides its device.
@@ -117,8 +117,19 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         series_latency_ns: series::latency(meter),
         host,
         flash,
+        own_policies: own_policies(&facts.config),
         ..RunResult::default()
     }
+}
+
+fn own_policies(config: &Config) -> Vec<OwnPolicy> {
+    let told = config.own.told();
+    told.map(|(place, name, asked)| OwnPolicy {
+        place: place.to_owned(),
+        name: name.to_owned(),
+        asked,
+    })
+    .collect()
 }
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {

@@ -14,8 +14,8 @@ mod tail;
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
     Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, Inherited, Made,
-    MapCache, Merges, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime, Split,
-    Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
+    MapCache, Merges, OwnPolicy, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime,
+    Split, Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
 };
 pub use latency::{
     ByDirection, CCDF_POINTS_PER_DECADE, CDF_POINTS_MAX, Ccdf, Cdf, CdfPoint, Latency,
@@ -116,6 +116,10 @@ pub struct RunResult {
     /// key is absent for any other workload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
+    /// Policies that the calling program decided itself; the key is absent where a policy of ours
+    /// decided everything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_policies: Vec<OwnPolicy>,
     /// The slowest requests, where `--tail` asked for them; the key is absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
@@ -165,6 +169,7 @@ impl Default for RunResult {
             series: Vec::new(),
             series_latency_ns: SeriesLatency::default(),
             phases: Vec::new(),
+            own_policies: Vec::new(),
             tail: None,
             probe: None,
         }

@@ -64,11 +64,12 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
-use ftlab_ftl::parts::cmt::Cmt;
+use ftlab_ftl::parts::cmt::{CacheContext, CachePolicyKind, Cmt};
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, gtd_bytes};
 use ftlab_ftl::parts::map_recovery::{Consistency, Survivor};
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
+use ftlab_ftl::settings::check_own;
 
 /// The name under which the scheme table finds this file's scheme.
 pub type Rostered = Dftl;
@@ -130,6 +131,8 @@ impl Scheme for Dftl {
     fn check(config: &Config) -> Result<(), SettingError> {
         demand_mapped::check(config)?;
         let dftl = effective(config);
+        let own = config.shared.own.cache.is_some();
+        check_own("dftl.cmt_policy", "cache", dftl.cmt_policy == CachePolicyKind::Own, own)?;
         if dftl.gtd_sync_every > 0 && dftl.consistency != Consistency::Gtd {
             return Err(SettingError::Conflict(format!(
                 "dftl.gtd_sync_every = {} needs dftl.consistency = gtd; under {} the directory is \
@@ -261,8 +264,14 @@ impl DftlSettings {
 /// The cache, empty.
 fn cmt(config: &Config, pages: u32) -> Cmt {
     let DftlSettings { cmt_policy, slru_protected, .. } = config.own;
-    let places = (entries(config), leaving(config));
-    Cmt::with_guests(cmt_policy, pages, places, slru_protected)
+    let capacity = entries(config);
+    let context = CacheContext {
+        slots: capacity + leaving(config),
+        capacity,
+        protected: slru_protected,
+        own: config.shared.own.cache.as_ref(),
+    };
+    Cmt::with_policy(cmt_policy, pages, &context)
 }
 
 impl Dftl {

@@ -17,6 +17,7 @@ mod host_faults;
 mod host_limits;
 mod law;
 mod occupancy;
+mod own;
 mod parameters;
 mod peers;
 mod regression;

@@ -21,6 +21,7 @@ mod withheld;
 
 pub use settings::Threshold;
 
+use crate::own::{Asked, Maker, OwnPlacement};
 use crate::parts::free_pool::FreePool;
 use crate::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
 use crate::parts::victim::Victims;
@@ -183,6 +184,8 @@ pub struct PageSpace {
     order: PlacementOrder,
     mode: GcMode,
     moved_data: Stream,
+    /// Who decides block by block between that and the host's frontier.
+    placement: Option<Asked<dyn OwnPlacement>>,
     threshold: (u32, u32),
     adaptive: bool,
     emergency: u32,
@@ -238,7 +241,7 @@ impl PageSpace {
             let plane = PlaneId(index);
             Plane {
                 free: FreePool::empty(nand, plane, FreeRule::of(config)),
-                victims: config.gc.victims(nand, plane),
+                victims: config.victims(nand, plane),
                 frontiers: [Frontier::default(); STREAMS],
                 threshold,
                 valid: 0,
@@ -252,6 +255,7 @@ impl PageSpace {
             order: config.alloc.order,
             mode: config.gc.mode,
             moved_data: if config.gc.separate_frontiers { Stream::MovedData } else { Stream::Data },
+            placement: config.own.placement.as_ref().map(Maker::made),
             threshold: (threshold, config.gc.threshold_max.max(threshold)),
             adaptive: config.gc.threshold_mode == ThresholdMode::Adaptive,
             emergency: EMERGENCY_BLOCKS + Threshold::failure_reserve(config),

@@ -1,7 +1,10 @@
 //! What an experiment says about schemes and devices, read as far as no workload is needed for it.
 
+use ftlab_engine::config::Config;
+use ftlab_engine::own::OwnPolicies;
+
 use crate::devices;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::observer::Observer;
 use crate::options::text::legal;
@@ -32,6 +35,9 @@ impl Asked {
         for one in chosen.iter_mut().filter(|_| repeat == Repeat::UntilWornOut) {
             one.config.wear.blocks_die = true;
         }
+        for one in &mut chosen {
+            decide_itself(&mut one.config, &experiment.own)?;
+        }
         Ok(Asked { chosen, changes, repeat })
     }
 
@@ -48,6 +54,25 @@ impl Asked {
     ) -> Result<WorkloadChoice> {
         WorkloadChoice::new(&experiment.workload, &experiment.reading(), &self.changes, observer)
     }
+}
+
+/// The own policies of a program, and the settings that have them asked. Schemes that run side by
+/// side count apart how often.
+fn decide_itself(config: &mut Config, own: &OwnPolicies) -> Result<()> {
+    let mut set = |key: &str, text: &str| {
+        config.set(key, text).map_err(|error| Error::usage(error.to_string()))
+    };
+    if own.victim.is_some() {
+        set("gc.victim", "own")?;
+    }
+    if own.placement.is_some() {
+        set("gc.separate_frontiers", "true")?;
+    }
+    if own.cache.is_some() {
+        set("dftl.cmt_policy", "own")?;
+    }
+    config.own = own.counted_apart();
+    Ok(())
 }
 
 /// Options that were built without text must be what their text may say.

@@ -47,6 +47,7 @@ pub fn of_run(
     all.extend(nothing_waits(plan, config));
     all.extend(one_server(config));
     all.extend(empty_streams(device, config));
+    all.extend(own_policies(config));
     let meter = device.board().meter();
     let lost = meter.events(Event::LostMapEntries);
     if lost > 0 {
@@ -80,6 +81,21 @@ pub fn of_run(
         ));
     }
     all
+}
+
+/// Who decided, where a program decides itself.
+fn own_policies(config: &Config) -> impl Iterator<Item = String> {
+    config.own.told().map(|(place, name, asked)| match asked {
+        0 => format!(
+            "The {place} policy {name} of the calling program was never asked: this scheme asks none \
+             of that kind, or nothing came to it."
+        ),
+        _ => format!(
+            "The {place} policy is {name}, of the calling program, which was asked {} times; these \
+             numbers hold for it alone.",
+            count(asked)
+        ),
+    })
 }
 
 /// Why a cache that fills the budget is over it, and what makes room.

@@ -63,6 +63,18 @@ pub struct Phase {
     pub latency_ns: ByDirection<LatencySummary>,
 }
 
+/// A policy of the calling program, in the place of one of ours.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OwnPolicy {
+    /// What it decides: `victim`, `placement` or `cache`.
+    pub place: String,
+    /// Its name, as the program gave it.
+    pub name: String,
+    /// How often it was asked, preparing the device included.
+    pub asked: u64,
+}
+
 /// How the device was prepared before the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

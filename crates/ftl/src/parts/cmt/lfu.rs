@@ -1,8 +1,9 @@
 //! The entry with the fewest uses leaves; among equals the one whose last use is oldest.
 
-use super::CachePolicy;
+use super::{CacheContext, CachePolicy};
 use crate::parts::slots::Slot;
 use crate::parts::slots::indexed_heap::IndexedHeap;
+use ftlab_flash::units::Lpn;
 
 /// Slots by uses, then by time of last use.
 #[derive(Clone, Debug)]
@@ -12,11 +13,11 @@ pub struct Lfu {
 }
 
 impl CachePolicy for Lfu {
-    fn new(slots: u32, _: u32, _: f64) -> Self {
-        Lfu { heap: IndexedHeap::new(slots), uses: 0 }
+    fn new(context: &CacheContext<'_>) -> Self {
+        Lfu { heap: IndexedHeap::new(context.slots), uses: 0 }
     }
 
-    fn inserted(&mut self, slot: Slot) {
+    fn inserted(&mut self, slot: Slot, _: Lpn) {
         self.uses += 1;
         self.heap.push(slot, (1, self.uses));
     }
@@ -31,7 +32,7 @@ impl CachePolicy for Lfu {
         self.heap.remove(slot);
     }
 
-    fn victim(&self) -> Slot {
+    fn victim(&self, _: impl Fn(Slot) -> bool) -> Slot {
         self.heap.min().expect("the cache is not empty")
     }
 }

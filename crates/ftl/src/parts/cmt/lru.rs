@@ -1,8 +1,9 @@
 //! The entry that was not used for longest leaves.
 
-use super::CachePolicy;
+use super::{CacheContext, CachePolicy};
 use crate::parts::slots::Slot;
 use crate::parts::slots::slot_list::SlotLists;
+use ftlab_flash::units::Lpn;
 
 /// One list in order of use.
 #[derive(Clone, Debug)]
@@ -18,11 +19,11 @@ impl Lru {
 }
 
 impl CachePolicy for Lru {
-    fn new(slots: u32, _: u32, _: f64) -> Self {
-        Lru { list: SlotLists::new(slots) }
+    fn new(context: &CacheContext<'_>) -> Self {
+        Lru { list: SlotLists::new(context.slots) }
     }
 
-    fn inserted(&mut self, slot: Slot) {
+    fn inserted(&mut self, slot: Slot, _: Lpn) {
         self.list.push(0, slot);
     }
 
@@ -34,7 +35,7 @@ impl CachePolicy for Lru {
         self.list.remove(slot);
     }
 
-    fn victim(&self) -> Slot {
+    fn victim(&self, _: impl Fn(Slot) -> bool) -> Slot {
         self.list.oldest(0).expect("the cache is not empty")
     }
 }

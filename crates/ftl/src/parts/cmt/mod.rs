@@ -5,11 +5,12 @@
 
 mod lfu;
 mod lru;
+mod own;
 mod policy;
 mod psu_real_ghost;
 mod slru;
 
-pub use policy::CachePolicy;
+pub use policy::{CacheContext, CachePolicy};
 
 use std::collections::VecDeque;
 
@@ -50,16 +51,16 @@ macro_rules! policy_table {
         }
 
         impl Policy {
-            fn new(kind: CachePolicyKind, slots: u32, capacity: u32, protected: f64) -> Self {
+            fn new(kind: CachePolicyKind, context: &CacheContext<'_>) -> Self {
                 match kind {
                     $( CachePolicyKind::$variant => {
-                        Policy::$variant(<$type as CachePolicy>::new(slots, capacity, protected))
+                        Policy::$variant(<$type as CachePolicy>::new(context))
                     } )*
                 }
             }
             #[inline]
-            fn inserted(&mut self, slot: Slot) {
-                match self { $( Policy::$variant(policy) => policy.inserted(slot), )*
+            fn inserted(&mut self, slot: Slot, lpn: Lpn) {
+                match self { $( Policy::$variant(policy) => policy.inserted(slot, lpn), )*
                     Policy::Unordered => {}
                 }
             }
@@ -76,8 +77,8 @@ macro_rules! policy_table {
                 }
             }
             #[inline]
-            fn victim(&self) -> Slot {
-                match self { $( Policy::$variant(policy) => policy.victim(), )*
+            fn victim(&self, is_changed: impl Fn(Slot) -> bool) -> Slot {
+                match self { $( Policy::$variant(policy) => policy.victim(is_changed), )*
                     Policy::Unordered => unreachable!("a cache without an order has no victim"),
                 }
             }
@@ -95,6 +96,8 @@ policy_table! {
     Lru = "lru" => lru::Lru,
     /// Least frequently used, the older use first among equals.
     Lfu = "lfu" => lfu::Lfu,
+    /// As a program says that uses ftlab as a library.
+    Own = "own" => own::Own,
 }
 
 /// The cached mapping table.
@@ -116,7 +119,8 @@ pub struct Cmt {
 impl Cmt {
     /// An empty cache of `capacity` entries for a map of `logical_pages`.
     pub fn new(kind: CachePolicyKind, logical_pages: u32, capacity: u32, protected: f64) -> Self {
-        Self::with_guests(kind, logical_pages, (capacity, 0), protected)
+        let context = CacheContext { slots: capacity, capacity, protected, own: None };
+        Self::with_policy(kind, logical_pages, &context)
     }
 
     /// The same without an order: which entry leaves is its owner's to know.
@@ -124,16 +128,15 @@ impl Cmt {
         Self::of(Policy::Unordered, logical_pages, (capacity, 0))
     }
 
-    /// An empty cache with places for so many entries more that have left ([`Cmt::leave`]), beyond
-    /// the policy's `capacity`.
-    pub fn with_guests(
+    /// An empty cache with `slots - capacity` places for entries that have left ([`Cmt::leave`]),
+    /// beyond the policy's `capacity`.
+    pub fn with_policy(
         kind: CachePolicyKind,
         logical_pages: u32,
-        (capacity, guests): (u32, u32),
-        protected: f64,
+        context: &CacheContext<'_>,
     ) -> Self {
-        let policy = Policy::new(kind, capacity + guests, capacity, protected);
-        Self::of(policy, logical_pages, (capacity, guests))
+        let CacheContext { slots, capacity, .. } = *context;
+        Self::of(Policy::new(kind, context), logical_pages, (capacity, slots - capacity))
     }
 
     fn of(policy: Policy, logical_pages: u32, (capacity, guests): (u32, u32)) -> Self {
@@ -183,14 +186,14 @@ impl Cmt {
         let entry = Entry { lpn: lpn.0, ppn: pack(ppn.map(|p| p.0)), ready, ..Entry::default() };
         let slot = self.entries.add(entry);
         self.slot_of[lpn.index()] = pack(Some(slot.0));
-        self.policy.inserted(slot);
+        self.policy.inserted(slot, lpn);
         slot
     }
 
     /// The entry that leaves next.
     #[inline]
     pub fn victim(&self) -> Slot {
-        self.policy.victim()
+        self.policy.victim(|slot| self.entries[slot].dirty)
     }
 
     /// The entries in the order in which they would leave; under `lru` alone, which has one.
@@ -238,7 +241,8 @@ impl Cmt {
             self.leave(victim);
         }
         assert!(self.len() <= self.capacity, "the cached map holds {} entries", self.capacity);
-        self.policy.inserted(slot);
+        let lpn = self.lpn(slot);
+        self.policy.inserted(slot, lpn);
     }
 
     /// Nearly always the one that has waited for longest.

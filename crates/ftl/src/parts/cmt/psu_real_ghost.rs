@@ -9,9 +9,10 @@
 //!
 //! New ages are the highest, and hits raise them by one: a slot is a few steps from its place.
 
-use super::CachePolicy;
+use super::{CacheContext, CachePolicy};
 use crate::parts::slots::Slot;
 use crate::parts::slots::sorted_slots::SortedSlots;
+use ftlab_flash::units::Lpn;
 
 /// Both segments, ordered by age, then by arrival.
 #[derive(Clone, Debug)]
@@ -33,7 +34,8 @@ impl PsuRealGhost {
 }
 
 impl CachePolicy for PsuRealGhost {
-    fn new(slots: u32, capacity: u32, protected: f64) -> Self {
+    fn new(context: &CacheContext<'_>) -> Self {
+        let &CacheContext { slots, capacity, protected, .. } = context;
         let real = (f64::from(capacity) * protected).ceil() as u32;
         PsuRealGhost {
             real: SortedSlots::new(slots),
@@ -44,7 +46,7 @@ impl CachePolicy for PsuRealGhost {
         }
     }
 
-    fn inserted(&mut self, slot: Slot) {
+    fn inserted(&mut self, slot: Slot, _: Lpn) {
         if self.real.count() == self.real_capacity {
             self.drop_to_ghost();
         }
@@ -85,7 +87,7 @@ impl CachePolicy for PsuRealGhost {
         }
     }
 
-    fn victim(&self) -> Slot {
+    fn victim(&self, _: impl Fn(Slot) -> bool) -> Slot {
         let lowest = self.ghost.min().or_else(|| self.real.min());
         lowest.expect("the cache is not empty")
     }

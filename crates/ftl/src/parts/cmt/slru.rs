@@ -3,9 +3,10 @@
 //!
 //! Source: the policy that DFTL 2014, 3.2 names (its reference 20), in the textbook form.
 
-use super::CachePolicy;
+use super::{CacheContext, CachePolicy};
 use crate::parts::slots::Slot;
 use crate::parts::slots::slot_list::SlotLists;
+use ftlab_flash::units::Lpn;
 
 const PROBATION: usize = 0;
 const PROTECTED: usize = 1;
@@ -18,14 +19,15 @@ pub struct Slru {
 }
 
 impl CachePolicy for Slru {
-    fn new(slots: u32, capacity: u32, protected: f64) -> Self {
+    fn new(context: &CacheContext<'_>) -> Self {
+        let &CacheContext { slots, capacity, protected, .. } = context;
         Slru {
             lists: SlotLists::new(slots),
             protected_capacity: (f64::from(capacity) * protected) as u32,
         }
     }
 
-    fn inserted(&mut self, slot: Slot) {
+    fn inserted(&mut self, slot: Slot, _: Lpn) {
         self.lists.push(PROBATION, slot);
     }
 
@@ -47,7 +49,7 @@ impl CachePolicy for Slru {
         self.lists.remove(slot);
     }
 
-    fn victim(&self) -> Slot {
+    fn victim(&self, _: impl Fn(Slot) -> bool) -> Slot {
         let oldest = self.lists.oldest(PROBATION).or_else(|| self.lists.oldest(PROTECTED));
         oldest.expect("the cache is not empty")
     }

@@ -1,13 +1,51 @@
 use super::*;
+use crate::own::{CacheCandidates, Maker, OwnCache};
 use ftlab_flash::rng::{Purpose, Rng};
 use std::collections::BTreeMap;
+
+/// Of four entries the third one leaves; pages above 90 are not worth keeping.
+struct Third;
+
+impl OwnCache for Third {
+    fn window(&self) -> u32 {
+        4
+    }
+    fn admit(&self, page: u32) -> bool {
+        page <= 90
+    }
+    fn evict(&self, entries: &CacheCandidates) -> usize {
+        2.min(entries.pages.len() - 1)
+    }
+}
+
+/// An own policy is asked once per entry that comes and once per entry that leaves, however often
+/// the cache is asked; what it does not admit is the first that it may send away.
+#[test]
+fn an_own_policy_sees_what_is_oldest_and_its_answer_stands() {
+    let own = Maker::cache("third", || Third);
+    let context = CacheContext { slots: 5, capacity: 5, protected: 0.0, own: Some(&own) };
+    let mut cmt = Cmt::with_policy(CachePolicyKind::Own, 100, &context);
+    for lpn in [1, 2, 3, 95, 4] {
+        cmt.insert(Lpn(lpn), None, When::START);
+    }
+    assert_eq!(own.asked(), 5);
+    // In order of age: 95, 1, 2, 3, 4.
+    let victim = cmt.victim();
+    assert_eq!((cmt.lpn(victim), cmt.victim(), own.asked()), (Lpn(2), victim, 6));
+    // A use of page 1 puts it behind 4; now 95, 2, 3 are the oldest.
+    cmt.touch(cmt.find(Lpn(1)).expect("it is cached"));
+    let victim = cmt.victim();
+    assert_eq!((cmt.lpn(victim), own.asked()), (Lpn(3), 7));
+}
 
 /// Every policy against a plain map of what is cached: nothing is lost, the victim is always
 /// cached, capacity holds.
 #[test]
 fn every_policy_keeps_exactly_what_was_inserted_and_not_removed() {
     for (kind, name) in CachePolicyKind::ALL {
-        let mut cmt = Cmt::new(*kind, 200, 17, 0.8);
+        let own = Maker::cache("third", || Third);
+        let context = CacheContext { slots: 17, capacity: 17, protected: 0.8, own: Some(&own) };
+        let mut cmt = Cmt::with_policy(*kind, 200, &context);
         let mut model: BTreeMap<u32, u32> = BTreeMap::new();
         let mut rng = Rng::new(5, Purpose::Workload);
         for step in 0..20_000 {

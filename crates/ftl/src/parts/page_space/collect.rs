@@ -1,6 +1,7 @@
 //! Collecting garbage: which victim fits, what moves where, and when it is enough.
 
 use super::{Moved, Newer, PageOwner, PageSpace, Stream};
+use crate::own::Collected;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::run::Mover;
@@ -161,7 +162,11 @@ impl PageSpace {
         if self.is_map(victim) {
             return blocks(Stream::Map, valid) <= free;
         }
-        let moved = blocks(self.moved_data, valid);
+        let mut moved = blocks(self.moved_data, valid);
+        if self.placement.is_some() {
+            // Who decides is asked when the victim is chosen.
+            moved = moved.max(blocks(Stream::Data, valid));
+        }
         // Most owners write at most a map page per page moved; only when that is too much are they
         // counted.
         moved + blocks(Stream::Map, owner.most_map_writes(self, victim, valid)) <= free
@@ -169,11 +174,20 @@ impl PageSpace {
     }
 
     /// Where the pages of a victim go, and why.
-    pub(super) fn destination(&self, victim: BlockId) -> (Stream, Cause) {
-        match self.is_map(victim) {
-            true => (Stream::Map, Cause::GcMapBlock),
-            false => (self.moved_data, Cause::Gc),
+    pub(super) fn destination(&self, nand: &Nand, victim: BlockId) -> (Stream, Cause) {
+        if self.is_map(victim) {
+            return (Stream::Map, Cause::GcMapBlock);
         }
+        let Some(placement) = &self.placement else { return (self.moved_data, Cause::Gc) };
+        let known = nand.state().block(victim);
+        let apart = placement.ask().apart(Collected {
+            block: victim.0,
+            pages_per_block: self.pages_per_block,
+            valid: nand.valid_pages(victim),
+            erases: known.erases,
+            age: known.age(nand.sequence()),
+        });
+        (if apart { self.moved_data } else { Stream::Data }, Cause::Gc)
     }
 
     /// Moves every valid page of a victim, lets the owner finish, and erases it.
@@ -185,7 +199,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let role = self.role(victim);
-        let (stream, cause) = self.destination(victim);
+        let (stream, cause) = self.destination(board.nand(), victim);
         let (copied, done) = self.empty(board, owner, (victim, stream), cause, after)?;
         self.reclaimed(board, (victim, role), copied, done)
     }

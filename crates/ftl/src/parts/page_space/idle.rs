@@ -113,7 +113,7 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let Paused { victim, copied } = paused;
         self.paused = Some(paused);
-        let (stream, cause) = self.destination(victim);
+        let (stream, cause) = self.destination(board.nand(), victim);
         let (moved, done) = self.move_some(board, owner, (victim, stream, most), cause, after)?;
         let copied = copied + moved;
         if board.nand().valid_pages(victim) > 0 {

@@ -1,11 +1,9 @@
 //! The group `gc`: garbage collection of page-mapped blocks.
 
-use ftlab_flash::board::nand::Nand;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::PlaneId;
 use ftlab_flash::{choices, settings};
 
-use crate::parts::victim::{VictimContext, VictimKind, Victims};
+use crate::parts::victim::VictimKind;
 
 /// The threshold of free blocks as written in the settings.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,11 +129,5 @@ impl GcSettings {
         Err(SettingError::Conflict(format!(
             "{what} needs gc.mode = idle or both: otherwise nothing is done in idle gaps"
         )))
-    }
-
-    /// The policy in force, for one plane.
-    pub fn victims(&self, nand: &Nand, plane: PlaneId) -> Victims {
-        let context = VictimContext { nand, plane, choices: self.choices, window: self.window };
-        Victims::new(self.victim, &context)
     }
 }

@@ -46,9 +46,10 @@ impl Withheld {
 
 impl PageSpace {
     /// From now on closed data blocks are withheld, and moved data has a frontier of its own
-    /// whatever `gc.separate_frontiers` says.
+    /// whatever `gc.separate_frontiers` and an own placement policy say.
     pub fn withhold(&mut self, nand: &Nand) {
         self.moved_data = Stream::MovedData;
+        self.placement = None;
         self.withheld = Some(Withheld::new(nand.geometry(), true));
     }
 

@@ -9,6 +9,7 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod lru;
+mod own;
 mod policy;
 mod random;
 mod windowed_greedy;
@@ -88,11 +89,14 @@ victim_table! {
     DChoices = "d_choices" => d_choices::DChoices,
     /// Most invalid pages among the oldest few.
     WindowedGreedy = "windowed_greedy" => windowed_greedy::WindowedGreedy,
+    /// As a program says that uses ftlab as a library.
+    Own = "own" => own::Own,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::own::{Maker, OwnVictim, VictimCandidates};
     use crate::settings::SharedSettings;
     use ftlab_flash::board::Board;
     use ftlab_flash::board::nand::state::PageKind;
@@ -103,6 +107,15 @@ mod tests {
     use ftlab_flash::settings::Groups as _;
     use ftlab_flash::units::PlaneId;
     use ftlab_flash::units::{Lpn, Ppn, Tag};
+
+    /// The candidate with the highest number.
+    struct Last;
+
+    impl OwnVictim for Last {
+        fn choose(&self, candidates: &VictimCandidates) -> usize {
+            candidates.blocks.len() - 1
+        }
+    }
 
     /// Pages of a block here.
     const PAGES: u32 = 4;
@@ -121,9 +134,12 @@ mod tests {
             for (key, value) in device.iter().chain(pairs).chain(&[("gc.victim", policy)]) {
                 config.set(key, value).expect("legal settings");
             }
+            if policy == "own" {
+                config.own.victim = Some(Maker::victim("last", || Last));
+            }
             let board = Board::new(&config, 1, 0);
             let nand = board.nand();
-            let victims = config.gc.victims(nand, PlaneId(0));
+            let victims = config.victims(nand, PlaneId(0));
             Bench { board, victims, rng: Rng::new(1, Purpose::Victim) }
         }
 
@@ -202,6 +218,7 @@ mod tests {
         assert_eq!(bench("fifo", &[]).order(), [2, 0, 1, 3]);
         // The order of the last loss.
         assert_eq!(bench("lru", &[]).order(), [1, 3, 2, 0]);
+        assert_eq!(bench("own", &[]).order(), [3, 2, 1, 0]);
         let window = |blocks| bench("windowed_greedy", &[("gc.window", blocks)]).order();
         // Only the head, and past it while it has lost nothing: fifo.
         assert_eq!(window("1"), [2, 0, 1, 3]);

@@ -1,5 +1,6 @@
 //! What a victim policy is: what it is built from, what it is told, and what it answers.
 
+use crate::own::{Maker, OwnVictim};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{BlockId, PlaneId};
@@ -14,6 +15,8 @@ pub struct VictimContext<'a> {
     pub choices: u32,
     /// Oldest blocks that windowed_greedy looks at.
     pub window: u32,
+    /// Whom `own` asks.
+    pub own: Option<&'a Maker<dyn OwnVictim>>,
 }
 
 /// A chosen block, and how many candidates a plain implementation compares to find it: by the
