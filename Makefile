@@ -25,7 +25,8 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package clean
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package clean \
+    browser-report browser-workload browser-papers browser-explore browser-sweep
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked -p ftlab
@@ -125,11 +126,17 @@ $(MDBOOK):
 	$(CARGO) install --locked --no-default-features --features search --version $(MDBOOK_VERSION) \
 	    --root target/tools/mdbook-$(MDBOOK_VERSION) mdbook
 
-browser: ## opens the pages of demo and quick set in Debian's chromium
+browser: $(addprefix browser-,report workload papers explore sweep) ## opens the pages of demo and quick set in Debian's chromium; with -j2 two at a time
+
+browser-report:
 	tests/browser/run.sh $(DEMO)/report.html $(DEMO)/results.json
+browser-workload:
 	tests/browser/run.sh $(DEMO)/workload.html $(DEMO)/workload.json
+browser-papers:
 	tests/browser/run.sh $(PAPERS)/report.html $(PAPERS)/claims.json
+browser-explore:
 	tests/browser/run.sh $(EXPLORE) $(PAPERS)
+browser-sweep:
 	tests/browser/run.sh $(SWEEP)/report.html $(SWEEP)
 
 clean:
