@@ -21,7 +21,7 @@ results=$(realpath "$2")
 here=$(dirname "$(realpath "$0")")
 root=$(dirname "$(dirname "$here")")
 venv=$root/target/browser-venv
-shots=$root/target/browser/$(basename "$report" .html)
+shots=$root/target/browser/$(basename "$(dirname "$report")")-$(basename "$report" .html)
 
 # Pages are tested side by side, and installed for once.
 mkdir -p "$root/target"
