@@ -74,6 +74,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub type Rostered = Dftl;
 
 /// Demand-based page-mapped FTL.
+#[derive(Clone)]
 pub struct Dftl {
     base: DemandMapped<Cmt>,
     settings: DftlSettings,
