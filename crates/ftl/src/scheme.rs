@@ -155,8 +155,9 @@ impl<Own: Group> Groups for SchemeConfig<Own> {
 /// A flash translation layer.
 ///
 /// It decides where pages go and when blocks are reclaimed. It never counts, computes time,
-/// allocates memory after [`Scheme::format`], or asks which clock or buffer is in use.
-pub trait Scheme: Sized + 'static {
+/// allocates memory after [`Scheme::format`], or asks which clock or buffer is in use. It is plain
+/// data, so that a device can be duplicated.
+pub trait Scheme: Clone + Send + Sync + 'static {
     /// Where it comes from.
     const PAPER: Paper;
     /// Named sets of settings, so that `--scheme dftl:gtd` works: name, then key and value.
@@ -169,9 +170,9 @@ pub trait Scheme: Sized + 'static {
     }
 
     /// Its settings: its own group; where it stands on other schemes, theirs as well.
-    type Settings: Clone + 'static;
+    type Settings: Clone + Send + Sync + 'static;
     /// What outlives a power cut besides the flash; `()` for most.
-    type Survivor: Clone;
+    type Survivor: Clone + Send + Sync;
 
     /// The scheme that it stands on as a whole, whose settings are its own as well.
     fn stands_on(_config: &SchemeConfig<Self::Settings>) -> Option<&'static str> {

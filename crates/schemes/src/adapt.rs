@@ -125,6 +125,7 @@ enum Place {
 }
 
 /// ADAPT.
+#[derive(Clone)]
 pub struct Adapt {
     base: BlockMapped,
     sequential: SequentialArea,

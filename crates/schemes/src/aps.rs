@@ -75,6 +75,7 @@ use partition::{Interval, Partitions};
 pub type Rostered = Aps;
 
 /// Adaptive partitioning of the RAM between map and data.
+#[derive(Clone)]
 pub struct Aps {
     base: DemandMapped<Cmt>,
     data: RamData,

@@ -105,6 +105,7 @@ settings! {
 pub type Rostered = Bast;
 
 /// BAST.
+#[derive(Clone)]
 pub struct Bast {
     pub(super) base: BlockMapped,
     logs: OwnedLogs,

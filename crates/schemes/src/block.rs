@@ -93,6 +93,7 @@ pub type Rostered = Block;
 const FREE_FOR_A_WRITE: u32 = block_mapped::RESERVE;
 
 /// The block-mapped FTL.
+#[derive(Clone)]
 pub struct Block {
     base: BlockMapped,
     rewrite: BlockRewrite,

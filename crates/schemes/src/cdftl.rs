@@ -72,6 +72,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub type Rostered = Cdftl;
 
 /// Demand-based page-mapped FTL with two levels of cache.
+#[derive(Clone)]
 pub struct Cdftl {
     base: DemandMapped<Levels>,
     settings: CdftlSettings,

@@ -92,6 +92,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub type Rostered = Cftl;
 
 /// Page map on flash with a block map beside it.
+#[derive(Clone)]
 pub struct Cftl {
     base: DemandMapped<Cache>,
     candidates: Candidates,

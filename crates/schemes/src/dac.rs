@@ -72,6 +72,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub type Rostered = Dac;
 
 /// A block-mapped scheme whose block table is on flash, behind two levels of cache.
+#[derive(Clone)]
 pub enum Dac {
     /// Over chains of replacement blocks.
     Replacement(ReplacementBlock),

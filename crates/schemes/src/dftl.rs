@@ -75,6 +75,7 @@ use ftlab_ftl::settings::check_own;
 pub type Rostered = Dftl;
 
 /// Demand-based page-mapped FTL.
+#[derive(Clone)]
 pub struct Dftl {
     base: DemandMapped<Cmt>,
     settings: DftlSettings,

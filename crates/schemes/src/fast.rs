@@ -119,6 +119,7 @@ settings! {
 pub type Rostered = Fast;
 
 /// FAST.
+#[derive(Clone)]
 pub struct Fast {
     log: FastLog,
     long: RequestSize,

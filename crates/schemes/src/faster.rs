@@ -80,6 +80,7 @@ pub use settings::{FasterSettings, Mode, SequentialStart};
 pub type Rostered = Faster;
 
 /// FASTer.
+#[derive(Clone)]
 pub struct Faster {
     log: FastLog,
     kept: Kept,
@@ -88,6 +89,7 @@ pub struct Faster {
 }
 
 /// Pages that are not merged the first time, and the rules by which.
+#[derive(Clone)]
 struct Kept {
     chances: SecondChances,
     isolation: Option<Isolation>,
@@ -97,7 +99,7 @@ struct Kept {
 }
 
 /// Consecutive pages written.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Run {
     next: u32,
     length: u32,

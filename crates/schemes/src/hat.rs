@@ -82,6 +82,7 @@ const CONTROLLER_CACHE: u64 = 128 << 10;
 pub type Rostered = Hat;
 
 /// The page-mapped FTL with its table in phase-change memory.
+#[derive(Clone)]
 pub struct Hat {
     base: PageMapped<Tables>,
     settings: HatSettings,
@@ -89,6 +90,7 @@ pub struct Hat {
 }
 
 /// Quick and slow mapping table.
+#[derive(Clone)]
 struct Tables {
     qmt: Cmt,
     /// Physical page of each logical page, plus one.

@@ -73,6 +73,7 @@ const HOST_ENTRY_BYTES: u64 = 4;
 pub type Rostered = Hmb;
 
 /// DFTL with a copy of the map in the host's memory.
+#[derive(Clone)]
 pub struct Hmb {
     base: DemandMapped<Cmt>,
     host: HostMap,

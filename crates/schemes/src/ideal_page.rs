@@ -59,10 +59,12 @@ settings! {
 pub type Rostered = IdealPage;
 
 /// The page-mapped FTL with its whole table in memory.
+#[derive(Clone)]
 pub struct IdealPage {
     base: PageMapped<Table>,
 }
 
+#[derive(Clone)]
 struct Table {
     /// Physical page of each logical page, plus one.
     entries: Vec<u32>,

@@ -73,6 +73,7 @@ pub use settings::{DefuseRule, JanusSettings, Target};
 pub type Rostered = Janus;
 
 /// Page and block mapping with a moving boundary.
+#[derive(Clone)]
 pub struct Janus {
     /// Where every page is, and the page-mapped area.
     base: PageMapped<Index>,
@@ -90,6 +91,7 @@ pub struct Janus {
 }
 
 /// Physical page of each logical page, plus one. The controller looks into it at no cost.
+#[derive(Clone)]
 struct Index(Vec<u32>);
 
 impl PageTable for Index {

@@ -72,6 +72,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 pub type Rostered = Jtl;
 
 /// Joint management of map and data by levels of 2^n.
+#[derive(Clone)]
 pub struct Jtl {
     /// The cache holds the entries; their order is the levels'.
     base: DemandMapped<Cmt>,

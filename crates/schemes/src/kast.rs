@@ -80,6 +80,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub type Rostered = Kast;
 
 /// KAST.
+#[derive(Clone)]
 pub struct Kast {
     base: BlockMapped,
     sequential: SequentialArea,

@@ -97,6 +97,7 @@ enum Place {
 }
 
 /// LAST.
+#[derive(Clone)]
 pub struct Last {
     base: BlockMapped,
     detector: RequestSize,

@@ -81,6 +81,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub type Rostered = LazyFtl;
 
 /// Page mapping that tells its map late.
+#[derive(Clone)]
 pub struct LazyFtl {
     base: DemandMapped<LazyMap>,
     background: bool,

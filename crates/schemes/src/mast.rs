@@ -108,6 +108,7 @@ settings! {
 pub type Rostered = Mast;
 
 /// MAST.
+#[derive(Clone)]
 pub struct Mast {
     base: BlockMapped,
     log: StripedLog,
@@ -116,6 +117,7 @@ pub struct Mast {
 }
 
 /// Who is merged and who moves on.
+#[derive(Clone)]
 struct Choice {
     /// Page writes of the host.
     now: u32,

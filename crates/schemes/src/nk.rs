@@ -73,6 +73,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub type Rostered = Nk;
 
 /// N-K mapping.
+#[derive(Clone)]
 pub struct Nk {
     base: BlockMapped,
     logs: OwnedLogs,

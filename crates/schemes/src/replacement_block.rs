@@ -86,6 +86,7 @@ enum Place {
 }
 
 /// The replacement-block FTL.
+#[derive(Clone)]
 pub struct ReplacementBlock {
     pub(crate) base: BlockMapped,
     chains: ReplacementChains,

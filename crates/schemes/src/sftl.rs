@@ -79,6 +79,7 @@ use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 pub type Rostered = Sftl;
 
 /// Page-mapped FTL with compressed translation pages in memory.
+#[derive(Clone)]
 pub struct Sftl {
     base: DemandMapped<Cache>,
     sizes: Sizes,

@@ -89,6 +89,7 @@ pub type Rostered = Superblock;
 const GATHERED: u32 = 2;
 
 /// Superblock FTL.
+#[derive(Clone)]
 pub struct Superblock {
     supply: BlockSupply,
     trims: BlockTrims,

@@ -65,6 +65,7 @@ use ftlab_ftl::scheme::{Classification, Family, Pairs, Paper, Preset, Scheme};
 pub type Rostered = Tpftl;
 
 /// Demand-based page-mapped FTL whose cache goes by translation pages.
+#[derive(Clone)]
 pub struct Tpftl {
     base: DemandMapped<Nodes>,
     settings: TpftlSettings,

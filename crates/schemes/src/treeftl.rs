@@ -84,6 +84,7 @@ pub type TreeFtl = Tree<Latte>;
 
 /// LATTE. Its times only ever tell which group comes first, so a list in their order stands for
 /// them.
+#[derive(Clone)]
 pub struct Latte {
     groups: SlotLists<1>,
     /// Offset of the CDP that was accessed last, plus one.

@@ -62,6 +62,7 @@ pub type Rostered = TreePl;
 pub type TreePl = Tree<PageLru>;
 
 /// Every cached page by its last use.
+#[derive(Clone)]
 pub struct PageLru {
     touch_parent: bool,
     needs_no_data: bool,

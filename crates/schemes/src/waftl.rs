@@ -98,6 +98,7 @@ use sizes::{map_cache, page_mapped_blocks, zone_blocks};
 pub type Rostered = Waftl;
 
 /// WAFTL.
+#[derive(Clone)]
 pub struct Waftl {
     base: BlockMapped,
     /// The buffer zone.

@@ -74,8 +74,9 @@ pub struct Served {
     pub(crate) completed: Nanos,
 }
 
-/// A device as the outside drives it.
-pub trait Device {
+/// A device as the outside drives it. It is plain data: it may go to another thread, and several may
+/// duplicate it at once.
+pub trait Device: Send + Sync {
     /// Serves one request as soon as a slot of the queue is free; arrivals must not go backwards.
     fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError>;
     /// Serves a request that a driver held until `at`, on the clock of arrivals; neither `at` nor
@@ -146,4 +147,7 @@ pub trait Device {
     fn clean_caches(&mut self) -> Result<u64, DeviceError>;
     /// Compares every read with what was written last, from now on (before the first write).
     fn verify_reads(&mut self);
+    /// A second device in the same state, down to its caches and what it is about to draw: the same
+    /// requests give the same answers. Memory that this one never touched becomes resident in it.
+    fn duplicate(&self) -> Box<dyn Device>;
 }

@@ -4,6 +4,7 @@
 use ftlab_flash::units::{Lpn, Tag, zeroed};
 
 /// The pages that were written and not trimmed since, and their versions where reads are verified.
+#[derive(Clone)]
 pub(crate) struct Ledger {
     /// One bit per logical page.
     written: Vec<u64>,

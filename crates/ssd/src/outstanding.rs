@@ -6,6 +6,7 @@ use std::collections::BinaryHeap;
 use ftlab_flash::units::Nanos;
 
 /// The slots of a device's queue.
+#[derive(Clone)]
 pub(crate) enum Outstanding {
     /// One slot, and when it is free; 0 while nothing is in it.
     One(Nanos),

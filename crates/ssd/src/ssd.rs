@@ -31,6 +31,7 @@ mod power;
 mod versions;
 
 /// A device under one scheme. It begins on a line of the cache, wherever it lies.
+#[derive(Clone)]
 #[repr(align(64))]
 pub struct Ssd<S: Scheme> {
     board: Board,
@@ -484,5 +485,9 @@ impl<S: Scheme> Device for Ssd<S> {
 
     fn verify_reads(&mut self) {
         self.ledger.verify(self.board.geometry().logical_pages);
+    }
+
+    fn duplicate(&self) -> Box<dyn Device> {
+        Box::new(self.clone())
     }
 }

@@ -24,6 +24,7 @@ const WRITES_TWICE: u8 = 5;
 const NOTHING_BUT_BUFFERS: u8 = 6;
 
 /// The ideal page map with one fault.
+#[derive(Clone)]
 struct Canary<const WRONG: u8> {
     scheme: IdealPage,
     writes: u32,

@@ -7,6 +7,7 @@ mod common;
 mod canary;
 mod collecting;
 mod directory;
+mod duplicate;
 mod equivalence;
 mod equivalence_dac;
 mod equivalence_hat;

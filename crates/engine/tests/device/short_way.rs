@@ -30,7 +30,7 @@ type Times = (u64, u128, u128, Vec<(Nanos, u64)>);
 
 /// All that a run leaves to compare.
 #[derive(Debug, PartialEq)]
-struct Left {
+pub struct Left {
     counts: Vec<u64>,
     pages: Vec<String>,
     blocks: Vec<BlockState>,
@@ -41,7 +41,7 @@ struct Left {
     ends: Nanos,
 }
 
-fn left(device: &dyn Device) -> Left {
+pub fn left(device: &dyn Device) -> Left {
     device.audit().expect("the device is sound");
     let (meter, nand) = (device.board().meter(), device.board().nand());
     let causes = || Cause::ALL.iter().copied();

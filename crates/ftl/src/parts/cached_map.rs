@@ -21,6 +21,7 @@ use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, zeroed};
 
 /// Cache, directory and what belongs to them: the owner of every page in the space.
+#[derive(Clone)]
 pub struct CachedMap<C> {
     /// What memory knows of the map.
     pub cache: C,

@@ -37,6 +37,7 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, Ppn, Tag};
 
 /// Page-mapped data whose map lies on flash.
+#[derive(Clone)]
 pub struct DemandMapped<C> {
     /// The blocks.
     pub space: PageSpace,

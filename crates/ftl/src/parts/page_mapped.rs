@@ -51,6 +51,7 @@ pub trait PageTable {
 }
 
 /// Table and trims: the owner of every page in the space.
+#[derive(Clone)]
 pub struct PageMap<T> {
     /// Where every page is.
     pub table: T,
@@ -91,6 +92,7 @@ impl<T: PageTable> PageOwner for PageMap<T> {
 }
 
 /// Page-mapped data whose whole map memory holds.
+#[derive(Clone)]
 pub struct PageMapped<T> {
     /// The blocks.
     pub space: PageSpace,

@@ -28,6 +28,7 @@ pub fn budget(config: &SharedSettings) -> u64 {
 }
 
 /// Host pages in RAM.
+#[derive(Clone)]
 pub struct RamData {
     pages: HeldPages,
     all_sectors: u64,

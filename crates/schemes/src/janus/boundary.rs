@@ -14,6 +14,7 @@ use ftlab_ftl::parts::marks::Marks;
 use std::collections::VecDeque;
 
 /// Writes and copies that the cost model goes by, and its result.
+#[derive(Clone)]
 pub struct Boundary {
     target: Target,
     rule: DefuseRule,

@@ -24,6 +24,7 @@ const UBA: Stream = Stream::Data;
 const CBA: Stream = Stream::MovedData;
 
 /// UMT and cached GMT pages.
+#[derive(Clone)]
 pub struct LazyMap {
     /// The UMT. Of an entry `dirty` is the paper's update flag, `unresolved` its invalidate flag.
     umt: Cmt,

@@ -50,9 +50,9 @@ pub enum Leaf {
 }
 
 /// The order in which pages leave the tree.
-pub trait Pruning: 'static {
+pub trait Pruning: Clone + Send + Sync + 'static {
     /// Its settings beside those of the tree.
-    type Settings: Clone + 'static;
+    type Settings: Clone + Send + Sync + 'static;
 
     /// Where it comes from.
     const PAPER: Paper;
@@ -86,6 +86,7 @@ pub trait Pruning: 'static {
 }
 
 /// The tree.
+#[derive(Clone)]
 pub struct PageTree<P, B> {
     base: B,
     order: P,

@@ -52,6 +52,7 @@ settings! {
 const NOT_SEQUENTIAL: u32 = u32::MAX;
 
 /// Blocks in order of their last write.
+#[derive(Clone)]
 pub(super) struct Bplru {
     blocks: Groups,
     /// Offset that continues the sequential write of the block in each slot.

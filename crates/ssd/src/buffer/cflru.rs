@@ -33,6 +33,7 @@ settings! {
 }
 
 /// Pages in order of use, and the region where clean ones go first.
+#[derive(Clone)]
 pub(super) struct Cflru {
     order: Lru,
     window: usize,

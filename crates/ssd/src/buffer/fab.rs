@@ -20,6 +20,7 @@ use ftlab_ftl::parts::held_pages::HeldPages;
 use ftlab_ftl::parts::slots::Slot;
 
 /// Blocks by how many of their pages are here.
+#[derive(Clone)]
 pub(super) struct Fab {
     blocks: Groups,
     fullest: Fullest,

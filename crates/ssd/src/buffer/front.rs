@@ -54,6 +54,7 @@ enum Fill {
 }
 
 /// A buffer in front of a scheme.
+#[derive(Clone)]
 pub(crate) struct Front {
     pages: HeldPages,
     policy: Chosen,

@@ -5,6 +5,7 @@ use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::slots::indexed_heap::IndexedHeap;
 
 /// Groups by buffered pages.
+#[derive(Clone)]
 pub(crate) struct Fullest {
     /// Keys: fewer than any count, so that the fullest is least; then the last write.
     heap: IndexedHeap,

@@ -8,6 +8,7 @@ use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 /// Groups of buffered pages, each in a slot while it has a page.
+#[derive(Clone)]
 pub(crate) struct Groups {
     size: Divisor,
     pages_per_group: u32,

@@ -60,6 +60,7 @@ const MOVES: [Cause; 7] = [
 ];
 
 /// Blocks in order of their last write and by buffered pages, and the stress below.
+#[derive(Clone)]
 pub(super) struct LBuffer {
     blocks: Groups,
     fullest: Fullest,

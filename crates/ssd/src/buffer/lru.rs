@@ -20,6 +20,7 @@ use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::slots::slot_list::SlotLists;
 
 /// Pages in order of use.
+#[derive(Clone)]
 pub(super) struct Lru {
     pages: SlotLists<1>,
 }

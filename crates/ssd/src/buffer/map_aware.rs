@@ -38,6 +38,7 @@ settings! {
 }
 
 /// Groups in order of their last write.
+#[derive(Clone)]
 pub(super) struct MapAware {
     groups: Groups,
     pages_max: usize,

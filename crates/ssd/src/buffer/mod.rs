@@ -96,6 +96,7 @@ macro_rules! buffer_table {
         }
 
         /// The policy in force.
+        #[derive(Clone)]
         #[allow(clippy::large_enum_variant, reason = "there is one per device")]
         enum Chosen { $( $kind($policy), )* }
 

@@ -37,7 +37,7 @@ pub(crate) enum Why {
 }
 
 /// What leaves together.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Leaving {
     /// Frames of the pages, upwards by page. Pages that follow each other leave as one request.
     pub slots: Vec<Slot>,

@@ -26,6 +26,7 @@ use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::scheme::Scheme;
 
 /// Data and replacement blocks, and their map in frames.
+#[derive(Clone)]
 pub struct OverBlocks {
     blocks: ReplacementBlock,
     rmw: bool,

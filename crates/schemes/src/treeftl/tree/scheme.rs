@@ -18,6 +18,7 @@ use ftlab_ftl::parts::demand_mapped::{self, Needs};
 use ftlab_ftl::scheme::{Paper, Preset, Scheme};
 
 /// A tree over the map that `treeftl.map` names.
+#[derive(Clone)]
 pub enum Tree<P> {
     /// Over a map of pages.
     Pages(Box<PageTree<P, OverPages>>),
