@@ -1,12 +1,32 @@
 //! The choice of a program that uses ftlab as a library, among the entries used longest ago.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{CacheContext, CachePolicy};
 use crate::own::{Asked, CacheCandidates, OwnCache};
 use crate::parts::slots::Slot;
 use crate::parts::slots::slot_list::SlotLists;
-use ftlab_flash::units::{Lpn, zeroed};
+use ftlab_flash::units::{Lpn, pack, unpack, zeroed};
+
+/// A slot, or none. A device may be looked at from any thread.
+#[derive(Debug, Default)]
+struct Answer(AtomicU32);
+
+impl Answer {
+    fn get(&self) -> Option<Slot> {
+        unpack(self.0.load(Ordering::Relaxed)).map(Slot)
+    }
+
+    fn set(&self, slot: Option<Slot>) {
+        self.0.store(pack(slot.map(|slot| slot.0)), Ordering::Relaxed);
+    }
+}
+
+impl Clone for Answer {
+    fn clone(&self) -> Self {
+        Answer(AtomicU32::new(self.0.load(Ordering::Relaxed)))
+    }
+}
 
 /// Entries in order of use, and whom to ask.
 #[derive(Clone, Debug)]
@@ -17,7 +37,7 @@ pub struct Own {
     uses: Vec<u32>,
     policy: Asked<dyn OwnCache>,
     /// The answer, until something changes: who asks twice is told the same.
-    chosen: Cell<Option<Slot>>,
+    chosen: Answer,
 }
 
 impl CachePolicy for Own {
@@ -29,7 +49,7 @@ impl CachePolicy for Own {
             page: zeroed(slots),
             uses: zeroed(slots),
             policy: maker.made(),
-            chosen: Cell::new(None),
+            chosen: Answer::default(),
         }
     }
 
