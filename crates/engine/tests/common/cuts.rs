@@ -14,6 +14,7 @@ pub const LOGICAL_BLOCKS: u64 = 10;
 const REQUESTS: usize = 90;
 
 /// A random mix with gaps of thirty milliseconds, so that idle work is cut too.
+#[derive(Clone)]
 pub struct Spread {
     requests: std::vec::IntoIter<Request>,
     taken: usize,
@@ -59,6 +60,7 @@ pub enum Keeps {
 }
 
 /// The host's memory of what it wrote.
+#[derive(Clone)]
 pub struct Host {
     pages: Vec<Page>,
     keeps: Keeps,
@@ -150,55 +152,90 @@ pub struct Case {
     pub recut: Option<u64>,
 }
 
-/// Runs one case. Returns whether the cut and the cut of the recovery happened.
-pub fn run(variant: (&str, Keeps), number: usize, config: &Config, case: Case) -> (bool, bool) {
-    let (scheme, keeps) = variant;
-    let line = format!(
-        "{scheme}, number {number}, seed {}, {} requests, then cut at {} ({:?}), recovery cut at {:?}",
-        case.seed, case.warm_up, case.cut, case.outcome, case.recut
-    );
-    let mut device = open(scheme, config);
-    device.verify_reads();
-    let mut host = Host::new(config, keeps);
-    let mut requests = Spread::new(config, case.warm_up + 2 * REQUESTS, case.seed);
-    for _ in 0..case.warm_up {
-        let request = requests.take(device.as_ref()).expect("so many were asked for");
-        device.submit(&request).unwrap_or_else(|error| panic!("{line}: {error}"));
-        host.note(&request, true);
+/// A device, the host's memory of it, and what the host will still ask.
+struct Bench<'a> {
+    device: Box<dyn Device>,
+    host: Host,
+    requests: Spread,
+    /// What failures are called.
+    name: &'a str,
+}
+
+impl<'a> Bench<'a> {
+    fn new((scheme, keeps): (&str, Keeps), config: &Config, case: Case, name: &'a str) -> Self {
+        let mut device = open(scheme, config);
+        device.verify_reads();
+        let host = Host::new(config, keeps);
+        let requests = Spread::new(config, case.warm_up + 2 * REQUESTS, case.seed);
+        let mut bench = Bench { device, host, requests, name };
+        for _ in 0..case.warm_up {
+            assert!(!bench.is_cut_in_next_request(), "{name}: nobody asked for a cut");
+        }
+        bench
     }
-    device.board_mut().nand_mut().faults_mut().cut_power_after(case.cut, case.outcome);
-    let interrupted = (0..REQUESTS).any(|_| {
-        let request = requests.take(device.as_ref()).expect("so many were asked for");
-        match device.submit(&request) {
+
+    fn duplicate(&self) -> Self {
+        let Bench { device, host, requests, name } = self;
+        let (host, requests) = (host.clone(), requests.clone());
+        Bench { device: device.duplicate(), host, requests, name }
+    }
+
+    fn cut_after(&mut self, operations: u64, outcome: CutOutcome) {
+        self.device.board_mut().nand_mut().faults_mut().cut_power_after(operations, outcome);
+    }
+
+    /// One request more; whether the power went.
+    fn is_cut_in_next_request(&mut self) -> bool {
+        let request = self.requests.take(self.device.as_ref()).expect("so many were asked for");
+        match self.device.submit(&request) {
             Ok(_) => {
-                host.note(&request, true);
+                self.host.note(&request, true);
                 false
             }
             Err(DeviceError::Fault(Fault::PowerCut)) => {
-                host.note(&request, false);
-                host.next_tag = device.last_version().0;
+                self.host.note(&request, false);
+                self.host.next_tag = self.device.last_version().0;
                 true
             }
-            Err(error) => panic!("{line}: {error}"),
+            Err(error) => panic!("{}: {error}", self.name),
         }
-    });
-    if !interrupted {
-        return (false, false);
     }
-    let recut = recover(device.as_mut(), case, &line);
-    if let Err(error) = device.audit() {
-        panic!("{line}: after recovery: {error}");
-    }
-    host.check(device.as_ref(), &line);
-    while let Some(request) = requests.take(device.as_ref()) {
-        if let Err(error) = device.submit(&request) {
+
+    /// After a cut: recovers, checks what is there, and goes on to the end. Whether the recovery was
+    /// cut as well.
+    fn go_on(mut self, case: Case) -> bool {
+        let line = format!(
+            "{}, seed {}, {} requests, then cut at {} ({:?}), recovery cut at {:?}",
+            self.name, case.seed, case.warm_up, case.cut, case.outcome, case.recut
+        );
+        let device = self.device.as_mut();
+        let recut = recover(device, case, &line);
+        if let Err(error) = device.audit() {
             panic!("{line}: after recovery: {error}");
         }
+        self.host.check(device, &line);
+        while let Some(request) = self.requests.take(device) {
+            if let Err(error) = device.submit(&request) {
+                panic!("{line}: after recovery: {error}");
+            }
+        }
+        if let Err(error) = device.audit() {
+            panic!("{line}: at the end: {error}");
+        }
+        recut
     }
-    if let Err(error) = device.audit() {
-        panic!("{line}: at the end: {error}");
+}
+
+/// Runs one case; whether its cut happened.
+pub fn run(variant: (&str, Keeps), number: usize, config: &Config, case: Case) -> bool {
+    let name = format!("{}, number {number}", variant.0);
+    let mut bench = Bench::new(variant, config, case, &name);
+    bench.cut_after(case.cut, case.outcome);
+    let interrupted = (0..REQUESTS).any(|_| bench.is_cut_in_next_request());
+    if interrupted {
+        let _ = bench.go_on(case);
     }
-    (true, recut)
+    interrupted
 }
 
 /// Recovers, the first time with a cut at operation `recut` of the recovery.
@@ -221,31 +258,35 @@ fn recover(device: &mut dyn Device, case: Case, line: &str) -> bool {
 }
 
 /// Runs every case of a seed: cuts at every operation, with every outcome. The workload must have
-/// more than `least` of them.
+/// more than `least` of them. Cases share what comes before their cut: each begins with a duplicate
+/// of the device as the last request before it left it.
 pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config, least: u64) {
-    let (seed, warm_up) = (11 + number as u64, 0);
+    let seed = 11 + number as u64;
+    let name = format!("{}, number {number}", variant.0);
     for outcome in CutOutcome::ALL {
-        let mut cut = 0;
-        loop {
-            let mut recut = None;
-            let case = Case { seed, warm_up, cut, outcome, recut };
-            let (happened, _) = run(variant, number, config, case);
-            if !happened {
-                assert!(cut > least, "{}: the workload hardly touched flash", variant.0);
-                break;
-            }
-            // Every seventh cut: the recovery is cut at each of its operations as well.
-            for again in 0.. {
-                if cut % 7 != 0 {
+        let mut case = Case { seed, warm_up: 0, cut: 0, outcome, recut: None };
+        let mut bench = Bench::new(variant, config, case, &name);
+        for _ in 0..REQUESTS {
+            let before = case.cut;
+            loop {
+                let mut one = bench.duplicate();
+                one.cut_after(case.cut - before, outcome);
+                if !one.is_cut_in_next_request() {
+                    // No operation more in this request.
+                    one.device.board_mut().nand_mut().faults_mut().forget_cut();
+                    bench = one;
                     break;
                 }
-                recut = Some(again);
-                if !run(variant, number, config, Case { recut, ..case }).1 {
-                    break;
+                // Every seventh cut: the recovery is cut at each of its operations as well.
+                if case.cut % 7 == 0 {
+                    let recuts = (0..).map(|again| Case { recut: Some(again), ..case });
+                    let _ = recuts.take_while(|&again| one.duplicate().go_on(again)).count();
                 }
+                let _ = one.go_on(case);
+                case.cut += 1;
             }
-            cut += 1;
         }
+        assert!(case.cut > least, "{name}: the workload hardly touched flash");
     }
 }
 

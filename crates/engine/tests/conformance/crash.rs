@@ -101,7 +101,7 @@ fn every_variant_survives_cuts_among_faults() {
             let (seed, cut) = (500 + number as u64, turn * 5);
             let case = Case { seed, warm_up: 0, cut, outcome, recut };
             let keeps = keeps(scheme, &config, durable);
-            cuts += u32::from(run((scheme, keeps), number, &config, case).0);
+            cuts += u32::from(run((scheme, keeps), number, &config, case));
         }
         assert!(cuts > 20, "{scheme} {own:?}: only {cuts} cuts happened");
     }
@@ -133,7 +133,7 @@ fn variants_with_a_map_on_flash_survive_cuts_among_several_translation_pages() {
             let recut = (turn % 3 == 2).then_some(turn / 4);
             let case = Case { seed, warm_up: WARM_UP, cut: turn * 3, outcome, recut };
             let scheme = (variant.scheme, keeps(variant.scheme, &config, variant.durable));
-            assert!(run(scheme, number, &config, case).0, "{}: no cut", variant.scheme);
+            assert!(run(scheme, number, &config, case), "{}: no cut", variant.scheme);
         }
     }
 }

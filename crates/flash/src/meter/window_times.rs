@@ -2,10 +2,13 @@
 //! window's percentiles, in memory that does not grow.
 //!
 //! A bucket is a sixteenth of an octave, as in hdrhistogram with five bits; below 32 ns a time is a
-//! bucket of its own. Sixteen counts lie in one line of a cache, and whoever joins windows looks at
-//! octaves in which something was counted only.
+//! bucket of its own. Sixteen counts lie in one line of a cache; all windows of an octave lie
+//! together, and whoever joins windows, or duplicates them, touches only octaves in which something
+//! was counted: the others never become resident.
 
-use crate::units::Nanos;
+use std::ops::Range;
+
+use crate::units::{Nanos, zeroed};
 
 /// Most windows that are kept; when time runs past them, neighbours are joined in pairs.
 pub(super) const WINDOWS: usize = 256;
@@ -20,11 +23,14 @@ const GROUPS: usize = 47;
 /// Buckets of a direction in a window.
 const BUCKETS: usize = FINE * GROUPS;
 
+/// Counts of a direction and a group.
+const OF_GROUP: usize = WINDOWS * FINE;
+
 /// Reads and writes.
 const DIRECTIONS: usize = 2;
 
-/// Counts by direction, window and bucket.
-#[derive(Clone, Debug)]
+/// Counts by direction, group of buckets, window and bucket in its group.
+#[derive(Debug)]
 pub(super) struct WindowTimes {
     counts: Vec<u32>,
     /// A bit per group of buckets in which a direction has counted anything.
@@ -33,14 +39,15 @@ pub(super) struct WindowTimes {
 
 impl WindowTimes {
     pub(super) fn new() -> Self {
-        WindowTimes { counts: vec![0; DIRECTIONS * WINDOWS * BUCKETS], used: [0; DIRECTIONS] }
+        WindowTimes { counts: zeroed(DIRECTIONS * GROUPS * OF_GROUP), used: [0; DIRECTIONS] }
     }
 
     #[inline]
     pub(super) fn record(&mut self, direction: usize, window: usize, time: Nanos) {
         let bucket = bucket(time);
         self.used[direction] |= 1 << (bucket / FINE);
-        self.counts[start(direction, window) + bucket] += 1;
+        let group = (direction * GROUPS + bucket / FINE) * OF_GROUP;
+        self.counts[group + window * FINE + bucket % FINE] += 1;
     }
 
     pub(super) fn reset(&mut self) {
@@ -51,11 +58,11 @@ impl WindowTimes {
     /// Joins neighbours in pairs; the second half of the windows is empty then.
     pub(super) fn widen(&mut self) {
         for (direction, group) in self.groups() {
+            let counts = &mut self.counts[all_windows(direction, group)];
             for pair in 0..WINDOWS / 2 {
-                let [to, one, two] = [pair, 2 * pair, 2 * pair + 1]
-                    .map(|window| start(direction, window) + group * FINE);
                 for fine in 0..FINE {
-                    self.counts[to + fine] = self.counts[one + fine] + self.counts[two + fine];
+                    let [to, one] = [pair * FINE + fine, 2 * pair * FINE + fine];
+                    counts[to] = counts[one] + counts[one + FINE];
                 }
             }
         }
@@ -65,10 +72,7 @@ impl WindowTimes {
     /// Empties all windows from that one on.
     fn clear(&mut self, first: usize) {
         for (direction, group) in self.groups() {
-            for window in first..WINDOWS {
-                let from = start(direction, window) + group * FINE;
-                self.counts[from..from + FINE].fill(0);
-            }
+            self.counts[all_windows(direction, group)][first * FINE..].fill(0);
         }
     }
 
@@ -85,17 +89,35 @@ impl WindowTimes {
         direction: usize,
         window: usize,
     ) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
-        let from = start(direction, window);
-        let counts = self.counts[from..from + BUCKETS].iter().enumerate();
-        counts.filter(|&(_, &count)| count > 0).map(|(bucket, &count)| {
+        let groups = self.groups().filter(move |&(of, _)| of == direction);
+        let of_group = move |(_, group)| {
+            let from = all_windows(direction, group).start + window * FINE;
+            let counts = self.counts[from..from + FINE].iter().enumerate();
+            counts.map(move |(fine, &count)| (group * FINE + fine, count))
+        };
+        let counts = groups.flat_map(of_group);
+        counts.filter(|&(_, count)| count > 0).map(|(bucket, count)| {
             let (shortest, longest) = bounds(bucket);
             (shortest, longest, u64::from(count))
         })
     }
 }
 
-fn start(direction: usize, window: usize) -> usize {
-    (direction * WINDOWS + window) * BUCKETS
+impl Clone for WindowTimes {
+    fn clone(&self) -> Self {
+        let mut own = WindowTimes { used: self.used, ..WindowTimes::new() };
+        for (direction, group) in self.groups() {
+            let all = all_windows(direction, group);
+            own.counts[all.clone()].copy_from_slice(&self.counts[all]);
+        }
+        own
+    }
+}
+
+/// Where the counts of a direction and a group stand.
+fn all_windows(direction: usize, group: usize) -> Range<usize> {
+    let start = (direction * GROUPS + group) * OF_GROUP;
+    start..start + OF_GROUP
 }
 
 /// The bucket of a time: its leading bit says how far the others are shifted.
@@ -143,6 +165,9 @@ mod tests {
         assert_eq!(found(&times, WINDOWS / 2 - 1), [(9, 9, 1)]);
         assert_eq!(found(&times, 2), []);
         assert_eq!(times.buckets(0, 0).count(), 0, "reads are apart");
+        let duplicate = times.clone();
+        assert_eq!(found(&duplicate, 1), found(&times, 1));
+        assert_eq!(duplicate.counts, times.counts);
         times.reset();
         assert!(times.counts.iter().all(|&count| count == 0));
     }
