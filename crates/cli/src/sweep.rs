@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::num::NonZero;
-use std::path::Path;
 
-use ftlab_lab::sweep::{Definition, Effects, Folder, Merged, Running, Sweep, Swept};
+use ftlab_lab::sweep::{
+    Asked, Contents, Definition, Effects, Folder, Merged, Running, Shared, Sweep, Swept,
+};
 use ftlab_lab::{Error, Experiment, Result};
 use ftlab_report::format::{NOT_APPLICABLE, Quantity, count};
 use ftlab_report::sweep::by_reason;
@@ -38,10 +39,11 @@ pub fn sweep(typed: &SweepArguments, watch: &Watch) -> Result<()> {
     let sampled = typed.sample.map(|number| (number as usize, seed));
     let sweep = definition.plan(sampled, &progress)?;
     if typed.dry_run {
-        return print::text(&before(&sweep, out, &running));
+        let there = Folder::existing(out).and_then(|(folder, _)| folder.contents());
+        return print::text(&before(&sweep, &there.unwrap_or_default(), &running));
     }
     let folder = sweep.open(out, &running)?;
-    print::text(&before(&sweep, out, &running))?;
+    print::text(&before(&sweep, &folder.contents()?, &running))?;
     let swept = sweep.run(&folder, &running, &progress)?;
     drop(progress);
     if running.shard.is_some() {
@@ -80,33 +82,24 @@ fn definition(typed: &SweepArguments) -> Result<Definition> {
 }
 
 /// What will be run, how long it might take, and what will not.
-fn before(sweep: &Sweep, out: &Path, running: &Running) -> String {
-    let kept = Folder::existing(out).ok().map(|(folder, _)| folder);
-    let is_kept = |key: &str| kept.as_ref().is_some_and(|folder| folder.has(key));
-    let ours: Vec<&str> = sweep
-        .manifest
-        .points
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| running.shard.is_none_or(|shard| shard.has(*place)))
-        .map(|(_, point)| point.key.as_str())
-        .filter(|key| !key.is_empty())
-        .collect();
-    let mut wanted: Vec<&str> = ours.iter().copied().filter(|key| !is_kept(key)).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
+fn before(sweep: &Sweep, there: &Contents, running: &Running) -> String {
+    let asked = sweep.asked(there, running.shard);
+    let to_make = asked.wanted.len();
     let mut lines = vec![format!("Points     {}", count(sweep.manifest.points.len() as u64))];
     let shard = if running.shard.is_some() { " of this shard" } else { "" };
-    let there = ours.len() - ours.iter().filter(|key| !is_kept(key)).count();
     lines.push(format!(
         "Runs       {} to make{shard}{}",
-        count(wanted.len() as u64),
-        if there > 0 { format!(", {} are there", count(there as u64)) } else { String::new() }
+        count(to_make as u64),
+        match asked.kept {
+            0 => String::new(),
+            kept => format!(", {} are there", count(kept as u64)),
+        }
     ));
-    if !wanted.is_empty() {
-        let estimate = sweep.estimate(|key| wanted.binary_search(&key).is_ok());
+    lines.extend(shared(&asked));
+    if to_make > 0 {
+        let estimate = asked.estimate();
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let jobs = running.jobs.map_or(cores, NonZero::get).min(wanted.len());
+        let jobs = running.jobs.map_or(cores, NonZero::get).min(to_make);
         let seconds = Quantity::Nanoseconds.format(estimate.seconds / jobs as f64 * 1e9);
         let more = if estimate.at_least { "more than " } else { "about " };
         lines.push(format!(
@@ -123,6 +116,20 @@ fn before(sweep: &Sweep, out: &Path, running: &Running) -> String {
         .collect();
     lines.extend(reasons("Refused", &refused));
     lines.join("\n")
+}
+
+/// What is done once for several runs.
+fn shared(asked: &Asked<'_>) -> Option<String> {
+    let told = |shared: Shared, what: &str| {
+        (shared.made < shared.runs).then(|| {
+            let plural = if shared.made == 1 { "" } else { "s" };
+            let [made, runs] = [shared.made, shared.runs].map(|number| count(number as u64));
+            format!("{made} {what}{plural} for {runs} runs")
+        })
+    };
+    let all = [told(asked.devices(), "preparation"), told(asked.traces(), "decoded trace")];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| format!("Shared     {}", all.join(", ")))
 }
 
 /// Why points have no result: each reason once, with the first points that it is of.
@@ -142,7 +149,15 @@ fn told(swept: Swept) -> String {
         0 => String::new(),
         failed => format!(", {} failed", count(failed as u64)),
     };
-    format!("{} made, {} were there{failed}", count(swept.made as u64), count(swept.kept as u64))
+    let shared = match swept.shared {
+        0 => String::new(),
+        shared => format!(" ({} on a device prepared for another)", count(shared as u64)),
+    };
+    format!(
+        "{} made{shared}, {} were there{failed}",
+        count(swept.made as u64),
+        count(swept.kept as u64)
+    )
 }
 
 /// What came of it.

@@ -15,13 +15,14 @@ use crate::files::CompleteFile;
 use crate::kept::KeptRuns;
 use crate::memory::available_bytes;
 use crate::observer::{Observer, Silent};
-use crate::plan::plan::{Plan, planned};
+use crate::plan::plan::{Known, Plan, planned};
 use crate::plan::scheme_plan::SchemePlan;
 use crate::run::beside::{Files, Paths};
 use crate::run::execute::execute;
 use crate::run::recording::Recording;
 use crate::run::requests_file::RequestsFile;
 use crate::run::trace_file::TraceFile;
+use crate::sizing;
 
 impl Experiment {
     /// Plans a comparison of the schemes; as [`Experiment::plan`] otherwise.
@@ -84,7 +85,8 @@ impl Comparison {
         kept: Option<&KeptRuns>,
         observer: &dyn Observer,
     ) -> Result<Self> {
-        let plan = planned(experiment, described, observer)?;
+        let known = Known { described, ..Known::default() };
+        let plan = planned(experiment, known, observer)?;
         if let Some(path) = &plan.save_snapshot {
             return Err(Error::usage(format!(
                 "--save-snapshot {} is of one run; legal: with one scheme, which is not compared",
@@ -184,8 +186,6 @@ impl Comparison {
 
     /// As many runs as cores, fewer when their devices might not fit the memory together.
     fn jobs(&self) -> NonZero<usize> {
-        /// State of one page, its map entries and its share of its block, rounded up.
-        const BYTES_PER_PAGE: u64 = 48;
         let cores = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
         let Some(available) = available_bytes() else {
             return cores;
@@ -198,7 +198,7 @@ impl Comparison {
             .layout
             .needed_bytes()
             .map_or(pages, |bytes| pages.min(4 * (bytes / plan.layout.page_bytes)));
-        let fitting = available / (used * BYTES_PER_PAGE).max(1);
+        let fitting = available / (used * sizing::BYTES_PER_PAGE).max(1);
         let fitting = usize::try_from(fitting).ok().and_then(NonZero::new);
         fitting.map_or(NonZero::<usize>::MIN, |fitting| cores.min(fitting))
     }

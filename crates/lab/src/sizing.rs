@@ -11,6 +11,10 @@ use crate::options::ram::Ram;
 use crate::options::settings::Settings;
 use crate::selection::{self, Chosen};
 
+/// Memory of this machine for a page that is in use: its state, its map entries and its share of
+/// its block, rounded up.
+pub const BYTES_PER_PAGE: u64 = 48;
+
 /// Sizes the devices of all schemes alike for `exported` bytes.
 pub fn resize(chosen: &mut [Chosen], exported: u64) -> Result<()> {
     let Some(device) = chosen.first().map(|one| &one.config.device) else {

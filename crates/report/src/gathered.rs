@@ -1,7 +1,8 @@
 //! Results that stood in any number of files: each run once, with its scalars alone, so that
 //! thousands fit into memory and onto a page.
 
-use crate::flatten::{Flat, flatten};
+use crate::asked::is_setting;
+use crate::flatten::{Flat, flatten, text};
 use crate::result::{Made, RunResult, Wall};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -50,8 +51,41 @@ impl Gathered {
         self.flat.get(path).and_then(|value| value.as_str()).unwrap_or_default()
     }
 
+    /// The same without the settings in which none of the runs differ that it stands among: no page
+    /// says anything of these.
+    #[must_use]
+    pub fn without_same(self, settings: &Settings) -> Self {
+        let flat = self.flat.into_iter().filter(|(path, _)| !settings.are_same(path)).collect();
+        Gathered { flat, ..self }
+    }
+
     fn equals(&self, other: &Self) -> bool {
         self.whole == other.whole && self.flat == other.flat && self.warnings == other.warnings
+    }
+}
+
+/// Which settings differ among runs.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The one value of each; none where there are several.
+    values: HashMap<String, Option<String>>,
+}
+
+impl Settings {
+    /// Takes in those of a run.
+    pub fn add(&mut self, flat: &Flat) {
+        for (path, value) in flat.iter().filter(|(path, _)| is_setting(path)) {
+            let value = text(Some(value));
+            match self.values.get_mut(path) {
+                None => drop(self.values.insert(path.clone(), Some(value))),
+                Some(known) if known.as_ref() != Some(&value) => *known = None,
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn are_same(&self, path: &str) -> bool {
+        self.values.get(path).is_some_and(Option::is_some)
     }
 }
 

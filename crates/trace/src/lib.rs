@@ -12,6 +12,7 @@ mod combined;
 mod compression;
 mod container;
 mod convert;
+mod decoded;
 mod detect;
 mod digest;
 mod error;
@@ -52,6 +53,7 @@ pub mod fuzzing;
 
 pub use combination::{Combination, How, PartText};
 pub use convert::{Conversion, convert};
+pub use decoded::Decoded;
 pub use detect::{Detection, Guess};
 pub use error::{Result, TraceError};
 pub use filter::{EventFilter, Filter};

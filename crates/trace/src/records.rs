@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::bad_lines::BadLines;
 use crate::combined::CombinedRecords;
+use crate::decoded::{Decoded, Replayed};
 use crate::detect::Detection;
 use crate::error::{Result, TraceError};
 use crate::events::{Events, Files};
@@ -72,6 +73,7 @@ pub struct Records {
 enum Inner {
     Trace(Box<TraceRecords>),
     Ordered(Box<OrderedRecords>),
+    Replayed(Replayed),
     Synthetic(Box<Generated<Generator>>),
     Drawn(Box<Generated<Box<dyn Make + Send>>>),
     Combined(Box<CombinedRecords<Records>>),
@@ -118,6 +120,11 @@ impl Records {
         Ok(Self { inner: Inner::Trace(Box::new(records)) })
     }
 
+    /// Those of a trace that was read before.
+    pub(crate) fn replayed(decoded: Arc<Decoded>) -> Self {
+        Self { inner: Inner::Replayed(Replayed::new(decoded)) }
+    }
+
     /// Generated ones, `head` of them at most; `name` stands for the file.
     pub(crate) fn generated(spec: &Synthetic, head: Option<u64>, name: &str) -> Self {
         // Those of one inline spec are made in place, the others behind a pointer.
@@ -140,6 +147,7 @@ impl Records {
         match &self.inner {
             Inner::Trace(records) => &**records,
             Inner::Ordered(records) => &**records,
+            Inner::Replayed(records) => records,
             Inner::Synthetic(records) => &**records,
             Inner::Drawn(records) => &**records,
             Inner::Combined(records) => &**records,
@@ -165,6 +173,7 @@ impl Records {
         let most = match &mut self.inner {
             Inner::Synthetic(records) => return records.each_of(most, take).then_some(Ok(())),
             Inner::Drawn(records) => return records.each_of(most, take).then_some(Ok(())),
+            Inner::Replayed(records) => return records.each_of(most, take).then_some(Ok(())),
             Inner::Ordered(records) if records.is_at_hand() => {
                 records.each_of(most, take);
                 return Some(Ok(()));
@@ -212,6 +221,7 @@ impl Iterator for Records {
         match &mut self.inner {
             Inner::Trace(records) => records.next(),
             Inner::Ordered(records) => records.next(),
+            Inner::Replayed(records) => records.next(),
             Inner::Synthetic(records) => records.next(),
             Inner::Drawn(records) => records.next(),
             Inner::Combined(records) => records.next(),

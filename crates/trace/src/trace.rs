@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::decoded::Decoded;
 use crate::detect::{self, Detection};
 use crate::digest::{self, SharedDigest};
 use crate::error::{Result, TraceError};
@@ -23,6 +24,8 @@ pub(crate) struct Trace {
     opened: Mutex<Option<Text>>,
     /// Fed while standard input is read, because it cannot be read again for its digest.
     digest: SharedDigest,
+    /// Its records, where they were read before.
+    decoded: Option<Arc<Decoded>>,
 }
 
 impl Trace {
@@ -53,6 +56,7 @@ impl Trace {
             compression: first.compression.name(),
             opened: Mutex::new(Some(first)),
             digest,
+            decoded: None,
         })
     }
 
@@ -81,11 +85,19 @@ impl Trace {
         self.options.head
     }
 
+    /// From now on its records are these.
+    pub fn hold(&mut self, decoded: Arc<Decoded>) {
+        self.decoded = Some(decoded);
+    }
+
     /// Its records, from the start.
     ///
     /// # Errors
     /// Files that cannot be opened any more; standard input for a second time.
     pub fn records(&self) -> Result<Records> {
+        if let Some(decoded) = &self.decoded {
+            return Ok(Records::replayed(Arc::clone(decoded)));
+        }
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take();
         let first = match opened {
             Some(text) => text,

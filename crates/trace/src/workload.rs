@@ -1,7 +1,10 @@
 //! What follows `--workload`: a trace or an inline spec, behind one face, readable again and again.
 
+use std::sync::Arc;
+
 use crate::combination::{Combination, DEPTH_MAX, How};
 use crate::combined::{CombinedRecords, depth_of};
+use crate::decoded::Decoded;
 use crate::detect::{Detection, Guess};
 use crate::digest;
 use crate::error::{Result, TraceError};
@@ -128,6 +131,34 @@ impl Workload {
         if let Kind::Synthetic { spec, head } = &mut self.kind {
             let asked = spec.count().min(head.take().unwrap_or(u64::MAX));
             spec.set_count(asked.saturating_add(more));
+        }
+        self
+    }
+
+    /// The records of a single trace, to be held for others that read it in the same way; none of
+    /// any other workload, where they take more than so many bytes, and where they end in an error.
+    /// `noted` is called behind each record, and may end the pass.
+    ///
+    /// # Errors
+    /// Files that cannot be opened any more, and those of `noted`.
+    pub fn decoded_while<E: From<TraceError>>(
+        &self,
+        bytes_max: u64,
+        noted: impl FnMut() -> std::result::Result<(), E>,
+    ) -> std::result::Result<Option<Decoded>, E> {
+        match &self.kind {
+            Kind::Trace(trace) if trace.can_be_read_again() => {
+                Decoded::read(trace.records()?, bytes_max, noted)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The same trace, read from what was decoded of it.
+    #[must_use]
+    pub fn held(mut self, decoded: Arc<Decoded>) -> Self {
+        if let Kind::Trace(trace) = &mut self.kind {
+            trace.hold(decoded);
         }
         self
     }

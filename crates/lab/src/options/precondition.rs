@@ -76,6 +76,11 @@ impl Mode {
         }
     }
 
+    /// Whether requests of the workload prepare the device.
+    pub fn takes_requests(&self) -> bool {
+        matches!(self, Mode::Prefix(_) | Mode::Warmup(_))
+    }
+
     /// Whether memory begins empty in any case: what is put onto the flash at once is found by the
     /// scheme's recovery.
     pub fn begins_by_recovery(&self) -> bool {

@@ -5,6 +5,7 @@ use ftlab_engine::request::{Op, Request};
 use ftlab_engine::units::SECTOR_BYTES;
 
 /// A set of logical pages.
+#[derive(PartialEq, Eq)]
 pub struct PageBits {
     words: Vec<u64>,
 }
@@ -64,6 +65,7 @@ pub fn pages(request: &Request, page_bytes: u64) -> std::ops::Range<u64> {
 }
 
 /// What preparing a device must know of the workload.
+#[derive(PartialEq, Eq)]
 pub struct Footprint {
     /// Pages read or written at all.
     pub touched: PageBits,

@@ -29,6 +29,7 @@ use crate::plan::scheme_plan::SchemePlan;
 use crate::selection::Chosen;
 use crate::sizing;
 use crate::workload::choice::WorkloadChoice;
+use crate::workload::traces::Traces;
 
 /// Runs that can begin: everything about them but the state of their devices. Nothing that can be
 /// refused beforehand is wrong with them.
@@ -127,11 +128,19 @@ impl Plan {
     }
 }
 
-/// Plans the runs of an experiment. Where the same files were `described` before, their digest is
-/// not computed again.
+/// What other runs found out about files, so that it need not be done again.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Known<'a> {
+    /// Name and digest of the workload.
+    pub described: Option<&'a Description>,
+    /// Traces that are held.
+    pub traces: Option<&'a Traces>,
+}
+
+/// Plans the runs of an experiment.
 pub(crate) fn planned(
     experiment: &Experiment,
-    described: Option<&Description>,
+    known: Known<'_>,
     observer: &dyn Observer,
 ) -> Result<Plan> {
     let asked = Asked::of(experiment)?;
@@ -144,6 +153,10 @@ pub(crate) fn planned(
         refuse_to_repeat(repeat, &choice, modes, &chosen)?;
     }
     refuse_second_passes(&choice, capacity, mode, modes, &chosen)?;
+    // A device that wears out in mid-trace tells how far it was read; what is held was read whole.
+    if let Some(traces) = known.traces.filter(|_| repeat == Repeat::Once) {
+        choice.decoded = traces.of(&choice, observer)?;
+    }
 
     let mut first_pass = FirstPass::new(observer, choice.lead);
     let exported = match capacity {
@@ -196,7 +209,7 @@ pub(crate) fn planned(
         true => Some(footprint(&workload, &layout, observer)?),
         false => None,
     };
-    let description = match (workload.can_be_read_again(), described) {
+    let description = match (workload.can_be_read_again(), known.described) {
         (false, _) => None,
         (true, Some(known)) => Some(of_part(known.clone(), &choice, kept)),
         (true, None) => {

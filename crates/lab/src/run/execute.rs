@@ -18,7 +18,8 @@ use crate::plan::plan::Plan;
 use crate::plan::repeat::Repeat;
 use crate::plan::scheme_plan::SchemePlan;
 use crate::run::driving::{Driven, drive};
-use crate::run::filling::{Filler, Prepared, counts, length};
+use crate::run::filling::{Own, Prepared};
+use crate::run::preparing::{Preparation, Ready};
 use crate::run::reclaiming::nothing_reclaimed;
 use crate::run::recording::Recording;
 use crate::run::stream::RequestStream;
@@ -33,22 +34,38 @@ pub fn execute(
     recording: Recording<'_>,
 ) -> Result<(RunResult, Box<dyn Device>)> {
     let made = made(plan);
-    let name = &run.chosen.name;
-    let config = &run.chosen.config;
-    let mut device =
-        (run.chosen.row.open)(config, plan.seed).map_err(|error| Error::unsuited(name, &error))?;
-    if plan.verify {
-        device.verify_reads();
-    }
     let mut stream = RequestStream::new(workload.requests(plan.layout.map()?)?);
-    let label = format!("{name} (preparing)");
-    let expected = length(&run.mode, &plan.layout);
-    let steps = Steps::of(observer, counts(&run.mode), &label, expected);
-    let source = (workload, &plan.layout, &mut stream);
-    let Prepared { precondition, steady_state, warning } = Filler::new(device.as_mut(), &steps)
-        .prepare(run, plan.seed, plan.footprint.as_ref(), source)
-        .map_err(|error| error.of(name))?;
-    drop(steps);
+    let own = Own { workload, layout: &plan.layout, requests: &mut stream };
+    let ready = Preparation::of(plan, run).make(Some(own), observer)?;
+    let (result, device) = measure((plan, run), ready, (workload, stream), observer, recording)?;
+    Ok((RunResult { made, ..result }, device))
+}
+
+/// The same of a device that was prepared already, from the like of what the plan says.
+pub fn execute_from(
+    ready: Ready,
+    plan: &Plan,
+    run: &SchemePlan,
+    workload: &Workload,
+    observer: &dyn Observer,
+    recording: Recording<'_>,
+) -> Result<RunResult> {
+    let made = made(plan);
+    let stream = RequestStream::new(workload.requests(plan.layout.map()?)?);
+    let (result, _) = measure((plan, run), ready, (workload, stream), observer, recording)?;
+    Ok(RunResult { made, ..result })
+}
+
+/// Drives the workload through a device, audits, derives.
+fn measure(
+    (plan, run): (&Plan, &SchemePlan),
+    Ready { mut device, prepared }: Ready,
+    (workload, mut stream): (&Workload, RequestStream),
+    observer: &dyn Observer,
+    recording: Recording<'_>,
+) -> Result<(RunResult, Box<dyn Device>)> {
+    let name = &run.chosen.name;
+    let Prepared { precondition, steady_state, warning } = prepared;
     let times = if let Repeat::Times(passes) = plan.repeat { passes } else { 1 };
     let length = plan.requests_known.map(|requests| requests.saturating_mul(times));
     let steps = Steps::requests(observer, name, length);
@@ -83,7 +100,7 @@ pub fn execute(
     warnings.extend(driven.recorded.warning.clone());
     let facts = RunFacts {
         row: run.chosen.row,
-        config: config.clone(),
+        config: run.chosen.config.clone(),
         scheme: name.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         workload: workload_facts(plan, device.as_ref(), &driven, description),
@@ -97,7 +114,6 @@ pub fn execute(
         worn_out: driven.worn_out,
     };
     let mut result = derive(device.as_ref(), facts);
-    result.made = made;
     (result.probe, result.tail) = (driven.recorded.probe, driven.recorded.tail);
     result.phases = driven.phases;
     let steady = &mut result.steady_state;

@@ -4,7 +4,7 @@
 //! every count is forgotten and the clock starts anew, while flash and maps stay, and caches as they are
 //! asked for.
 
-use ftlab_engine::config::UnwrittenRead;
+use ftlab_engine::config::{DeviceSettings, UnwrittenRead};
 use ftlab_engine::meter::Level;
 use ftlab_engine::occupancy;
 use ftlab_engine::request::{Op, Request};
@@ -28,15 +28,15 @@ use crate::run::stream::RequestStream;
 const WIPC_BYTES: u64 = 128 * 1024;
 
 /// How much of what it [`counts`] a mode takes, where that is known beforehand.
-pub fn length(mode: &Mode, layout: &Layout) -> Option<u64> {
-    let capacity = layout.capacity_bytes;
+pub fn length(mode: &Mode, device: &DeviceSettings) -> Option<u64> {
+    let pages = device.logical_pages();
     match *mode {
         Mode::None | Mode::Touch | Mode::Steady(_) | Mode::Snapshot(_) => None,
-        Mode::Model => Some(capacity / layout.page_bytes),
-        Mode::Fill => Some(capacity.div_ceil(layout.extent_bytes)),
+        Mode::Model => Some(pages),
+        Mode::Fill => Some(pages.div_ceil(u64::from(device.units_per_block()))),
         Mode::Prefix(count) | Mode::Warmup(count) => Some(count),
-        Mode::Random(millionths) => Some(share(capacity / layout.page_bytes, millionths)),
-        Mode::Wipc => Some(2 * capacity.div_ceil(WIPC_BYTES)),
+        Mode::Random(millionths) => Some(share(pages, millionths)),
+        Mode::Wipc => Some(2 * (pages * device.unit_bytes()).div_ceil(WIPC_BYTES)),
     }
 }
 
@@ -50,6 +50,7 @@ pub fn counts(mode: &Mode) -> Counts {
 }
 
 /// What was done to a device.
+#[derive(Clone)]
 pub struct Prepared {
     /// For the result.
     pub precondition: Precondition,
@@ -57,6 +58,16 @@ pub struct Prepared {
     pub steady_state: SteadyState,
     /// A sentence for the result, where preparing did not do what it is for.
     pub warning: Option<String>,
+}
+
+/// The workload, whose own requests prepare the device in some modes.
+pub struct Own<'a> {
+    /// To be read from its start.
+    pub workload: &'a Workload,
+    /// Where it lies.
+    pub layout: &'a Layout,
+    /// What will be measured, but for what is taken from it here.
+    pub requests: &'a mut RequestStream,
 }
 
 /// Drives a device as fast as it takes requests.
@@ -80,15 +91,15 @@ impl<'a> Filler<'a> {
     }
 
     /// Prepares the device as the plan of its run says and starts the measurement. The requests of
-    /// a prefix are taken from `requests`, and so are those that come before a generated workload; a
-    /// page that the workload reads before it writes it is
-    /// written first where the device asks for that (`io.unwritten_read = preload`).
+    /// a prefix are taken from its `own`, and so are those that come before a generated workload; a
+    /// page that the workload reads before it writes it is written first where the device asks for
+    /// that (`io.unwritten_read = preload`).
     pub fn prepare(
         mut self,
         run: &SchemePlan,
         seed: u64,
         footprint: Option<&Footprint>,
-        (workload, layout, requests): (&Workload, &Layout, &mut RequestStream),
+        own: Option<Own<'_>>,
     ) -> Result<Prepared> {
         let mut name = run.mode.to_string();
         let logical = u64::from(self.device.board().geometry().logical_pages);
@@ -97,13 +108,11 @@ impl<'a> Filler<'a> {
             Mode::None => {}
             Mode::Fill => self.write_runs(0..logical)?,
             Mode::Touch => self.write_runs(known(footprint).touched.iter())?,
-            Mode::Prefix(count) => self.write_prefix(*count, requests)?,
-            Mode::Warmup(count) if workload.is_generated() => {
-                self.write_prefix(*count, requests)?;
-            }
-            Mode::Warmup(count) => {
-                let passes = self.write_round_and_round(*count, workload, layout)?;
-                name = format!("{name} (the workload's own, in {passes} passes)");
+            Mode::Prefix(count) | Mode::Warmup(count) => {
+                let own = own.expect("the workload is at hand whenever its requests prepare");
+                if let Some(passes) = self.write_own(&run.mode, *count, own)? {
+                    name = format!("{name} (the workload's own, in {passes} passes)");
+                }
             }
             Mode::Random(millionths) => {
                 let mut rng = Rng::new(seed, Purpose::Workload);
@@ -237,6 +246,18 @@ impl<'a> Filler<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Requests of the workload; how often it was begun for that, where these are not the first of
+    /// what is measured.
+    fn write_own(&mut self, mode: &Mode, count: u64, own: Own<'_>) -> Result<Option<u64>> {
+        let Own { workload, layout, requests } = own;
+        match mode {
+            Mode::Warmup(_) if !workload.is_generated() => {
+                self.write_round_and_round(count, workload, layout).map(Some)
+            }
+            _ => self.write_prefix(count, requests).map(|()| None),
+        }
     }
 
     /// The first `count` requests of a workload, and as many again from its start as that takes;

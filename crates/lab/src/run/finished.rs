@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::files::{CompleteFile, ResultFile};
 use crate::observer::{Observer, Silent};
-use crate::plan::plan::{Plan, planned};
+use crate::plan::plan::{Known, Plan, planned};
 use crate::plan::snapshot;
 use crate::run::beside::Paths;
 use crate::run::execute::execute;
@@ -32,7 +32,7 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::plan`], and [`Error::Cancelled`].
     pub fn plan_with(&self, observer: &dyn Observer) -> Result<Plan> {
-        let plan = planned(self, None, observer)?;
+        let plan = planned(self, Known::default(), observer)?;
         if let [run] = plan.runs.as_slice() {
             Paths::of(&plan).check(None)?;
             let snapshot = self.save_snapshot.as_deref();

@@ -6,6 +6,7 @@ pub mod execute;
 pub mod filling;
 pub mod finished;
 pub mod overload;
+pub mod preparing;
 pub mod reclaiming;
 pub mod recording;
 pub mod requests_file;

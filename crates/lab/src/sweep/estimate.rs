@@ -1,13 +1,13 @@
 //! How long a sweep will take: the first run of each scheme is begun and timed for a moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::observer::{Counts, Observer, Silent, Task, Work};
-use crate::sweep::plan::{Run, Sweep};
-use crate::sweep::running::simulate;
+use crate::sweep::plan::Run;
+use crate::sweep::running::{Asked, simulate};
 
 /// All schemes together are timed for so long.
 const IN_ALL: Duration = Duration::from_secs(6);
@@ -23,38 +23,47 @@ pub struct Estimate {
     pub at_least: bool,
 }
 
-impl Sweep {
-    /// Times the first run of each scheme for a moment, and takes it for all runs of that scheme
-    /// that `is_wanted` names by their keys. It is a guess: runs of other sizes take other times.
+impl Asked<'_> {
+    /// Times the first run of each scheme for a moment, and takes it for all runs of that scheme;
+    /// what they share is counted as often as it is made. It is a guess: runs of other sizes take
+    /// other times.
     #[must_use]
-    pub fn estimate(&self, is_wanted: impl Fn(&str) -> bool) -> Estimate {
-        let mut schemes: BTreeMap<String, (&Run, usize)> = BTreeMap::new();
-        for point in &self.manifest.points {
-            let Some(run) = self.runs.get(&point.key).filter(|_| is_wanted(&point.key)) else {
-                continue;
-            };
-            schemes.entry(run.experiment.schemes.to_string()).or_insert((run, 0)).1 += 1;
+    pub fn estimate(&self) -> Estimate {
+        let mut schemes: BTreeMap<String, Vec<&Run>> = BTreeMap::new();
+        for one in &self.wanted {
+            schemes.entry(one.run.experiment.schemes.to_string()).or_default().push(one.run);
         }
         let limit = EACH.min(IN_ALL / schemes.len().max(1) as u32);
         let mut all = Estimate { seconds: 0.0, at_least: false };
-        for (run, number) in schemes.values() {
-            let one = timed(run, limit);
-            all.seconds += one.seconds * *number as f64;
+        for runs in schemes.values() {
+            let (preparing, one) = timed(runs[0], limit);
+            let devices: BTreeSet<&str> =
+                runs.iter().filter_map(|run| run.device.as_deref()).collect();
+            let alone = runs.iter().filter(|run| run.device.is_none()).count();
+            all.seconds += preparing * (devices.len() + alone) as f64;
+            all.seconds += (one.seconds - preparing) * runs.len() as f64;
             all.at_least |= one.at_least;
         }
         all
     }
 }
 
-/// What one run takes; one that fails takes as long as it took to fail.
-fn timed(run: &Run, limit: Duration) -> Estimate {
+/// What one run takes, and how much of that passes before it is measured; one that fails takes as
+/// long as it took to fail.
+fn timed(run: &Run, limit: Duration) -> (f64, Estimate) {
     let watch = Stopwatch::new(limit);
     let finished = simulate(run, &watch);
     let took = watch.began.elapsed().as_secs_f64();
-    match finished {
+    let all = match finished {
         Err(crate::error::Error::Cancelled(_)) => watch.extrapolated(took),
         _ => Estimate { seconds: took, at_least: false },
-    }
+    };
+    let last = *watch.last();
+    let preparing = last.filter(|_| run.device.is_some()).map_or(0.0, |piece| match piece.prepares {
+        true => all.seconds,
+        false => (piece.began - watch.began).as_secs_f64(),
+    });
+    (preparing, all)
 }
 
 /// Ends a run after some time, and knows how far it was.
@@ -137,6 +146,7 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
     use crate::sweep::definition::Definition;
+    use crate::sweep::folder::Contents;
 
     /// A run that is far too long to be waited for is told to be long.
     #[test]
@@ -150,9 +160,9 @@ mod tests {
         let sweep = Definition::new(base, "scheme=dftl op=20%,30%").unwrap();
         let sweep = sweep.plan(None, &Silent).unwrap();
         let began = Instant::now();
-        let estimate = sweep.estimate(|_| true);
+        let estimate = sweep.asked(&Contents::default(), None).estimate();
         assert!(began.elapsed() < Duration::from_secs(60));
         assert!(!estimate.at_least && estimate.seconds > 120.0, "{estimate:?}");
-        assert_eq!(sweep.estimate(|_| false).seconds, 0.0);
+        assert_eq!(Asked::default().estimate().seconds, 0.0);
     }
 }

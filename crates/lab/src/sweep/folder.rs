@@ -2,9 +2,11 @@
 //! and processes on many machines write into one folder without talking: equal names hold equal
 //! bytes.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -33,6 +35,29 @@ pub struct Failure {
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    /// Where this process notes times, once it has noted one.
+    times: Mutex<Option<fs::File>>,
+}
+
+/// What lies in a folder, by the keys of runs.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    made: HashSet<String>,
+    failed: HashSet<String>,
+}
+
+impl Contents {
+    /// Whether a run was made.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        self.made.contains(key)
+    }
+
+    /// Whether a run was tried and has no result.
+    #[must_use]
+    pub fn has_failed(&self, key: &str) -> bool {
+        self.failed.contains(key) && !self.has(key)
+    }
 }
 
 impl Folder {
@@ -44,7 +69,7 @@ impl Folder {
         let cannot = |error: std::io::Error| {
             Error::usage(format!("--out {shown} cannot be written ({error})"))
         };
-        let folder = Folder { path: path.to_owned() };
+        let folder = Folder::at(path);
         let is_new = match path.exists() {
             true => fs::read_dir(path).map_err(cannot)?.next().is_none(),
             false => true,
@@ -85,6 +110,10 @@ impl Folder {
         Ok(folder)
     }
 
+    fn at(path: &Path) -> Self {
+        Folder { path: path.to_owned(), times: Mutex::default() }
+    }
+
     /// Whether nothing lies there but what the beginning of a sweep puts there before its manifest.
     fn is_begun(&self) -> std::io::Result<bool> {
         for entry in fs::read_dir(&self.path)? {
@@ -99,7 +128,7 @@ impl Folder {
 
     /// One that holds a sweep.
     pub fn existing(path: &Path) -> Result<(Self, Manifest)> {
-        let folder = Folder { path: path.to_owned() };
+        let folder = Folder::at(path);
         let manifest = folder.manifest()?;
         Ok((folder, manifest))
     }
@@ -138,6 +167,27 @@ impl Folder {
         &self.path
     }
 
+    /// What lies there now: a list is much cheaper than a question for each of many runs.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub fn contents(&self) -> Result<Contents> {
+        Ok(Contents { made: self.keys(RUNS)?, failed: self.keys(FAILED)? })
+    }
+
+    fn keys(&self, part: &str) -> Result<HashSet<String>> {
+        let folder = self.path.join(part);
+        let cannot = |error: std::io::Error| {
+            Error::Run(format!("{} cannot be read ({error})", folder.display()))
+        };
+        let mut keys = HashSet::new();
+        for entry in fs::read_dir(&folder).map_err(cannot)? {
+            let name = entry.map_err(cannot)?.file_name();
+            keys.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned));
+        }
+        Ok(keys)
+    }
+
     /// Whether a run was made.
     pub fn has(&self, key: &str) -> bool {
         self.result(key).exists()
@@ -169,18 +219,28 @@ impl Folder {
     }
 
     /// Notes how long a run took, in a file of this process: times differ between equal runs, so
-    /// that results do not hold them.
+    /// that results do not hold them. Its name is drawn, and new: process numbers of machines that
+    /// share a folder may be the same.
     pub fn note_time(&self, key: &str, seconds: f64) -> Result<()> {
-        let file = self.path.join(TIMES).join(format!("{}.csv", std::process::id()));
+        let folder = self.path.join(TIMES);
         let cannot = |error: std::io::Error| {
-            Error::Run(format!("{} cannot be written ({error})", file.display()))
+            Error::Run(format!("{} cannot be written ({error})", folder.display()))
         };
-        let mut open = fs::OpenOptions::new().create(true).append(true).open(&file);
-        let line = format!("{key},{seconds:.6}\n");
-        open.as_mut()
-            .map_err(|error| cannot(std::io::Error::new(error.kind(), error.to_string())))?
-            .write_all(line.as_bytes())
-            .map_err(cannot)
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match &mut *times {
+            Some(file) => file,
+            None => {
+                let file = tempfile::Builder::new()
+                    .prefix("")
+                    .suffix(".csv")
+                    .rand_bytes(12)
+                    .tempfile_in(&folder)
+                    .map_err(cannot)?;
+                readable(file.as_file()).map_err(cannot)?;
+                times.insert(file.keep().map_err(|error| cannot(error.error))?.0)
+            }
+        };
+        file.write_all(format!("{key},{seconds:.6}\n").as_bytes()).map_err(cannot)
     }
 
     /// Writes a file, which appears complete or not at all, in the place of one of its name.
@@ -202,13 +262,18 @@ impl Folder {
         let mut file =
             tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(parent).map_err(cannot)?;
         write(file.as_file_mut()).map_err(cannot)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = fs::Permissions::from_mode(0o644);
-            file.as_file().set_permissions(mode).map_err(cannot)?;
-        }
+        readable(file.as_file()).map_err(cannot)?;
         file.persist(&target).map_err(|error| cannot(error.error))?;
         Ok(())
     }
+}
+
+/// Files of a folder that is shared are for all to read; those that are drawn begin otherwise.
+fn readable(file: &fs::File) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        file.set_permissions(fs::Permissions::from_mode(0o644))?;
+    }
+    Ok(())
 }

@@ -4,15 +4,16 @@
 use std::fs;
 use std::io;
 
-use ftlab_report::flatten::{Flat, flatten_value};
+use ftlab_report::flatten::{Flat, flatten_value, number};
+use ftlab_report::gathered::Settings;
 use ftlab_report::table::{Columns, write_csv, write_parquet};
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::sweep::column::{AxisColumn, axis_columns};
 use crate::sweep::effects::{Effects, METRICS, Sample, effects};
-use crate::sweep::folder::Folder;
-use crate::sweep::page::{Outcome, page};
+use crate::sweep::folder::{Contents, Folder};
+use crate::sweep::page::{Outcome, Results, page};
 use crate::sweep::plan::{Kept, Manifest};
 
 /// What was merged.
@@ -40,15 +41,34 @@ enum Status {
     Missing,
 }
 
+impl Status {
+    fn word(&self) -> &'static str {
+        match self {
+            Status::Done => "done",
+            Status::Failed(_) => "failed",
+            Status::Refused(_) => "refused",
+            Status::Missing => "missing",
+        }
+    }
+
+    fn reason(&self) -> Option<&str> {
+        match self {
+            Status::Failed(why) | Status::Refused(why) => Some(why),
+            Status::Done | Status::Missing => None,
+        }
+    }
+}
+
 impl Folder {
-    /// Writes `results.csv`, `results.parquet` and `report.html`, in the place of those that were there.
+    /// Writes `results.csv`, `results.parquet` and `report.html`, in the place of those that were
+    /// there. Rows are read once for their columns and again as they are written, so that they need
+    /// not fit the memory.
     ///
     /// # Errors
     /// A result that cannot be read, or a file that cannot be written.
     pub fn merge(&self, manifest: &Manifest) -> Result<Merged> {
+        let there = self.contents()?;
         let axes = axis_columns(manifest);
-        let row = |point: &Kept| self.row(point, &axes);
-        let mut columns = Columns::default();
         let mut merged = Merged {
             done: 0,
             failed: Vec::new(),
@@ -57,29 +77,29 @@ impl Folder {
             effects: Vec::new(),
             names: manifest.names.clone(),
         };
-        let mut metrics: Vec<Vec<Option<f64>>> = Vec::new();
+        let (mut columns, mut settings) = (Columns::default(), Settings::default());
+        let mut metrics: Vec<[Option<f64>; METRICS.len()]> = Vec::new();
         for point in &manifest.points {
-            let own = row(point).map_err(|error| self.cannot(point, &error))?;
-            columns.add(&own);
-            metrics.push(METRICS.map(|(path, _)| own.get(path).and_then(Value::as_f64)).to_vec());
+            let (status, row) = self.row(point, &axes, &there)?;
+            columns.add(&row);
+            settings.add(&row);
+            metrics.push(METRICS.map(|(path, _)| number(&row, path)));
             let named = || point.told(&manifest.names);
-            match self.status(point) {
+            match status {
                 Status::Done => merged.done += 1,
                 Status::Failed(why) => merged.failed.push((named(), why)),
                 Status::Refused(why) => merged.refused.push((named(), why)),
                 Status::Missing => merged.missing += 1,
             }
         }
-        let rows = || manifest.points.iter().map(row);
+        let row = |point| self.row(point, &axes, &there).map(|(_, row)| row);
+        let rows = || manifest.points.iter().map(|point| row(point).map_err(io::Error::other));
         self.write_with("results.csv", |file| write_csv(file, &columns, rows()))?;
         self.write_with("results.parquet", |file| write_parquet(file, &columns, rows()))?;
         for (number, (_, words)) in METRICS.iter().enumerate() {
             let points = manifest.points.iter().zip(&metrics);
-            let found: Vec<(f64, &Kept)> =
-                points.filter_map(|(point, own)| Some((own[number]?, point))).collect();
-            let samples: Vec<Sample<'_>> = found
-                .iter()
-                .map(|(value, point)| Sample { at: &point.values, value: *value })
+            let samples: Vec<Sample<'_>> = points
+                .filter_map(|(point, own)| Some(Sample { at: &point.values, value: own[number]? }))
                 .collect();
             let names = manifest.names.len();
             merged.effects.extend(effects(&samples, names).map(|effects| (*words, effects)));
@@ -91,47 +111,40 @@ impl Folder {
             missing: merged.missing,
             effects: &merged.effects,
         };
-        self.write("report.html", &page(self, manifest, &axes, &outcome)?)?;
+        let results = Results { folder: self, there: &there, settings: &settings };
+        self.write("report.html", &page(&results, manifest, &axes, &outcome)?)?;
         Ok(merged)
     }
 
-    fn status(&self, point: &Kept) -> Status {
+    fn status(&self, point: &Kept, there: &Contents) -> Status {
         if !point.refused.is_empty() {
             return Status::Refused(point.refused.clone());
         }
-        match (self.has(&point.key), self.failure(&point.key)) {
-            (true, _) => Status::Done,
-            (false, Some(failure)) => Status::Failed(failure.reason),
-            (false, None) => Status::Missing,
+        if there.has(&point.key) {
+            return Status::Done;
         }
+        let failure = there.has_failed(&point.key).then(|| self.failure(&point.key)).flatten();
+        failure.map_or(Status::Missing, |failure| Status::Failed(failure.reason))
     }
 
-    /// The row of a point: its values, what became of it, and the scalars of its result.
-    fn row(&self, point: &Kept, axes: &[AxisColumn]) -> io::Result<Flat> {
+    /// What became of a point, and its row: its values, that, and the scalars of its result.
+    fn row(&self, point: &Kept, axes: &[AxisColumn], there: &Contents) -> Result<(Status, Flat)> {
+        let status = self.status(point, there);
         let mut row = Flat::new();
         for (axis, value) in axes.iter().zip(&point.values) {
             row.insert(axis.heading.clone(), axis.cell(value.as_deref()));
         }
-        let (status, reason) = match self.status(point) {
-            Status::Done => ("done", None),
-            Status::Failed(why) => ("failed", Some(why)),
-            Status::Refused(why) => ("refused", Some(why)),
-            Status::Missing => ("missing", None),
-        };
-        let is_done = reason.is_none() && status == "done";
         row.insert("run".to_owned(), point.key.clone().into());
-        row.insert("status".to_owned(), status.into());
-        row.insert("reason".to_owned(), reason.into());
-        if is_done {
-            let bytes = fs::read(self.result(&point.key))?;
-            let value: Value = serde_json::from_slice(&bytes)?;
+        row.insert("status".to_owned(), status.word().into());
+        row.insert("reason".to_owned(), status.reason().into());
+        if matches!(status, Status::Done) {
+            let file = self.result(&point.key);
+            let read = || -> io::Result<Value> { Ok(serde_json::from_slice(&fs::read(&file)?)?) };
+            let value = read().map_err(|error| {
+                Error::Run(format!("{} cannot be read ({error})", file.display()))
+            })?;
             row.extend(flatten_value(value));
         }
-        Ok(row)
-    }
-
-    fn cannot(&self, point: &Kept, error: &io::Error) -> crate::error::Error {
-        let file = self.result(&point.key);
-        crate::error::Error::Run(format!("{} cannot be read ({error})", file.display()))
+        Ok((status, row))
     }
 }

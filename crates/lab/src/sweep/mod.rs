@@ -13,13 +13,15 @@ mod plan;
 mod points;
 mod range;
 mod running;
+mod turns;
 
 pub use axis::{Axis, Name};
 pub use definition::Definition;
 pub use effects::Effects;
 pub use estimate::Estimate;
-pub use folder::{Failure, Folder};
+pub use folder::{Contents, Failure, Folder};
 pub use merged::Merged;
 pub use plan::{Kept, Manifest, Run, Sweep};
 pub use points::{POINTS_MAX, Point, Shard};
-pub use running::{Running, Swept};
+pub use running::{Asked, Running, Shared, Swept};
+pub use turns::Wanted;

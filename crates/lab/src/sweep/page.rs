@@ -3,14 +3,14 @@
 use std::fs;
 
 use ftlab_report::format::Quantity;
-use ftlab_report::gathered::{GATHERED_MAX, Gathered};
+use ftlab_report::gathered::{GATHERED_MAX, Gathered, Settings};
 use ftlab_report::read_json;
 use ftlab_report::sweep::{Axis, Sensitivity, Swept, write};
 
 use crate::error::{Error, Result};
 use crate::sweep::column::AxisColumn;
 use crate::sweep::effects::Effects;
-use crate::sweep::folder::Folder;
+use crate::sweep::folder::{Contents, Folder};
 use crate::sweep::plan::{Kept, Manifest};
 
 /// What became of the points.
@@ -27,17 +27,27 @@ pub struct Outcome<'a> {
     pub effects: &'a [(&'static str, Effects)],
 }
 
+/// The results of a folder, as far as the page needs them.
+pub struct Results<'a> {
+    /// Where they lie.
+    pub folder: &'a Folder,
+    /// Which are there.
+    pub there: &'a Contents,
+    /// The settings of all of them.
+    pub settings: &'a Settings,
+}
+
 /// Makes the page from the results that the folder holds, of the first [`GATHERED_MAX`] at most.
 pub fn page(
-    folder: &Folder,
+    results: &Results<'_>,
     manifest: &Manifest,
     columns: &[AxisColumn],
     outcome: &Outcome<'_>,
 ) -> Result<Vec<u8>> {
-    let done = manifest.points.iter().filter(|point| folder.has(&point.key));
+    let done = manifest.points.iter().filter(|point| results.there.has(&point.key));
     let points: Vec<&Kept> = done.take(GATHERED_MAX).collect();
     let runs: Vec<Gathered> =
-        points.iter().map(|point| gathered(folder, point)).collect::<Result<_>>()?;
+        points.iter().map(|point| results.gathered(point)).collect::<Result<_>>()?;
     let axis = |(at, column): (usize, &AxisColumn)| {
         let values = || points.iter().map(|point| point.values[at].as_deref());
         let quantity = column.unit.map(|unit| match unit {
@@ -78,11 +88,13 @@ pub fn page(
     }))
 }
 
-fn gathered(folder: &Folder, point: &Kept) -> Result<Gathered> {
-    let file = folder.result(&point.key);
-    let cannot = |why: String| Error::Run(format!("{} cannot be read ({why})", file.display()));
-    let bytes = fs::read(&file).map_err(|error| cannot(error.to_string()))?;
-    let runs = read_json(&bytes).map_err(|error| cannot(error.to_string()))?;
-    let run = runs.into_iter().next().ok_or_else(|| cannot("it holds no result".to_owned()))?;
-    Ok(Gathered::of(&format!("runs/{}.json", point.key), run))
+impl Results<'_> {
+    fn gathered(&self, point: &Kept) -> Result<Gathered> {
+        let file = self.folder.result(&point.key);
+        let cannot = |why: String| Error::Run(format!("{} cannot be read ({why})", file.display()));
+        let bytes = fs::read(&file).map_err(|error| cannot(error.to_string()))?;
+        let runs = read_json(&bytes).map_err(|error| cannot(error.to_string()))?;
+        let run = runs.into_iter().next().ok_or_else(|| cannot("it holds no result".to_owned()))?;
+        Ok(Gathered::of(&format!("runs/{}.json", point.key), run).without_same(self.settings))
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ftlab_trace::Description;
+use ftlab_trace::{Combination, Description};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -11,12 +11,16 @@ use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::observer::Observer;
 use crate::options::capacity::Capacity;
-use crate::options::precondition::Mode;
+use crate::options::precondition::{Cache, Mode};
+use crate::options::timing::Timing;
 use crate::plan::asked::Asked;
-use crate::plan::first_pass::description;
+use crate::plan::first_pass::{description, log_of_footprint, needs_footprint};
+use crate::plan::repeat::Repeat;
 use crate::plan::snapshot::Snapshot;
+use crate::selection::Chosen;
 use crate::sweep::definition::Definition;
 use crate::sweep::points::{Point, sample};
+use crate::workload::choice::WorkloadChoice;
 
 /// Hexadecimal digits of a key.
 const KEY_DIGITS: usize = 32;
@@ -86,6 +90,11 @@ pub struct Run {
     /// What was said of its files, so that no run computes their digest again; none for workloads
     /// that are generated.
     pub described: Option<Description>,
+    /// What its device is prepared from, as far as that can be told beforehand: runs in which it is
+    /// the same are worked off together. None where nothing can be shared.
+    pub device: Option<String>,
+    /// The trace that it reads and how, where what is decoded of it can be held for other runs.
+    pub trace: Option<String>,
 }
 
 impl Definition {
@@ -190,8 +199,51 @@ fn judge(
         "snapshot": snapshot,
         "options": options,
     });
-    let text = serde_json::to_vec(&decides).expect("a JSON value has a text");
-    let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let device = device_of(&experiment, own, &decides["settings"], (&choice, &described));
     let described = (!described.synthetic).then_some(described);
-    Ok((digest[..KEY_DIGITS].to_owned(), Run { experiment, described }))
+    let is_single = described.is_some() && !matches!(Combination::parse(&choice.text), Ok(Some(_)));
+    let trace = (is_single && asked.repeat == Repeat::Once)
+        .then(|| format!("{} {:?}", choice.text, choice.options));
+    Ok((key_of(&decides), Run { experiment, described, device, trace }))
+}
+
+/// A name for all that a value says.
+fn key_of(value: &Value) -> String {
+    let text = serde_json::to_vec(value).expect("a JSON value has a text");
+    let digest: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    digest[..KEY_DIGITS].to_owned()
+}
+
+/// What the device is prepared from. Whether it really is the same is seen when the runs are
+/// planned: this says only which of them are worth a comparison.
+fn device_of(
+    experiment: &Experiment,
+    own: &Chosen,
+    settings: &Value,
+    (choice, described): (&WorkloadChoice, &Description),
+) -> Option<String> {
+    let modes = &experiment.precondition;
+    let mode = modes.of(&own.name);
+    let by_pages = needs_footprint(std::slice::from_ref(own), modes);
+    if mode.takes_requests() || mode == Mode::None && !by_pages {
+        return None;
+    }
+    let by_workload =
+        by_pages || experiment.capacity == Some(Capacity::Auto) || log_of_footprint(own);
+    let pages = (&choice.text, &choice.options, *experiment.address);
+    let timing = Timing::of(experiment.timing, described.closed_loop_depth).ok()?;
+    let depth = if let Timing::ClosedLoop { depth } = timing { depth } else { None };
+    Some(key_of(&json!({
+        "scheme": own.name,
+        "settings": settings,
+        "seed": experiment.seed,
+        "verify": experiment.verify,
+        "mode": mode.to_string(),
+        "cache": modes.cache().map(Cache::name),
+        "capacity": experiment.capacity.map(|capacity| capacity.to_string()),
+        "ram": experiment.ram.as_ref().map(|ram| ram.to_string()),
+        "ram_strict": experiment.ram_strict,
+        "depth": depth,
+        "pages": by_workload.then(|| format!("{pages:?}")),
+    })))
 }

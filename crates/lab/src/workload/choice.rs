@@ -2,11 +2,12 @@
 //! is opened.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use ftlab_engine::config::nearest;
 use ftlab_report::format::count;
 use ftlab_trace::synthetic::with_changes;
-use ftlab_trace::{Options, Synthetic, UnitSelection, Workload};
+use ftlab_trace::{Decoded, Options, Synthetic, UnitSelection, Workload};
 
 use crate::error::{Error, Result};
 use crate::observer::Observer;
@@ -34,6 +35,8 @@ pub struct WorkloadChoice {
     pub whole: Option<Whole>,
     /// Requests of its kind that come before its own, if it is generated: `--precondition warmup:N`.
     pub lead: u64,
+    /// The records of a trace, where they are held for several runs.
+    pub decoded: Option<Arc<Decoded>>,
 }
 
 impl WorkloadChoice {
@@ -62,6 +65,7 @@ impl WorkloadChoice {
             notes: found.notes,
             whole: found.whole,
             lead: 0,
+            decoded: None,
         };
         if reading.find_subset {
             choice.narrow(found.real.as_deref(), observer)?;
@@ -153,8 +157,12 @@ impl WorkloadChoice {
     /// So many requests will come before it; none, if it is not a single generated workload, which
     /// alone can be that much longer.
     pub fn lead_in(&mut self, requests: u64) {
-        let is_generated = !Path::new(&self.text).exists() && Synthetic::recognises(&self.text);
-        self.lead = if is_generated { requests } else { 0 };
+        self.lead = if self.is_generated() { requests } else { 0 };
+    }
+
+    /// Is it a single generated workload?
+    pub fn is_generated(&self) -> bool {
+        !Path::new(&self.text).exists() && Synthetic::recognises(&self.text)
     }
 
     /// Opens it for a device of `logical_bytes`, 0 when that is not known yet; with what comes
@@ -166,7 +174,12 @@ impl WorkloadChoice {
 
     /// Opens it alone.
     pub fn open_own(&self, logical_bytes: u64) -> Result<Workload> {
-        Workload::parse(&self.text, &self.options, logical_bytes).map_err(|error| {
+        let opened = Workload::parse(&self.text, &self.options, logical_bytes);
+        let opened = opened.map(|own| match &self.decoded {
+            Some(decoded) => own.held(Arc::clone(decoded)),
+            None => own,
+        });
+        opened.map_err(|error| {
             let names = WORKLOADS.iter().map(|workload| workload.name);
             match nearest(&self.text, names).filter(|_| !Path::new(&self.text).exists()) {
                 Some(near) => {

@@ -7,3 +7,4 @@ pub mod resolve;
 pub mod stand_in;
 pub mod subset;
 pub mod trace_dir;
+pub mod traces;
