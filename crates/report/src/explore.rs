@@ -10,7 +10,7 @@ use crate::asked::{is_setting, keys, label};
 use crate::flatten::text;
 use crate::format::{count, cut};
 use crate::gathered::{Collection, Gathered};
-use crate::writers::page::{self, Kind};
+use crate::writers::page::{self, Charts, Kind};
 use columns::{Column, Words, columns};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ pub(crate) const AFTER: [&str; 3] = [
     include_str!("../assets/explore_pins.js"),
 ];
 
-const PAGE: Kind = Kind { template: TEMPLATE, extends: None, charts: &CHARTS, after: &AFTER };
+const PAGE: Kind = Kind { template: TEMPLATE, extends: None, charts: Charts::Within(&CHARTS), after: &AFTER };
 
 const WORKLOAD: &str = "workload.name";
 const DIGEST: &str = "workload.sha256";
