@@ -51,6 +51,10 @@ function filterClaims() {
     row.hidden = !chosen.has(row.dataset.verdict)
       || !row.textContent.toLowerCase().includes(word);
   }
+  // What was looked for must not be found behind a disclosure.
+  for (const ours of document.querySelectorAll(".ours")) {
+    if (word !== "" && ours.querySelector("tr.claim:not([hidden])")) ours.open = true;
+  }
   lines.forEach((line) => filterLine(line, chosen, word));
   for (const paper of document.querySelectorAll(".paper")) {
     paper.hidden = lines.every((line) => line.hidden || !paper.contains(line));

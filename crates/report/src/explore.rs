@@ -19,10 +19,11 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const TEMPLATE: &str = include_str!("../assets/explore.html");
 pub(crate) const CHARTS: [&str; 2] =
     [include_str!("../assets/explore_runs.js"), include_str!("../assets/explore_plane.js")];
-pub(crate) const AFTER: [&str; 3] = [
+pub(crate) const AFTER: [&str; 4] = [
     include_str!("../assets/explore_filters.js"),
     include_str!("../assets/explore_table.js"),
     include_str!("../assets/explore_pins.js"),
+    include_str!("../assets/explore_view.js"),
 ];
 
 const PAGE: Kind = Kind { template: TEMPLATE, extends: None, charts: Charts::Within(&CHARTS), after: &AFTER };

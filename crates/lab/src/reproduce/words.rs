@@ -22,6 +22,7 @@ const WORDS_MAX: usize = 260;
 /// Stands for every item of a list in the name of a run.
 const EACH: &str = "…";
 const CALCULATION: &str = "a calculation over the numbers of runs below";
+const OF_PRINT: &str = "a calculation over printed numbers";
 
 /// Tells the claims of one experiment.
 pub struct Teller<'a> {
@@ -81,6 +82,10 @@ impl Teller<'_> {
             match name {
                 "measured" => {
                     self.numbers(&part, &scope, measured, claim.unit.as_deref(), &mut told.numbers);
+                    if told.parts.is_empty() {
+                        let calculated = told.numbers.iter_mut().filter(|one| one.words == CALCULATION);
+                        calculated.for_each(|one| OF_PRINT.clone_into(&mut one.words));
+                    }
                 }
                 "holds" => {
                     let rule = self.words(&part, &scope).map(|said| said.text);
@@ -304,7 +309,7 @@ impl Teller<'_> {
                     let word = match name.as_str() {
                         "sum" => "the sum",
                         "max" => "the largest",
-                        _ => "the least",
+                        _ => "the smallest",
                     };
                     let said = self.words(of, scope)?;
                     Some(Said { text: format!("{word} of ({})", said.text), tight: ATOM, ..said })
@@ -316,17 +321,8 @@ impl Teller<'_> {
                 Some(Said::atom(format!("{sign}{}", self.words(of, scope)?.within(ATOM))))
             }
             Form::Binary(sign, left, right) => self.binary(sign, left, right, scope),
-            Form::If(value, condition, other) => {
-                let mut text = format!(
-                    "{} if {}",
-                    self.words(value, scope)?.text,
-                    self.words(condition, scope)?.text
-                );
-                if let Some(other) = other {
-                    text += &format!(", else {}", self.words(other, scope)?.text);
-                }
-                Some(Said { tight: LOOSE, ..Said::atom(text) })
-            }
+            // The condition is that there is such a number.
+            Form::If(value, ..) => self.words(value, scope),
             Form::Test(of, name) => {
                 let name = if name == "not none" { "there" } else { name };
                 let text = format!("{} is {name}", self.words(of, scope)?.within(ATOM));
@@ -415,7 +411,7 @@ impl Teller<'_> {
                 let text = match name {
                     "each" => format!("{} for each {over}", said.text),
                     "every" => format!("{}, for each {over}", said.text),
-                    "argmin" => format!("where {} is least, of each {over}", said.text),
+                    "argmin" => format!("where {} is smallest, of each {over}", said.text),
                     "argmax" => format!("where {} is largest, of each {over}", said.text),
                     _ => return None,
                 };

@@ -28,8 +28,8 @@ const WORLDS: Kind = Kind {
 
 /// Explanations of more claims than these are behind a disclosure, so that the page stays short.
 const EXPLAINED_MAX: usize = 40;
-/// More measured numbers of one claim than these are too.
-const NUMBERS_MAX: usize = 6;
+/// More measured numbers of one claim than these are too, on a short page and on a long one.
+const NUMBERS_MAX: [usize; 2] = [6, 2];
 
 /// What the pages share.
 pub fn shared() -> (String, Vec<u8>) {
@@ -75,7 +75,7 @@ pub fn experiment(of: &Reproduction, at: usize) -> (String, Vec<u8>) {
         }),
         sides: Sides::of(of),
         explained: claims.len() <= EXPLAINED_MAX,
-        numbers_max: NUMBERS_MAX,
+        numbers_max: NUMBERS_MAX[usize::from(claims.len() > EXPLAINED_MAX)],
         claims: rows(of, claims.iter().copied(), from),
         rows: one.runs.iter().map(run_row).collect(),
         tables: tables.into_iter().map(number_table).collect(),
