@@ -12,7 +12,7 @@ PAGES := target/book-pages
 CARDS := out/cards
 MDBOOK_VERSION := 0.5.4
 MDBOOK := target/tools/mdbook-$(MDBOOK_VERSION)/bin/mdbook
-# A part of it, small enough to be looked at chart by chart: every form of picture is in it.
+# A part of it, with a few runs of each kind.
 PAPERS := out/papers-page
 # All runs of it on one page.
 EXPLORE := out/explore.html
@@ -133,7 +133,7 @@ browser-report:
 browser-workload:
 	tests/browser/run.sh $(DEMO)/workload.html $(DEMO)/workload.json
 browser-papers:
-	tests/browser/run.sh $(PAPERS)/report.html $(PAPERS)/claims.json
+	tests/browser/run.sh $(QUICK)/report.html $(QUICK)/claims.json
 browser-explore:
 	tests/browser/run.sh $(EXPLORE) $(PAPERS)
 browser-sweep:

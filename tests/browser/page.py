@@ -59,8 +59,8 @@ def console_faults(browser):
     return [entry["message"] for entry in browser.get_log("browser")]
 
 
-def network_faults(browser, path):
-    """Requests for anything but the file itself and what it carries inside."""
+def network_faults(browser, path, beside=()):
+    """Requests for anything but the file itself, what it carries inside, and files beside it."""
     faults = []
     for entry in browser.get_log("performance"):
         message = json.loads(entry["message"])["message"]
@@ -69,7 +69,8 @@ def network_faults(browser, path):
         url = message["params"]["request"]["url"]
         # The browser's own start page may still be loading.
         own = ("data:", "blob:", "chrome:", "chrome-untrusted:")
-        if url != path.as_uri() and not url.startswith(own):
+        files = [path.as_uri(), *(file.as_uri() for file in beside)]
+        if url not in files and not url.startswith(own):
             faults.append(f"asks for {url}")
     return faults
 
@@ -89,6 +90,7 @@ return [...document.querySelectorAll('[data-chart]')].map((figure) => {
     const mark = path.getBoundingClientRect();
     return mark.width + mark.height > 0;
   });
+  marks.push(...figure.querySelectorAll('.plot .imagelayer image'));
   return {
     id: figure.id, width: box.width, height: box.height, marks: marks.length,
     sentence: empty.hidden ? '' : empty.textContent,

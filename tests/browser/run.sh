@@ -1,6 +1,6 @@
 #!/bin/sh
 # Opens a report in a headless browser and checks it against the results it was made from; so with
-# the page of `ftlab trace inspect --html` and its JSON, and the page of `ftlab explore` and the folder
+# the page of `ftlab trace inspect --html` and its JSON, the pages of `ftlab reproduce` and claims.json, and the page of `ftlab explore` and the folder
 # of its runs, and the page of a sweep and its folder.
 #   tests/browser/run.sh REPORT.html RESULTS.json|RESULTS
 # Screenshots go to target/browser/. Installs what is missing: Debian's chromium, a Python venv.

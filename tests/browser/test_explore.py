@@ -315,9 +315,34 @@ def test_rows_download_as_csv(browser, report, results, flat, tmp_path):
         assert row["made.command"] == results[run]["made"]["command"]
 
 
-def test_dark(browser, report, shots):
-    page.open_page(browser, report, WIDE, dark=True)
+def test_the_view_stands_in_the_address(browser, report, flat):
+    """A reload keeps what was chosen, and so does a link that somebody else opens."""
+    page.open_page(browser, report, WIDE)
     page.wait_until_drawn(browser)
-    page.screenshot(browser, shots / "dark.png")
-    assert page.chart_faults(browser) == []
+    begun = shown(browser)
+    assert "#" not in browser.current_url
+    choose(browser, "x", "flash.total_programs")
+    type_into(browser, "#search", "dftl")
+    browser.execute_script("document.querySelector('tr[data-run] button').click()")
+    time.sleep(0.3)
+    script = """return [document.getElementById('x').value, document.getElementById('search').value,
+      document.getElementById('shown').textContent,
+      [...document.querySelectorAll('#side-by-side thead th')].map((cell) => cell.textContent)]"""
+    chosen = browser.execute_script(script)
+    assert chosen[0] == "flash.total_programs" and len(chosen[3]) == 2
+    assert shown(browser) != begun
+    link = browser.current_url
+    for again in [lambda: browser.refresh(), lambda: browser.get("about:blank") or browser.get(link)]:
+        again()
+        page.wait_until_drawn(browser)
+        assert browser.execute_script(script) == chosen
+    # A link within the page does not lose it.
+    browser.execute_script("document.querySelector('header nav a').click()")
+    time.sleep(0.3)
+    assert browser.execute_script(script) == chosen and browser.current_url == link
+    browser.execute_script("document.getElementById('clear').click()")
+    browser.execute_script("document.getElementById('unpin').click()")
+    browser.refresh()
+    page.wait_until_drawn(browser)
+    assert browser.execute_script(script)[1] == ""
     assert page.console_faults(browser) == []

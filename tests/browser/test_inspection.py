@@ -45,13 +45,6 @@ def test_every_view_of_every_chart(fresh, shots):
     page.screenshot(fresh, shots / f"views-{fresh.width}.png")
 
 
-def test_dark(browser, report, shots):
-    page.open_page(browser, report, WIDE, dark=True)
-    page.wait_until_drawn(browser)
-    page.screenshot(browser, shots / "dark.png")
-    assert page.chart_faults(browser) == []
-
-
 def test_numbers_equal_the_json(opened, found):
     values = dict(flat(found))
     cells = opened.execute_script(page.CELLS)
@@ -127,6 +120,31 @@ def test_load_is_requests_and_bytes_by_the_length_of_a_window(fresh, found):
             assert x == sorted(x)
 
 
+PICTURE = """
+const done = arguments[0];
+const plot = document.querySelector('#addresses .plot');
+const place = plot.layout?.images?.[0];
+if (!place) return done(null);
+const shown = plot.querySelector('.imagelayer image');
+const rendering = getComputedStyle(shown).imageRendering;
+const image = new Image();
+image.onload = () => {
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [image.width, image.height];
+  const context = canvas.getContext('2d');
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, image.width, image.height);
+  const cells = [];
+  for (let at = 0; at < data.length / 4; at += 1) {
+    if (data[4 * at + 3] === 0) continue;
+    cells.push([at % image.width, image.height - 1 - Math.floor(at / image.width), data[4 * at + 3]]);
+  }
+  done({ cells, rendering, top: place.y, high: place.sizey, bands: image.height });
+};
+image.src = place.source;
+"""
+
+
 def test_every_request_has_a_cell_of_addresses(fresh, found):
     grid = found["addresses_over_time"]
     for view, counts in {
@@ -138,12 +156,21 @@ def test_every_request_has_a_cell_of_addresses(fresh, found):
         traces = drawn(fresh, "addresses")
         if not traces:
             continue
-        *shades, middles = traces
-        bands = [band for band, count in zip(grid["bands"], counts, strict=True) if count]
-        assert middles[1] == [(band + 0.5) * grid["band_bytes"] for band in bands]
-        # Rectangles of five points and a gap each cover as many cells as there are.
-        heights = [y[at + 2] - y[at] for _, y in shades for at in range(0, len(y), 6)]
-        assert sum(heights) == grid["band_bytes"] * len(bands)
+        places = zip(grid["windows"], grid["bands"], counts, strict=True)
+        wanted = {(window, band): count for window, band, count in places if count}
+        # What stands under the pointer.
+        [[_, middles]] = traces
+        assert middles == [(band + 0.5) * grid["band_bytes"] for _, band in wanted]
+        # What is seen: a pixel per cell, darker the more requests it has, enlarged without blur.
+        picture = fresh.execute_async_script(PICTURE)
+        shades = {(window, band): shade for window, band, shade in picture["cells"]}
+        assert shades.keys() == wanted.keys()
+        assert picture["rendering"] == "pixelated"
+        assert picture["top"] == picture["high"] == picture["bands"] * grid["band_bytes"]
+        by_count = sorted(wanted, key=lambda cell: wanted[cell])
+        ordered = [shades[cell] for cell in by_count]
+        assert ordered == sorted(ordered)
+        assert len(set(ordered)) > 1 or len(set(wanted.values())) == 1
     assert sum(grid["reads"]) + sum(grid["writes"]) == found["reads"] + found["writes"]
 
 

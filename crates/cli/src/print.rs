@@ -88,6 +88,11 @@ fn aligned(heading: &[&str], rows: &[Vec<String>], alignment: CellAlignment) -> 
     text(&lines.join("\n"))
 }
 
+/// Says something on standard error that is no failure.
+pub fn note(message: &str) {
+    let _ = writeln!(io::stderr(), "{message}");
+}
+
 /// Says on standard error why the command failed; several reasons have a line each.
 pub fn error(message: &str) {
     let message = message.replace('\n', "\nftlab: ");

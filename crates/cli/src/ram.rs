@@ -12,7 +12,11 @@ use crate::print;
 
 /// Sizes the device and prints what each scheme's tables take.
 pub fn ram(typed: &RamArguments) -> Result<()> {
-    let all = conversion::device(&typed.schemes, &typed.device)?.memory()?;
+    let found = conversion::device(&typed.schemes, &typed.device)?.memory()?;
+    for (scheme, reason) in &found.refused {
+        print::note(&format!("left out: {scheme} ({reason})"));
+    }
+    let all = found.schemes;
     let prices = Prices::find(typed.prices.as_deref())?;
     if typed.json {
         let rows: Vec<Value> = all.iter().map(|one| as_json(one, &prices)).collect();

@@ -61,7 +61,7 @@ pub use files::{CompleteFile, ResultFile};
 pub use ftlab_report::RunResult;
 pub use inspection::{Counting, Inspection, PageSize, Sizes};
 pub use kept::KeptRuns;
-pub use memory_use::SchemeMemory;
+pub use memory_use::{Memories, SchemeMemory};
 pub use observer::{Counts, Observer, Silent, Task, Work};
 pub use options::capacity::Capacity;
 pub use options::precondition::{Cache, Mode, Modes};

@@ -12,6 +12,14 @@ use crate::options::capacity::Capacity;
 use crate::selection;
 use crate::sizing;
 
+/// What schemes keep in memory on a device.
+pub struct Memories {
+    /// The schemes that can be planned on it.
+    pub schemes: Vec<SchemeMemory>,
+    /// Those of a family or of all that cannot, and why.
+    pub refused: Vec<(String, Error)>,
+}
+
 /// What a scheme keeps in memory on a device.
 pub struct SchemeMemory {
     /// The scheme, with its preset.
@@ -25,6 +33,13 @@ pub struct SchemeMemory {
 }
 
 impl SchemeMemory {
+    fn of(one: selection::Chosen) -> Self {
+        let structures = (one.row.ram_use)(&one.config);
+        let budget = one.config.device.ram_bytes.0.map(|Bytes(bytes)| bytes);
+        let ram_bytes = ram_bytes(&structures, budget);
+        SchemeMemory { scheme: one.name, config: one.config, structures, ram_bytes }
+    }
+
     /// Bytes of flash, the spare ones counted.
     #[must_use]
     pub fn flash_bytes(&self) -> u64 {
@@ -35,35 +50,53 @@ impl SchemeMemory {
 
 impl Experiment {
     /// What each scheme keeps in memory on the device, which needs neither workload nor run; of the
-    /// options `schemes`, `device`, `capacity`, `buffer` and `set` count.
+    /// options `schemes`, `device`, `capacity`, `buffer` and `set` count. Members of a family, and
+    /// of `all`, that the device does not suit are told apart.
     ///
     /// # Errors
-    /// [`Error::Usage`]: names and values that are not legal, settings that do not suit a scheme.
-    pub fn memory(&self) -> Result<Vec<SchemeMemory>> {
+    /// [`Error::Usage`]: names and values that are not legal, settings that do not suit a scheme
+    /// that was asked for by its name, a device that suits none.
+    pub fn memory(&self) -> Result<Memories> {
         let device = devices::find(&self.device)?;
         let overrides = selection::overrides(&self.set, self.buffer.as_deref())?;
-        let mut chosen = selection::choose(&self.schemes, &device.config, &overrides)?;
-        match self.capacity {
-            None => {}
-            Some(Capacity::Bytes(bytes)) => sizing::resize(&mut chosen, bytes)?,
+        let chosen = selection::choose(&self.schemes, &device.config, &overrides)?;
+        let bytes = match self.capacity {
+            None => None,
+            Some(Capacity::Bytes(bytes)) => Some(bytes),
             Some(Capacity::Auto) => {
                 return Err(Error::usage(
                     "--capacity auto needs a workload, and `ftlab ram` has none; legal: bytes",
                 ));
             }
-        }
-        for one in &chosen {
-            one.config.check()?;
-            (one.row.check)(&one.config).map_err(|error| Error::unsuited(&one.name, &error))?;
-        }
-        let memory = |one: selection::Chosen| {
-            let structures = (one.row.ram_use)(&one.config);
-            let budget = one.config.device.ram_bytes.0.map(|Bytes(bytes)| bytes);
-            let ram_bytes = ram_bytes(&structures, budget);
-            SchemeMemory { scheme: one.name, config: one.config, structures, ram_bytes }
         };
-        Ok(chosen.into_iter().map(memory).collect())
+        let mut refused = Vec::new();
+        let mut kept = Vec::new();
+        for one in chosen {
+            match planned(std::slice::from_mut(&mut one.clone()), bytes) {
+                Ok(()) => kept.push(one),
+                Err(error) if one.by_name => return Err(error),
+                Err(error) => refused.push((one.name, error)),
+            }
+        }
+        if kept.is_empty() {
+            return Err(refused.swap_remove(0).1);
+        }
+        // One device for all of them, as they are compared on one.
+        planned(&mut kept, bytes)?;
+        Ok(Memories { schemes: kept.into_iter().map(SchemeMemory::of).collect(), refused })
     }
+}
+
+/// Sizes the device for some schemes, and refuses what cannot be planned on it.
+fn planned(chosen: &mut [selection::Chosen], bytes: Option<u64>) -> Result<()> {
+    if let Some(bytes) = bytes {
+        sizing::resize(chosen, bytes)?;
+    }
+    for one in chosen {
+        one.config.check()?;
+        (one.row.check)(&one.config).map_err(|error| Error::unsuited(&one.name, &error))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -77,7 +110,7 @@ mod tests {
             capacity: Some(Capacity::Bytes(capacity)),
             ..Experiment::default()
         };
-        let used = experiment.memory().unwrap().remove(0).structures;
+        let used = experiment.memory().unwrap().schemes.remove(0).structures;
         used.iter().find(|used| used.structure == structure).unwrap().bytes
     }
 

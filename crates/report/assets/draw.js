@@ -1,5 +1,9 @@
 // Draws every chart of the page.
 
+// A page of a folder has plotly beside it; moved elsewhere it has its tables alone.
+const hasPlotly = typeof Plotly !== "undefined";
+const ALONE = "plotly.js is not where it was beside this page: the data stand below.";
+
 // Only buttons that work offline: plotly's own set has one that sends data to a server.
 const config = {
   responsive: true, displaylogo: false,
@@ -96,7 +100,7 @@ function draw(figure, chart, view) {
   for (const name of ["legend", "data"]) part(name).hidden = nothing;
   figure.querySelector("figcaption").hidden = nothing;
   if (nothing) {
-    Plotly.purge(plot);
+    if (hasPlotly) Plotly.purge(plot);
     return Promise.resolve();
   }
   const shown = Object.keys(chart.choices ?? {}).map((group) => choices[group]);
@@ -106,6 +110,13 @@ function draw(figure, chart, view) {
   const fill = () => table.open && drawTable(table.querySelector(".scroll"), built.rows);
   table.ontoggle = fill;
   fill();
+  if (!hasPlotly) {
+    plot.hidden = true;
+    part("note").hidden = false;
+    part("note").textContent = [ALONE, built.note].filter(Boolean).join(" ");
+    table.open = true;
+    return Promise.resolve();
+  }
   drawLegend(figure, plot, built.legend);
   for (const trace of built.traces) {
     if (figure.hiddenKeys.has(trace.legendKey)) trace.visible = false;

@@ -19,6 +19,7 @@ function update() {
   showBox();
   drawRuns(chosen);
   drawPins();
+  remember();
 }
 
 // Plotly tells of the box that it is given as if it had been drawn just now.

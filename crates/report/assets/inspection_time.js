@@ -88,33 +88,26 @@ function shadesOf(most) {
   const from = SHADES.map((_, shade) => Math.ceil(most ** (shade / SHADES.length)));
   const bounds = [...new Set(from)].sort((a, b) => a - b);
   const opacities = bounds.map((_, shade) => SHADES[SHADES.length - bounds.length + shade]);
-  const rgb = window.matchMedia("(prefers-color-scheme: dark)").matches ? "86,180,233" : "0,114,178";
+  const rgb = window.matchMedia("(prefers-color-scheme: dark)").matches ? [86, 180, 233] : [0, 114, 178];
   return bounds.map((least, shade) => ({
     least, largest: shade + 1 < bounds.length ? bounds[shade + 1] - 1 : most,
-    colour: `rgba(${rgb},${opacities[shade]})`,
+    rgba: [...rgb, Math.round(255 * opacities[shade])], colour: `rgba(${rgb},${opacities[shade]})`,
   }));
 }
 
-// Cells of one shade as rectangles of one line; those above each other in a window are one.
-function rectangles(cells, time, grid) {
-  const x = [], y = [];
-  const close = ({ window, from, to }) => {
-    const [left, right] = [window, window + 1].map((edge) => time.place(edge * grid.window_ns));
-    const [low, high] = [from, to].map((edge) => edge * grid.band_bytes);
-    x.push(left, right, right, left, left, null);
-    y.push(low, low, high, high, low, null);
-  };
-  let open = null;
-  for (const { window, band } of cells) {
-    if (open?.window === window && open.to === band) {
-      open.to += 1;
-      continue;
-    }
-    if (open) close(open);
-    open = { window, from: band, to: band + 1 };
+// A picture with a pixel per cell, which the browser enlarges without blurring it, whatever the
+// density of the screen; the largest address is at the top.
+function pictureOf(cells, shades, windows, bands) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [windows, bands];
+  const context = canvas.getContext("2d");
+  const picture = context.createImageData(windows, bands);
+  for (const { window, band, count } of cells) {
+    const shade = shades.find(({ largest }) => count <= largest);
+    picture.data.set(shade.rgba, 4 * ((bands - 1 - band) * windows + window));
   }
-  if (open) close(open);
-  return { x, y };
+  context.putImageData(picture, 0, 0);
+  return canvas.toDataURL();
 }
 
 const placeViews = {
@@ -135,16 +128,11 @@ charts.set("addresses", {
     const most = cells.reduce((largest, cell) => Math.max(largest, cell.count), 0);
     const shades = shadesOf(most);
     const time = timeAxis();
-    const traces = shades.map((shade) => {
-      const own = cells.filter(({ count: n }) => n >= shade.least && n <= shade.largest);
-      return {
-        type: "scatter", mode: "lines", ...rectangles(own, time, grid), fill: "toself",
-        fillcolor: shade.colour, line: { width: 0, simplify: false }, hoverinfo: "skip",
-      };
-    });
+    const edge = Math.max(...grid.bands) + 1;
+    const columns = Math.max(...grid.windows) + 1;
     const from = ({ window, band }) => [window * grid.window_ns, band * grid.band_bytes];
     // What stands under the pointer: the middles of the cells, which are not drawn.
-    traces.push({
+    const middles = {
       type: "scatter", mode: "none",
       x: cells.map(({ window }) => time.place((window + 0.5) * grid.window_ns)),
       y: cells.map(({ band }) => (band + 0.5) * grid.band_bytes),
@@ -152,12 +140,11 @@ charts.set("addresses", {
         + `${duration(grid.window_ns)} from ${duration(from(cell)[0])} on<br>in `
         + `${withUnit(BYTE_STEPS, grid.band_bytes)} from ${withUnit(BYTE_STEPS, from(cell)[1])} on`),
       hovertemplate: "%{customdata}<extra></extra>",
-    });
+    };
     const range = ({ least, largest }) => (least === largest ? grouped(least)
       : `${grouped(least)} to ${grouped(largest)}`);
-    const edge = Math.max(...grid.bands) + 1;
     return {
-      traces,
+      traces: [middles],
       legend: shades.map((shade, place) => ({
         name: place === 0 ? `${range(shade)} ${word} a cell` : range(shade), act: null,
         lane: { colour: shade.colour, width: 14 },
@@ -166,6 +153,11 @@ charts.set("addresses", {
         height: narrowScreen.matches ? 320 : 420,
         xaxis: { ...time.axis, range: [0, time.place(found.span_ns)] },
         yaxis: bytesAxis("Address", edge * grid.band_bytes),
+        images: [{
+          source: pictureOf(cells, shades, columns, edge), layer: "below", sizing: "stretch",
+          xref: "x", yref: "y", x: 0, y: edge * grid.band_bytes,
+          sizex: time.place(columns * grid.window_ns), sizey: edge * grid.band_bytes,
+        }],
       },
       note: found.units.length > 1 ? `The addresses of ${found.units.length} units lie upon each `
         + "other, as each counts its own from 0; --unit shows one alone." : "",

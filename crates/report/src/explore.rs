@@ -10,7 +10,7 @@ use crate::asked::{is_setting, keys, label};
 use crate::flatten::text;
 use crate::format::{count, cut};
 use crate::gathered::{Collection, Gathered};
-use crate::writers::page::{self, Kind};
+use crate::writers::page::{self, Charts, Kind};
 use columns::{Column, Words, columns};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,13 +19,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) const TEMPLATE: &str = include_str!("../assets/explore.html");
 pub(crate) const CHARTS: [&str; 2] =
     [include_str!("../assets/explore_runs.js"), include_str!("../assets/explore_plane.js")];
-pub(crate) const AFTER: [&str; 3] = [
+pub(crate) const AFTER: [&str; 4] = [
     include_str!("../assets/explore_filters.js"),
     include_str!("../assets/explore_table.js"),
     include_str!("../assets/explore_pins.js"),
+    include_str!("../assets/explore_view.js"),
 ];
 
-const PAGE: Kind = Kind { template: TEMPLATE, extends: None, charts: &CHARTS, after: &AFTER };
+const PAGE: Kind = Kind { template: TEMPLATE, extends: None, charts: Charts::Within(&CHARTS), after: &AFTER };
 
 const WORKLOAD: &str = "workload.name";
 const DIGEST: &str = "workload.sha256";

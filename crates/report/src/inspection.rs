@@ -4,7 +4,7 @@
 //! there: members and places in arrays, joined by dots.
 
 use crate::format::{Quantity, count};
-use crate::writers::page::{self, Kind};
+use crate::writers::page::{self, Charts, Kind};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,10 +16,10 @@ const UNITS_SHOWN: usize = 50;
 const PAGE: Kind = Kind {
     template: include_str!("../assets/inspection.html"),
     extends: None,
-    charts: &[
+    charts: Charts::Within(&[
         include_str!("../assets/inspection.js"),
         include_str!("../assets/inspection_time.js"),
-    ],
+    ]),
     after: &[],
 };
 

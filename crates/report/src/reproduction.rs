@@ -1,13 +1,16 @@
 //! Papers reproduced: claims with what was published and what was measured, and the pictures of
-//! their experiments. Made by `ftlab reproduce`; shown as one page, as Markdown and as text.
+//! their experiments. Made by `ftlab reproduce`; shown as pages, as Markdown and as text.
 
+mod index;
 mod markdown;
+mod measures;
 mod page;
+mod rows;
 mod statements;
 mod worlds;
 
 pub use markdown::{claims_markdown, claims_text, paper_markdown};
-pub use page::write;
+pub use measures::{Chosen, Measured, Measures, PartOf};
 pub use statements::{Outcome, PaperTally, Tally};
 pub use worlds::{Both, InWorlds, PaperWorlds, Statement, World};
 
@@ -108,6 +111,9 @@ pub struct Claim {
     pub headline: bool,
     /// Claims whose measured values support the explanation.
     pub supported_by: Vec<String>,
+    /// What its numbers are.
+    #[serde(skip)]
+    pub measures: Measures,
 }
 
 /// One table or figure of a paper.
@@ -125,6 +131,8 @@ pub struct Experiment {
     pub about: String,
     /// What the paper does not say, and what was used in its place.
     pub unknown: Vec<String>,
+    /// What was chosen once for the whole paper.
+    pub readings: Vec<Chosen>,
     /// Runs, with the command line that repeats each.
     pub runs: Vec<Run>,
     /// Pictures.
@@ -163,7 +171,7 @@ pub struct Run {
 /// One picture, as numbers.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figure {
-    /// Unique within the page.
+    /// Unique within all pages.
     pub id: String,
     /// Heading.
     pub title: String,
@@ -221,6 +229,15 @@ impl Reproduction {
         };
         KINDS.map(of).join("; ")
     }
+}
+
+/// The pages: one for every experiment, one for the worlds of every paper that has any, what they
+/// share, and last the index, `report.html`; by the names of their files.
+pub fn pages(of: &Reproduction) -> impl Iterator<Item = (String, Vec<u8>)> + '_ {
+    let worlds = of.worlds.iter().map(|worlds| page::worlds(of, worlds));
+    let shared = std::iter::once_with(page::shared);
+    let index = std::iter::once_with(|| ("report.html".to_owned(), index::write(of)));
+    shared.chain((0..of.experiments.len()).map(|at| page::experiment(of, at))).chain(worlds).chain(index)
 }
 
 /// A published or measured value as people read it.

@@ -8,14 +8,14 @@ use crate::explore::columns::{Column, Words, columns, worded};
 use crate::explore::{AFTER, CHARTS, Embedded, TEMPLATE, counted, misleading, same, some};
 use crate::format::Quantity;
 use crate::gathered::Gathered;
-use crate::writers::page::{self, Kind};
+use crate::writers::page::{self, Charts, Kind};
 use serde::Serialize;
 use std::collections::HashMap;
 
 const PAGE: Kind = Kind {
     template: include_str!("../assets/sweep.html"),
     extends: Some(("explore.html", TEMPLATE)),
-    charts: &[
+    charts: Charts::Within(&[
         CHARTS[0],
         CHARTS[1],
         include_str!("../assets/sweep_axes.js"),
@@ -23,7 +23,7 @@ const PAGE: Kind = Kind {
         include_str!("../assets/sweep_map.js"),
         include_str!("../assets/sweep_front.js"),
         include_str!("../assets/sweep_effects.js"),
-    ],
+    ]),
     after: &AFTER,
 };
 

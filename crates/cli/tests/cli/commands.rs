@@ -199,6 +199,23 @@ fn a_result_says_how_to_make_it_again_and_equal_runs_are_equal_bytes() {
     assert_eq!(bench.json("a.json")["made"]["command"], first["made"]["command"]);
 }
 
+/// One scheme that a device does not suit took the table of all others with it.
+#[test]
+fn memory_of_all_schemes_leaves_out_those_that_cannot_be_planned() {
+    let bench = Bench::new();
+    let all = bench.ftlab("ram --schemes all --device ssdsim2010");
+    assert_eq!(all.code, 0, "{}", all.err);
+    assert!(all.out.contains("dftl"), "{}", all.out);
+    let told: Vec<&str> = all.err.lines().collect();
+    assert!(told.iter().any(|line| line.starts_with("left out: lazyftl (")), "{}", all.err);
+    let json = bench.ftlab("ram --schemes all --device ssdsim2010 --json");
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let listed = json.as_array().unwrap();
+    assert_eq!(listed.len() + told.len(), crate::common::schemes().len());
+    assert!(listed.iter().all(|one| one["scheme"] != "lazyftl"));
+    bench.ftlab("ram --schemes dftl,lazyftl --device ssdsim2010").refused(2, &["lazyftl", "UMT"]);
+}
+
 #[test]
 fn ram_is_known_without_a_run() {
     let bench = Bench::new();

@@ -161,8 +161,22 @@ fn each_kind_of_claim_is_judged_by_its_own_rule() {
         let erases = results[run]["flash"]["total_erases"].as_f64();
         assert_eq!(found[2]["measured"][measured].as_f64(), erases);
     }
-    let page = std::fs::read_to_string(bench.path("out/report.html")).unwrap();
+    let page = std::fs::read_to_string(bench.path("out/own/report.html")).unwrap();
     assert!(page.contains("randwrite:bs=2k,span=4M,count=3000,seed=1"), "the commands are shown");
+    // What numbers are, in words; what the file says, behind a disclosure.
+    for words in [
+        "erased blocks of dftl on writes, 20pct</th>",
+        "erased blocks of dftl on writes, 20pct ÷ erased blocks of ideal_page on writes, 20pct",
+        "Measured: the printed page switch + the printed page partial",
+        "Measured: reads of writes",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    let (shown, _) = page.split_once("erases(").unwrap();
+    assert!(shown.rfind("<details").unwrap() > shown.rfind("</details>").unwrap_or(0));
+    let index = std::fs::read_to_string(bench.path("out/report.html")).unwrap();
+    assert!(index.contains("1 holds, 1 fails, 1 not judged"), "relations");
+    assert!(bench.path("out/plotly.js").exists());
     let markdown = std::fs::read_to_string(bench.path("out/claims/ftlab.md")).unwrap();
     assert!(markdown.contains("`own.twice`"));
 }
@@ -231,8 +245,10 @@ fn a_statement_is_judged_under_readings_and_in_worlds() {
     assert_eq!(found["of"], 24);
     let words = found["decided_by"].as_str().unwrap();
     assert!(words.ends_with("; fails only with spare = many"), "{words}");
-    let page = std::fs::read_to_string(bench.path("out/report.html")).unwrap();
-    assert!(page.contains("How far the printed statements depend"), "the picture");
+    for page in ["own/report.html", "worlds/dftl2014.html"] {
+        let page = std::fs::read_to_string(bench.path(&format!("out/{page}"))).unwrap();
+        assert!(page.contains("aria-label=\"Statements by world\""), "the picture");
+    }
     bench.file("mine.toml", "['./r.toml']\nspare = 'many'\n");
     bench.ftlab("reproduce own.toml --reading mine.toml --out mine").ok();
     assert_eq!(verdicts(&claims(&bench, "mine")), [("own.copies", "fails")]);

@@ -73,6 +73,7 @@ fn outcome(of: &Definition, claim: &Claim, judged: Judged) -> reproduction::Clai
         tolerance: claim.tolerance.words(),
         headline: claim.headline,
         supported_by,
+        measures: reproduction::Measures::default(),
     }
 }
 

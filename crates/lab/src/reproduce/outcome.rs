@@ -15,6 +15,7 @@ use crate::reproduce::judge::{self, Circumstances};
 use crate::reproduce::readings::{Choice, Reading};
 use crate::reproduce::request::Request;
 use crate::reproduce::study::{Done, Study};
+use crate::reproduce::words::Teller;
 
 /// What a reproduction came to.
 pub struct Outcome {
@@ -58,6 +59,10 @@ fn judged_one(
     for claim in &mut claims {
         claim.target = reading.as_ref().is_some_and(|one| one.was_fitted_to(&claim.name));
     }
+    let teller = Teller { evaluator: &evaluator, jobs };
+    for (claim, defined) in claims.iter_mut().zip(&definition.claims) {
+        claim.measures = teller.told(defined, &claim.measured);
+    }
     let (figures, of_figures) = judge::figures(definition, &evaluator);
     wrong.extend(of_figures.into_iter().filter_map(|(figure, lack)| {
         Some(format!("figure '{}': {}", figure.title, lack.wrong()?))
@@ -77,7 +82,8 @@ fn judged_one(
         paper: definition.paper.title().to_owned(),
         item: definition.item.clone(),
         about: definition.about.clone(),
-        unknown: definition.unknown.iter().cloned().chain(read(reading.as_ref())).collect(),
+        unknown: definition.unknown.clone(),
+        readings: read(reading.as_ref()).collect(),
         runs,
         figures,
     };
@@ -85,7 +91,7 @@ fn judged_one(
 }
 
 /// What was chosen where the paper leaves something open, choice by choice.
-fn read(reading: Option<&Reading>) -> impl Iterator<Item = String> {
+fn read(reading: Option<&Reading>) -> impl Iterator<Item = reproduction::Chosen> {
     reading.into_iter().flat_map(Reading::pairs).map(|(choice, candidate)| {
         let Choice { name, question, text, kind, best, literal, .. } = choice;
         let ground = match &candidate.name {
@@ -93,10 +99,14 @@ fn read(reading: Option<&Reading>) -> impl Iterator<Item = String> {
             own if own == literal => "to the letter",
             _ => "not the best",
         };
-        format!(
-            "{question} {text} Here, unless the experiment states it: {} ({name} = {}; {ground}).",
-            candidate.about, candidate.name
-        )
+        reproduction::Chosen {
+            question: question.clone(),
+            text: text.clone(),
+            about: candidate.about.clone(),
+            choice: name.clone(),
+            candidate: candidate.name.clone(),
+            ground: ground.to_owned(),
+        }
     })
 }
 
@@ -192,5 +202,5 @@ pub fn write(
     for (paper, text) in reproduction::paper_markdown(reproduction) {
         folder.write(&format!("claims/{paper}.md"), text.as_bytes())?;
     }
-    folder.write("report.html", &reproduction::write(reproduction))
+    reproduction::pages(reproduction).try_for_each(|(name, page)| folder.write(&name, &page))
 }

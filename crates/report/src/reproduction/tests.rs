@@ -27,6 +27,23 @@ fn claim(name: &str, verdict: Verdict, headline: bool) -> Claim {
         tolerance: Some("±10 %".to_owned()),
         headline,
         supported_by: vec!["other.claim".to_owned()],
+        measures: Measures {
+            numbers: vec![Measured {
+                value: "37.25 %".to_owned(),
+                words: "erased blocks of dftl on <financial>".to_owned(),
+            }],
+            rule: None,
+            parts: vec![PartOf {
+                metric: "erased blocks".to_owned(),
+                workload: "financial".to_owned(),
+                scheme: "dftl".to_owned(),
+                run: "financial/dftl".to_owned(),
+                value: "149".to_owned(),
+                unit: "",
+            }],
+            left_out: 0,
+            expressions: vec![("measured".to_owned(), "erases('financial/dftl')".to_owned())],
+        },
     }
 }
 
@@ -63,6 +80,7 @@ fn reproduction() -> Reproduction {
             item: "Table 5".to_owned(),
             about: "What it is.".to_owned(),
             unknown: vec!["The start.".to_owned()],
+            readings: vec![Chosen { question: "How full?".to_owned(), ..Chosen::default() }],
             runs: Vec::new(),
             figures: vec![
                 figure("a", "bars", json!(1.25)),
@@ -174,13 +192,115 @@ fn text_names_statements_and_headlines_and_counts_all() {
     assert!(text.ends_with(&format!("3 claims of 1 experiments; {outcomes}")), "{text}");
 }
 
+/// The pages by the names of their files.
+fn written(of: &Reproduction) -> BTreeMap<String, String> {
+    // Templates write the slashes of addresses as references.
+    let text = |bytes| String::from_utf8(bytes).unwrap().replace("&#x2f;", "/");
+    pages(of).map(|(name, bytes)| (name, text(bytes))).collect()
+}
+
 #[test]
 fn the_page_escapes_and_embeds_what_it_shows() {
-    let page = String::from_utf8(write(&reproduction())).unwrap();
+    let pages = written(&reproduction());
+    let page = &pages["dftl2014-table5/report.html"];
     assert!(!page.contains("<b> "));
     assert!(page.contains("words &lt;i&gt;"));
     assert!(page.contains("data-chart=\"fig-a\""));
     assert!(!page.contains("data-chart=\"fig-b\""), "a table is no picture");
     assert!(page.contains("id=\"dftl2014-table5.two\""));
-    assert!(page.contains("published 1.500"));
+    assert!(page.contains("<td>words &lt;i&gt;</td><td class=\"printed\">1.500</td>"));
+    assert!(page.contains("How full?"));
+}
+
+/// What a number is stands in words; what the file computes is behind a disclosure.
+#[test]
+fn a_claim_says_what_its_number_is() {
+    let pages = written(&reproduction());
+    let page = &pages["dftl2014-table5/report.html"];
+    assert!(page.contains("Measured: erased blocks of dftl on &lt;financial&gt; (%)"), "{page}");
+    let (before, _) = page.split_once("erases(&#x27;financial").unwrap();
+    assert!(before.rfind("<details").unwrap() > before.rfind("</details>").unwrap_or(0));
+    assert!(page.contains("href=\"#run:financial/dftl\""));
+}
+
+/// A second experiment, of the same paper, with worlds.
+fn two() -> Reproduction {
+    let mut all = reproduction();
+    let mut other = all.experiments[0].clone();
+    other.name = "dftl2014-table6".to_owned();
+    all.experiments.push(other);
+    let mut claim = claim("far", Verdict::Holds, true);
+    claim.name = "dftl2014-table6.far".to_owned();
+    claim.experiment = "dftl2014-table6".to_owned();
+    claim.supported_by = vec!["dftl2014-table5.one".to_owned()];
+    all.claims.push(claim);
+    let statement = Statement {
+        claim: "dftl2014-table6.far".to_owned(),
+        text: "Far.".to_owned(),
+        outcomes: vec![Some(true), None],
+        decided_by: "the seed".to_owned(),
+    };
+    let world = |number| World { number, choices: Vec::new(), seed: 1 };
+    all.set_worlds(vec![PaperWorlds {
+        paper: "dftl2014".to_owned(),
+        worlds: vec![world(1), world(2)],
+        statements: vec![statement],
+    }]);
+    all
+}
+
+#[test]
+fn there_is_an_index_a_page_per_experiment_and_one_of_worlds() {
+    let pages = written(&two());
+    let names: Vec<&str> = pages.keys().map(String::as_str).collect();
+    let expected = [
+        "dftl2014-table5/report.html",
+        "dftl2014-table6/report.html",
+        "plotly.js",
+        "report.html",
+        "worlds/dftl2014.html",
+    ];
+    assert_eq!(names, expected);
+    let index = &pages["report.html"];
+    assert!(index.contains("href=\"dftl2014-table6/report.html\""));
+    assert!(index.contains("href=\"dftl2014-table6/report.html#dftl2014-table6.far\""));
+    assert!(index.contains("1 holds, 1 fails, 1 not judged"));
+    assert!(index.contains("1 of 1 hold in every one"));
+    assert!(index.contains("href=\"worlds/dftl2014.html\""));
+}
+
+/// Also where there is no script: every address is that of a page, and of a place in it.
+#[test]
+fn every_link_from_page_to_page_leads_somewhere() {
+    let pages = written(&two());
+    let mut followed = 0;
+    for (name, page) in &pages {
+        let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for href in page.split(" href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            let (file, place) = href.split_once('#').unwrap_or((href, ""));
+            if !file.ends_with(".html") {
+                continue;
+            }
+            let target = match file.strip_prefix("../") {
+                Some(above) => above.to_owned(),
+                None if folder.is_empty() => file.to_owned(),
+                None => format!("{folder}/{file}"),
+            };
+            let target = pages.get(&target).unwrap_or_else(|| panic!("{name} links to {href}"));
+            assert!(place.is_empty() || target.contains(&format!("id=\"{place}\"")), "{href}");
+            followed += 1;
+        }
+    }
+    assert!(followed > 10, "{followed}");
+}
+
+/// What draws charts is most of what a page weighs.
+#[test]
+fn pages_of_a_folder_share_what_draws_their_charts() {
+    let pages = written(&two());
+    let shared = pages["plotly.js"].len();
+    let all: usize = pages.values().map(String::len).sum();
+    assert!(shared > 500_000 && all - shared < shared, "{shared} of {all}");
+    assert!(pages["dftl2014-table6/report.html"].contains("<script src=\"../plotly.js\">"));
+    assert!(!pages["report.html"].contains("plotly"));
 }

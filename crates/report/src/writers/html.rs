@@ -4,7 +4,7 @@
 //! show only what the results hold. Style, scripts and template are files in `assets`.
 
 use super::Document;
-use super::page::{self, Kind};
+use super::page::{self, Charts, Kind};
 use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config};
 use crate::format::{Quantity, count};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const PAGE: Kind = Kind {
     template: include_str!("../../assets/report.html"),
     extends: None,
-    charts: &[
+    charts: Charts::Within(&[
         include_str!("../../assets/runs.js"),
         include_str!("../../assets/bars.js"),
         include_str!("../../assets/charts.js"),
@@ -27,7 +27,7 @@ const PAGE: Kind = Kind {
         include_str!("../../assets/probe.js"),
         include_str!("../../assets/table.js"),
         include_str!("../../assets/runbar.js"),
-    ],
+    ]),
     after: &[include_str!("../../assets/page.js")],
 };
 

@@ -1,4 +1,5 @@
-//! What every page shares: skeleton, style, plotly, and the data that it embeds.
+//! What every page shares: skeleton, style, plotly, and the data that it embeds. A page is one
+//! file; only where a folder has many of them plotly, most of what they weigh, stands beside.
 
 use minijinja::Environment;
 use minijinja::value::Serde;
@@ -6,6 +7,7 @@ use serde::Serialize;
 
 const SKELETON: &str = include_str!("../../assets/page.html");
 const CHART: &str = include_str!("../../assets/chart.html");
+const HEAD: &str = include_str!("../../assets/head.html");
 const STYLE: &str = include_str!("../../assets/report.css");
 const PLOTLY: &str = include_str!("../../assets/plotly/plotly-basic.min.js");
 const PLOTLY_LICENCE: &str = include_str!("../../assets/plotly/LICENSE");
@@ -18,12 +20,28 @@ const LAST: &str = include_str!("../../assets/draw.js");
 pub struct Kind {
     /// Fills the blocks `sections` and `content` of the skeleton.
     pub template: &'static str,
-    /// The template that it extends in place of the skeleton, by its name there.
+    /// Another template that it stands on, by its name there.
     pub extends: Option<(&'static str, &'static str)>,
-    /// Register charts.
-    pub charts: &'static [&'static str],
+    /// Its charts.
+    pub charts: Charts,
     /// Run when all charts are drawn for the first time.
     pub after: &'static [&'static str],
+}
+
+/// The scripts that register charts, and where what draws them is.
+#[derive(Clone, Copy)]
+pub enum Charts {
+    /// There are none.
+    None,
+    /// In the page, which is one file.
+    Within(&'static [&'static str]),
+    /// In a file beside it, which many pages share: [`plotly`].
+    Beside(&'static str, &'static [&'static str]),
+}
+
+/// What draws charts, with its licence.
+pub fn plotly() -> String {
+    format!("/*\n{PLOTLY_LICENCE}\n*/\n{PLOTLY}")
 }
 
 /// What the skeleton names, and with it what the page's own template names.
@@ -31,8 +49,10 @@ pub struct Kind {
 struct Whole<'a, T> {
     title: &'a str,
     style: &'static str,
-    plotly: &'static str,
-    plotly_licence: &'static str,
+    /// Empty where the page does not hold it.
+    plotly: String,
+    /// The file that holds it; empty where there is none.
+    plotly_beside: &'static str,
     scripts: String,
     results: String,
     #[serde(flatten)]
@@ -46,17 +66,27 @@ struct Whole<'a, T> {
 pub fn render<T: Serialize>(kind: &Kind, title: &str, json: &[u8], own: &T) -> Vec<u8> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    let shared = [("page.html", SKELETON), ("chart.html", CHART), ("own.html", kind.template)];
+    let shared = [
+        ("page.html", SKELETON),
+        ("chart.html", CHART),
+        ("head.html", HEAD),
+        ("own.html", kind.template),
+    ];
     for (name, text) in shared.into_iter().chain(kind.extends) {
         environment.add_template(name, text).expect("the template is well-formed");
     }
-    let scripts: Vec<&str> =
-        [&FIRST[..], kind.charts, &[LAST], kind.after].into_iter().flatten().copied().collect();
+    let (plotly, plotly_beside, charts) = match kind.charts {
+        Charts::None => (String::new(), "", None),
+        Charts::Within(scripts) => (plotly(), "", Some(scripts)),
+        Charts::Beside(file, scripts) => (String::new(), file, Some(scripts)),
+    };
+    let drawing = charts.map_or_else(Vec::new, |own| [&FIRST[..], own, &[LAST]].concat());
+    let scripts: Vec<&str> = drawing.into_iter().chain(kind.after.iter().copied()).collect();
     let whole = Whole {
         title,
         style: STYLE,
-        plotly: PLOTLY,
-        plotly_licence: PLOTLY_LICENCE,
+        plotly,
+        plotly_beside,
         scripts: scripts.join("\n"),
         results: embeddable(json),
         own,
