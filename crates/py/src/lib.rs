@@ -183,6 +183,20 @@ mod _ftlab {
         Ok(PyBytes::new(py, &raised(py, made)?))
     }
 
+    /// The tables of results as HTML.
+    #[pyfunction]
+    fn notebook(py: Python<'_>, texts: Vec<String>) -> PyResult<String> {
+        let made = py.detach(|| results::notebook(&texts));
+        raised(py, made)
+    }
+
+    /// The results that a file of the program holds, one JSON each.
+    #[pyfunction]
+    fn apart(py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
+        let made = py.detach(|| results::apart(text));
+        raised(py, made)
+    }
+
     /// A table of results, column by column: name, type (`q` `d` `?` of memoryview, `s` text), cells.
     #[pyfunction]
     fn columns(

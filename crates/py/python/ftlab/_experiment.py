@@ -49,7 +49,7 @@ def _settings(stated):
     return [str(one) for one in stated]
 
 
-def stated(options, legal):
+def stated(options, legal, is_run=True):
     """Options as JSON has them, and what must live as long as they do. None: not stated."""
     made, settings, kept = {}, [], None
     for name, value in options.items():
@@ -69,7 +69,7 @@ def stated(options, legal):
 
             kept = value if isinstance(value, Workload) else Workload(value)
             made[option] = str(kept.path)
-            if not kept.has_times and options.get("timing") is None:
+            if is_run and not kept.has_times and options.get("timing") is None:
                 raise UsageError(
                     "the workload has no column time, so that timing must be stated; legal: "
                     "timing='asap' or timing='closed:DEPTH', or a column time"
@@ -282,8 +282,7 @@ def inspect(workload, *, progress=False, **options):
         caches to be listed (a list of numbers), as of `ftlab trace inspect`.
     format, time_unit, size_unit, unit, filter, head, ...: how a trace is read, as in `ftlab.run`."""
     legal = ["workload", *_ftlab.READING, *_ftlab.COUNTING]
-    made, kept = stated({"workload": workload, "timing": "-", **options}, [*legal, "timing"])
-    del made["timing"]
+    made, kept = stated({"workload": workload, **options}, legal, is_run=False)
     counting = {name: made.pop(name) for name in _ftlab.COUNTING if name in made}
     with shown(progress) as told:
         text, found = _ftlab.inspect(json.dumps(made), json.dumps(counting), told)
