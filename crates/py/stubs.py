@@ -27,11 +27,12 @@ __version__: str
 
 # What signatures do not say.
 TYPES = {
-    "scheme": "str | None", "device": "str | None", "workload": "Any", "schemes": "str | Sequence[str] | None",
-    "requests": "bool", "reproducible": "bool", "progress": "_Progress", "jobs": "int | None",
+    "scheme": "_Value | None", "device": "_Value | None", "workload": "Any", "schemes": "_Value | None",
+    # Settings come as `**{"dftl.cmt_entries": 4096}`, which checkers hold against every parameter.
+    "requests": "_Value", "reproducible": "_Value", "progress": "_Progress | _Value", "jobs": "_Value | None",
     "columns": "Any", "time": "Any", "op": "Any", "offset": "Any", "size": "Any", "name": "str",
     "time_unit": "str", "of": "str", "path": "str | os.PathLike[str]", "text": "str", "axes": "Any",
-    "out": "str | os.PathLike[str]", "resume": "bool", "shard": "str | None", "sample": "int | None",
+    "out": "str | os.PathLike[str]", "resume": "_Value", "shard": "_Value | None", "sample": "_Value | None",
     "run": "str", "folder": "str | os.PathLike[str]",
 }
 RETURNS = {
@@ -69,8 +70,8 @@ def options():
     told = {name: (value, about) for of in ("run", "compare") for name, value, about in _ftlab.options(of)}
     for option in _ftlab.EXPERIMENT:
         value, about = told[option]
-        kind = "bool" if value is None else "_Value | Mapping[str, _Value]" if option == "set" else "_Value"
-        yield option.replace("-", "_"), kind, about
+        kind = "_Value | Mapping[str, _Value]" if option == "set" else "_Value"
+        yield option.replace("-", "_"), kind, about if value else f"{about} (a flag)"
 
 
 def parameters(function, with_options, own):
@@ -128,6 +129,7 @@ def type_of(of):
     """The type of a field."""
     target, way = _schema.reference(of)
     if target:
+        target = f"_{target}"
         return {"": target, "?": f"{target} | None", "[]": f"list[{target}]",
                 "{}": f"dict[str, {target}]"}[way]
     kinds = of.get("type", "object")
@@ -152,7 +154,7 @@ def records():
     yield "    def __iter__(self) -> Iterator[str]: ...\n    def __len__(self) -> int: ...\n"
     yield "    def to_dict(self) -> dict[str, Any]: ...\n\n"
     for name, of in _schema.schema()["$defs"].items():
-        yield f"class {name}(_Record):\n"
+        yield f"class _{name}(_Record):\n"
         if of.get("description"):
             yield quoted(of["description"], "    ") + "\n"
         fields = of["properties"]
@@ -172,7 +174,7 @@ def package():
         of = getattr(ftlab, name)
         parts.append(f"class {name}({of.__bases__[0].__name__}):\n{quoted(of.__doc__, '    ')}\n\n")
     bases = {
-        _tables.Table: "Mapping[str, Any]", _workload.Workload: None, _results.Result: "RunResult",
+        _tables.Table: "Mapping[str, Any]", _workload.Workload: None, _results.Result: "_RunResult",
         _results.Comparison: "Sequence[Result]", _results.Inspection: "_Record", ftlab.Experiment: None,
     }
     for of, base in bases.items():

@@ -17,9 +17,12 @@ pub fn experiment(text: &str) -> Result<Experiment> {
 /// As [`experiment`].
 pub fn inspection(reading: &str, counting: &str) -> Result<Inspection> {
     let experiment = experiment(reading)?;
-    let counting =
-        serde_json::from_str(counting).map_err(|error| Error::usage(plain(&error)))?;
-    Ok(Inspection { workload: experiment.workload.clone(), reading: experiment.reading(), counting })
+    let counting = serde_json::from_str(counting).map_err(|error| Error::usage(plain(&error)))?;
+    Ok(Inspection {
+        workload: experiment.workload.clone(),
+        reading: experiment.reading(),
+        counting,
+    })
 }
 
 /// What is wrong, without a place in a text that nobody wrote.

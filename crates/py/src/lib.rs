@@ -241,9 +241,7 @@ mod _ftlab {
     fn handed(py: Python<'_>, cells: Cells) -> PyResult<(&'static str, Py<PyAny>)> {
         let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).into_any().unbind();
         Ok(match cells {
-            Cells::Whole(all) => {
-                ("q", bytes(all.into_iter().flat_map(i64::to_ne_bytes).collect()))
-            }
+            Cells::Whole(all) => ("q", bytes(all.into_iter().flat_map(i64::to_ne_bytes).collect())),
             Cells::Real(all) => ("d", bytes(all.into_iter().flat_map(f64::to_ne_bytes).collect())),
             Cells::Flag(all) => ("?", bytes(all)),
             Cells::Word(all) => ("s", all.into_pyobject(py)?.into_any().unbind()),
@@ -267,11 +265,7 @@ mod _ftlab {
 
     /// What a sweep would run, as JSON.
     #[pyfunction]
-    fn plan_sweep(
-        py: Python<'_>,
-        asked: &str,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<String> {
+    fn plan_sweep(py: Python<'_>, asked: &str, progress: Option<Py<PyAny>>) -> PyResult<String> {
         let asked = stated(py, asked)?;
         watched(py, progress, move |watching| asked.plan(watching))
     }

@@ -113,8 +113,7 @@ impl Found {
         }
         if !self.flags.is_empty() {
             let words = || self.flags.iter().map(|one| one.map(|yes| yes.to_string())).collect();
-            let flags: Option<Vec<u8>> =
-                self.flags.iter().map(|one| one.map(u8::from)).collect();
+            let flags: Option<Vec<u8>> = self.flags.iter().map(|one| one.map(u8::from)).collect();
             return flags.map_or_else(|| Cells::Word(words()), Cells::Flag);
         }
         let whole: Option<Vec<i64>> = self.whole.iter().copied().collect();

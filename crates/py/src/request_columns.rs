@@ -54,11 +54,13 @@ impl RequestColumns<'_> {
 
     fn record(&self, row: usize, latest: u64) -> Result<Record> {
         let wrong = |column: &str, value: i64, legal: &str| {
-            Error::usage(format!("row {row}, column {column}: {value} is not legal; legal: {legal}"))
+            Error::usage(format!(
+                "row {row}, column {column}: {value} is not legal; legal: {legal}"
+            ))
         };
         let time = long(self.time, row);
-        let time_ns = u64::try_from(time)
-            .map_err(|_| wrong("time", time, "nanoseconds from 0, in order"))?;
+        let time_ns =
+            u64::try_from(time).map_err(|_| wrong("time", time, "nanoseconds from 0, in order"))?;
         if time_ns < latest {
             let legal = format!("no time before that of the row above, {latest} ns (sort by time)");
             return Err(wrong("time", time, &legal));

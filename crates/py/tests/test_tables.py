@@ -98,8 +98,8 @@ def test_pandas_polars_pyarrow_and_duckdb_read_them(compared, tmp_path):
         for frame in frames[:2]:
             assert frame.shape == table.shape and list(frame.columns) == table.columns
         assert frames[2].num_rows == table.shape[0]
-        count = duckdb.sql(f"select count(*), count(columns(*)) from '{file}'").fetchone()
-        assert count[0] == table.shape[0]
+        count = duckdb.sql(f"select count(*) from '{file}'").fetchall()
+        assert count == [(table.shape[0],)]
     frame = compared.to_polars()
     assert frame["waf"].to_list() == [run.waf for run in compared]
     assert list(compared.to_pandas()["waf"]) == [run.waf for run in compared]

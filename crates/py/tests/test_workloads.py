@@ -79,7 +79,9 @@ def test_columns_of_any_kind_are_the_file_with_these_rows(from_file, made):
 def test_units_of_time_and_names_are_stated(from_file):
     own = columns()
     workload = ftlab.Workload(own, name="mine")
-    assert on(workload).workload.name.startswith("mine") and workload.requests == COUNT
+    run = on(workload)
+    assert run.workload.name == "mine.ftb" and "--workload mine.ftb" in run.made.command
+    assert workload.requests == COUNT and run == on(ftlab.Workload(own, name="mine"))
     in_us = ftlab.Workload(op=own["op"], offset=own["offset"], size=own["size"],
                            time=own["time"] / 1000, time_unit="us")
     assert numbers(on(in_us)) == numbers(from_file)

@@ -14,7 +14,7 @@ class _Record(Mapping[str, Any]):
     def __len__(self) -> int: ...
     def to_dict(self) -> dict[str, Any]: ...
 
-class RunResult(_Record):
+class _RunResult(_Record):
     """The result of one run of one scheme."""
     @property
     def schema(self) -> str:
@@ -23,7 +23,7 @@ class RunResult(_Record):
     def version(self) -> str:
         """Version of ftlab that made the run."""
     @property
-    def made(self) -> Made:
+    def made(self) -> _Made:
         """By what the run was made."""
     @property
     def scheme(self) -> str:
@@ -32,7 +32,7 @@ class RunResult(_Record):
     def device(self) -> str:
         """Name of the device."""
     @property
-    def workload(self) -> Workload:
+    def workload(self) -> _Workload:
         """What was run."""
     @property
     def config(self) -> dict[str, Any]:
@@ -41,46 +41,46 @@ class RunResult(_Record):
     def seed(self) -> int:
         """Seed of every random stream."""
     @property
-    def precondition(self) -> Precondition:
+    def precondition(self) -> _Precondition:
         """How the device was prepared."""
     @property
-    def steady_state(self) -> SteadyState:
+    def steady_state(self) -> _SteadyState:
         """Whether it had settled."""
     @property
     def warnings(self) -> list[str]:
         """Full sentences that a reader must see beside the numbers."""
     @property
-    def host(self) -> Host:
+    def host(self) -> _Host:
         """What the host asked for."""
     @property
-    def flash(self) -> Flash:
+    def flash(self) -> _Flash:
         """Flash operations."""
     @property
     def waf(self) -> float | None:
         """Pages programmed per logical page written by the host; null without host writes."""
     @property
-    def waf_by_cause(self) -> ByCause_of_Nullable_double:
+    def waf_by_cause(self) -> _ByCause_of_Nullable_double:
         """The share of each cause in `waf`; null without host writes."""
     @property
-    def merges(self) -> Merges:
+    def merges(self) -> _Merges:
         """Merges by kind."""
     @property
-    def map_cache(self) -> MapCache:
+    def map_cache(self) -> _MapCache:
         """The cached part of the map."""
     @property
-    def buffer(self) -> Buffer:
+    def buffer(self) -> _Buffer:
         """The host write buffer."""
     @property
-    def latency_ns(self) -> ByDirection_of_LatencyParts:
+    def latency_ns(self) -> _ByDirection_of_LatencyParts:
         """Latencies, in nanoseconds."""
     @property
-    def service_time_ns(self) -> ServiceTime:
+    def service_time_ns(self) -> _ServiceTime:
         """Where the device's time went, in nanoseconds."""
     @property
-    def stages_ns(self) -> Stages_of_double:
+    def stages_ns(self) -> _Stages_of_double:
         """Mean time per request by stage, in nanoseconds."""
     @property
-    def streams(self) -> list[Stream]:
+    def streams(self) -> list[_Stream]:
         """What each stream of the host got; empty where the host has a single one."""
     @property
     def iops(self) -> float:
@@ -92,13 +92,13 @@ class RunResult(_Record):
     def simulated_s(self) -> float:
         """Simulated seconds from the first arrival to the last completion."""
     @property
-    def energy_uj(self) -> Energy:
+    def energy_uj(self) -> _Energy:
         """Energy, in microjoules."""
     @property
-    def ram_bytes(self) -> RamUse:
+    def ram_bytes(self) -> _RamUse:
         """Memory, in bytes."""
     @property
-    def wear(self) -> Wear:
+    def wear(self) -> _Wear:
         """Wear of the flash."""
     @property
     def events(self) -> dict[str, int]:
@@ -110,32 +110,32 @@ class RunResult(_Record):
     def verified_reads(self) -> int:
         """Reads whose data was compared with what had been written."""
     @property
-    def wall(self) -> Wall:
+    def wall(self) -> _Wall:
         """Cost of the simulation itself."""
     @property
-    def cdf(self) -> ByDirection_of_Array_of_Tuple_of_uint64_and_double:
+    def cdf(self) -> _ByDirection_of_Array_of_Tuple_of_uint64_and_double:
         """Cumulative curves of the system response time, in points that ascend."""
     @property
-    def ccdf(self) -> ByDirection_of_Array_of_Tuple_of_uint64_and_double:
+    def ccdf(self) -> _ByDirection_of_Array_of_Tuple_of_uint64_and_double:
         """The same times seen from the slow end, where `cdf` has few points."""
     @property
-    def series(self) -> list[Window]:
+    def series(self) -> list[_Window]:
         """How it went over simulated time, in windows of equal length."""
     @property
-    def series_latency_ns(self) -> ByDirection_of_WindowLatency:
+    def series_latency_ns(self) -> _ByDirection_of_WindowLatency:
         """System response times of reads and writes in these windows."""
     @property
-    def phases(self) -> list[Phase]:
+    def phases(self) -> list[_Phase]:
         """Response by part of a combined workload (`phases:`, `mix:`), in the order of its parts; the
         key is absent for any other workload."""
     @property
-    def tail(self) -> Tail | None:
+    def tail(self) -> _Tail | None:
         """The slowest requests, where `--tail` asked for them; the key is absent otherwise."""
     @property
-    def probe(self) -> Probe | None:
+    def probe(self) -> _Probe | None:
         """Single requests, where `--probe` asked for them; the key is absent otherwise."""
 
-class Made(_Record):
+class _Made(_Record):
     """By what a run was made: enough to make it again."""
     @property
     def command(self) -> str:
@@ -160,7 +160,7 @@ class Made(_Record):
     def started(self) -> str:
         """When the run began, RFC 3339 in UTC; empty with `--reproducible`."""
 
-class Workload(_Record):
+class _Workload(_Record):
     """What was run."""
     @property
     def name(self) -> str:
@@ -210,7 +210,7 @@ class Workload(_Record):
     def address(self) -> str:
         """How trace addresses became device addresses: `strict`, `modulo` or `dense`."""
 
-class Precondition(_Record):
+class _Precondition(_Record):
     """How the device was prepared before the measurement."""
     @property
     def mode(self) -> str:
@@ -232,10 +232,10 @@ class Precondition(_Record):
     def written_back(self) -> int:
         """Changed map entries that were written back for that."""
     @property
-    def inherited(self) -> Inherited:
+    def inherited(self) -> _Inherited:
         """What the measured part found in memory and has to write."""
 
-class Inherited(_Record):
+class _Inherited(_Record):
     """What memory held when the measured part began and flash did not."""
     @property
     def changed_map_entries(self) -> int:
@@ -244,7 +244,7 @@ class Inherited(_Record):
     def buffered_pages(self) -> int:
         """Pages of data in the write buffer."""
 
-class SteadyState(_Record):
+class _SteadyState(_Record):
     """Whether the device had settled when the measurement began, and how it went on."""
     @property
     def reached(self) -> bool | None:
@@ -259,18 +259,18 @@ class SteadyState(_Record):
     def explanation(self) -> str:
         """The verdict in words."""
     @property
-    def settling(self) -> Settling | None:
+    def settling(self) -> _Settling | None:
         """The rounds in numbers; the key is absent when nobody examined it."""
     @property
-    def response(self) -> Trend | None:
+    def response(self) -> _Trend | None:
         """Mean response time of all requests over the second half of the measured part, in nanoseconds;
         the key is absent where the run has too few windows to tell."""
     @property
-    def extra_programs(self) -> Trend | None:
+    def extra_programs(self) -> _Trend | None:
         """Pages programmed for anything but the host's own data per page written by the host, in the
         same way."""
 
-class Settling(_Record):
+class _Settling(_Record):
     """The last rounds of preconditioning by random writes, and all of them as they went."""
     @property
     def pages_per_round(self) -> int:
@@ -292,7 +292,7 @@ class Settling(_Record):
     def pages_per_second(self) -> list[float]:
         """Pages per simulated second of each round, from the first on."""
 
-class Trend(_Record):
+class _Trend(_Record):
     """How a value went over the second half of the measured part, in ten parts."""
     @property
     def from_(self) -> float:
@@ -307,7 +307,7 @@ class Trend(_Record):
     def trends(self) -> bool:
         """Whether that is more than chance: a tenth or more, and parts in order."""
 
-class Host(_Record):
+class _Host(_Record):
     """What the host asked for."""
     @property
     def read_requests(self) -> int:
@@ -341,10 +341,10 @@ class Host(_Record):
         """Most requests that had arrived and waited for the device at once; from 4,096 on too high by
         one in two thousand at most."""
     @property
-    def split(self) -> Split | None:
+    def split(self) -> _Split | None:
         """Requests that reached the device in pieces; the key is absent where none did."""
 
-class Split(_Record):
+class _Split(_Record):
     """Requests whose parts are not adjacent on the device. Each counts as one everywhere else."""
     @property
     def requests(self) -> int:
@@ -353,16 +353,16 @@ class Split(_Record):
     def pieces(self) -> int:
         """Pieces in which they reached the device."""
 
-class Flash(_Record):
+class _Flash(_Record):
     """Flash operations."""
     @property
-    def reads(self) -> ByCause_of_uint64:
+    def reads(self) -> _ByCause_of_uint64:
         """Pages read, by cause."""
     @property
-    def programs(self) -> ByCause_of_uint64:
+    def programs(self) -> _ByCause_of_uint64:
         """Pages programmed, by cause."""
     @property
-    def erases(self) -> Erases:
+    def erases(self) -> _Erases:
         """Blocks erased, by role."""
     @property
     def oob_reads(self) -> int:
@@ -386,7 +386,7 @@ class Flash(_Record):
     def total_erases(self) -> int:
         """Sum of `erases`."""
 
-class ByCause_of_uint64(_Record):
+class _ByCause_of_uint64(_Record):
     """One value per cause; every cause is always present, so that result files keep stable keys."""
     @property
     def host(self) -> int:
@@ -431,7 +431,7 @@ class ByCause_of_uint64(_Record):
     def recover(self) -> int:
         """Work of recovery after a power cut."""
 
-class Erases(_Record):
+class _Erases(_Record):
     """Blocks erased, by the block's role when it was erased."""
     @property
     def data(self) -> int:
@@ -443,7 +443,7 @@ class Erases(_Record):
     def log(self) -> int:
         """Log blocks."""
 
-class ByCause_of_Nullable_double(_Record):
+class _ByCause_of_Nullable_double(_Record):
     """One value per cause; every cause is always present, so that result files keep stable keys."""
     @property
     def host(self) -> float | None:
@@ -488,7 +488,7 @@ class ByCause_of_Nullable_double(_Record):
     def recover(self) -> float | None:
         """Work of recovery after a power cut."""
 
-class Merges(_Record):
+class _Merges(_Record):
     """Merges of log blocks with data blocks, or collected victims by pages copied."""
     @property
     def switch(self) -> int:
@@ -506,7 +506,7 @@ class Merges(_Record):
     def associativity_histogram(self) -> list[int]:
         """At index i: victims whose merge rebuilt i data blocks."""
 
-class MapCache(_Record):
+class _MapCache(_Record):
     """The cached part of the map; all zero for a scheme without one."""
     @property
     def lookups(self) -> int:
@@ -527,7 +527,7 @@ class MapCache(_Record):
     def evict_dirty(self) -> int:
         """Entries written back first."""
 
-class Buffer(_Record):
+class _Buffer(_Record):
     """The host write buffer; all zero without one."""
     @property
     def lookups(self) -> int:
@@ -542,31 +542,31 @@ class Buffer(_Record):
     def flushes(self) -> int:
         """Pages written out."""
 
-class ByDirection_of_LatencyParts(_Record):
+class _ByDirection_of_LatencyParts(_Record):
     """One value for all requests, one for reads, one for writes."""
     @property
-    def all(self) -> LatencyParts:
+    def all(self) -> _LatencyParts:
         """Reads and writes together."""
     @property
-    def read(self) -> LatencyParts:
+    def read(self) -> _LatencyParts:
         """Reads alone."""
     @property
-    def write(self) -> LatencyParts:
+    def write(self) -> _LatencyParts:
         """Writes alone."""
 
-class LatencyParts(_Record):
+class _LatencyParts(_Record):
     """The three latencies of a request: system = queue + device."""
     @property
-    def system(self) -> LatencySummary:
+    def system(self) -> _LatencySummary:
         """From arrival to completion."""
     @property
-    def device(self) -> LatencySummary:
+    def device(self) -> _LatencySummary:
         """From admission by the device to completion."""
     @property
-    def queue(self) -> LatencySummary:
+    def queue(self) -> _LatencySummary:
         """From arrival to admission."""
 
-class LatencySummary(_Record):
+class _LatencySummary(_Record):
     """Summary of one latency, in nanoseconds; all zero when no request was measured."""
     @property
     def N(self) -> int:
@@ -584,21 +584,21 @@ class LatencySummary(_Record):
     def stddev(self) -> float:
         """Standard deviation, in nanoseconds."""
     @property
-    def percentile(self) -> Percentiles:
+    def percentile(self) -> _Percentiles:
         """Percentiles, in nanoseconds."""
 
-class Percentiles(_Record):
+class _Percentiles(_Record):
     """Percentiles of one latency, in nanoseconds; the keys are fio's."""
     ...
 
-class ServiceTime(_Record):
+class _ServiceTime(_Record):
     """Where the device's time went, in nanoseconds: `total` is the sum of all parts but `bus_wait` and
     `pcm_wait`, which depend on arrivals."""
     @property
     def total(self) -> int:
         """All of it."""
     @property
-    def flash(self) -> FlashTime:
+    def flash(self) -> _FlashTime:
         """In the flash cells."""
     @property
     def transfer(self) -> int:
@@ -629,7 +629,7 @@ class ServiceTime(_Record):
     def host_memory(self) -> int:
         """Looking into the host's memory over the link; absent where nobody does."""
 
-class FlashTime(_Record):
+class _FlashTime(_Record):
     """Flash cell time by operation, in nanoseconds."""
     @property
     def read(self) -> int:
@@ -641,7 +641,7 @@ class FlashTime(_Record):
     def erase(self) -> int:
         """Block erases."""
 
-class Stages_of_double(_Record):
+class _Stages_of_double(_Record):
     """Time in each stage, in nanoseconds: means per read or write, which sum to the mean system
     response, or whole numbers of one request."""
     @property
@@ -666,7 +666,7 @@ class Stages_of_double(_Record):
     def channel(self) -> float:
         """On the channels."""
 
-class Stream(_Record):
+class _Stream(_Record):
     """Reads and writes of one stream of a multi-queue host."""
     @property
     def requests(self) -> int:
@@ -684,16 +684,16 @@ class Stream(_Record):
     def driver_queue_ns_mean(self) -> float | None:
         """Mean time in the driver's queue, in nanoseconds; null without requests."""
 
-class Energy(_Record):
+class _Energy(_Record):
     """Energy, in microjoules."""
     @property
-    def flash(self) -> FlashEnergy:
+    def flash(self) -> _FlashEnergy:
         """Flash."""
     @property
-    def dram(self) -> DramEnergy:
+    def dram(self) -> _DramEnergy:
         """DRAM."""
     @property
-    def pcm(self) -> PcmEnergy:
+    def pcm(self) -> _PcmEnergy:
         """Phase-change memory."""
     @property
     def search(self) -> float:
@@ -702,7 +702,7 @@ class Energy(_Record):
     def total(self) -> float:
         """All of it."""
 
-class FlashEnergy(_Record):
+class _FlashEnergy(_Record):
     """Energy of the flash, in microjoules."""
     @property
     def read(self) -> float:
@@ -714,7 +714,7 @@ class FlashEnergy(_Record):
     def erase(self) -> float:
         """Block erases."""
 
-class DramEnergy(_Record):
+class _DramEnergy(_Record):
     """Energy of the DRAM, in microjoules."""
     @property
     def access(self) -> float:
@@ -723,7 +723,7 @@ class DramEnergy(_Record):
     def refresh(self) -> float:
         """Refresh over the simulated time, where the scheme keeps a table of its own there."""
 
-class PcmEnergy(_Record):
+class _PcmEnergy(_Record):
     """Energy of the phase-change memory, in microjoules."""
     @property
     def read(self) -> float:
@@ -732,10 +732,10 @@ class PcmEnergy(_Record):
     def write(self) -> float:
         """Writes."""
 
-class RamUse(_Record):
+class _RamUse(_Record):
     """Memory of the scheme, in bytes."""
     @property
-    def structures(self) -> dict[str, RamStructure]:
+    def structures(self) -> dict[str, _RamStructure]:
         """By structure."""
     @property
     def sram(self) -> int:
@@ -756,7 +756,7 @@ class RamUse(_Record):
     def over_budget(self) -> int:
         """Bytes above the budget; 0 when within it."""
 
-class RamStructure(_Record):
+class _RamStructure(_Record):
     """One structure in memory."""
     @property
     def bytes(self) -> int:
@@ -765,7 +765,7 @@ class RamStructure(_Record):
     def memory(self) -> str:
         """`sram`, `dram`, `pcm` or `host`."""
 
-class Wear(_Record):
+class _Wear(_Record):
     """Wear of the flash."""
     @property
     def erase_min(self) -> int:
@@ -791,13 +791,13 @@ class Wear(_Record):
         the measured part and the block worn most in it goes on being worn most; null without erases
         and where the device was driven to its end."""
     @property
-    def until_worn_out(self) -> WornOut | None:
+    def until_worn_out(self) -> _WornOut | None:
         """How the device ended, where it was driven to its end; null elsewhere."""
     @property
-    def histogram(self) -> list[WearBucket]:
+    def histogram(self) -> list[_WearBucket]:
         """Blocks by erase count, ascending and without overlap."""
 
-class WornOut(_Record):
+class _WornOut(_Record):
     """The end of a device whose workload was repeated until it was worn out. Bytes are those of host
     writes that completed."""
     @property
@@ -814,7 +814,7 @@ class WornOut(_Record):
     def dead_blocks(self) -> int:
         """Blocks that were retired on the way, the last that could be spared and those that could not."""
 
-class WearBucket(_Record):
+class _WearBucket(_Record):
     """Blocks whose erase count lies in one range."""
     @property
     def erases_from(self) -> int:
@@ -826,7 +826,7 @@ class WearBucket(_Record):
     def blocks(self) -> int:
         """Blocks in the range."""
 
-class Wall(_Record):
+class _Wall(_Record):
     """Cost of the simulation itself."""
     @property
     def seconds(self) -> float:
@@ -841,7 +841,7 @@ class Wall(_Record):
     def peak_rss_bytes(self) -> int:
         """Largest resident memory of the process, in bytes."""
 
-class ByDirection_of_Array_of_Tuple_of_uint64_and_double(_Record):
+class _ByDirection_of_Array_of_Tuple_of_uint64_and_double(_Record):
     """One value for all requests, one for reads, one for writes."""
     @property
     def all(self) -> list[list[Any]]:
@@ -853,7 +853,7 @@ class ByDirection_of_Array_of_Tuple_of_uint64_and_double(_Record):
     def write(self) -> list[list[Any]]:
         """Writes alone."""
 
-class Window(_Record):
+class _Window(_Record):
     """What happened in one window of simulated time."""
     @property
     def t_start_s(self) -> float:
@@ -888,19 +888,19 @@ class Window(_Record):
         """Where the scheme's areas and thresholds stood at the end of the window, by name; absent
         where a scheme has none."""
 
-class ByDirection_of_WindowLatency(_Record):
+class _ByDirection_of_WindowLatency(_Record):
     """One value for all requests, one for reads, one for writes."""
     @property
-    def all(self) -> WindowLatency:
+    def all(self) -> _WindowLatency:
         """Reads and writes together."""
     @property
-    def read(self) -> WindowLatency:
+    def read(self) -> _WindowLatency:
         """Reads alone."""
     @property
-    def write(self) -> WindowLatency:
+    def write(self) -> _WindowLatency:
         """Writes alone."""
 
-class WindowLatency(_Record):
+class _WindowLatency(_Record):
     """Response times of every window of the series, as columns: lists as long as the series."""
     @property
     def N(self) -> list[int]:
@@ -912,15 +912,15 @@ class WindowLatency(_Record):
     def max(self) -> list[int | None]:
         """Longest, in nanoseconds; null without requests."""
     @property
-    def percentile(self) -> WindowPercentiles:
+    def percentile(self) -> _WindowPercentiles:
         """Percentiles, in nanoseconds, to within 3 %: the middle of a bucket a sixteenth of an octave
         wide; null without requests."""
 
-class WindowPercentiles(_Record):
+class _WindowPercentiles(_Record):
     """Percentiles of every window; the keys are fio's."""
     ...
 
-class Phase(_Record):
+class _Phase(_Record):
     """One part of a combined workload."""
     @property
     def name(self) -> str:
@@ -929,34 +929,34 @@ class Phase(_Record):
     def requests(self) -> int:
         """Requests of it that completed, trims and flushes included."""
     @property
-    def latency_ns(self) -> ByDirection_of_LatencySummary:
+    def latency_ns(self) -> _ByDirection_of_LatencySummary:
         """System response time of its reads and writes, in nanoseconds."""
 
-class ByDirection_of_LatencySummary(_Record):
+class _ByDirection_of_LatencySummary(_Record):
     """One value for all requests, one for reads, one for writes."""
     @property
-    def all(self) -> LatencySummary:
+    def all(self) -> _LatencySummary:
         """Reads and writes together."""
     @property
-    def read(self) -> LatencySummary:
+    def read(self) -> _LatencySummary:
         """Reads alone."""
     @property
-    def write(self) -> LatencySummary:
+    def write(self) -> _LatencySummary:
         """Writes alone."""
 
-class Tail(_Record):
+class _Tail(_Record):
     """The slowest reads and writes of a run."""
     @property
-    def slowest_1_percent(self) -> Slowest:
+    def slowest_1_percent(self) -> _Slowest:
         """At least one in a hundred."""
     @property
-    def slowest_0_1_percent(self) -> Slowest:
+    def slowest_0_1_percent(self) -> _Slowest:
         """At least one in a thousand."""
     @property
-    def worst(self) -> list[Worst]:
+    def worst(self) -> list[_Worst]:
         """The slowest of all, at most [`WORST_MAX`]; of two that took as long, the one served first."""
 
-class Slowest(_Record):
+class _Slowest(_Record):
     """The requests that took longest, and all that took as long as the fastest of them to three
     digits. All but the first two are means per request of them."""
     @property
@@ -969,20 +969,20 @@ class Slowest(_Record):
     def response_ns_mean(self) -> float:
         """System response time, in nanoseconds."""
     @property
-    def stages_ns(self) -> Stages_of_double:
+    def stages_ns(self) -> _Stages_of_double:
         """Time in each stage; sums to `response_ns_mean`."""
     @property
-    def work_ns(self) -> ByCause_of_double:
+    def work_ns(self) -> _ByCause_of_double:
         """Time that dies (or planes) and channels worked for the request itself, and in the idle gap
         before it, in nanoseconds."""
     @property
-    def reads(self) -> ByCause_of_double:
+    def reads(self) -> _ByCause_of_double:
         """Pages read likewise."""
     @property
-    def programs(self) -> ByCause_of_double:
+    def programs(self) -> _ByCause_of_double:
         """Pages programmed likewise."""
     @property
-    def erases(self) -> ByCause_of_double:
+    def erases(self) -> _ByCause_of_double:
         """Blocks erased likewise."""
     @property
     def map_misses(self) -> float:
@@ -994,10 +994,10 @@ class Slowest(_Record):
     def merged_data_blocks(self) -> float:
         """Data blocks that they rebuilt."""
     @property
-    def ahead(self) -> Ahead_of_double:
+    def ahead(self) -> _Ahead_of_double:
         """What was in front of the request."""
 
-class ByCause_of_double(_Record):
+class _ByCause_of_double(_Record):
     """One value per cause; every cause is always present, so that result files keep stable keys."""
     @property
     def host(self) -> float:
@@ -1042,18 +1042,18 @@ class ByCause_of_double(_Record):
     def recover(self) -> float:
         """Work of recovery after a power cut."""
 
-class Ahead_of_double(_Record):
+class _Ahead_of_double(_Record):
     """Requests that the device took before another one and was not done with when that one arrived,
     the work that they caused and that went on behind them included."""
     @property
     def requests(self) -> float:
         """How many."""
     @property
-    def work_ns(self) -> ByCause_of_double:
+    def work_ns(self) -> _ByCause_of_double:
         """Time that dies (or planes) and channels worked for them, in nanoseconds; all of it, what
         was done by then included."""
 
-class Worst(_Record):
+class _Worst(_Record):
     """One slow request."""
     @property
     def index(self) -> int:
@@ -1074,20 +1074,20 @@ class Worst(_Record):
     def system_ns(self) -> int:
         """System response time."""
     @property
-    def stages_ns(self) -> Stages_of_uint64:
+    def stages_ns(self) -> _Stages_of_uint64:
         """Time in each stage; sums to `system_ns`."""
     @property
-    def work_ns(self) -> ByCause_of_uint64:
+    def work_ns(self) -> _ByCause_of_uint64:
         """Time that dies (or planes) and channels worked for it and in the idle gap before it, in
         nanoseconds."""
     @property
-    def reads(self) -> ByCause_of_uint64:
+    def reads(self) -> _ByCause_of_uint64:
         """Pages read likewise."""
     @property
-    def programs(self) -> ByCause_of_uint64:
+    def programs(self) -> _ByCause_of_uint64:
         """Pages programmed likewise."""
     @property
-    def erases(self) -> ByCause_of_uint64:
+    def erases(self) -> _ByCause_of_uint64:
         """Blocks erased likewise."""
     @property
     def map_misses(self) -> int:
@@ -1099,10 +1099,10 @@ class Worst(_Record):
     def merged_data_blocks(self) -> int:
         """Data blocks that they rebuilt."""
     @property
-    def ahead(self) -> Ahead_of_uint64:
+    def ahead(self) -> _Ahead_of_uint64:
         """What was in front of it."""
 
-class Stages_of_uint64(_Record):
+class _Stages_of_uint64(_Record):
     """Time in each stage, in nanoseconds: means per read or write, which sum to the mean system
     response, or whole numbers of one request."""
     @property
@@ -1127,18 +1127,18 @@ class Stages_of_uint64(_Record):
     def channel(self) -> int:
         """On the channels."""
 
-class Ahead_of_uint64(_Record):
+class _Ahead_of_uint64(_Record):
     """Requests that the device took before another one and was not done with when that one arrived,
     the work that they caused and that went on behind them included."""
     @property
     def requests(self) -> int:
         """How many."""
     @property
-    def work_ns(self) -> ByCause_of_uint64:
+    def work_ns(self) -> _ByCause_of_uint64:
         """Time that dies (or planes) and channels worked for them, in nanoseconds; all of it, what
         was done by then included."""
 
-class Probe(_Record):
+class _Probe(_Record):
     """What a probe saw."""
     @property
     def from_(self) -> int:
@@ -1147,13 +1147,13 @@ class Probe(_Record):
     def count(self) -> int:
         """How many were asked for; fewer are there when the workload ended before."""
     @property
-    def requests(self) -> ProbeRequests:
+    def requests(self) -> _ProbeRequests:
         """The requests, in order of arrival."""
     @property
-    def timeline(self) -> ProbeTimeline:
+    def timeline(self) -> _ProbeTimeline:
         """What each part of the device did meanwhile."""
 
-class ProbeRequests(_Record):
+class _ProbeRequests(_Record):
     """The probed requests, an entry per request in every list."""
     @property
     def index(self) -> list[int]:
@@ -1192,7 +1192,7 @@ class ProbeRequests(_Record):
     def erases(self) -> list[int]:
         """Blocks erased likewise."""
 
-class ProbeTimeline(_Record):
+class _ProbeTimeline(_Record):
     """Pieces of work of the parts of the device, an entry per piece in every list, by time of start."""
     @property
     def unit(self) -> list[str]:
@@ -1262,7 +1262,7 @@ class Workload:
     op: read, write, trim or flush, r, w, t or f in any case, or 0 to 3 in that order.
     offset: first byte, from 0.
     size: bytes, 1 to 2**40; of a flush any, 0 among them.
-    name: what results call it.
+    name: results call it NAME.ftb, and so does the command that they state.
     time_unit: ns (default), us, ms or s.
 
     Workloads are read from files, as often as a run needs: the requests are kept in a file of
@@ -1275,7 +1275,7 @@ class Workload:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keeps the workload in the new file `path` (`.ftb`), which the program reads as well."""
 
-class Result(RunResult):
+class Result(_RunResult):
     """The result of one run.
 
     Every field is an attribute with words (`help(ftlab.Result)`; units stand in the names), and so
@@ -1366,8 +1366,8 @@ class Experiment:
     """Trace file, folder or glob of parts, `-`, bundled workload, or inline spec such as randwrite:bs=4k,span=80%,count=2x."""
     trace_dir: _Value | None
     """Folder with real traces: one whose stand-in is asked for is used in its place."""
-    find_subset: bool | None
-    """With --trace-dir: only the units of the real trace that come nearest to what the stand-in's source prints."""
+    find_subset: _Value | None
+    """With --trace-dir: only the units of the real trace that come nearest to what the stand-in's source prints (a flag)."""
     format: _Value | None
     """Trace format (default: found out from the content)."""
     time_unit: _Value | None
@@ -1394,10 +1394,10 @@ class Experiment:
     """trace | trace:SCALE (0.5 = twice as fast) | asap | closed:DEPTH."""
     ram: _Value | None
     """SRAM of the controller, or as much as another scheme takes: like:SCHEME[.structure]."""
-    ram_strict: bool | None
-    """Leave out schemes that need more than --ram."""
-    verify: bool | None
-    """Compare every read with what was written last."""
+    ram_strict: _Value | None
+    """Leave out schemes that need more than --ram (a flag)."""
+    verify: _Value | None
+    """Compare every read with what was written last (a flag)."""
     until: _Value | None
     """Repeat the workload until so many blocks died of age that the device cannot go on (device.endurance_cycles, wear.policy)."""
     loop: _Value | None
@@ -1406,15 +1406,15 @@ class Experiment:
     """Seed of every random stream (an inline spec has its own)."""
     probe: _Value | None
     """COUNT requests from the one numbered FROM (first: 0) under the microscope, in results.json and the report (run: in --json)."""
-    tail: bool | None
-    """Why the slowest are slow: what the time of the slowest 1 % and 0.1 % went into, and the ten worst requests one by one (simulating takes up to three times as long)."""
+    tail: _Value | None
+    """Why the slowest are slow: what the time of the slowest 1 % and 0.1 % went into, and the ten worst requests one by one (simulating takes up to three times as long) (a flag)."""
     requests_out: _Value | None
     """A row per request, to a new file that ends in .csv or .parquet (compare: a file per scheme, FILE-SCHEME.csv, with --unit each FILE-unit-N-SCHEME.csv)."""
     trace_out: _Value | None
     """What the device did for the requests of --probe, else for the first 2000, as trace events for Perfetto (ui.perfetto.dev), to a new file that ends in .json (compare: FILE-SCHEME.json); at most 30,000 operations."""
     save_snapshot: _Value | None
     """Write flash and phase-change memory as they are after the run to this new file, for --precondition snapshot:FILE."""
-    def __init__(self, scheme: str | None = ..., device: str | None = ..., workload: Any = ..., *, capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: bool | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: bool | None = ..., verify: bool | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: bool | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> None: ...
+    def __init__(self, scheme: _Value | None = ..., device: _Value | None = ..., workload: Any = ..., *, capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> None: ...
     @classmethod
     def from_toml(cls, text: str) -> Experiment:
         """An experiment from TOML, whose names are those of the options (`skip-bad`)."""
@@ -1424,14 +1424,14 @@ class Experiment:
         """The options that do not have their defaults, under the names of the command."""
     def command(self) -> str:
         """The command line of the same experiment, without the files that it writes."""
-    def replace(self, *, device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: bool | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: bool | None = ..., verify: bool | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: bool | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Experiment:
+    def replace(self, *, device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Experiment:
         """A copy in which some options are others; None gives an option its default."""
-    def run(self, *, requests: bool = ..., reproducible: bool = ..., progress: _Progress = ...) -> Result:
+    def run(self, *, requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ...) -> Result:
         """Runs the one scheme; see `ftlab.run`."""
-    def compare(self, *, jobs: int | None = ..., requests: bool = ..., reproducible: bool = ..., progress: _Progress = ...) -> Comparison | dict[int, Comparison]:
+    def compare(self, *, jobs: _Value | None = ..., requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ...) -> Comparison | dict[int, Comparison]:
         """Runs all schemes side by side; see `ftlab.compare`."""
 
-def run(scheme: str | None = ..., device: str | None = ..., workload: Any = ..., *, requests: bool = ..., reproducible: bool = ..., progress: _Progress = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: bool | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: bool | None = ..., verify: bool | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: bool | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Result:
+def run(scheme: _Value | None = ..., device: _Value | None = ..., workload: Any = ..., *, requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Result:
     """Runs one scheme on a device and a workload: a `Result`.
 
     scheme: a name of `ftlab.schemes()`, with a preset if wanted (`dftl:gtd`).
@@ -1477,7 +1477,7 @@ def run(scheme: str | None = ..., device: str | None = ..., workload: Any = ...,
     trace_out: What the device did for the requests of --probe, else for the first 2000, as trace events for Perfetto (ui.perfetto.dev), to a new file that ends in .json (compare: FILE-SCHEME.json); at most 30,000 operations
     save_snapshot: Write flash and phase-change memory as they are after the run to this new file, for --precondition snapshot:FILE"""
 
-def compare(schemes: str | Sequence[str] | None = ..., device: str | None = ..., workload: Any = ..., *, jobs: int | None = ..., requests: bool = ..., reproducible: bool = ..., progress: _Progress = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: bool | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: bool | None = ..., verify: bool | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: bool | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Comparison | dict[int, Comparison]:
+def compare(schemes: _Value | None = ..., device: _Value | None = ..., workload: Any = ..., *, jobs: _Value | None = ..., requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Comparison | dict[int, Comparison]:
     """Runs several schemes on the same device and workload: a `Comparison`.
 
     schemes: a list of names, 'all' or 'family:NAME'; what cannot run on the device is left out of
@@ -1519,7 +1519,7 @@ def compare(schemes: str | Sequence[str] | None = ..., device: str | None = ...,
     trace_out: What the device did for the requests of --probe, else for the first 2000, as trace events for Perfetto (ui.perfetto.dev), to a new file that ends in .json (compare: FILE-SCHEME.json); at most 30,000 operations
     save_snapshot: Write flash and phase-change memory as they are after the run to this new file, for --precondition snapshot:FILE"""
 
-def inspect(workload: Any, *, progress: _Progress = ..., **options: Any) -> Inspection:
+def inspect(workload: Any, *, progress: _Progress | _Value = ..., **options: Any) -> Inspection:
     """Says what is in a workload, without running it: an `Inspection`.
 
     workload: as in `ftlab.run`.
@@ -1560,9 +1560,9 @@ def workloads() -> list[dict[str, Any]]:
 from .sweep import Swept as _Swept
 
 class _Sweep(ModuleType):
-    def __call__(self, axes: Any, out: str | os.PathLike[str], *, jobs: int | None = ..., resume: bool = ..., shard: str | None = ..., sample: int | None = ..., progress: _Progress = ..., device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: bool | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: bool | None = ..., verify: bool | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: bool | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> _Swept: ...
-    def run(self, axes: Any, out: str | os.PathLike[str], *, jobs: int | None = ..., resume: bool = ..., shard: str | None = ..., sample: int | None = ..., progress: _Progress = ..., device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: bool | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: bool | None = ..., verify: bool | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: bool | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> _Swept: ...
-    def plan(self, axes: Any, out: str | os.PathLike[str] = ..., *, jobs: int | None = ..., resume: bool = ..., shard: str | None = ..., sample: int | None = ..., device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: bool | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: bool | None = ..., verify: bool | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: bool | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> dict[str, Any]: ...
+    def __call__(self, axes: Any, out: str | os.PathLike[str], *, jobs: _Value | None = ..., resume: _Value = ..., shard: _Value | None = ..., sample: _Value | None = ..., progress: _Progress | _Value = ..., device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> _Swept: ...
+    def run(self, axes: Any, out: str | os.PathLike[str], *, jobs: _Value | None = ..., resume: _Value = ..., shard: _Value | None = ..., sample: _Value | None = ..., progress: _Progress | _Value = ..., device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> _Swept: ...
+    def plan(self, axes: Any, out: str | os.PathLike[str] = ..., *, jobs: _Value | None = ..., resume: _Value = ..., shard: _Value | None = ..., sample: _Value | None = ..., device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> dict[str, Any]: ...
     def merge(self, out: str | os.PathLike[str]) -> _Swept: ...
     Swept: type[_Swept]
 

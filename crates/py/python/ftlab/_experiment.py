@@ -141,7 +141,7 @@ class Experiment:
         options, folder = self._recording(requests)
         with shown(progress) as told:
             text = _ftlab.run(json.dumps(options), reproducible, told)
-        return Result(text, *self._rows(options, folder, None, None))
+        return Result(_named(text, self._kept), *self._rows(options, folder, None, None))
 
     def compare(self, *, jobs=None, requests=False, reproducible=False, progress=False):
         """Runs all schemes side by side; see `ftlab.compare`."""
@@ -151,7 +151,7 @@ class Experiment:
         made = {}
         for unit, texts in done:
             runs = []
-            for text in texts:
+            for text in (_named(text, self._kept) for text in texts):
                 scheme = json.loads(text)["scheme"]
                 runs.append(Result(text, *self._rows(options, folder, unit, scheme)))
             made[unit] = Comparison(runs)
@@ -201,6 +201,10 @@ class Experiment:
                 "pickled; write it to a file with Workload.save() and name that"
             )
         return (_restored, (self._options,))
+
+
+def _named(text, workload):
+    return text if workload is None else workload._named(text)
 
 
 def _restored(options):
@@ -286,8 +290,7 @@ def inspect(workload, *, progress=False, **options):
     counting = {name: made.pop(name) for name in _ftlab.COUNTING if name in made}
     with shown(progress) as told:
         text, found = _ftlab.inspect(json.dumps(made), json.dumps(counting), told)
-    del kept
-    return Inspection(text, found)
+    return Inspection(_named(text, kept), _named(found, kept))
 
 
 inspect.__module__ = "ftlab"

@@ -25,7 +25,7 @@ class Workload:
     op: read, write, trim or flush, r, w, t or f in any case, or 0 to 3 in that order.
     offset: first byte, from 0.
     size: bytes, 1 to 2**40; of a flush any, 0 among them.
-    name: what results call it.
+    name: results call it NAME.ftb, and so does the command that they state.
     time_unit: ns (default), us, ms or s.
 
     Workloads are read from files, as often as a run needs: the requests are kept in a file of
@@ -66,6 +66,10 @@ class Workload:
                 f"{path} exists, and nothing is overwritten; legal: the name of a new file"
             )
         shutil.copyfile(self.path, path)
+
+    def _named(self, text):
+        """A text in which it is called by its name, not by its temporary file."""
+        return text.replace(self.path, os.path.basename(self.path))
 
     def __repr__(self):
         return f"<ftlab.Workload of {self.requests} requests in {self.path}>"
