@@ -12,6 +12,13 @@ PAGES := target/book-pages
 CARDS := out/cards
 MDBOOK_VERSION := 0.5.4
 MDBOOK := target/tools/mdbook-$(MDBOOK_VERSION)/bin/mdbook
+# What `make build` makes. `make test` adds the Python package: one compilation serves both then.
+PACKAGES ?= -p ftlab
+PYTHON_PACKAGES := -p ftlab -p ftlab-py
+# What makes wheels, the wheels, and a Python that has one of them and what its tests need.
+MATURIN := target/tools/wheel/bin/maturin
+WHEELS := target/wheels
+PYTHON_VENV := target/python-test
 # A part of it, with a few runs of each kind.
 PAPERS := out/papers-page
 # All runs of it on one page.
@@ -25,11 +32,11 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package clean \
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package wheel stubs python-test clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep
 
 build: ## the release binary, target/release/ftlab
-	$(CARGO) build --release --locked -p ftlab
+	$(CARGO) build --release --locked $(PACKAGES)
 
 demo: build ## compares six schemes on a bundled workload, looks into it, and writes pages to out/demo
 	rm -rf $(DEMO)
@@ -56,8 +63,10 @@ quick: build ## the quick set of the papers' experiments; its verdicts must be t
 reproduce: build ## every experiment of the papers in full (about half an hour on two cores), to out/papers
 	$(FTLAB) reproduce all --resume --out out/papers
 
-test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, the browser test
+test: export PACKAGES = $(PYTHON_PACKAGES)
+test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, Python, the browser test
 	$(MAKE) -j2 tests build
+	$(MAKE) python-test
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
 	$(MAKE) -j2 demo cost
 	$(MAKE) book-test
@@ -76,6 +85,41 @@ fuzz-minute:
 
 package: ## packs every crate, and checks what was packed without anything beside it
 	tests/packages.sh
+
+wheel: $(MATURIN) ## the Python package, to target/wheels: for any Python from 3.10 on, and for glibc 2.17 where zig can be had
+	target/tools/wheel/bin/pip install --quiet --disable-pip-version-check ziglang==0.17.1 || true
+	rm -rf $(WHEELS)/new
+	if target/tools/wheel/bin/python -c 'import ziglang' 2>/dev/null; then \
+	    PATH="$(abspath target/tools/wheel/bin):$$PATH" $(MATURIN) build --release --strip --locked \
+	        --manifest-path crates/py/Cargo.toml --target-dir target/manylinux --out $(WHEELS)/new \
+	        --zig --compatibility manylinux2014; \
+	else \
+	    echo "zig cannot be had: the wheel is for the glibc of this machine, or newer"; \
+	    $(MATURIN) build --release --strip --locked --manifest-path crates/py/Cargo.toml --out $(WHEELS)/new; \
+	fi
+	target/tools/wheel/bin/abi3audit --strict --summary $(WHEELS)/new/*.whl
+	mv $(WHEELS)/new/*.whl $(WHEELS)/
+	@ls $(WHEELS)/*.whl
+
+# A wheel of this machine from what `make test` built, in a Python of its own.
+python-test: PACKAGES := $(PYTHON_PACKAGES)
+python-test: $(MATURIN) build ## the tests of the Python package, on a wheel of it
+	rm -rf $(WHEELS)/test
+	$(MATURIN) build --quiet --release --strip --locked --manifest-path crates/py/Cargo.toml \
+	    --compatibility linux --out $(WHEELS)/test
+	target/tools/wheel/bin/abi3audit --strict --assume-minimum-abi3 3.10 $(WHEELS)/test/*.whl
+	tests/venv.sh $(PYTHON_VENV) crates/py/requirements-test.txt
+	$(PYTHON_VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index \
+	    --force-reinstall $(WHEELS)/test/*.whl
+	$(PYTHON_VENV)/bin/python -B -m pytest -q -p no:cacheprovider --rootdir crates/py/tests \
+	    crates/py/tests --program $(abspath $(FTLAB)) --book $(abspath book/src)
+
+stubs: ## writes the stubs of the Python package, from what python-test installed
+	$(PYTHON_VENV)/bin/python -B crates/py/stubs.py crates/py/python/ftlab
+
+$(MATURIN): crates/py/requirements-build.txt
+	tests/venv.sh target/tools/wheel crates/py/requirements-build.txt
+	touch $(MATURIN)
 
 check: ## formatting and lints, warnings being errors
 	$(CARGO) fmt --all --check

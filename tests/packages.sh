@@ -22,7 +22,7 @@ cp ../../../Cargo.lock .
     echo '[patch.crates-io]'
     for folder in ftlab-*; do
         name=$(sed -n 's/^name = "\(.*\)"/\1/p' "$folder/Cargo.toml" | head -1)
-        [ "$name" = ftlab ] || echo "$name = { path = \"$folder\" }"
+        [ "$name" = ftlab-py ] || echo "$name = { path = \"$folder\" }"
     done
     # As where clippy looks, so that what others wrote is checked once for both.
     sed -n '/^\[profile\.dev/,/^$/p' ../../../Cargo.toml

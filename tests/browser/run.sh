@@ -30,14 +30,7 @@ mkdir -p "$root/target"
     if [ ! -x /usr/bin/chromium ] || [ ! -x /usr/bin/chromedriver ]; then
         "$here/../install.sh" chromium chromium-driver fonts-liberation
     fi
-    # The venv is made anew when the pinned versions change.
-    if ! cmp -s "$here/requirements.txt" "$venv/requirements.txt"; then
-        rm -rf "$venv"
-        mkdir -p "$(dirname "$venv")"
-        python3 -m venv "$venv" || { "$here/../install.sh" python3-venv; python3 -m venv "$venv"; }
-        "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
-        cp "$here/requirements.txt" "$venv/requirements.txt"
-    fi
+    "$here/../venv.sh" "$venv" "$here/requirements.txt"
 ) 9>"$root/target/browser-venv.lock"
 
 rm -rf "$shots"

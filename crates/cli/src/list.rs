@@ -18,7 +18,7 @@ use crate::print;
 
 /// One list: columns, the first of which is the name; how many of them the short form shows, and
 /// which of them the table, where that is not all; rows.
-struct List {
+pub struct List {
     columns: &'static [&'static str],
     short: usize,
     table: Option<&'static [&'static str]>,
@@ -46,6 +46,17 @@ impl List {
         let places: Vec<usize> = columns.iter().filter_map(place).collect();
         self.rows.iter().map(|row| places.iter().map(|&at| text(&row[at])).collect()).collect()
     }
+
+    /// An object per row.
+    pub fn json(&self) -> Value {
+        let object = |row: &Vec<Value>| {
+            let pairs = self.columns.iter().zip(row);
+            Value::Object(
+                pairs.map(|(name, v)| ((*name).to_owned(), v.clone())).collect::<Map<_, _>>(),
+            )
+        };
+        Value::Array(self.rows.iter().map(object).collect())
+    }
 }
 
 /// A value for people.
@@ -63,29 +74,12 @@ fn text(value: &Value) -> String {
 
 /// Prints a list.
 pub fn list(typed: &ListArguments) -> Result<()> {
-    let mut list = match typed.what {
-        Listing::Schemes => schemes(),
-        Listing::Families => families(),
-        Listing::Victims => victims(),
-        Listing::Buffers => buffers(),
-        Listing::Schedulers => schedulers(),
-        Listing::Devices => devices()?,
-        Listing::Workloads => workloads()?,
-        Listing::Formats => formats(),
-        Listing::Keys => keys(),
-        Listing::Experiments => experiments()?,
-    };
+    let mut list = listed(typed.what)?;
     if let Some(word) = &typed.word {
         list = list.only(word)?;
     }
     if typed.json {
-        let object = |row: &Vec<Value>| {
-            let pairs = list.columns.iter().zip(row);
-            Value::Object(
-                pairs.map(|(name, v)| ((*name).to_owned(), v.clone())).collect::<Map<_, _>>(),
-            )
-        };
-        return print::json(&Value::Array(list.rows.iter().map(object).collect()));
+        return print::json(&list.json());
     }
     if typed.table {
         let columns = list.table.unwrap_or(list.columns);
@@ -96,6 +90,22 @@ pub fn list(typed: &ListArguments) -> Result<()> {
     }
     let columns = &list.columns[..list.short];
     print::table(columns, &list.cells(columns))
+}
+
+/// A list with all that is known.
+pub fn listed(what: Listing) -> Result<List> {
+    Ok(match what {
+        Listing::Schemes => schemes(),
+        Listing::Families => families(),
+        Listing::Victims => victims(),
+        Listing::Buffers => buffers(),
+        Listing::Schedulers => schedulers(),
+        Listing::Devices => devices()?,
+        Listing::Workloads => workloads()?,
+        Listing::Formats => formats(),
+        Listing::Keys => keys(),
+        Listing::Experiments => experiments()?,
+    })
 }
 
 /// A line `key = default` for each setting, and below it what it means, what is legal and where

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::error::{Result, TraceError};
 use crate::formats::{compact, csv};
+use crate::record::Record;
 use crate::records::Records;
 use crate::survey::UnitSpans;
 use crate::workload::Workload;
@@ -33,17 +34,51 @@ pub fn convert(workload: &Workload, out: &Path) -> Result<Conversion> {
         true => Some(workload.survey_while(None, || Ok::<_, TraceError>(()))?.spans),
         false => None,
     };
-    let file = OpenOptions::new().write(true).create_new(true).open(out).map_err(|error| {
-        let exists = error.kind() == io::ErrorKind::AlreadyExists;
-        let problem = if exists { "exists already".into() } else { cannot_write(&error) };
-        TraceError::new(problem).with_legal("the name of a new file").at(&name, None)
-    })?;
+    let file = create(out, &name)?;
     let converted = write_all(workload, spans.as_ref(), file, &name);
     if converted.is_err() {
         // The first error is the one that matters; what is left to remove may already be gone.
         let _ = std::fs::remove_file(out);
     }
     converted
+}
+
+/// Writes records to the new file `out` as our compact binary, stored plain; they are in order of
+/// time, and the first of them is at 0 of the workload. Whoever made the records has seen to it that
+/// they are legal. A file that fails is not left behind.
+///
+/// # Errors
+/// An output that exists or cannot be written.
+pub fn keep_records(records: impl IntoIterator<Item = Record>, out: &Path) -> Result<u64> {
+    let name = out.display().to_string();
+    let failed = |error: io::Error| TraceError::new(cannot_write(&error)).at(&name, None);
+    let file = create(out, &name)?;
+    let write = || {
+        let mut records = records.into_iter().peekable();
+        let origin_ns = records.peek().map_or(0, |record| record.time_ns);
+        let mut writer = compact::Writer::new(BufWriter::new(file), origin_ns, true)?;
+        let mut requests = 0;
+        for record in records {
+            writer.write(&Record { time_ns: record.time_ns - origin_ns, ..record })?;
+            requests += 1;
+        }
+        writer.finish()?.flush()?;
+        Ok(requests)
+    };
+    write().map_err(|error| {
+        // The first error is the one that matters; what is left to remove may already be gone.
+        let _ = std::fs::remove_file(out);
+        failed(error)
+    })
+}
+
+/// A new file.
+fn create(out: &Path, name: &str) -> Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(out).map_err(|error| {
+        let exists = error.kind() == io::ErrorKind::AlreadyExists;
+        let problem = if exists { "exists already".into() } else { cannot_write(&error) };
+        TraceError::new(problem).with_legal("the name of a new file").at(name, None)
+    })
 }
 
 /// Does the name ask for the compact binary?

@@ -52,7 +52,7 @@ mod workload;
 pub mod fuzzing;
 
 pub use combination::{Combination, How, PartText};
-pub use convert::{Conversion, convert};
+pub use convert::{Conversion, convert, keep_records};
 pub use decoded::Decoded;
 pub use detect::{Detection, Guess};
 pub use error::{Result, TraceError};

@@ -14,6 +14,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("crates/report", &["engine"]),
     ("crates/lab", &["engine", "trace", "report"]),
     ("crates/cli", &["engine", "trace", "report", "lab"]),
+    ("crates/py", &["engine", "trace", "report", "lab"]),
     ("tests/floors", &[]),
 ];
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Files, error_of, inspect, read_all, real_trace};
 use ftlab_flash::request::Op;
-use ftlab_trace::{Options, Parts, Record, Workload, convert};
+use ftlab_trace::{Options, Parts, Record, Workload, convert, keep_records};
 
 /// Converts a workload and returns the path of the result.
 fn converted(files: &Files, input: &str, name: &str) -> String {
@@ -19,6 +19,19 @@ fn csv(count: u64) -> String {
         |n: u64| format!("{n},{},{},{}\n", ops[(n % 3) as usize], n * 4096, 512 * (1 + n % 8));
     let lines: String = (0..count).map(line).collect();
     format!("time_us,op,offset_bytes,size_bytes\n{lines}")
+}
+
+#[test]
+fn records_that_a_program_made_are_kept_as_a_conversion_keeps_them() {
+    let files = Files::new();
+    let input = files.write("in.csv", csv(40_000));
+    let records = read_all(&input, &Options::default()).unwrap();
+    let later = records.iter().map(|record| Record { time_ns: record.time_ns + 700, ..*record });
+    let out = files.path("kept.ftb");
+    assert_eq!(keep_records(later, &out).unwrap(), 40_000);
+    assert_eq!(read_all(&out.display().to_string(), &Options::default()).unwrap(), records);
+    let told = keep_records(records, &out).unwrap_err().to_string();
+    assert!(told.contains("kept.ftb") && told.contains("exists already"), "{told}");
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! Sweeps from Python: the library's, in the folders of `ftlab sweep`.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use ftlab_lab::sweep::{Definition, Folder, Merged, Running, Swept};
+use ftlab_lab::{Error, Observer, Result};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::experiments::experiment;
+
+/// A sweep as Python states it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// What all runs share: the JSON of an experiment.
+    base: Value,
+    /// The axes, as `--grid` takes them.
+    grid: String,
+    /// The folder.
+    out: PathBuf,
+    jobs: Option<usize>,
+    resume: bool,
+    shard: Option<String>,
+    sample: Option<u32>,
+}
+
+impl Asked {
+    fn definition(&self) -> Result<Definition> {
+        Definition::new(experiment(&self.base.to_string())?, &self.grid)
+    }
+
+    fn running(&self) -> Result<Running> {
+        let jobs = |jobs: usize| {
+            let why = || Error::usage("jobs 0 is not legal; legal: 1 or more");
+            NonZero::new(jobs).ok_or_else(why)
+        };
+        Ok(Running {
+            jobs: self.jobs.map(jobs).transpose()?,
+            resume: self.resume,
+            shard: self.shard.as_deref().map(str::parse).transpose()?,
+            commit: ftlab::COMMIT.to_owned(),
+        })
+    }
+
+    fn planned(&self, observer: &dyn Observer) -> Result<ftlab_lab::sweep::Sweep> {
+        let definition = self.definition()?;
+        let seed = definition.base.seed;
+        definition.plan(self.sample.map(|number| (number as usize, seed)), observer)
+    }
+
+    /// The points, which of them are refused, and how long the others might take, without a run.
+    ///
+    /// # Errors
+    /// [`Error::Usage`]: what is not legal.
+    pub fn plan(&self, observer: &dyn Observer) -> Result<String> {
+        let running = self.running()?;
+        let sweep = self.planned(observer)?;
+        let kept = Folder::existing(&self.out).ok().map(|(folder, _)| folder);
+        let wanted = |key: &str| {
+            let is_ours = |(place, point): (usize, &ftlab_lab::sweep::Kept)| {
+                point.key == key && running.shard.is_none_or(|shard| shard.has(place))
+            };
+            !kept.as_ref().is_some_and(|folder| folder.has(key))
+                && sweep.manifest.points.iter().enumerate().any(is_ours)
+        };
+        let to_make = sweep.runs.keys().filter(|key| wanted(key)).count();
+        let estimate = sweep.estimate(wanted);
+        Ok(json!({
+            "names": sweep.manifest.names,
+            "points": sweep.manifest.points,
+            "to_make": to_make,
+            "seconds": estimate.seconds,
+            "at_least": estimate.at_least,
+        })
+        .to_string())
+    }
+
+    /// Makes what is not there, and the table of all unless only a shard is made.
+    ///
+    /// # Errors
+    /// [`Error::Usage`]: what is not legal; [`Error::Run`]: a folder that cannot be written.
+    pub fn run(&self, observer: &dyn Observer) -> Result<String> {
+        let running = self.running()?;
+        let sweep = self.planned(observer)?;
+        let folder = sweep.open(&self.out, &running)?;
+        let swept = sweep.run(&folder, &running, observer)?;
+        let merged = match running.shard {
+            Some(_) => None,
+            None => Some(folder.merge(&sweep.manifest)?),
+        };
+        Ok(told(Some(swept), merged.as_ref()))
+    }
+}
+
+/// Writes the table of a folder that processes have filled.
+///
+/// # Errors
+/// [`Error::Usage`]: a folder that holds no sweep; [`Error::Run`]: one that cannot be read or written.
+pub fn merge(out: &std::path::Path) -> Result<String> {
+    let (folder, manifest) = Folder::existing(out)?;
+    Ok(told(None, Some(&folder.merge(&manifest)?)))
+}
+
+fn told(swept: Option<Swept>, merged: Option<&Merged>) -> String {
+    json!({
+        "made": swept.map(|swept| swept.made),
+        "kept": swept.map(|swept| swept.kept),
+        "done": merged.map(|merged| merged.done),
+        "failed": merged.map(|merged| &merged.failed),
+        "refused": merged.map(|merged| &merged.refused),
+        "missing": merged.map(|merged| merged.missing),
+        "names": merged.map(|merged| &merged.names),
+    })
+    .to_string()
+}
