@@ -1,10 +1,11 @@
 //! Sweeps from Python: the library's, in the folders of `ftlab sweep`.
 
+use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::PathBuf;
 
 use ftlab_lab::sweep::{Definition, Folder, Merged, Running, Swept};
-use ftlab_lab::{Error, Observer, Result};
+use ftlab_lab::{Error, Experiment, Observer, Result};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -14,10 +15,12 @@ use crate::experiments::experiment;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// What all runs share: the JSON of an experiment.
+    /// What all runs share: the JSON of an experiment; with a file only the seed that draws samples.
     base: Value,
     /// The axes, as `--grid` takes them.
-    grid: String,
+    grid: Option<String>,
+    /// Or a file that says both.
+    file: Option<PathBuf>,
     /// The folder.
     out: PathBuf,
     jobs: Option<usize>,
@@ -27,8 +30,23 @@ pub struct Asked {
 }
 
 impl Asked {
-    fn definition(&self) -> Result<Definition> {
-        Definition::new(experiment(&self.base.to_string())?, &self.grid)
+    /// What is swept, and the seed that draws samples.
+    fn definition(&self) -> Result<(Definition, u64)> {
+        let base = experiment(&self.base.to_string())?;
+        let seed = base.seed;
+        let Some(file) = &self.file else {
+            return Ok((Definition::new(base, self.grid.as_deref().unwrap_or_default())?, seed));
+        };
+        let shown = file.display().to_string();
+        if base != (Experiment { seed, ..Experiment::default() }) {
+            return Err(Error::usage(format!(
+                "the options of all runs stand in {shown}; legal beside it: seed, which draws samples"
+            )));
+        }
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Error::usage(format!("{shown} cannot be read ({error})")))?;
+        let definition = Definition::from_toml(&text).map_err(|error| error.within(&shown))?;
+        Ok((definition, seed))
     }
 
     fn running(&self) -> Result<Running> {
@@ -45,8 +63,7 @@ impl Asked {
     }
 
     fn planned(&self, observer: &dyn Observer) -> Result<ftlab_lab::sweep::Sweep> {
-        let definition = self.definition()?;
-        let seed = definition.base.seed;
+        let (definition, seed) = self.definition()?;
         definition.plan(self.sample.map(|number| (number as usize, seed)), observer)
     }
 
@@ -58,13 +75,11 @@ impl Asked {
         let running = self.running()?;
         let sweep = self.planned(observer)?;
         let kept = Folder::existing(&self.out).ok().map(|(folder, _)| folder);
-        let wanted = |key: &str| {
-            let is_ours = |(place, point): (usize, &ftlab_lab::sweep::Kept)| {
-                point.key == key && running.shard.is_none_or(|shard| shard.has(place))
-            };
-            !kept.as_ref().is_some_and(|folder| folder.has(key))
-                && sweep.manifest.points.iter().enumerate().any(is_ours)
-        };
+        let points = sweep.manifest.points.iter().enumerate();
+        let ours = points.filter(|(place, _)| running.shard.is_none_or(|own| own.has(*place)));
+        let ours: BTreeSet<&str> = ours.map(|(_, point)| point.key.as_str()).collect();
+        let wanted =
+            |key: &str| ours.contains(key) && !kept.as_ref().is_some_and(|folder| folder.has(key));
         let to_make = sweep.runs.keys().filter(|key| wanted(key)).count();
         let estimate = sweep.estimate(wanted);
         Ok(json!({

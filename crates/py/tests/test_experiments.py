@@ -49,3 +49,14 @@ def test_an_experiment_runs_and_compares():
     assert own.replace(scheme=["dftl", "fast"]).compare(jobs=1).schemes == ["dftl", "fast"]
     with pytest.raises(ValueError, match="scheme and schemes"):
         ftlab.run(scheme="dftl", schemes="fast")
+
+
+def test_a_workload_without_times_needs_a_timing_whenever_it_changes():
+    frame = {"op": ["w"] * 9, "offset": range(0, 9 * 4096, 4096), "size": [4096] * 9}
+    own = ftlab.Experiment("dftl", "slc_small", "oltp_demo", timing="asap", capacity="32MiB")
+    other = own.replace(workload=frame)
+    assert other.run().host.write_requests == 9
+    with pytest.raises(ValueError, match="timing must be stated"):
+        other.timing = None
+    with pytest.raises(TypeError, match="cannot be pickled; write it to a file"):
+        pickle.dumps(other)

@@ -87,6 +87,32 @@ def test_a_value_may_hold_what_stands_between_values(base, tmp_path):
     assert swept.table()["axis.workload"][0] == workload
 
 
+def test_a_file_says_what_a_dict_says(swept, base, tmp_path):
+    file = tmp_path / "sweep.toml"
+    lines = [f"{name} = '{value}'" for name, value in base.items()]
+    lines += ["[axes]", "scheme = ['dftl', 'fast']", "op = ['20%', '30%']",
+              "cache = { values = '8KiB..32KiB*2', only = 'dftl' }"]
+    file.write_text("\n".join(lines) + "\n")
+    planned = ftlab.sweep.plan(file)
+    assert {point["key"] for point in planned["points"]} == set(swept.table()["run"])
+    assert planned["seconds"] > 0 and planned["to_make"] == 8
+    with pytest.raises(ValueError, match="the options of all runs stand in .*sweep.toml"):
+        ftlab.sweep.plan(str(file), device="dftl2014")
+    with pytest.raises(ValueError, match="none.toml cannot be read"):
+        ftlab.sweep("none.toml", tmp_path / "out")
+
+
+def test_workloads_from_columns_are_swept(base, tmp_path):
+    own = {"op": ["write"] * 200, "offset": [4096 * n for n in range(200)], "size": [4096] * 200}
+    small = {name: value for name, value in base.items() if name != "workload"}
+    with pytest.raises(ValueError, match="no column time"):
+        ftlab.sweep("scheme=dftl", tmp_path / "out", workload=own, **small)
+    mine = [ftlab.Workload(own, name=name) for name in ("one", "two")]
+    axes = {"workload": mine, "timing": ["asap", "closed:4"]}
+    swept = ftlab.sweep(axes, tmp_path / "out", scheme="dftl", **small)
+    assert swept.table()["host.write_requests"].tolist() == [200] * 4
+
+
 def test_what_is_not_legal_is_told(base, tmp_path):
     with pytest.raises(ValueError, match="no scheme is named"):
         ftlab.sweep({"op": ["20%"]}, tmp_path / "out", **base)

@@ -49,7 +49,7 @@ def _settings(stated):
     return [str(one) for one in stated]
 
 
-def stated(options, legal, is_run=True):
+def stated(options, legal):
     """Options as JSON has them, and what must live as long as they do. None: not stated."""
     made, settings, kept = {}, [], None
     for name, value in options.items():
@@ -69,16 +69,20 @@ def stated(options, legal, is_run=True):
 
             kept = value if isinstance(value, Workload) else Workload(value)
             made[option] = str(kept.path)
-            if is_run and not kept.has_times and options.get("timing") is None:
-                raise UsageError(
-                    "the workload has no column time, so that timing must be stated; legal: "
-                    "timing='asap' or timing='closed:DEPTH', or a column time"
-                )
         else:
             made[option] = _plain(value)
     if settings:
         made["set"] = settings
     return made, kept
+
+
+def check_times(options, kept):
+    """Requests without times need to be told when they come."""
+    if kept is not None and not kept.has_times and "timing" not in options:
+        raise UsageError(
+            "the workload has no column time, so that timing must be stated; legal: timing='asap' or "
+            "timing='closed:DEPTH', or a column time"
+        )
 
 
 class Experiment:
@@ -100,6 +104,7 @@ class Experiment:
         self._take(*stated(options, _ftlab.EXPERIMENT))
 
     def _take(self, options, kept):
+        check_times(options, kept)
         self._options = json.loads(_ftlab.checked(json.dumps(options)))
         self._kept = kept
 
@@ -256,8 +261,8 @@ def run(scheme=None, device=None, workload=None, *, requests=False, reproducible
     progress: True for bars of tqdm, or a function that is called with a list of (number, words, what
         is counted, done, length or None, is over) several times a second.
 
-    Other threads of Python go on meanwhile; Ctrl-C ends the run within a second, and nothing is left
-    of it. Raises `UsageError` before anything runs, `RunError` where the run fails."""
+    Other threads of Python go on meanwhile; Ctrl-C in the main thread ends the run that it waits for
+    within a second, and nothing is left of it. Raises `UsageError` before anything runs, `RunError` where the run fails."""
     own = Experiment(scheme, device, workload, **options)
     return own.run(requests=requests, reproducible=reproducible, progress=progress)
 
@@ -286,7 +291,7 @@ def inspect(workload, *, progress=False, **options):
         caches to be listed (a list of numbers), as of `ftlab trace inspect`.
     format, time_unit, size_unit, unit, filter, head, ...: how a trace is read, as in `ftlab.run`."""
     legal = ["workload", *_ftlab.READING, *_ftlab.COUNTING]
-    made, kept = stated({"workload": workload, **options}, legal, is_run=False)
+    made, kept = stated({"workload": workload, **options}, legal)
     counting = {name: made.pop(name) for name in _ftlab.COUNTING if name in made}
     with shown(progress) as told:
         text, found = _ftlab.inspect(json.dumps(made), json.dumps(counting), told)

@@ -11,19 +11,18 @@ import sys
 import types
 
 from .. import _ftlab
-from .._experiment import stated
+from .._experiment import _setting, check_times, stated
 from .._progress import shown
 from .._results import Result
 from .._tables import of_file
+from .._workload import Workload
 
 __all__ = ["Swept", "merge", "plan", "run"]
 
 
 def _value(value):
     """A value of an axis; in brackets where it holds what stands between values."""
-    from .._experiment import _setting
-
-    text = _setting(value)
+    text = value.path if isinstance(value, Workload) else _setting(value)
     return f"({text})" if any(one in text for one in ",& \t") else text
 
 
@@ -48,12 +47,13 @@ def grid(axes):
     return " ".join(_axis(names, values) for names, values in axes.items())
 
 
-def _asked(axes, out, options, *, jobs=None, resume=False, shard=None, sample=None):
+def _asked(axes, out, options, **how):
     base, kept = stated(options, _ftlab.EXPERIMENT)
-    asked = {
-        "base": base, "grid": grid(axes), "out": os.fspath(out), "jobs": jobs, "resume": resume,
-        "shard": shard, "sample": sample,
-    }
+    is_file = isinstance(axes, os.PathLike) or isinstance(axes, str) and axes.endswith(".toml")
+    own = {"file": os.fspath(axes)} if is_file else {"grid": grid(axes)}
+    if not (is_file or "timing=" in own["grid"]):
+        check_times(base, kept)
+    asked = {"base": base, "out": os.fspath(out), **own, **how}
     return json.dumps(asked), kept
 
 
@@ -63,7 +63,8 @@ def run(axes, out, *, jobs=None, resume=False, shard=None, sample=None, progress
     axes: a text as `--grid` takes it, or a dict: names of options of a run (`scheme`, `capacity`,
         `workload`), of keys, `op`, `cache` or `seed`, with a list of values or a range
         ('16KiB..1MiB*2', '7%..28%+7%'); 'cache[family:cached_map]' for some schemes; a tuple of names
-        that are varied together, with tuples of values. The first varies slowest.
+        that are varied together, with tuples of values. The first varies slowest. Or a TOML file as
+        `ftlab sweep FILE.toml` takes it, which says what all runs share as well.
     out: a new or empty folder, which `ftlab sweep` understands as well; with `resume` one that holds a
         sweep, of which only what is not there is run.
     jobs: runs side by side; as many as cores where None.
@@ -71,7 +72,8 @@ def run(axes, out, *, jobs=None, resume=False, shard=None, sample=None, progress
         `ftlab.sweep.merge(out)` makes the table when all are done.
     sample: so many of the points, drawn by `seed`.
 
-    Everything else is what all runs share, as in `ftlab.run`. A run that fails is a row with its
+    Everything else is what all runs share, as in `ftlab.run`. A workload from columns that a sweep is
+    to be resumed with is saved (`Workload.save`) and named: runs are known by its name, too. A run that fails is a row with its
     reason; Ctrl-C keeps what was done. Raises `UsageError`, `RunError`."""
     asked, kept = _asked(
         axes, out, options, jobs=jobs, resume=resume, shard=shard, sample=sample
