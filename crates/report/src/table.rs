@@ -124,16 +124,22 @@ pub fn write_parquet(
         .set_offset_index_disabled(true)
         .build();
     let mut writer = SerializedFileWriter::new(file, schema(columns)?, Arc::new(properties))?;
-    let mut group: Vec<Flat> = Vec::with_capacity(GROUP_ROWS);
+    // By column: rows would hold every name again.
+    let mut group: Vec<Vec<Value>> = vec![Vec::new(); columns.names.len()];
+    let mut held = 0;
     for row in rows {
-        group.push(row?);
-        if group.len() == GROUP_ROWS {
-            write_group(&mut writer, columns, &group)?;
-            group.clear();
+        let mut row = row?;
+        for (name, cells) in columns.names.iter().zip(&mut group) {
+            cells.push(row.get_mut(name).map(Value::take).unwrap_or_default());
+        }
+        held += 1;
+        if held == GROUP_ROWS {
+            write_group(&mut writer, columns, &mut group)?;
+            held = 0;
         }
     }
-    if !group.is_empty() {
-        write_group(&mut writer, columns, &group)?;
+    if held > 0 {
+        write_group(&mut writer, columns, &mut group)?;
     }
     writer.close()?;
     Ok(())
@@ -160,12 +166,12 @@ fn schema(columns: &Columns) -> Result<TypePtr, ParquetError> {
 fn write_group(
     writer: &mut SerializedFileWriter<&mut File>,
     columns: &Columns,
-    rows: &[Flat],
+    rows: &mut [Vec<Value>],
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
-    for name in &columns.names {
+    for (name, held) in columns.names.iter().zip(rows) {
         let mut column = group.next_column()?.expect("the schema has a field per column");
-        let cells = rows.iter().map(|row| row.get(name).filter(|value| !value.is_null()));
+        let cells = held.iter().map(|value| Some(value).filter(|value| !value.is_null()));
         match columns.kind(name) {
             Kind::Flag => put(column.typed::<BoolType>(), cells, Value::as_bool)?,
             Kind::Integer => put(column.typed::<Int64Type>(), cells, Value::as_i64)?,
@@ -176,6 +182,7 @@ fn write_group(
             }
         }
         column.close()?;
+        held.clear();
     }
     group.close()?;
     Ok(())

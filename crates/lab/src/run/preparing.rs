@@ -69,8 +69,7 @@ impl<'a> Preparation<'a> {
         let expected = length(&run.mode, &config.device);
         let steps = Steps::of(observer, counts(&run.mode), &label, expected);
         let filler = Filler::new(device.as_mut(), &steps);
-        let prepared =
-            filler.prepare(run, seed, footprint, own).map_err(|error| error.of(name))?;
+        let prepared = filler.prepare(run, seed, footprint, own).map_err(|error| error.of(name))?;
         Ok(Ready { device, prepared })
     }
 }
@@ -87,5 +86,80 @@ impl Ready {
     /// Another one like it, for another run.
     pub fn duplicate(&self) -> Self {
         Ready { device: self.device.duplicate(), prepared: self.prepared.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use crate::observer::Silent;
+    use crate::options::capacity::Capacity;
+
+    fn base() -> Experiment {
+        Experiment {
+            schemes: "dftl".into(),
+            device: "slc_small".to_owned(),
+            capacity: Some(Capacity::Bytes(8 << 20)),
+            set: ["device.over_provisioning=0.3"].into_iter().collect(),
+            workload: "randwrite:bs=4k,span=4MiB,count=200,seed=5".to_owned(),
+            precondition: "fill".parse().unwrap(),
+            ..Experiment::default()
+        }
+    }
+
+    fn planned(experiment: &Experiment) -> Plan {
+        experiment.plan_with(&Silent).unwrap()
+    }
+
+    /// Whether what another experiment prepares is like what the base does.
+    fn is_like(base: &Plan, other: &Experiment) -> bool {
+        let plan = planned(other);
+        Preparation::of(base, &base.runs[0]).is_like(&Preparation::of(&plan, &plan.runs[0]))
+    }
+
+    #[test]
+    fn what_shapes_a_device_tells_preparations_apart_and_nothing_else_does() {
+        let plan = planned(&base());
+        let with = |change: &dyn Fn(&mut Experiment)| {
+            let mut other = base();
+            change(&mut other);
+            is_like(&plan, &other)
+        };
+        assert!(with(&|other| other.workload = other.workload.replace("seed=5", "seed=6")));
+        assert!(with(&|other| other.workload = other.workload.replace("count=200", "count=9")));
+        assert!(with(&|other| other.tail = true));
+        assert!(with(&|other| other.passes = Some(2)));
+        assert!(!with(&|other| other.seed = 2));
+        assert!(!with(&|other| other.verify = true));
+        assert!(!with(&|other| other.precondition = "random:1x".parse().unwrap()));
+        assert!(!with(&|other| other.precondition = "fill,cache=cold".parse().unwrap()));
+        assert!(!with(&|other| other.schemes = "tpftl".into()));
+        assert!(!with(&|other| other.set.push("dftl.cmt_entries=100")));
+        assert!(!with(&|other| other.capacity = Some(Capacity::Bytes(16 << 20))));
+        assert!(!with(&|other| other.timing = Some("closed:4".parse().unwrap())));
+    }
+
+    #[test]
+    fn pages_that_are_touched_tell_preparations_apart() {
+        let touch = Experiment { precondition: "touch".parse().unwrap(), ..base() };
+        let plan = planned(&touch);
+        let longer = touch.workload.replace("count=200", "count=2000");
+        assert!(is_like(&plan, &touch));
+        assert!(!is_like(&plan, &Experiment { workload: longer, ..touch }));
+    }
+
+    #[test]
+    fn only_what_takes_no_request_of_the_workload_can_be_shared() {
+        let shared = |mode: &str| {
+            let plan = planned(&Experiment { precondition: mode.parse().unwrap(), ..base() });
+            Preparation::of(&plan, &plan.runs[0]).can_be_shared()
+        };
+        for mode in ["fill", "touch", "wipc", "random:1x", "steady"] {
+            assert!(shared(mode), "{mode}");
+        }
+        for mode in ["none", "prefix:50", "warmup:50"] {
+            assert!(!shared(mode), "{mode}");
+        }
     }
 }

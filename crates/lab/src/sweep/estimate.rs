@@ -59,10 +59,11 @@ fn timed(run: &Run, limit: Duration) -> (f64, Estimate) {
         _ => Estimate { seconds: took, at_least: false },
     };
     let last = *watch.last();
-    let preparing = last.filter(|_| run.device.is_some()).map_or(0.0, |piece| match piece.prepares {
-        true => all.seconds,
-        false => (piece.began - watch.began).as_secs_f64(),
-    });
+    let preparing =
+        last.filter(|_| run.device.is_some()).map_or(0.0, |piece| match piece.prepares {
+            true => all.seconds,
+            false => (piece.began - watch.began).as_secs_f64(),
+        });
     (preparing, all)
 }
 

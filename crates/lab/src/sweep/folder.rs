@@ -183,7 +183,9 @@ impl Folder {
         let mut keys = HashSet::new();
         for entry in fs::read_dir(&folder).map_err(cannot)? {
             let name = entry.map_err(cannot)?.file_name();
-            keys.extend(name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned));
+            keys.extend(
+                name.to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned),
+            );
         }
         Ok(keys)
     }

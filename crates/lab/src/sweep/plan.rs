@@ -202,8 +202,8 @@ fn judge(
     let device = device_of(&experiment, own, &decides["settings"], (&choice, &described));
     let described = (!described.synthetic).then_some(described);
     let is_single = described.is_some() && !matches!(Combination::parse(&choice.text), Ok(Some(_)));
-    let trace = (is_single && asked.repeat == Repeat::Once)
-        .then(|| format!("{} {:?}", choice.text, choice.options));
+    let is_held = is_single && asked.repeat == Repeat::Once;
+    let trace = is_held.then(|| choice.reading());
     Ok((key_of(&decides), Run { experiment, described, device, trace }))
 }
 
@@ -230,7 +230,6 @@ fn device_of(
     }
     let by_workload =
         by_pages || experiment.capacity == Some(Capacity::Auto) || log_of_footprint(own);
-    let pages = (&choice.text, &choice.options, *experiment.address);
     let timing = Timing::of(experiment.timing, described.closed_loop_depth).ok()?;
     let depth = if let Timing::ClosedLoop { depth } = timing { depth } else { None };
     Some(key_of(&json!({
@@ -244,6 +243,6 @@ fn device_of(
         "ram": experiment.ram.as_ref().map(|ram| ram.to_string()),
         "ram_strict": experiment.ram_strict,
         "depth": depth,
-        "pages": by_workload.then(|| format!("{pages:?}")),
+        "pages": by_workload.then(|| format!("{} {}", choice.reading(), experiment.address)),
     })))
 }

@@ -232,12 +232,7 @@ impl Worker<'_> {
     }
 
     /// The run itself, with what it shares.
-    fn simulate(
-        &self,
-        run: &Run,
-        turn: Turn<'_, '_, Held>,
-        done: &mut Swept,
-    ) -> Result<RunResult> {
+    fn simulate(&self, run: &Run, turn: Turn<'_, '_, Held>, done: &mut Swept) -> Result<RunResult> {
         let known = Known { described: run.described.as_ref(), traces: Some(self.traces) };
         let plan = Arc::new(planned(&run.experiment, known, self.observer)?);
         let scheme = only(&plan)?;

@@ -159,3 +159,91 @@ impl<T> Drop for Promise<'_, '_, T> {
         self.turns.changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+    use crate::experiment::Experiment;
+
+    /// Runs by key, of devices named by the first letter; a key that begins with a dash shares none.
+    fn runs(keys: &[&str]) -> Vec<(String, Run)> {
+        let run = |key: &&str| {
+            let device = (!key.starts_with('-')).then(|| key[..1].to_owned());
+            let experiment = Experiment::default();
+            ((*key).to_owned(), Run { experiment, described: None, device, trace: None })
+        };
+        keys.iter().map(run).collect()
+    }
+
+    fn turns<T>(runs: &[(String, Run)]) -> Turns<'_, T> {
+        let wanted: Vec<Wanted<'_>> = runs.iter().map(|(key, run)| Wanted { key, run }).collect();
+        Turns::new(&wanted, |run| run.device.as_deref())
+    }
+
+    #[test]
+    fn runs_of_a_group_follow_each_other_and_the_last_has_what_they_share_for_itself() {
+        let runs = runs(&["a1", "-x", "b1", "a2", "b2", "a3"]);
+        let turns = turns::<&str>(&runs);
+        let mut told = Vec::new();
+        while let Some(turn) = turns.next() {
+            let key = turn.wanted().key;
+            told.push(match turn {
+                Turn::Alone(_) => format!("{key} alone"),
+                Turn::First(_, promise) => format!("{key} makes {}", promise.keep(&key[..1])),
+                Turn::Next(_, shared) => {
+                    let whose = if Arc::try_unwrap(shared).is_ok() { "own" } else { "shared" };
+                    format!("{key} {whose}")
+                }
+            });
+        }
+        assert_eq!(told, ["a1 makes a", "a2 shared", "a3 own", "-x alone", "b1 makes b", "b2 own"]);
+    }
+
+    #[test]
+    fn who_comes_to_nothing_leaves_the_group_to_the_next() {
+        let runs = runs(&["a1", "a2", "b1", "a3"]);
+        let turns = turns::<()>(&runs);
+        assert!(matches!(turns.next(), Some(Turn::First(one, _)) if one.key == "a1"));
+        assert!(matches!(turns.next(), Some(Turn::First(one, _)) if one.key == "a2"));
+        assert!(matches!(turns.next(), Some(Turn::Alone(one)) if one.key == "a3"));
+        turns.stop();
+        assert!(turns.next().is_none(), "b1 is left");
+    }
+
+    /// Counts how many things are shared at once.
+    struct Counted<'a>(&'a AtomicUsize);
+
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn as_many_things_are_shared_at_once_as_there_are_workers() {
+        let keys: Vec<String> = (0..400)
+            .map(|number| format!("{}{number}", (b'a' + number as u8 % 20) as char))
+            .collect();
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let runs = runs(&keys);
+        let [alive, most, done] = [0, 0, 0].map(AtomicUsize::new);
+        let turns = turns(&runs);
+        let worker = || {
+            while let Some(turn) = turns.next() {
+                done.fetch_add(1, Ordering::SeqCst);
+                if let Turn::First(_, promise) = turn {
+                    most.fetch_max(alive.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    thread::yield_now();
+                    promise.keep(Counted(&alive));
+                }
+            }
+        };
+        thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(worker))));
+        let [alive, most, done] = [&alive, &most, &done].map(|count| count.load(Ordering::SeqCst));
+        assert_eq!((done, alive), (400, 0));
+        assert!((1..=3).contains(&most), "{most} at once");
+    }
+}

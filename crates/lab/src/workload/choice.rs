@@ -160,6 +160,13 @@ impl WorkloadChoice {
         self.lead = if self.is_generated() { requests } else { 0 };
     }
 
+    /// What is read and how: in what is equal in this the records are the same. How large a request
+    /// may be follows from the memory that is free at the moment.
+    pub fn reading(&self) -> String {
+        let options = Options { request_bytes_max: u64::MAX, ..self.options.clone() };
+        format!("{} {options:?}", self.text)
+    }
+
     /// Is it a single generated workload?
     pub fn is_generated(&self) -> bool {
         !Path::new(&self.text).exists() && Synthetic::recognises(&self.text)

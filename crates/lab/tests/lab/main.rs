@@ -6,6 +6,7 @@ mod devices;
 mod experiments;
 mod misled;
 mod runs;
+mod sharing;
 mod stand_ins;
 mod starts;
 mod table5;
