@@ -66,10 +66,8 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 test: export PACKAGES = $(PYTHON_PACKAGES)
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, Python, the browser test
 	$(MAKE) -j2 tests build
-	$(MAKE) python-test
 	$(CARGO) bench --locked -p ftlab-engine --bench hot_loop
-	$(MAKE) -j2 demo cost
-	$(MAKE) book-test
+	$(MAKE) -j2 demo cost python-test book-test
 	$(MAKE) -j2 quick package
 	$(MAKE) -j2 browser fuzz-minute
 

@@ -5,6 +5,7 @@
 mod errors;
 mod experiments;
 mod parquet_file;
+mod policies;
 mod request_columns;
 mod results;
 mod sweeping;
@@ -23,13 +24,14 @@ mod _ftlab {
     use ftlab_lab::{Counting, Error, Experiment, Reading, Units};
     use ftlab_report::schema;
     use pyo3::prelude::*;
-    use pyo3::types::PyBytes;
+    use pyo3::types::{PyBytes, PyDict};
 
     use crate::errors::raised;
+    use crate::policies::Policies;
     use crate::request_columns::RequestColumns;
     use crate::sweeping::Asked;
     use crate::tables::Cells;
-    use crate::watched::watched;
+    use crate::watched::{watched, watched_under};
     use crate::{experiments, parquet_file, results, sweeping, tables};
 
     #[pymodule_init]
@@ -109,11 +111,15 @@ mod _ftlab {
     fn run(
         py: Python<'_>,
         experiment: &str,
+        policies: Option<Bound<'_, PyDict>>,
         reproducible: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<String> {
-        watched(py, progress, |watching| {
-            let plan = experiments::experiment(experiment)?.plan_with(watching)?;
+        let policies = Policies::of(policies.as_ref())?;
+        watched_under(py, progress, &policies, |watching| {
+            let mut own = experiments::experiment(experiment)?;
+            own.own = policies.own.clone();
+            let plan = own.plan_with(watching)?;
             if plan.schemes().len() > 1 {
                 return Err(Error::usage("a run takes one scheme; `compare` takes several"));
             }
@@ -126,12 +132,15 @@ mod _ftlab {
     fn compare(
         py: Python<'_>,
         experiment: &str,
+        policies: Option<Bound<'_, PyDict>>,
         jobs: Option<usize>,
         reproducible: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(Option<u32>, Vec<String>)>> {
-        watched(py, progress, |watching| {
-            let own = experiments::experiment(experiment)?;
+        let policies = Policies::of(policies.as_ref())?;
+        watched_under(py, progress, &policies, |watching| {
+            let mut own = experiments::experiment(experiment)?;
+            own.own = policies.own.clone();
             let none = || Error::usage("jobs 0 is not legal; legal: 1 or more");
             let jobs = jobs.map(|jobs| NonZero::new(jobs).ok_or_else(none)).transpose()?;
             let comparisons = match own.unit == Units::Each {

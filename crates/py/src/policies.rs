@@ -4,6 +4,7 @@
 //! raises, and an answer that is none, ends the run with that error.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ftlab_engine::own::{
@@ -13,11 +14,13 @@ use ftlab_engine::own::{
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView};
+use pyo3::{IntoPyObjectExt, PyClass};
 
 /// Entries that `evict` is shown where a class does not say.
 const WINDOW: u32 = 64;
 /// Places, each with the method that its class must have.
-const PLACES: [(&str, &str); 3] = [("victim", "choose"), ("placement", "apart"), ("cache", "evict")];
+const PLACES: [(&str, &str); 3] =
+    [("victim", "choose"), ("placement", "apart"), ("cache", "evict")];
 
 /// Blocks that can be collected. At one place of every list stands what is known of one block;
 /// lists are memoryviews, which numpy takes without a copy (`numpy.asarray`).
@@ -92,13 +95,13 @@ fn view_32(py: Python<'_>, numbers: &[u32]) -> PyResult<Py<PyAny>> {
     view(py, numbers.iter().map(|number| number.to_ne_bytes()), "I")
 }
 
-/// The first error of all policies of a run.
+/// The first error of all policies of a run: whether there was one, and what it was until it is told.
 #[derive(Clone, Default)]
-struct Failure(Arc<Mutex<Option<PyErr>>>);
+struct Failure(Arc<(AtomicBool, Mutex<Option<PyErr>>)>);
 
 impl Failure {
     fn is_there(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.0.0.load(Ordering::Relaxed)
     }
 
     /// The answer, or after any error the one that is always legal: the run ends soon.
@@ -107,7 +110,8 @@ impl Failure {
             return T::default();
         }
         Python::attach(ask).unwrap_or_else(|error| {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            self.0.0.store(true, Ordering::Relaxed);
+            self.0.1.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             T::default()
         })
     }
@@ -138,7 +142,9 @@ impl Asked {
                 PyValueError::new_err(format!(
                     "{}.{method} answered {}; legal: a place among the candidates, 0 to {}",
                     self.name,
-                    answer.repr().map_or_else(|_| "what has no repr".into(), |text| text.to_string()),
+                    answer
+                        .repr()
+                        .map_or_else(|_| "what has no repr".into(), |text| text.to_string()),
                     length - 1
                 ))
             })
@@ -181,9 +187,8 @@ struct Placement(Asked);
 impl OwnPlacement for Placement {
     fn apart(&self, block: Collected) -> bool {
         let Collected { block: number, pages_per_block, valid, erases, age } = block;
-        self.0.says("apart", |py| {
-            Py::new(py, Block { number, pages_per_block, valid, erases, age })
-        })
+        self.0
+            .says("apart", |py| Py::new(py, Block { number, pages_per_block, valid, erases, age }))
     }
 }
 
@@ -235,14 +240,19 @@ impl Policies {
             let place: String = place.extract()?;
             let Some((_, method)) = PLACES.iter().find(|(known, _)| *known == place) else {
                 let legal = PLACES.map(|(known, _)| known).join(", ");
-                return Err(PyValueError::new_err(format!("policies: unknown place {place:?} ({legal})")));
+                return Err(PyValueError::new_err(format!(
+                    "policies: unknown place {place:?} ({legal})"
+                )));
             };
             let class = Class::of(&place, method, &class, &policies.failure)?;
             let own = &mut policies.own;
             match *method {
-                "choose" => own.victim = Some(Maker::victim(&class.name(), move || Victim(class.made()))),
+                "choose" => {
+                    own.victim = Some(Maker::victim(&class.name(), move || Victim(class.made())))
+                }
                 "apart" => {
-                    own.placement = Some(Maker::placement(&class.name(), move || Placement(class.made())));
+                    own.placement =
+                        Some(Maker::placement(&class.name(), move || Placement(class.made())));
                 }
                 _ => own.cache = Some(Maker::cache(&class.name(), move || class.cache())),
             }
@@ -250,14 +260,9 @@ impl Policies {
         Ok(policies)
     }
 
-    /// Whether one of them raised, so that the run should end.
-    pub fn have_failed(&self) -> bool {
-        self.failure.is_there()
-    }
-
-    /// What it raised.
+    /// What one of them raised, told once.
     pub fn error(&self) -> Option<PyErr> {
-        self.failure.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.failure.0.1.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 

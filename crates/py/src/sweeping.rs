@@ -1,6 +1,5 @@
 //! Sweeps from Python: the library's, in the folders of `ftlab sweep`.
 
-use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -74,18 +73,14 @@ impl Asked {
     pub fn plan(&self, observer: &dyn Observer) -> Result<String> {
         let running = self.running()?;
         let sweep = self.planned(observer)?;
-        let kept = Folder::existing(&self.out).ok().map(|(folder, _)| folder);
-        let points = sweep.manifest.points.iter().enumerate();
-        let ours = points.filter(|(place, _)| running.shard.is_none_or(|own| own.has(*place)));
-        let ours: BTreeSet<&str> = ours.map(|(_, point)| point.key.as_str()).collect();
-        let wanted =
-            |key: &str| ours.contains(key) && !kept.as_ref().is_some_and(|folder| folder.has(key));
-        let to_make = sweep.runs.keys().filter(|key| wanted(key)).count();
-        let estimate = sweep.estimate(wanted);
+        let there = Folder::existing(&self.out).and_then(|(folder, _)| folder.contents());
+        let there = there.unwrap_or_default();
+        let asked = sweep.asked(&there, running.shard);
+        let estimate = asked.estimate();
         Ok(json!({
             "names": sweep.manifest.names,
             "points": sweep.manifest.points,
-            "to_make": to_make,
+            "to_make": asked.wanted.len(),
             "seconds": estimate.seconds,
             "at_least": estimate.at_least,
         })

@@ -13,6 +13,7 @@ use ftlab_lab::{Counts, Error, Observer, Result, Task, Work};
 use pyo3::prelude::*;
 
 use crate::errors::raised;
+use crate::policies::Policies;
 
 /// How often the calling thread looks up: often enough for a bar that moves, so seldom that nobody
 /// can measure it.
@@ -123,10 +124,23 @@ pub fn watched<T: Send>(
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&Watching) -> Result<T> + Send,
 ) -> PyResult<T> {
+    watched_under(py, progress, &Policies::default(), work)
+}
+
+/// The same of work that asks own policies.
+///
+/// # Errors
+/// What any of them raised as well.
+pub fn watched_under<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    policies: &Policies,
+    work: impl FnOnce(&Watching) -> Result<T> + Send,
+) -> PyResult<T> {
     let pieces = progress.as_ref().map(|_| Mutex::default());
     let watching = Watching { pieces, ..Watching::default() };
-    let (done, failure) = py.detach(|| wait(&watching, progress.as_ref(), work));
-    match failure {
+    let (done, failure) = py.detach(|| wait(&watching, progress.as_ref(), policies, work));
+    match failure.or_else(|| policies.error()) {
         Some(failure) => Err(failure),
         None => raised(py, done),
     }
@@ -135,6 +149,7 @@ pub fn watched<T: Send>(
 fn wait<T: Send>(
     watching: &Watching,
     progress: Option<&Py<PyAny>>,
+    policies: &Policies,
     work: impl FnOnce(&Watching) -> Result<T> + Send,
 ) -> (Result<T>, Option<PyErr>) {
     let mut failure = None;
@@ -154,6 +169,7 @@ fn wait<T: Send>(
         let mut look_up = || {
             Python::attach(|py| {
                 py.check_signals()?;
+                policies.error().map_or(Ok(()), Err)?;
                 let pieces = watching.told(&mut numbers, &mut next);
                 match progress {
                     Some(progress) => progress.call1(py, (pieces,)).map(drop),

@@ -83,7 +83,8 @@ impl Teller<'_> {
                 "measured" => {
                     self.numbers(&part, &scope, measured, claim.unit.as_deref(), &mut told.numbers);
                     if told.parts.is_empty() {
-                        let calculated = told.numbers.iter_mut().filter(|one| one.words == CALCULATION);
+                        let calculated =
+                            told.numbers.iter_mut().filter(|one| one.words == CALCULATION);
                         calculated.for_each(|one| OF_PRINT.clone_into(&mut one.words));
                     }
                 }
@@ -98,8 +99,7 @@ impl Teller<'_> {
     }
 
     fn value(&self, part: &Part, scope: &Scope<'_>) -> Option<Bound> {
-        let bound: Vec<(&str, Bound)> =
-            scope.item.iter().map(|item| ("w", item.clone())).collect();
+        let bound: Vec<(&str, Bound)> = scope.item.iter().map(|item| ("w", item.clone())).collect();
         self.evaluator.value(&scope.text[part.span.clone()], &bound).ok()
     }
 
@@ -150,19 +150,14 @@ impl Teller<'_> {
     }
 
     /// Numbers of runs, of inspections and of devices, each once.
-    fn collect(
-        &self,
-        part: &Part,
-        scope: &Scope<'_>,
-        told: &mut Measures,
-        looked_at: &mut usize,
-    ) {
+    fn collect(&self, part: &Part, scope: &Scope<'_>, told: &mut Measures, looked_at: &mut usize) {
         if *looked_at > LOOKED_AT_MAX {
             return;
         }
         if let Some(leaf) = self.leaf(part, scope) {
             *looked_at += 1;
-            let known = told.parts.iter().any(|one| one.metric == leaf.metric && one.run == leaf.run);
+            let known =
+                told.parts.iter().any(|one| one.metric == leaf.metric && one.run == leaf.run);
             if known {
                 return;
             }
@@ -212,10 +207,8 @@ impl Teller<'_> {
                     }),
                     ("crossing", [a, b]) => {
                         let (_, other) = (self.place(a), self.place(b));
-                        let metric = metrics::Metric {
-                            words: metrics::crossing(&other.words()),
-                            unit: "",
-                        };
+                        let metric =
+                            metrics::Metric { words: metrics::crossing(&other.words()), unit: "" };
                         Some(of(&metric, a))
                     }
                     (_, [id, more @ ..]) => Some(of(&metrics::of_call(name, more)?, id)),
@@ -394,9 +387,7 @@ impl Teller<'_> {
             ("sqrt", [of]) => {
                 Some(Said::atom(format!("the root of {}", self.words(of, scope)?.within(ATOM))))
             }
-            ("log10", [of]) => {
-                Some(Said::atom(format!("log10({})", self.words(of, scope)?.text)))
-            }
+            ("log10", [of]) => Some(Said::atom(format!("log10({})", self.words(of, scope)?.text))),
             ("total", [of]) => self.of_list("the sum of", of, scope),
             ("mean_of", [of]) => self.of_list("the mean of", of, scope),
             (_, [list, Part { form: Form::Text(inner), .. }]) => {

@@ -141,18 +141,20 @@ class Experiment:
         own._take({**before, **changed}, kept if "workload" in changed else self._kept)
         return own
 
-    def run(self, *, requests=False, reproducible=False, progress=False):
+    def run(self, *, policies=None, requests=False, reproducible=False, progress=False):
         """Runs the one scheme; see `ftlab.run`."""
         options, folder = self._recording(requests)
         with shown(progress) as told:
-            text = _ftlab.run(json.dumps(options), reproducible, told)
+            text = _ftlab.run(json.dumps(options), _policies(policies), reproducible, told)
         return Result(_named(text, self._kept), *self._rows(options, folder, None, None))
 
-    def compare(self, *, jobs=None, requests=False, reproducible=False, progress=False):
+    def compare(self, *, policies=None, jobs=None, requests=False, reproducible=False, progress=False):
         """Runs all schemes side by side; see `ftlab.compare`."""
         options, folder = self._recording(requests)
         with shown(progress) as told:
-            done = _ftlab.compare(json.dumps(options), jobs, reproducible, told)
+            done = _ftlab.compare(
+                json.dumps(options), _policies(policies), jobs, reproducible, told
+            )
         made = {}
         for unit, texts in done:
             runs = []
@@ -208,6 +210,15 @@ class Experiment:
         return (_restored, (self._options,))
 
 
+def _policies(given):
+    """Own policies by place; classes, of which every run makes its own objects."""
+    if given is None or isinstance(given, dict):
+        return given
+    raise UsageError(
+        f"policies must be a dict of classes, such as {{'victim': MyPolicy}}; it is {given!r}"
+    )
+
+
 def _named(text, workload):
     return text if workload is None else workload._named(text)
 
@@ -248,14 +259,17 @@ def _documented(function):
 
 
 @_documented
-def run(scheme=None, device=None, workload=None, *, requests=False, reproducible=False,
-        progress=False, **options):
+def run(scheme=None, device=None, workload=None, *, policies=None, requests=False,
+        reproducible=False, progress=False, **options):
     """Runs one scheme on a device and a workload: a `Result`.
 
     scheme: a name of `ftlab.schemes()`, with a preset if wanted (`dftl:gtd`).
     device: a name of `ftlab.devices()`, or a TOML file.
     workload: a name of `ftlab.workloads()`, a trace file, an inline spec such as
         'randwrite:bs=4k,span=80%,count=2x', a `Workload`, or a data frame that one is made of.
+    policies: classes of your own by what they decide: 'victim' (a method `choose(blocks)`),
+        'placement' (`apart(block)`), 'cache' (`evict(entries)`, and `admit(page)` if wanted); see
+        `ftlab.policies`. The result says so.
     requests: keeps a row per request, `result.table("requests")`, in a temporary file.
     reproducible: equal runs are equal bytes: `wall` is zero, machine and date are empty.
     progress: True for bars of tqdm, or a function that is called with a list of (number, words, what
@@ -264,11 +278,13 @@ def run(scheme=None, device=None, workload=None, *, requests=False, reproducible
     Other threads of Python go on meanwhile; Ctrl-C in the main thread ends the run that it waits for
     within a second, and nothing is left of it. Raises `UsageError` before anything runs, `RunError` where the run fails."""
     own = Experiment(scheme, device, workload, **options)
-    return own.run(requests=requests, reproducible=reproducible, progress=progress)
+    return own.run(
+        policies=policies, requests=requests, reproducible=reproducible, progress=progress
+    )
 
 
 @_documented
-def compare(schemes=None, device=None, workload=None, *, jobs=None, requests=False,
+def compare(schemes=None, device=None, workload=None, *, policies=None, jobs=None, requests=False,
             reproducible=False, progress=False, **options):
     """Runs several schemes on the same device and workload: a `Comparison`.
 
@@ -280,7 +296,9 @@ def compare(schemes=None, device=None, workload=None, *, jobs=None, requests=Fal
 
     Everything else is as with `ftlab.run`. Raises `UsageError`, and `RunError` where any run fails."""
     own = Experiment(schemes, device, workload, **options)
-    return own.compare(jobs=jobs, requests=requests, reproducible=reproducible, progress=progress)
+    return own.compare(
+        policies=policies, jobs=jobs, requests=requests, reproducible=reproducible, progress=progress
+    )
 
 
 def inspect(workload, *, progress=False, **options):
