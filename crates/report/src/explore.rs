@@ -26,7 +26,8 @@ pub(crate) const AFTER: [&str; 4] = [
     include_str!("../assets/explore_view.js"),
 ];
 
-const PAGE: Kind = Kind { template: TEMPLATE, extends: None, charts: Charts::Within(&CHARTS), after: &AFTER };
+const PAGE: Kind =
+    Kind { template: TEMPLATE, extends: None, charts: Charts::Within(&CHARTS), after: &AFTER };
 
 const WORKLOAD: &str = "workload.name";
 const DIGEST: &str = "workload.sha256";

@@ -237,7 +237,10 @@ pub fn pages(of: &Reproduction) -> impl Iterator<Item = (String, Vec<u8>)> + '_ 
     let worlds = of.worlds.iter().map(|worlds| page::worlds(of, worlds));
     let shared = std::iter::once_with(page::shared);
     let index = std::iter::once_with(|| ("report.html".to_owned(), index::write(of)));
-    shared.chain((0..of.experiments.len()).map(|at| page::experiment(of, at))).chain(worlds).chain(index)
+    shared
+        .chain((0..of.experiments.len()).map(|at| page::experiment(of, at)))
+        .chain(worlds)
+        .chain(index)
 }
 
 /// A published or measured value as people read it.

@@ -41,9 +41,7 @@ impl Part {
             Form::Number | Form::Text(_) | Form::Name(_) => Vec::new(),
             Form::List(parts) | Form::Call(_, parts) => parts.iter().collect(),
             Form::Member(of, _) | Form::Unary(_, of) | Form::Test(of, _) => vec![of],
-            Form::Item(of, place) => {
-                std::iter::once(of.as_ref()).chain(place.as_deref()).collect()
-            }
+            Form::Item(of, place) => std::iter::once(of.as_ref()).chain(place.as_deref()).collect(),
             Form::Filter(of, _, more) => std::iter::once(of.as_ref()).chain(more).collect(),
             Form::Binary(_, left, right) => vec![left, right],
             Form::If(value, condition, other) => {

@@ -43,7 +43,9 @@ pub fn of_call(name: &str, more: &[String]) -> Option<Metric> {
 
 /// Where two curves of the response cross.
 pub fn crossing(other: &str) -> String {
-    format!("share of requests up to which its response is not slower than that of {other}, and slower beyond,")
+    format!(
+        "share of requests up to which its response is not slower than that of {other}, and slower beyond,"
+    )
 }
 
 /// A path of a result (`run`) or of an inspection.

@@ -83,7 +83,8 @@ impl Teller<'_> {
                 "measured" => {
                     self.numbers(&part, &scope, measured, claim.unit.as_deref(), &mut told.numbers);
                     if told.parts.is_empty() {
-                        let calculated = told.numbers.iter_mut().filter(|one| one.words == CALCULATION);
+                        let calculated =
+                            told.numbers.iter_mut().filter(|one| one.words == CALCULATION);
                         calculated.for_each(|one| OF_PRINT.clone_into(&mut one.words));
                     }
                 }
@@ -98,8 +99,7 @@ impl Teller<'_> {
     }
 
     fn value(&self, part: &Part, scope: &Scope<'_>) -> Option<Bound> {
-        let bound: Vec<(&str, Bound)> =
-            scope.item.iter().map(|item| ("w", item.clone())).collect();
+        let bound: Vec<(&str, Bound)> = scope.item.iter().map(|item| ("w", item.clone())).collect();
         self.evaluator.value(&scope.text[part.span.clone()], &bound).ok()
     }
 
@@ -150,19 +150,14 @@ impl Teller<'_> {
     }
 
     /// Numbers of runs, of inspections and of devices, each once.
-    fn collect(
-        &self,
-        part: &Part,
-        scope: &Scope<'_>,
-        told: &mut Measures,
-        looked_at: &mut usize,
-    ) {
+    fn collect(&self, part: &Part, scope: &Scope<'_>, told: &mut Measures, looked_at: &mut usize) {
         if *looked_at > LOOKED_AT_MAX {
             return;
         }
         if let Some(leaf) = self.leaf(part, scope) {
             *looked_at += 1;
-            let known = told.parts.iter().any(|one| one.metric == leaf.metric && one.run == leaf.run);
+            let known =
+                told.parts.iter().any(|one| one.metric == leaf.metric && one.run == leaf.run);
             if known {
                 return;
             }
@@ -212,10 +207,8 @@ impl Teller<'_> {
                     }),
                     ("crossing", [a, b]) => {
                         let (_, other) = (self.place(a), self.place(b));
-                        let metric = metrics::Metric {
-                            words: metrics::crossing(&other.words()),
-                            unit: "",
-                        };
+                        let metric =
+                            metrics::Metric { words: metrics::crossing(&other.words()), unit: "" };
                         Some(of(&metric, a))
                     }
                     (_, [id, more @ ..]) => Some(of(&metrics::of_call(name, more)?, id)),
@@ -394,9 +387,7 @@ impl Teller<'_> {
             ("sqrt", [of]) => {
                 Some(Said::atom(format!("the root of {}", self.words(of, scope)?.within(ATOM))))
             }
-            ("log10", [of]) => {
-                Some(Said::atom(format!("log10({})", self.words(of, scope)?.text)))
-            }
+            ("log10", [of]) => Some(Said::atom(format!("log10({})", self.words(of, scope)?.text))),
             ("total", [of]) => self.of_list("the sum of", of, scope),
             ("mean_of", [of]) => self.of_list("the mean of", of, scope),
             (_, [list, Part { form: Form::Text(inner), .. }]) => {
@@ -464,5 +455,81 @@ impl Place {
             Some(scheme) => format!("{scheme} on {}", self.workload()),
             None => self.workload(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::reproduce::bundle::{EXPERIMENTS, find};
+    use crate::reproduce::jobs::{Length, Setting};
+    use crate::reproduce::study::Study;
+
+    fn told_by(name: &str, of: impl FnMut(&Claim, Measures)) {
+        let mut of = of;
+        let readings = BTreeMap::new();
+        let setting = Setting { length: Length::Whole, trace_dir: None, readings: &readings };
+        let definition = Arc::new(find(name).unwrap());
+        let study = Study::all(&[definition], &setting).unwrap().remove(0);
+        let evaluator = study.evaluator(study.supposed());
+        let teller = Teller { evaluator: &evaluator, jobs: &study.jobs };
+        for claim in &study.definition.claims {
+            let measured = claim.measured.as_ref().and_then(|text| evaluator.value(text, &[]).ok());
+            let measured = measured.map_or(Value::Null, |value| metrics::plain(&value));
+            of(claim, teller.told(claim, &measured));
+        }
+    }
+
+    fn words(experiment: &str, claim: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        told_by(experiment, |one, told| {
+            if one.name == claim {
+                found = told.numbers.into_iter().map(|number| number.words).collect();
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn every_number_of_a_list_is_told_by_itself() {
+        let of = |scheme: &str| format!("99th percentile of the response of {scheme} on financial");
+        let wanted = ["page", "dftl", "fast"].map(of);
+        assert_eq!(words("dftl2014-fig12", "financial-dftl-near-page"), wanted);
+        let of = |share: u32| {
+            format!(
+                "{share}th percentile of the response of fast on websearch ÷ {share}th percentile \
+                 of the response of page on websearch"
+            )
+        };
+        assert_eq!(words("dftl2014-fig12", "websearch-same-curve"), [50, 90, 95, 99].map(of));
+    }
+
+    /// No number of a run is told by the expression that computes it, and most calculations are
+    /// short enough to be told in full.
+    #[test]
+    fn every_bundled_claim_is_told_in_words() {
+        let (mut all, mut untold) = (0, 0);
+        for bundled in EXPERIMENTS {
+            told_by(bundled.name, |claim, told| {
+                let name = format!("{}.{}", bundled.name, claim.name);
+                for number in &told.numbers {
+                    assert!(!number.words.contains("('"), "{name}: {}", number.words);
+                    all += 1;
+                    untold += usize::from([CALCULATION, OF_PRINT].contains(&number.words.as_str()));
+                }
+                let measures_runs =
+                    told.expressions.iter().any(|(_, text)| text.contains("mean('"));
+                assert!(!measures_runs || !told.parts.is_empty(), "{name} is made of nothing");
+                for part in &told.parts {
+                    assert_ne!(part.metric, "", "{name}");
+                    assert!(part.run.is_empty() || !part.workload.is_empty(), "{name}");
+                }
+            });
+        }
+        assert!(all > 900, "{all} numbers");
+        assert!(6 * untold < all, "{untold} of {all} are not told");
     }
 }

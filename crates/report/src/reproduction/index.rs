@@ -124,8 +124,9 @@ fn count<'a>(claims: impl Iterator<Item = &'a Claim> + Clone) -> Count {
     let of = VERDICTS.map(|one| claims.clone().filter(|claim| claim.verdict == one).count());
     let words = [["holds", "hold"], ["fails", "fail"], ["not judged", "not judged"]];
     let told = of.iter().zip(words).filter(|(number, _)| **number > 0);
-    let told: Vec<String> =
-        told.map(|(number, words)| format!("{number} {}", words[usize::from(*number != 1)])).collect();
+    let told: Vec<String> = told
+        .map(|(number, words)| format!("{number} {}", words[usize::from(*number != 1)]))
+        .collect();
     Count { of, all: of.iter().sum(), words: told.join(", ") }
 }
 

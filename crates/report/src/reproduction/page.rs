@@ -93,10 +93,7 @@ pub fn worlds(of: &Reproduction, worlds: &PaperWorlds) -> (String, Vec<u8>) {
     let json = serde_json::to_vec(worlds).expect("worlds have string keys only");
     let known = of.claims.iter().find(|claim| claim.paper == worlds.paper);
     let title = known.map_or(worlds.paper.as_str(), |claim| &claim.paper_title);
-    let own = OfPaper {
-        version: &of.version,
-        worlds: picture(of, worlds, From::Folder, |_| true),
-    };
+    let own = OfPaper { version: &of.version, worlds: picture(of, worlds, From::Folder, |_| true) };
     let title = format!("{title}: what depends on what it leaves open");
     (format!("worlds/{}.html", worlds.paper), page::render(&WORLDS, &title, &json, &own))
 }
@@ -179,11 +176,7 @@ fn picture<'a>(
     }
 }
 
-fn worlds_of<'a>(
-    of: &'a Reproduction,
-    one: &Experiment,
-    claims: &[&Claim],
-) -> Option<Picture<'a>> {
+fn worlds_of<'a>(of: &'a Reproduction, one: &Experiment, claims: &[&Claim]) -> Option<Picture<'a>> {
     let paper = &claims.first()?.paper;
     let worlds = of.worlds.iter().find(|worlds| worlds.paper == *paper)?;
     let own = |name: &str| claims.iter().any(|claim| claim.name == name);

@@ -70,9 +70,10 @@ pub fn rows<'a>(
     let row = |claim: &'a Claim| Row {
         measures: &claim.measures,
         href: format!("{}#{}", from.to(&claim.experiment), claim.name),
-        place: claim.source.strip_prefix(&claim.paper_title).map_or(claim.source.as_str(), |rest| {
-            rest.trim_start_matches(", ")
-        }),
+        place: claim
+            .source
+            .strip_prefix(&claim.paper_title)
+            .map_or(claim.source.as_str(), |rest| rest.trim_start_matches(", ")),
         support: claim.supported_by.iter().map(|one| link(one, support_words(one, of))).collect(),
         published_text: shown(&claim.published, claim.unit.as_deref()),
         measured_text: shown(&claim.measured, claim.unit.as_deref()),
