@@ -354,7 +354,7 @@ impl Teller<'_> {
             "*" => ("×", PRODUCT),
             "/" => ("÷", PRODUCT),
             "**" => ("to the power of", PRODUCT),
-            "<" | ">" | "in" => (sign, COMPARISON),
+            "<" | ">" | "in" | "not in" => (sign, COMPARISON),
             "<=" => ("≤", COMPARISON),
             ">=" => ("≥", COMPARISON),
             "==" => ("=", COMPARISON),
@@ -498,13 +498,9 @@ mod tests {
         let of = |scheme: &str| format!("99th percentile of the response of {scheme} on financial");
         let wanted = ["page", "dftl", "fast"].map(of);
         assert_eq!(words("dftl2014-fig12", "financial-dftl-near-page"), wanted);
-        let of = |share: u32| {
-            format!(
-                "{share}th percentile of the response of fast on websearch ÷ {share}th percentile \
-                 of the response of page on websearch"
-            )
-        };
-        assert_eq!(words("dftl2014-fig12", "websearch-same-curve"), [50, 90, 95, 99].map(of));
+        let of = |blocks: u32| format!("erased blocks of dftl on prefix, t{blocks}");
+        let wanted = [3, 4, 8, 16, 32, 64, 128].map(of);
+        assert_eq!(words("dftl2014-gc-threshold", "prefix-collects-more"), wanted);
     }
 
     /// No number of a run is told by the expression that computes it, and most calculations are
