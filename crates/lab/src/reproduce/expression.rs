@@ -220,13 +220,25 @@ impl Reader {
         let Some(signs) = LEVELS.get(level) else { return self.unary() };
         let from = self.begins();
         let mut left = self.level(level + 1)?;
-        while let Some(sign) = signs.iter().find(|sign| self.is(sign)) {
-            self.at += 1;
+        while let Some(sign) = self.sign_of(signs) {
             let right = self.level(level + 1)?;
             let form = Form::Binary(sign, Box::new(left), Box::new(right));
             left = Part { form, span: self.span(from) };
         }
         Some(left)
+    }
+
+    /// Takes one of these signs, or `not in` where `in` is one.
+    fn sign_of(&mut self, signs: &[&'static str]) -> Option<&'static str> {
+        let next = self.tokens.get(self.at + 1).map(|(token, _)| token);
+        let absent = matches!(next, Some(Token::Word(word)) if word == "in");
+        if signs.contains(&"in") && self.is("not") && absent {
+            self.at += 2;
+            return Some("not in");
+        }
+        let sign = signs.iter().copied().find(|sign| self.is(sign))?;
+        self.at += 1;
+        Some(sign)
     }
 
     fn unary(&mut self) -> Option<Part> {
@@ -355,6 +367,7 @@ mod tests {
         assert_eq!(told("100 * (a - b) / c"), "((100 * (a - b)) / c)");
         assert_eq!(told("a.x | sum + b | sum < 1e-3"), "(((a.x |sum) + (b |sum)) < 1e-3)");
         assert_eq!(told("not a and -2 ** 2 > b or c"), "(((not a) and (((- 2) ** 2) > b)) or c)");
+        assert_eq!(told("a not in b"), "(a not in b)");
         assert_eq!(read("a +"), None);
         assert_eq!(read("{'a': 1}"), None);
     }
