@@ -33,7 +33,7 @@ TYPES = {
     "columns": "Any", "time": "Any", "op": "Any", "offset": "Any", "size": "Any", "name": "str",
     "time_unit": "str", "of": "str", "path": "str | os.PathLike[str]", "text": "str", "axes": "Any",
     "out": "str | os.PathLike[str]", "resume": "_Value", "shard": "_Value | None", "sample": "_Value | None",
-    "run": "str", "folder": "str | os.PathLike[str]",
+    "policies": "dict[str, type] | _Value | None", "run": "str", "folder": "str | os.PathLike[str]",
 }
 RETURNS = {
     "run": "Result", "inspect": "Inspection", "compare": "Comparison | dict[int, Comparison]",

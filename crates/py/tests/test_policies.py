@@ -9,7 +9,7 @@ import pytest
 OPTIONS = {
     "device": "slc_small",
     "capacity": "16MiB",
-    "workload": "randwrite:bs=2k,span=80%,count=20000,zipf=0.9,seed=3",
+    "workload": "randwrite:bs=2k,span=80%,count=20000,random_distribution=zipf:0.9,seed=3",
     "precondition": "fill",
     "timing": "asap",
     "device.over_provisioning": "15%",

@@ -129,6 +129,10 @@ class _RunResult(_Record):
         """Response by part of a combined workload (`phases:`, `mix:`), in the order of its parts; the
         key is absent for any other workload."""
     @property
+    def own_policies(self) -> list[_OwnPolicy]:
+        """Policies that the calling program decided itself; the key is absent where a policy of ours
+        decided everything."""
+    @property
     def tail(self) -> _Tail | None:
         """The slowest requests, where `--tail` asked for them; the key is absent otherwise."""
     @property
@@ -944,6 +948,18 @@ class _ByDirection_of_LatencySummary(_Record):
     def write(self) -> _LatencySummary:
         """Writes alone."""
 
+class _OwnPolicy(_Record):
+    """A policy of the calling program, in the place of one of ours."""
+    @property
+    def place(self) -> str:
+        """What it decides: `victim`, `placement` or `cache`."""
+    @property
+    def name(self) -> str:
+        """Its name, as the program gave it."""
+    @property
+    def asked(self) -> int:
+        """How often it was asked, preparing the device included."""
+
 class _Tail(_Record):
     """The slowest reads and writes of a run."""
     @property
@@ -1426,25 +1442,28 @@ class Experiment:
         """The command line of the same experiment, without the files that it writes."""
     def replace(self, *, device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Experiment:
         """A copy in which some options are others; None gives an option its default."""
-    def run(self, *, requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ...) -> Result:
+    def run(self, *, policies: dict[str, type] | _Value | None = ..., requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ...) -> Result:
         """Runs the one scheme; see `ftlab.run`."""
-    def compare(self, *, jobs: _Value | None = ..., requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ...) -> Comparison | dict[int, Comparison]:
+    def compare(self, *, policies: dict[str, type] | _Value | None = ..., jobs: _Value | None = ..., requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ...) -> Comparison | dict[int, Comparison]:
         """Runs all schemes side by side; see `ftlab.compare`."""
 
-def run(scheme: _Value | None = ..., device: _Value | None = ..., workload: Any = ..., *, requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Result:
+def run(scheme: _Value | None = ..., device: _Value | None = ..., workload: Any = ..., *, policies: dict[str, type] | _Value | None = ..., requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Result:
     """Runs one scheme on a device and a workload: a `Result`.
 
     scheme: a name of `ftlab.schemes()`, with a preset if wanted (`dftl:gtd`).
     device: a name of `ftlab.devices()`, or a TOML file.
     workload: a name of `ftlab.workloads()`, a trace file, an inline spec such as
         'randwrite:bs=4k,span=80%,count=2x', a `Workload`, or a data frame that one is made of.
+    policies: classes of your own by what they decide: 'victim' (a method `choose(blocks)`),
+        'placement' (`apart(block)`), 'cache' (`evict(entries)`, and `admit(page)` if wanted); see
+        `ftlab.policies`. The result says so.
     requests: keeps a row per request, `result.table("requests")`, in a temporary file.
     reproducible: equal runs are equal bytes: `wall` is zero, machine and date are empty.
     progress: True for bars of tqdm, or a function that is called with a list of (number, words, what
         is counted, done, length or None, is over) several times a second.
 
-    Other threads of Python go on meanwhile; Ctrl-C ends the run within a second, and nothing is left
-    of it. Raises `UsageError` before anything runs, `RunError` where the run fails.
+    Other threads of Python go on meanwhile; Ctrl-C in the main thread ends the run that it waits for
+    within a second, and nothing is left of it. Raises `UsageError` before anything runs, `RunError` where the run fails.
 
     Options:
 
@@ -1477,7 +1496,7 @@ def run(scheme: _Value | None = ..., device: _Value | None = ..., workload: Any 
     trace_out: What the device did for the requests of --probe, else for the first 2000, as trace events for Perfetto (ui.perfetto.dev), to a new file that ends in .json (compare: FILE-SCHEME.json); at most 30,000 operations
     save_snapshot: Write flash and phase-change memory as they are after the run to this new file, for --precondition snapshot:FILE"""
 
-def compare(schemes: _Value | None = ..., device: _Value | None = ..., workload: Any = ..., *, jobs: _Value | None = ..., requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Comparison | dict[int, Comparison]:
+def compare(schemes: _Value | None = ..., device: _Value | None = ..., workload: Any = ..., *, policies: dict[str, type] | _Value | None = ..., jobs: _Value | None = ..., requests: _Value = ..., reproducible: _Value = ..., progress: _Progress | _Value = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> Comparison | dict[int, Comparison]:
     """Runs several schemes on the same device and workload: a `Comparison`.
 
     schemes: a list of names, 'all' or 'family:NAME'; what cannot run on the device is left out of
