@@ -1443,8 +1443,8 @@ def run(scheme: _Value | None = ..., device: _Value | None = ..., workload: Any 
     progress: True for bars of tqdm, or a function that is called with a list of (number, words, what
         is counted, done, length or None, is over) several times a second.
 
-    Other threads of Python go on meanwhile; Ctrl-C ends the run within a second, and nothing is left
-    of it. Raises `UsageError` before anything runs, `RunError` where the run fails.
+    Other threads of Python go on meanwhile; Ctrl-C in the main thread ends the run that it waits for
+    within a second, and nothing is left of it. Raises `UsageError` before anything runs, `RunError` where the run fails.
 
     Options:
 

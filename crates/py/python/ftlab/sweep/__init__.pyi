@@ -15,7 +15,8 @@ def run(axes: Any, out: str | os.PathLike[str], *, jobs: _Value | None = ..., re
     axes: a text as `--grid` takes it, or a dict: names of options of a run (`scheme`, `capacity`,
         `workload`), of keys, `op`, `cache` or `seed`, with a list of values or a range
         ('16KiB..1MiB*2', '7%..28%+7%'); 'cache[family:cached_map]' for some schemes; a tuple of names
-        that are varied together, with tuples of values. The first varies slowest.
+        that are varied together, with tuples of values. The first varies slowest. Or a TOML file as
+        `ftlab sweep FILE.toml` takes it, which says what all runs share as well.
     out: a new or empty folder, which `ftlab sweep` understands as well; with `resume` one that holds a
         sweep, of which only what is not there is run.
     jobs: runs side by side; as many as cores where None.
@@ -23,7 +24,8 @@ def run(axes: Any, out: str | os.PathLike[str], *, jobs: _Value | None = ..., re
         `ftlab.sweep.merge(out)` makes the table when all are done.
     sample: so many of the points, drawn by `seed`.
 
-    Everything else is what all runs share, as in `ftlab.run`. A run that fails is a row with its
+    Everything else is what all runs share, as in `ftlab.run`. A workload from columns that a sweep is
+    to be resumed with is saved (`Workload.save`) and named: runs are known by its name, too. A run that fails is a row with its
     reason; Ctrl-C keeps what was done. Raises `UsageError`, `RunError`."""
 
 def plan(axes: Any, out: str | os.PathLike[str] = ..., *, jobs: _Value | None = ..., resume: _Value = ..., shard: _Value | None = ..., sample: _Value | None = ..., device: _Value | None = ..., capacity: _Value | None = ..., buffer: _Value | None = ..., set: _Value | Mapping[str, _Value] | None = ..., workload: _Value | None = ..., trace_dir: _Value | None = ..., find_subset: _Value | None = ..., format: _Value | None = ..., time_unit: _Value | None = ..., size_unit: _Value | None = ..., parts: _Value | None = ..., unit: _Value | None = ..., filter: _Value | None = ..., head: _Value | None = ..., reorder_window: _Value | None = ..., skip_bad: _Value | None = ..., address: _Value | None = ..., precondition: _Value | None = ..., timing: _Value | None = ..., ram: _Value | None = ..., ram_strict: _Value | None = ..., verify: _Value | None = ..., until: _Value | None = ..., loop: _Value | None = ..., seed: _Value | None = ..., probe: _Value | None = ..., tail: _Value | None = ..., requests_out: _Value | None = ..., trace_out: _Value | None = ..., save_snapshot: _Value | None = ..., **settings: _Value) -> dict[str, Any]:
