@@ -3,6 +3,7 @@
 
 use crate::asked::is_setting;
 use crate::flatten::{Flat, flatten, text};
+use crate::metrics::ENERGY_MODEL;
 use crate::result::{Made, RunResult, Wall};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -52,7 +53,7 @@ impl Gathered {
     }
 
     /// The same without the settings in which none of the runs differ that it stands among: no page
-    /// says anything of these.
+    /// says anything of these, nor do metrics ask for them but for the model of energy.
     #[must_use]
     pub fn without_same(self, settings: &Settings) -> Self {
         let flat = self.flat.into_iter().filter(|(path, _)| !settings.are_same(path)).collect();
@@ -85,7 +86,7 @@ impl Settings {
     }
 
     fn are_same(&self, path: &str) -> bool {
-        self.values.get(path).is_some_and(Option::is_some)
+        path != ENERGY_MODEL && self.values.get(path).is_some_and(Option::is_some)
     }
 }
 
@@ -156,6 +157,8 @@ fn telling(place: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::SECTIONS;
+    use serde_json::json;
 
     fn run(scheme: &str, waf: f64) -> RunResult {
         RunResult { scheme: scheme.to_owned(), waf: Some(waf), ..RunResult::default() }
@@ -189,5 +192,27 @@ mod tests {
             all.add(run).unwrap();
         }
         assert_eq!((all.runs().len(), all.copies()), (3, 0));
+    }
+
+    #[test]
+    fn settings_that_are_the_same_are_left_out_and_no_metric_misses_them() {
+        let with = |op: f64, model: &str| {
+            let mut run = run("dftl", 1.5);
+            run.energy_uj.total = 7.0;
+            let config = json!({"op": op, "energy": {"model": model}, "gc": {"victim": "greedy"}});
+            run.config = config.as_object().unwrap().clone();
+            Gathered::of("", run)
+        };
+        let runs = [with(0.1, "none"), with(0.2, "none")];
+        let mut settings = Settings::default();
+        runs.iter().for_each(|run| settings.add(&run.flat));
+        for run in runs {
+            let short = run.clone().without_same(&settings);
+            assert!(short.flat.contains_key("config.op"));
+            assert!(!short.flat.contains_key("config.gc.victim"));
+            for metric in SECTIONS.iter().flat_map(|section| section.metrics) {
+                assert_eq!(metric.value(&short.flat), metric.value(&run.flat), "{}", metric.path);
+            }
+        }
     }
 }

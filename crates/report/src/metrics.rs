@@ -59,7 +59,7 @@ impl Metric {
     /// A mean or percentile of no times is none, and so is an energy that nobody counts.
     fn counts_something(&self, flat: &Flat) -> bool {
         if self.path.starts_with("energy_uj.") {
-            return flat.get("config.energy.model").is_none_or(|model| model != "none");
+            return flat.get(ENERGY_MODEL).is_none_or(|model| model != "none");
         }
         let of = self.path.strip_prefix("latency_ns.").and_then(|path| path.split('.').next());
         of.and_then(|which| number(flat, &format!("latency_ns.{which}.system.N"))) != Some(0.0)
@@ -71,6 +71,9 @@ impl Metric {
         self.shown == Shown::Always || flats.any(used)
     }
 }
+
+/// The one setting that says whether metrics count something.
+pub(crate) const ENERGY_MODEL: &str = "config.energy.model";
 
 /// Metrics that belong together.
 #[derive(Clone, Copy, Debug)]

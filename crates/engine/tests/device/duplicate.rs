@@ -14,7 +14,7 @@ use ftlab_engine::units::Lpn;
 /// Devices that remember something beside flash and map: what they draw, and what is under way.
 const DEVICES: &[Pairs<'_>] = &[
     &[],
-    &[("gc.victim", "random"), ("nand.program_failure_rate", "0.002")],
+    &[("gc.victim", "random")],
     &[
         ("timing.profile", "parallel"),
         ("device.channels", "2"),

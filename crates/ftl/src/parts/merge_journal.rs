@@ -13,19 +13,25 @@ use ftlab_flash::units::{BlockId, Ppn};
 pub struct MergeJournal {
     emptied: Vec<BlockId>,
     rebuilt: Vec<Lbn>,
+    /// Most of each; what a vector happens to have room for is not duplicated with it.
+    most: (usize, usize),
 }
 
 impl MergeJournal {
     /// Notes up to `emptied` blocks and `rebuilt` logical blocks at a time; 0: none.
     pub fn listening(emptied: usize, rebuilt: usize) -> Self {
-        MergeJournal { emptied: Vec::with_capacity(emptied), rebuilt: Vec::with_capacity(rebuilt) }
+        MergeJournal {
+            emptied: Vec::with_capacity(emptied),
+            rebuilt: Vec::with_capacity(rebuilt),
+            most: (emptied, rebuilt),
+        }
     }
 
     /// A log page was invalidated.
     #[inline]
     pub fn superseded(&mut self, nand: &Nand, ppn: Ppn) {
         let block = nand.geometry().block_of(ppn);
-        if self.emptied.len() < self.emptied.capacity() && nand.valid_pages(block) == 0 {
+        if self.emptied.len() < self.most.0 && nand.valid_pages(block) == 0 {
             self.emptied.push(block);
         }
     }
@@ -33,7 +39,7 @@ impl MergeJournal {
     /// A logical block has a new data block.
     #[inline]
     pub fn rebuilt(&mut self, lbn: Lbn) {
-        if self.rebuilt.len() < self.rebuilt.capacity() {
+        if self.rebuilt.len() < self.most.1 {
             self.rebuilt.push(lbn);
         }
     }

@@ -41,6 +41,8 @@ const SURPLUS: usize = 16;
 #[derive(Clone, Debug)]
 pub struct RandomLog {
     blocks: VecDeque<BlockId>,
+    /// Most that there is room for.
+    most: usize,
     /// Next offset of the newest block; the block's end when it takes no more.
     next: u32,
     limit: u32,
@@ -67,6 +69,7 @@ impl RandomLog {
         let pages_per_block = nand.geometry().pages_per_block;
         RandomLog {
             blocks: VecDeque::with_capacity(limit as usize + SURPLUS),
+            most: limit as usize + SURPLUS,
             next: pages_per_block,
             limit,
             pages_per_block,
@@ -224,9 +227,9 @@ impl RandomLog {
     /// Sets how many blocks may be in use, at most as many as there was room for at the start.
     pub fn set_limit(&mut self, limit: u32) {
         assert!(
-            limit as usize + SURPLUS <= self.blocks.capacity(),
+            limit as usize + SURPLUS <= self.most,
             "a log made for {} blocks cannot have {limit}",
-            self.blocks.capacity() - SURPLUS
+            self.most - SURPLUS
         );
         self.limit = limit;
     }

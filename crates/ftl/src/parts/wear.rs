@@ -59,6 +59,8 @@ struct PlaneWear {
     erased: u64,
     /// Placed so recently that it may be hot: node, its placement, erases of the plane by then.
     recent: VecDeque<(u32, u64, u64)>,
+    /// Most of them.
+    recent_max: usize,
     /// Number of each node's last placement; 0: holds nothing that could be moved.
     placement: Vec<u64>,
     placements: u64,
@@ -127,6 +129,7 @@ impl PlaneWear {
             most: 0,
             erased: 0,
             recent: VecDeque::with_capacity(most_recent),
+            recent_max: most_recent,
             placement: zeroed(nodes as usize),
             placements: 0,
             worn: zeroed(nodes as usize),
@@ -140,7 +143,7 @@ impl PlaneWear {
         self.placements += 1;
         self.placement[node as usize] = self.placements;
         self.worn[node as usize] = erases;
-        if self.recent.len() == self.recent.capacity() {
+        if self.recent.len() == self.recent_max {
             self.settle_oldest();
         }
         self.recent.push_back((node, self.placements, self.erased));

@@ -250,7 +250,12 @@ impl Worker<'_> {
                 done.shared += usize::from(is_ours);
                 Some(held).filter(|_| is_ours)
             }
-            Turn::First(..) | Turn::Alone(_) => None,
+            // The others need not wait for what will not come.
+            Turn::First(_, promise) => {
+                drop(promise);
+                None
+            }
+            Turn::Alone(_) => None,
         };
         let workload = plan.workload.open(plan.layout.capacity_bytes)?;
         let mut beside = Files::default();
