@@ -154,7 +154,7 @@ fn a_trace_that_is_held_makes_what_one_makes_that_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let line = |at: u64| {
         let time = if at % 50 == 7 { at - 2 } else { at };
-        let op = if at % 3 == 0 { 'r' } else { 'w' };
+        let op = if at.is_multiple_of(3) { 'r' } else { 'w' };
         format!("{},{},4096,{op},{}.{:03}\n", at % 2, at * 7 % 400 * 8, time / 100, time % 100 * 10)
     };
     let trace = folder.path().join("trace.spc");
