@@ -278,7 +278,7 @@ pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config, least: 
                     break;
                 }
                 // Every seventh cut: the recovery is cut at each of its operations as well.
-                if case.cut % 7 == 0 {
+                if case.cut.is_multiple_of(7) {
                     let recuts = (0..).map(|again| Case { recut: Some(again), ..case });
                     let _ = recuts.take_while(|&again| one.duplicate().go_on(again)).count();
                 }
