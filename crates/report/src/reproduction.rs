@@ -5,12 +5,14 @@ mod index;
 mod markdown;
 mod measures;
 mod page;
+mod pages;
 mod rows;
 mod statements;
 mod worlds;
 
 pub use markdown::{claims_markdown, claims_text, paper_markdown};
 pub use measures::{Chosen, Measured, Measures, PartOf};
+pub use pages::pages;
 pub use statements::{Outcome, PaperTally, Tally};
 pub use worlds::{Both, InWorlds, PaperWorlds, Statement, World};
 
@@ -229,18 +231,6 @@ impl Reproduction {
         };
         KINDS.map(of).join("; ")
     }
-}
-
-/// The pages: one for every experiment, one for the worlds of every paper that has any, what they
-/// share, and last the index, `report.html`; by the names of their files.
-pub fn pages(of: &Reproduction) -> impl Iterator<Item = (String, Vec<u8>)> + '_ {
-    let worlds = of.worlds.iter().map(|worlds| page::worlds(of, worlds));
-    let shared = std::iter::once_with(page::shared);
-    let index = std::iter::once_with(|| ("report.html".to_owned(), index::write(of)));
-    shared
-        .chain((0..of.experiments.len()).map(|at| page::experiment(of, at)))
-        .chain(worlds)
-        .chain(index)
 }
 
 /// A published or measured value as people read it.

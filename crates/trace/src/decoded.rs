@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::record::{Place, Record};
 use crate::record_stream::RecordStream;
-use crate::records::Records;
 use crate::summary::Summary;
 
 /// The records of a trace, all of them, in order of time.
@@ -26,7 +25,7 @@ impl Decoded {
     /// Of records that were not begun; none where they take more than so many bytes, or end in an
     /// error. `noted` is called behind each record, and may end the pass.
     pub(crate) fn read<E>(
-        mut from: Records,
+        mut from: impl RecordStream,
         bytes_max: u64,
         mut noted: impl FnMut() -> std::result::Result<(), E>,
     ) -> std::result::Result<Option<Self>, E> {
@@ -79,7 +78,7 @@ impl Replayed {
         Replayed { decoded, next: 0 }
     }
 
-    /// As [`Records::each_of`]; false at the end.
+    /// As `Records::each_of`; false at the end.
     #[inline]
     pub(crate) fn each_of(&mut self, most: usize, mut take: impl FnMut(&Record) -> bool) -> bool {
         let rest = &self.decoded.records[self.next..];
