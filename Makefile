@@ -32,7 +32,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package wheel stubs python-test clean \
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package wheel wheel-here stubs python-test test-cluster clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep
 
 build: ## the release binary, target/release/ftlab
@@ -99,12 +99,18 @@ wheel: $(MATURIN) ## the Python package, to target/wheels: for any Python from 3
 	mv $(WHEELS)/new/*.whl $(WHEELS)/
 	@ls $(WHEELS)/*.whl
 
-# A wheel of this machine from what `make test` built, in a Python of its own.
-python-test: PACKAGES := $(PYTHON_PACKAGES)
-python-test: $(MATURIN) build ## the tests of the Python package, on a wheel of it
+# A wheel of this machine from what `make test` built.
+wheel-here: PACKAGES := $(PYTHON_PACKAGES)
+wheel-here: $(MATURIN) build
 	rm -rf $(WHEELS)/test
 	$(MATURIN) build --quiet --release --strip --locked --manifest-path crates/py/Cargo.toml \
 	    --compatibility linux --out $(WHEELS)/test
+
+test-cluster: wheel-here ## sweeps on Dask, whose workers and client are killed, and on a Slurm of this one machine; as root
+	tests/cluster/run.sh $(WHEELS)/test/*.whl
+
+# In a Python of its own.
+python-test: wheel-here ## the tests of the Python package, on a wheel of it
 	target/tools/wheel/bin/abi3audit --strict --assume-minimum-abi3 3.10 $(WHEELS)/test/*.whl
 	tests/venv.sh $(PYTHON_VENV) crates/py/requirements-test.txt
 	$(PYTHON_VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index \
