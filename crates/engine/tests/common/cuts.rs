@@ -257,13 +257,18 @@ fn recover(device: &mut dyn Device, case: Case, line: &str) -> bool {
     case.recut.is_some()
 }
 
-/// Runs every case of a seed: cuts at every operation, with every outcome. The workload must have
-/// more than `least` of them. Cases share what comes before their cut: each begins with a duplicate
+/// Runs every case of a seed: cuts at every operation, with each of these outcomes. The workload must
+/// have more than `least` of them. Cases share what comes before their cut: each begins with a duplicate
 /// of the device as the last request before it left it.
-pub fn every_cut(variant: (&str, Keeps), number: usize, config: &Config, least: u64) {
+pub fn every_cut(
+    variant: (&str, Keeps),
+    number: usize,
+    config: &Config,
+    (outcomes, least): (&[CutOutcome], u64),
+) {
     let seed = 11 + number as u64;
     let name = format!("{}, number {number}", variant.0);
-    for outcome in CutOutcome::ALL {
+    for &outcome in outcomes {
         let mut case = Case { seed, warm_up: 0, cut: 0, outcome, recut: None };
         let mut bench = Bench::new(variant, config, case, &name);
         for _ in 0..REQUESTS {

@@ -4,6 +4,7 @@
 use crate::common::buffers::{BUFFERS, PLAIN};
 use crate::common::cuts::{Keeps, LOGICAL_BLOCKS, every_cut};
 use crate::common::{chosen, tiny};
+use ftlab_engine::board::nand::fault::CutOutcome;
 use ftlab_engine::schemes::{self, Row};
 
 /// Cuts that a workload must have, so that it tells something; a buffer keeps much from flash.
@@ -16,7 +17,7 @@ fn cuts(scheme: &str, number: usize, pairs: &[(&str, &str)], keeps: Keeps) {
     };
     let pairs = [pairs, &[("device.ram_nonvolatile", memory)]].concat();
     let config = tiny(scheme, LOGICAL_BLOCKS, &pairs);
-    every_cut((scheme, keeps), number, &config, LEAST_CUTS);
+    every_cut((scheme, keeps), number, &config, (&CutOutcome::ALL, LEAST_CUTS));
 }
 
 #[test]
