@@ -1,6 +1,7 @@
 """The browser, and the report under test, for every check in this folder."""
 
 import json
+import os
 import pathlib
 import tempfile
 
@@ -107,7 +108,20 @@ def browser():
 
 
 # Tests at one width stand together, so that the page is opened once for all that only look at it.
-@pytest.fixture(scope="module", params=[1400, 420])
+def pytest_configure(config):
+    config.addinivalue_line("markers", "both_widths: what is looked at depends on the width")
+
+
+# What every page must do, and what the width decides, is looked at on a screen and on a telephone; the rest
+# on the telephone as well with FTLAB_ALL_WIDTHS (`make test-long`).
+def pytest_generate_tests(metafunc):
+    if "width" in metafunc.fixturenames:
+        decides = metafunc.definition.get_closest_marker("both_widths") is not None
+        every = decides or metafunc.module.__name__ == "test_every_page" or os.environ.get("FTLAB_ALL_WIDTHS")
+        metafunc.parametrize("width", [1400, 420] if every else [1400], indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
 def width(request):
     return request.param
 

@@ -185,6 +185,7 @@ def test_a_box_that_is_drawn_leaves_its_runs(browser, report, flat):
     browser.shown = None
 
 
+@pytest.mark.both_widths
 def test_axes_and_colour_are_chosen(fresh, flat, shots):
     choose(fresh, "x", "flash.total_erases")
     choose(fresh, "y", "wear.erase_max")
@@ -221,6 +222,7 @@ def test_rows_are_sorted_by_a_click_on_a_heading(fresh, flat):
         assert rows(fresh)[: len(wanted)] == wanted[:100]
 
 
+@pytest.mark.both_widths
 def test_pinned_runs_stay_whatever_the_filters_say(fresh, flat, shots):
     for run in [0, 1, 2]:
         button = fresh.find_element(By.CSS_SELECTOR, f"tr[data-run='{run}'] button")

@@ -27,6 +27,7 @@ def flat(value, path=""):
         yield path, value
 
 
+@pytest.mark.both_widths
 def test_every_view_of_every_chart(fresh, shots):
     buttons = fresh.find_elements(By.CSS_SELECTOR, ".controls button")
     groups = "return [...document.querySelectorAll('.controls button')].map((b) => b.dataset.view)"

@@ -26,6 +26,7 @@ def test_every_view_of_every_chart(fresh):
     assert page.console_faults(fresh) == []
 
 
+@pytest.mark.both_widths
 def test_details_open_without_widening_the_page(fresh, shots):
     fresh.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true })")
     page.screenshot(fresh, shots / f"details-{fresh.width}.png")
@@ -84,6 +85,7 @@ def test_stages_add_up_to_the_mean_response(opened, results):
     )
 
 
+@pytest.mark.both_widths
 def test_the_slowest_are_shown_with_their_stages_and_stories(fresh, results):
     """The lengths that plotly drew of every view, and a row per slow request."""
     told = [(run, run["tail"]) for run in results if "tail" in run]
