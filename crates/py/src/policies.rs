@@ -4,17 +4,20 @@
 //! raises, and an answer that is none, ends the run with that error.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ftlab_engine::own::{
     CacheCandidates, Collected, Maker, OwnCache, OwnPlacement, OwnPolicies, OwnVictim,
     VictimCandidates,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use ftlab_lab::Error;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMemoryView};
 use pyo3::{IntoPyObjectExt, PyClass};
+
+use crate::errors::exception;
 
 /// Entries that `evict` is shown where a class does not say.
 const WINDOW: u32 = 64;
@@ -80,6 +83,11 @@ impl Entries {
     }
 }
 
+/// An answer, as Python shows it.
+fn told(answer: &Bound<'_, PyAny>) -> String {
+    answer.repr().map_or_else(|_| "what has no repr".into(), |text| text.to_string())
+}
+
 /// Numbers as a memoryview with a format of the `struct` module.
 fn view<const N: usize>(
     py: Python<'_>,
@@ -95,13 +103,21 @@ fn view_32(py: Python<'_>, numbers: &[u32]) -> PyResult<Py<PyAny>> {
     view(py, numbers.iter().map(|number| number.to_ne_bytes()), "I")
 }
 
-/// The first error of all policies of a run: whether there was one, and what it was until it is told.
+/// What ends a run: whether it is to end, for whatever reason, what the first policy that failed
+/// raised until that is told, and the thread of Python that is being asked.
 #[derive(Clone, Default)]
-struct Failure(Arc<(AtomicBool, Mutex<Option<PyErr>>)>);
+struct Failure(Arc<Ending>);
+
+#[derive(Default)]
+struct Ending {
+    is_ended: Arc<AtomicBool>,
+    raised: Mutex<Option<PyErr>>,
+    asking: AtomicU64,
+}
 
 impl Failure {
     fn is_there(&self) -> bool {
-        self.0.0.load(Ordering::Relaxed)
+        self.0.is_ended.load(Ordering::Relaxed)
     }
 
     /// The answer, or after any error the one that is always legal: the run ends soon.
@@ -109,9 +125,18 @@ impl Failure {
         if self.is_there() {
             return T::default();
         }
-        Python::attach(ask).unwrap_or_else(|error| {
-            self.0.0.store(true, Ordering::Relaxed);
-            self.0.1.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        let answer = Python::attach(|py| {
+            let thread = py.import("threading")?.call_method0("get_ident")?.extract()?;
+            self.0.asking.store(thread, Ordering::Relaxed);
+            let answer = ask(py);
+            self.0.asking.store(0, Ordering::Relaxed);
+            answer
+        });
+        answer.unwrap_or_else(|error| {
+            // What is told to end meanwhile was told why already.
+            if !self.0.is_ended.swap(true, Ordering::Relaxed) {
+                *self.0.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            }
             T::default()
         })
     }
@@ -142,9 +167,7 @@ impl Asked {
                 PyValueError::new_err(format!(
                     "{}.{method} answered {}; legal: a place among the candidates, 0 to {}",
                     self.name,
-                    answer
-                        .repr()
-                        .map_or_else(|_| "what has no repr".into(), |text| text.to_string()),
+                    told(&answer),
                     length - 1
                 ))
             })
@@ -159,7 +182,14 @@ impl Asked {
         self.failure.unless(|py| {
             let Some(object) = &self.object else { return Ok(false) };
             let argument = argument(py)?.into_py_any(py)?;
-            object.bind(py).call_method1(method, (argument,))?.is_truthy()
+            let answer = object.bind(py).call_method1(method, (argument,))?;
+            answer.extract::<bool>().map_err(|_| {
+                PyValueError::new_err(format!(
+                    "{}.{method} answered {}; legal: True or False",
+                    self.name,
+                    told(&answer)
+                ))
+            })
         })
     }
 }
@@ -237,12 +267,13 @@ impl Policies {
         let mut policies = Policies::default();
         let Some(given) = given else { return Ok(policies) };
         for (place, class) in given {
-            let place: String = place.extract()?;
+            let place = place.to_string();
             let Some((_, method)) = PLACES.iter().find(|(known, _)| *known == place) else {
                 let legal = PLACES.map(|(known, _)| known).join(", ");
-                return Err(PyValueError::new_err(format!(
-                    "policies: unknown place {place:?} ({legal})"
-                )));
+                return Err(refused(
+                    class.py(),
+                    format!("policies: unknown place {place:?} ({legal})"),
+                ));
             };
             let class = Class::of(&place, method, &class, &policies.failure)?;
             let own = &mut policies.own;
@@ -260,9 +291,30 @@ impl Policies {
         Ok(policies)
     }
 
+    /// The flag that ends the run: of the observer and of the policies alike.
+    pub fn is_ended(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.failure.0.is_ended)
+    }
+
+    /// Has a policy that is being asked raise `KeyboardInterrupt`: it may not answer for long.
+    ///
+    /// # Errors
+    /// None but those of a broken Python.
+    pub fn interrupt(&self, py: Python<'_>) -> PyResult<()> {
+        let thread = self.failure.0.asking.load(Ordering::Relaxed);
+        if thread == 0 {
+            return Ok(());
+        }
+        let ctypes = py.import("ctypes")?;
+        let thread = ctypes.call_method1("c_ulong", (thread,))?;
+        let error = ctypes.call_method1("py_object", (py.get_type::<PyKeyboardInterrupt>(),))?;
+        let threads = ctypes.getattr("pythonapi")?;
+        threads.call_method1("PyThreadState_SetAsyncExc", (thread, error)).map(drop)
+    }
+
     /// What one of them raised, told once.
     pub fn error(&self) -> Option<PyErr> {
-        self.failure.0.1.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.failure.0.raised.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -270,6 +322,10 @@ impl fmt::Debug for Policies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.own.fmt(f)
     }
+}
+
+fn refused(py: Python<'_>, message: String) -> PyErr {
+    exception(py, &Error::usage(message))
 }
 
 /// A class that a caller gave.
@@ -288,15 +344,19 @@ impl Class {
     ) -> PyResult<Self> {
         let name = class.getattr("__name__").and_then(|name| name.extract::<String>());
         let Ok(name) = name.as_deref() else {
-            return Err(PyTypeError::new_err(format!(
-                "policies[{place:?}] must be a class, of which every run makes its own objects; it is {}",
-                class.repr()?
-            )));
+            return Err(refused(
+                class.py(),
+                format!(
+                    "policies[{place:?}] must be a class, of which every run makes its own objects; it is {}",
+                    told(class)
+                ),
+            ));
         };
         if !class.hasattr(method)? {
-            return Err(PyTypeError::new_err(format!(
-                "policies[{place:?}]: {name} has no method `{method}`"
-            )));
+            return Err(refused(
+                class.py(),
+                format!("policies[{place:?}]: {name} has no method `{method}`"),
+            ));
         }
         Ok(Class { class: class.clone().unbind(), name: name.into(), failure: failure.clone() })
     }

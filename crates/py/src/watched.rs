@@ -26,7 +26,7 @@ type Told = (usize, String, &'static str, u64, Option<u64>, bool);
 /// Hears of the work and ends it.
 #[derive(Default)]
 pub struct Watching {
-    is_ended: AtomicBool,
+    is_ended: Arc<AtomicBool>,
     /// Pieces of work that are told of; nobody asked for any where it is `None`.
     pieces: Option<Mutex<Vec<Arc<Piece>>>>,
 }
@@ -138,7 +138,7 @@ pub fn watched_under<T: Send>(
     work: impl FnOnce(&Watching) -> Result<T> + Send,
 ) -> PyResult<T> {
     let pieces = progress.as_ref().map(|_| Mutex::default());
-    let watching = Watching { pieces, ..Watching::default() };
+    let watching = Watching { pieces, is_ended: policies.is_ended() };
     let (done, failure) = py.detach(|| wait(&watching, progress.as_ref(), policies, work));
     match failure.or_else(|| policies.error()) {
         Some(failure) => Err(failure),
@@ -180,7 +180,13 @@ fn wait<T: Send>(
         while told.recv_timeout(LOOK_UP) == Err(RecvTimeoutError::Timeout) {
             if failure.is_none() {
                 failure = look_up().err();
-                watching.is_ended.store(failure.is_some(), Ordering::Relaxed);
+                if failure.is_some() {
+                    watching.is_ended.store(true, Ordering::Relaxed);
+                }
+            }
+            // A policy that is being asked just now may take as long as it likes to answer.
+            if failure.is_some() {
+                let _ = Python::attach(|py| policies.interrupt(py));
             }
         }
         if failure.is_none() {

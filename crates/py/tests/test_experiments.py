@@ -60,3 +60,11 @@ def test_a_workload_without_times_needs_a_timing_whenever_it_changes():
         other.timing = None
     with pytest.raises(TypeError, match="cannot be pickled; write it to a file"):
         pickle.dumps(other)
+
+
+def test_a_key_that_is_none_has_its_default():
+    keys = {"dftl.cmt_entries": 100, "gc.victim": "fifo"}
+    one = ftlab.Experiment("dftl", "slc_small", "oltp_demo", **keys)
+    assert one.replace(**{"dftl.cmt_entries": None}).set == ["gc.victim=fifo"]
+    assert one.replace(set=None).set is None
+    assert one.replace(set=None, **{"gc.victim": "lru"}).set == ["gc.victim=lru"]

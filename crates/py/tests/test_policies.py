@@ -1,6 +1,9 @@
 """Own policies in Python: one that decides as a policy of the program does gives its numbers; what goes wrong is
 told; and what a question costs."""
 
+import signal
+import subprocess
+import sys
 import time
 
 import ftlab
@@ -135,15 +138,77 @@ def test_an_answer_that_is_no_place_is_told(answer):
 @pytest.mark.parametrize(
     "policies, error, words",
     [
-        ({"victims": Fewest}, ValueError, r"unknown place .victims. \(victim, placement, cache\)"),
-        ({"victim": Fewest()}, TypeError, "must be a class"),
-        ({"victim": Apart}, TypeError, "Apart has no method `choose`"),
+        ({"victims": Fewest}, ftlab.UsageError, r"unknown place .victims. \(victim, placement, cache\)"),
+        ({"victim": Fewest()}, ftlab.UsageError, "must be a class"),
+        ({"victim": Apart}, ftlab.UsageError, "Apart has no method `choose`"),
         ([Fewest], ValueError, "must be a dict of classes"),
     ],
 )
 def test_what_is_no_policy_is_refused(policies, error, words):
     with pytest.raises(error, match=words):
         ftlab.run("ideal_page", policies=policies, **OPTIONS)
+
+
+def test_what_breaks_at_the_last_moment_leaves_no_file(tmp_path):
+    calls = []
+
+    class Counts(Fewest):
+        def choose(self, blocks):
+            calls.append(1)
+            return super().choose(blocks)
+
+    ftlab.run("ideal_page", policies={"victim": Counts}, **OPTIONS)
+    last = len(calls)
+
+    class BreaksLast(Counts):
+        def choose(self, blocks):
+            if len(calls) == 2 * last - 1:
+                raise KeyError("the last one")
+            return super().choose(blocks)
+
+    rows, snapshot = tmp_path / "rows.parquet", tmp_path / "snapshot"
+    with pytest.raises(KeyError, match="the last one"):
+        ftlab.run(
+            "ideal_page", policies={"victim": BreaksLast}, requests_out=rows, save_snapshot=snapshot, **OPTIONS
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_reaches_a_policy_that_does_not_answer():
+    text = """
+import ftlab
+class Hangs:
+    def choose(self, blocks):
+        print("asked", flush=True)
+        while True:
+            pass
+try:
+    ftlab.run("ideal_page", policies={"victim": Hangs}, **%r)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+""" % (OPTIONS,)
+    child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "asked\n"
+    child.send_signal(signal.SIGINT)
+    try:
+        assert child.communicate(timeout=30)[0] == "interrupted\n"
+    finally:
+        child.kill()
+
+
+def test_a_setting_that_says_otherwise_is_refused():
+    with pytest.raises(ftlab.UsageError, match="gc.victim is stated"):
+        ftlab.run("ideal_page", policies={"victim": Fewest}, **OPTIONS, **{"gc.victim": "fifo"})
+
+
+@pytest.mark.parametrize("answer", [None, "yes", 0.5])
+def test_what_is_neither_true_nor_false_is_told(answer):
+    class Unsure:
+        def apart(self, block):
+            return answer
+
+    with pytest.raises(ValueError, match=r"Unsure.apart answered .*; legal: True or False"):
+        ftlab.run("ideal_page", policies={"placement": Unsure}, **OPTIONS)
 
 
 def test_a_policy_that_nobody_asks_is_told():

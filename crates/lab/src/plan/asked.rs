@@ -1,7 +1,6 @@
 //! What an experiment says about schemes and devices, read as far as no workload is needed for it.
 
 use ftlab_engine::config::Config;
-use ftlab_engine::own::OwnPolicies;
 
 use crate::devices;
 use crate::error::{Error, Result};
@@ -36,7 +35,7 @@ impl Asked {
             one.config.wear.blocks_die = true;
         }
         for one in &mut chosen {
-            decide_itself(&mut one.config, &experiment.own)?;
+            decide_itself(&mut one.config, experiment)?;
         }
         Ok(Asked { chosen, changes, repeat })
     }
@@ -58,9 +57,20 @@ impl Asked {
 
 /// The own policies of a program, and the settings that have them asked. Schemes that run side by
 /// side count apart how often.
-fn decide_itself(config: &mut Config, own: &OwnPolicies) -> Result<()> {
+fn decide_itself(config: &mut Config, experiment: &Experiment) -> Result<()> {
+    let own = &experiment.own;
     let mut set = |key: &str, text: &str| {
-        config.set(key, text).map_err(|error| Error::usage(error.to_string()))
+        let before = config.describe().into_iter().find(|one| one.key == key);
+        config.set(key, text).map_err(|error| Error::usage(error.to_string()))?;
+        let after = config.describe().into_iter().find(|one| one.key == key);
+        let is_other = before.map(|one| one.value) != after.map(|one| one.value);
+        if is_other && experiment.set.state(key) {
+            return Err(Error::usage(format!(
+                "{key} is stated, and a policy of the calling program decides in its place; legal: \
+                 one of the two"
+            )));
+        }
+        Ok(())
     };
     if own.victim.is_some() {
         set("gc.victim", "own")?;

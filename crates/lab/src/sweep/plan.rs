@@ -104,6 +104,12 @@ impl Definition {
     /// # Errors
     /// What concerns all points: too many of them, a workload that cannot be read again.
     pub fn plan(&self, sampled: Option<(usize, u64)>, observer: &dyn Observer) -> Result<Sweep> {
+        if self.base.own != Default::default() {
+            return Err(Error::usage(
+                "policies of the calling program have no place in a sweep, whose results are named by \
+                 what a text can hold; legal: runs and comparisons",
+            ));
+        }
         let beside = [&self.base.requests_out, &self.base.trace_out, &self.base.save_snapshot];
         if beside.iter().any(|path| path.is_some()) {
             return Err(Error::usage(

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ftlab_trace::Decoded;
 
 use crate::error::Result;
+use crate::memory::available_bytes;
 use crate::observer::{Counts, Observer, Steps};
 use crate::workload::choice::WorkloadChoice;
 
@@ -43,8 +44,10 @@ impl Entry {
 }
 
 impl Default for Traces {
+    /// As much as is stated above, or a quarter of the memory that is free where that is less.
     fn default() -> Self {
-        Traces::within(HELD_BYTES_MAX)
+        let free = available_bytes().map_or(HELD_BYTES_MAX, |bytes| bytes / 4);
+        Traces::within(HELD_BYTES_MAX.min(free))
     }
 }
 

@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use ftlab_engine::own::{Maker, OwnVictim, VictimCandidates};
 use ftlab_engine::schemes::TABLE;
 use ftlab_lab::sweep::{Definition, Running, Swept};
 use ftlab_lab::{Capacity, Counts, Error, Experiment, Observer, Silent, Task, Work};
@@ -168,4 +169,20 @@ fn a_trace_that_is_held_makes_what_one_makes_that_is_read() {
     assert!(files(&out, "runs") == runs);
     assert_eq!(files(&out, "failed"), failed);
     assert!(swept.made >= 32 && swept.shared > 0, "{swept:?}");
+}
+
+/// A result is named by what a text can hold, and a device that is duplicated shares its policies.
+#[test]
+fn policies_of_a_program_have_no_place_in_a_sweep() {
+    struct First;
+    impl OwnVictim for First {
+        fn choose(&self, _: &VictimCandidates) -> usize {
+            0
+        }
+    }
+    let mut base = base();
+    base.own.victim = Some(Maker::victim("first", || First));
+    let refused = Definition::new(base, "scheme=ideal_page").unwrap().plan(None, &Silent);
+    let message = refused.err().expect("refused").to_string();
+    assert!(message.contains("have no place in a sweep"), "{message}");
 }

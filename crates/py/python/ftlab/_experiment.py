@@ -130,14 +130,17 @@ class Experiment:
     def replace(self, **options):
         """A copy in which some options are others; None gives an option its default."""
         changed, kept = stated(options, _ftlab.EXPERIMENT)
-        changed["set"] = self._options.get("set", []) + changed.get("set", [])
-        gone = {name.replace("_", "-") for name, value in options.items() if value is None}
+        none = [name for name, value in options.items() if value is None]
+        gone = {name.replace("_", "-") for name in none if "." not in name}
+        # A key that is None has its default again; so has each where `set` is.
+        before = [] if "set" in gone else self._options.get("set", [])
+        keys = tuple(f"{name}=" for name in none if "." in name)
+        before = [one for one in before if not one.strip().startswith(keys)]
+        changed["set"] = before + changed.get("set", [])
         if "scheme" in gone:
             gone.add("schemes")
         own = type(self).__new__(type(self))
         before = {name: value for name, value in self._options.items() if name not in gone}
-        if "set" in gone:
-            changed["set"] = []
         own._take({**before, **changed}, kept if "workload" in changed else self._kept)
         return own
 

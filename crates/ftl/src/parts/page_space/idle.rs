@@ -7,12 +7,12 @@
 //! wear, which moves a block at a time, is a step of its own then. Pieces are of one plane,
 //! whatever `gc.unit` says.
 
-use super::{PageOwner, PageSpace};
+use super::{PageOwner, PageSpace, Stream};
 use crate::parts::page_space::settings::GcMode;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Event;
+use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{BlockId, PlaneId};
 
 /// A victim that was left half moved.
@@ -20,6 +20,8 @@ use ftlab_flash::units::{BlockId, PlaneId};
 pub(super) struct Paused {
     victim: BlockId,
     copied: u32,
+    /// Where its pages go, and why: decided when it was begun.
+    destination: (Stream, Cause),
 }
 
 impl PageSpace {
@@ -47,7 +49,7 @@ impl PageSpace {
             let Some((victim, found)) = self.idle_victim(board, owner, plane, after) else {
                 continue;
             };
-            let begun = Paused { victim, copied: 0 };
+            let begun = self.begun(board, victim);
             let done = self.go_on(board, owner, (begun, self.idle_pages), found)?;
             if self.by_die && self.idle_pages == u32::MAX {
                 return self.idle_siblings(board, owner, (plane, after), done).map(Some);
@@ -92,11 +94,15 @@ impl PageSpace {
         let mut all = done;
         for sibling in board.geometry().siblings(plane) {
             if let Some((victim, found)) = self.idle_victim(board, owner, sibling, after) {
-                let begun = Paused { victim, copied: 0 };
+                let begun = self.begun(board, victim);
                 all = all.join(self.go_on(board, owner, (begun, u32::MAX), found)?);
             }
         }
         Ok(all)
+    }
+
+    fn begun(&self, board: &Board, victim: BlockId) -> Paused {
+        Paused { victim, copied: 0, destination: self.destination(board.nand(), victim) }
     }
 
     pub(super) fn is_paused(&self, block: BlockId) -> bool {
@@ -111,13 +117,12 @@ impl PageSpace {
         (paused, most): (Paused, u32),
         after: When,
     ) -> Result<When, Fault> {
-        let Paused { victim, copied } = paused;
+        let Paused { victim, copied, destination: (stream, cause) } = paused;
         self.paused = Some(paused);
-        let (stream, cause) = self.destination(board.nand(), victim);
         let (moved, done) = self.move_some(board, owner, (victim, stream, most), cause, after)?;
         let copied = copied + moved;
         if board.nand().valid_pages(victim) > 0 {
-            self.paused = Some(Paused { victim, copied });
+            self.paused = Some(Paused { copied, ..paused });
             return Ok(done);
         }
         self.paused = None;

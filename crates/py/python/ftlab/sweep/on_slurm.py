@@ -43,12 +43,18 @@ def run_array(shards: Shards, typed: argparse.Namespace) -> list[str]:
     jobs = executor.map_array(partial(run_shard, shards), numbers)
     print(f"job {jobs[0].job_id.split('_')[0]}: {len(jobs)} shards, logs in {logs}", file=sys.stderr)
     failures = []
-    for number, job in zip(numbers, jobs):
-        error = job.exception()
-        if error is not None:
-            failures.append(f"shard {number} of {shards.number}: {error}")
-        elif (reason := job.result()) is not None:
-            failures.append(reason)
+    try:
+        for number, job in zip(numbers, jobs):
+            error = job.exception()
+            if error is not None:
+                failures.append(f"shard {number} of {shards.number}: {error}")
+            elif (reason := job.result()) is not None:
+                failures.append(reason)
+    except BaseException:
+        # Who starts again would otherwise run beside what is left of this.
+        for job in jobs:
+            job.cancel(check=False)
+        raise
     return failures
 
 
@@ -58,6 +64,6 @@ def run(shards: Shards, typed: argparse.Namespace) -> list[str]:
         import submitit  # noqa: F401
     except ImportError as error:
         raise Refused("--slurm needs the package `submitit` (pip install submitit)") from error
-    if typed.slurm_cpus < 1 or typed.slurm_time < 1:
-        raise Refused("--slurm-cpus and --slurm-time: legal: 1 and more")
+    if min(typed.slurm_cpus, typed.slurm_time, typed.slurm_at_once or 1) < 1 or typed.slurm_at_once == 0:
+        raise Refused("--slurm-cpus, --slurm-time and --slurm-at-once: legal: 1 and more")
     return run_array(shards, typed)

@@ -29,6 +29,8 @@ class Shards:
 
     words: tuple[str, ...]
     out: str
+    #: Where paths in the words begin; it must be there on all machines.
+    folder: str
     #: Shards, at least 1; none while it is open.
     number: int | None
     #: Runs at a time in each.
@@ -56,7 +58,7 @@ class Shards:
                 kept.append(word)
         if not out:
             raise Refused("--out DIR is missing: the folder of results, the same on all machines")
-        return cls(tuple(kept), os.path.abspath(out), number, jobs)
+        return cls(tuple(kept), os.path.abspath(out), os.getcwd(), number, jobs)
 
     def with_number(self, number: int) -> Shards:
         """The same, cut into so many."""
@@ -64,7 +66,7 @@ class Shards:
 
     def key(self, shard: int) -> str:
         """A name that is the same for whoever asks for the same work."""
-        named = "\0".join((*self.words, self.out, f"{shard}/{self.number}"))
+        named = "\0".join((*self.words, self.out, self.folder, f"{shard}/{self.number}"))
         return f"ftlab-sweep-{hashlib.sha256(named.encode()).hexdigest()[:16]}-{shard}"
 
     def command(self, shard: int) -> list[str]:
@@ -74,7 +76,8 @@ class Shards:
 
     def commands(self) -> list[str]:
         """Those of all, as a shell takes them."""
-        return [shlex.join(self.command(shard)) for shard in self.all()]
+        there = shlex.join(["cd", self.folder])
+        return [f"{there} && {shlex.join(self.command(shard))}" for shard in self.all()]
 
     def all(self) -> range:
         """The numbers of the shards."""
@@ -99,6 +102,7 @@ def run_shard(shards: Shards, shard: int) -> str | None:
     """Runs a shard here, to its end; why it failed, if it did. Who runs it takes it along when it dies."""
     done = subprocess.run(
         shards.command(shard),
+        cwd=shards.folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
