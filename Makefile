@@ -19,6 +19,8 @@ PYTHON_PACKAGES := -p ftlab -p ftlab-py
 MATURIN := target/tools/wheel/bin/maturin
 WHEELS := target/wheels
 PYTHON_VENV := target/python-test
+# Notebooks as they were run, with their outputs.
+NOTEBOOKS := out/notebooks
 # A part of it, with a few runs of each kind.
 PAPERS := out/papers-page
 # All runs of it on one page.
@@ -32,7 +34,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package wheel wheel-here stubs python-test test-cluster clean \
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep
 
 build: ## the release binary, target/release/ftlab
@@ -66,7 +68,7 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 test: export PACKAGES = $(PYTHON_PACKAGES)
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, Python, the browser test
 	$(MAKE) -j2 tests build
-	$(MAKE) -j2 demo cost python-test book-test
+	$(MAKE) -j2 demo cost notebooks-test book-test
 	$(MAKE) -j2 quick package
 	$(MAKE) -j2 browser fuzz-minute
 
@@ -119,6 +121,13 @@ python-test: wheel-here ## the tests of the Python package, on a wheel of it
 	    --force-reinstall $(WHEELS)/test/*.whl
 	$(PYTHON_VENV)/bin/python -B -m pytest -q -p no:cacheprovider --rootdir crates/py/tests \
 	    crates/py/tests --program $(abspath $(FTLAB)) --book $(abspath book/src)
+
+notebooks: python-test ## runs the notebooks, to out/notebooks, and writes their pictures to the book
+	$(PYTHON_VENV)/bin/python -B book/notebooks/run.py $(NOTEBOOKS) --write
+
+notebooks-test: python-test
+	rm -rf $(NOTEBOOKS)
+	$(PYTHON_VENV)/bin/python -B book/notebooks/run.py $(NOTEBOOKS)
 
 stubs: ## writes the stubs of the Python package, from what python-test installed
 	$(PYTHON_VENV)/bin/python -B crates/py/stubs.py crates/py/python/ftlab

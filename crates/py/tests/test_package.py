@@ -77,8 +77,8 @@ def test_importing_is_fast():
 
 
 def test_a_run_takes_as_long_as_the_program(program):
-    """Time of the processor, which other programs do not share, the least of several turn by turn;
-    2 % are the aim, the rest is for a busy machine."""
+    """Time of the processor, the least of several turn by turn; 2 % are the aim, the rest is for a
+    busy machine. What runs beside can only make a turn longer, so that there are more while it does."""
     options = {**SMALL, "workload": SMALL["workload"].replace("20000", "100000")}
     theirs, ours = [], []
 
@@ -86,7 +86,9 @@ def test_a_run_takes_as_long_as_the_program(program):
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
-    for _ in range(3):
+    for turn in range(12):
+        if turn >= 3 and min(ours) < 1.15 * min(theirs):
+            break
         began = of_children()
         assert program("run", "--scheme", "dftl", *words_of(options)).returncode == 0
         theirs.append(of_children() - began)
