@@ -234,10 +234,13 @@ def main():
     shutil.rmtree(typed.out, ignore_errors=True)
     pages = scheme_pages(program, program.results)
     papers = copied(typed.out / "src")
-    for page in sorted((HERE / "src").rglob("*.md")):
-        target = typed.out / "src" / page.relative_to(HERE / "src")
+    for source in sorted(path for path in (HERE / "src").rglob("*") if path.is_file()):
+        target = typed.out / "src" / source.relative_to(HERE / "src")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(filled(page.read_text(), program, list(pages), papers))
+        if source.suffix == ".md":
+            target.write_text(filled(source.read_text(), program, list(pages), papers))
+        else:
+            shutil.copy(source, target)
     (typed.out / "src" / "schemes").mkdir(exist_ok=True)
     for name, text in pages.items():
         (typed.out / "src" / "schemes" / f"{name}.md").write_text(text)

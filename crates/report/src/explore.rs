@@ -9,7 +9,7 @@ pub(crate) mod columns;
 use crate::asked::{is_setting, keys, label};
 use crate::flatten::text;
 use crate::format::{count, cut};
-use crate::gathered::{Collection, Gathered};
+use crate::gathered::{COMMAND, Collection, Gathered};
 use crate::writers::page::{self, Charts, Kind};
 use columns::{Column, Words, columns};
 use serde::Serialize;
@@ -92,7 +92,7 @@ impl Embedded {
             schema,
             runs: runs.len(),
             columns,
-            commands: Words::of(runs.iter().map(|run| run.word("made.command").to_owned())),
+            commands: Words::of(runs.iter().map(|run| run.word(COMMAND).to_owned())),
             warnings: Warnings::of(runs),
         }
     }

@@ -1,15 +1,42 @@
 //! Results that stood in any number of files: each run once, with its scalars alone, so that
 //! thousands fit into memory and onto a page.
 
-use crate::asked::is_setting;
+use crate::asked::{about, is_setting};
 use crate::flatten::{Flat, flatten, text};
-use crate::metrics::ENERGY_MODEL;
+use crate::metrics::{ENERGY_MODEL, SECTIONS};
 use crate::result::{Made, RunResult, Wall};
-use std::collections::HashMap;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::LazyLock;
 
-/// Most runs that are gathered: some 80 KiB each while they are, and 1 KiB on a page.
+/// Most runs that are gathered: some 80 KiB each while they are, a quarter of it for the page of a
+/// sweep, and 1 KiB on a page.
 pub const GATHERED_MAX: usize = 20_000;
+
+/// What came of a run in words, which no table of metrics has.
+pub(crate) const OUTCOMES: &[(&str, &str)] = &[
+    ("audit", "audit"),
+    ("steady_state.reached", "steady state reached"),
+    ("steady_state.gc_ran", "blocks reclaimed"),
+];
+
+/// What makes the run again.
+pub(crate) const COMMAND: &str = "made.command";
+
+/// Whether a page has a column for it, or needs it for one.
+fn is_told(path: &str) -> bool {
+    static METRICS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+        SECTIONS.iter().flat_map(|section| section.metrics).map(|metric| metric.path).collect()
+    });
+    is_setting(path)
+        || about(path).is_some()
+        || OUTCOMES.iter().any(|(outcome, _)| *outcome == path)
+        || METRICS.contains(path)
+        || path == COMMAND
+        // Without any there is no mean.
+        || path.ends_with(".system.N")
+}
 
 /// What is kept of a run.
 #[derive(Clone, Debug)]
@@ -52,11 +79,14 @@ impl Gathered {
         self.flat.get(path).and_then(|value| value.as_str()).unwrap_or_default()
     }
 
-    /// The same without the settings in which none of the runs differ that it stands among: no page
-    /// says anything of these, nor do metrics ask for them but for the model of energy.
+    /// What a page tells of it among other runs, a fifth of it: not the settings in which none of
+    /// them differ, and no number that no column shows.
     #[must_use]
-    pub fn without_same(self, settings: &Settings) -> Self {
-        let flat = self.flat.into_iter().filter(|(path, _)| !settings.are_same(path)).collect();
+    pub fn for_page(self, settings: &Settings) -> Self {
+        let told = |path: &str, value: &Value| {
+            !value.is_null() && !settings.are_same(path) && is_told(path)
+        };
+        let flat = self.flat.into_iter().filter(|(path, value)| told(path, value)).collect();
         Gathered { flat, ..self }
     }
 
@@ -207,7 +237,7 @@ mod tests {
         let mut settings = Settings::default();
         runs.iter().for_each(|run| settings.add(&run.flat));
         for run in runs {
-            let short = run.clone().without_same(&settings);
+            let short = run.clone().for_page(&settings);
             assert!(short.flat.contains_key("config.op"));
             assert!(!short.flat.contains_key("config.gc.victim"));
             for metric in SECTIONS.iter().flat_map(|section| section.metrics) {

@@ -95,6 +95,6 @@ impl Results<'_> {
         let bytes = fs::read(&file).map_err(|error| cannot(error.to_string()))?;
         let runs = read_json(&bytes).map_err(|error| cannot(error.to_string()))?;
         let run = runs.into_iter().next().ok_or_else(|| cannot("it holds no result".to_owned()))?;
-        Ok(Gathered::of(&format!("runs/{}.json", point.key), run).without_same(self.settings))
+        Ok(Gathered::of(&format!("runs/{}.json", point.key), run).for_page(self.settings))
     }
 }

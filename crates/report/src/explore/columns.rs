@@ -4,18 +4,12 @@
 use crate::asked::{about, is_setting, keys, label, number};
 use crate::flatten::{Flat, text};
 use crate::format::Quantity;
-use crate::gathered::Gathered;
+use crate::gathered::{Gathered, OUTCOMES};
 use crate::metrics::{Better, Metric, SECTIONS};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
-/// What came of a run in words, which no table of metrics has.
-const OUTCOMES: &[(&str, &str)] = &[
-    ("audit", "audit"),
-    ("steady_state.reached", "steady state reached"),
-    ("steady_state.gc_ran", "blocks reclaimed"),
-];
 /// Told apart by its digest where its name is not all of it.
 const DIGEST: &str = "workload.sha256";
 const WORKLOAD: &str = "workload.name";

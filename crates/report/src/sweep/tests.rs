@@ -23,11 +23,15 @@ fn runs() -> Vec<Gathered> {
 }
 
 fn page(change: impl FnOnce(&mut Swept<'_>)) -> String {
-    let (axes, runs) = (axes(), runs());
+    page_of(&runs(), change)
+}
+
+fn page_of(runs: &[Gathered], change: impl FnOnce(&mut Swept<'_>)) -> String {
+    let axes = axes();
     let mut swept = Swept {
         axes: &axes,
         seed: None,
-        runs: &runs,
+        runs,
         points: 3,
         left_out: 0,
         failed: &[],
@@ -100,4 +104,28 @@ fn what_axes_explain_is_told_as_it_was_given() {
     let told = &embedded(&page)["sweep"]["sensitivity"][0];
     assert_eq!(told["alone"], json!([[1, 0.75], [0, 0.125]]));
     assert_eq!((&told["pairs"], &told["complete"]), (&json!([[0, 1, 0.0625]]), &json!(false)));
+}
+
+/// What runs are shortened to for the page is all that it reads of them.
+#[test]
+fn the_page_of_shortened_runs_is_the_page_of_whole_ones() {
+    let run = |waf: f64| {
+        let mut run = RunResult { waf: Some(waf), ..RunResult::default() };
+        run.scheme = format!("scheme {waf}");
+        run.audit = if waf > 3.0 { "failed" } else { "passed" }.to_owned();
+        run.made.command = format!("ftlab run {waf}");
+        run.workload.name = "w".to_owned();
+        run.workload.sha256 = format!("{waf}");
+        run.energy_uj.total = waf;
+        run.latency_ns.all.system.mean = waf;
+        let config = json!({"op": waf, "gc": {"victim": "greedy"}, "energy": {"model": "none"}});
+        run.config = config.as_object().unwrap().clone();
+        Gathered::of("runs/0.json", run)
+    };
+    let whole = [1.5, 2.5, 3.5].map(run);
+    let mut settings = crate::gathered::Settings::default();
+    whole.iter().for_each(|run| settings.add(&run.flat));
+    let short = whole.clone().map(|run| run.for_page(&settings));
+    assert!(short[0].flat.len() < whole[0].flat.len());
+    assert_eq!(page_of(&short, |_| ()), page_of(&whole, |_| ()));
 }
