@@ -18,7 +18,6 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _ftlab {
     use std::ffi::OsString;
-    use std::num::NonZero;
     use std::path::PathBuf;
 
     use ftlab_lab::{Counting, Error, Experiment, Reading, Units};
@@ -29,7 +28,7 @@ mod _ftlab {
     use crate::errors::raised;
     use crate::policies::Policies;
     use crate::request_columns::RequestColumns;
-    use crate::sweeping::Asked;
+    use crate::sweeping::{Asked, side_by_side};
     use crate::tables::Cells;
     use crate::watched::{watched, watched_under};
     use crate::{experiments, parquet_file, results, sweeping, tables};
@@ -133,7 +132,7 @@ mod _ftlab {
         py: Python<'_>,
         experiment: &str,
         policies: Option<Bound<'_, PyDict>>,
-        jobs: Option<usize>,
+        jobs: Option<i64>,
         reproducible: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<(Option<u32>, Vec<String>)>> {
@@ -141,8 +140,7 @@ mod _ftlab {
         watched_under(py, progress, &policies, |watching| {
             let mut own = experiments::experiment(experiment)?;
             own.own = policies.own.clone();
-            let none = || Error::usage("jobs 0 is not legal; legal: 1 or more");
-            let jobs = jobs.map(|jobs| NonZero::new(jobs).ok_or_else(none)).transpose()?;
+            let jobs = side_by_side(jobs)?;
             let comparisons = match own.unit == Units::Each {
                 true => {
                     let apart = own.compare_units(None, watching)?.units;

@@ -22,7 +22,7 @@ pub struct Asked {
     file: Option<PathBuf>,
     /// The folder.
     out: PathBuf,
-    jobs: Option<usize>,
+    jobs: Option<i64>,
     resume: bool,
     shard: Option<String>,
     sample: Option<u32>,
@@ -49,12 +49,8 @@ impl Asked {
     }
 
     fn running(&self) -> Result<Running> {
-        let jobs = |jobs: usize| {
-            let why = || Error::usage("jobs 0 is not legal; legal: 1 or more");
-            NonZero::new(jobs).ok_or_else(why)
-        };
         Ok(Running {
-            jobs: self.jobs.map(jobs).transpose()?,
+            jobs: side_by_side(self.jobs)?,
             resume: self.resume,
             shard: self.shard.as_deref().map(str::parse).transpose()?,
             commit: ftlab::COMMIT.to_owned(),
@@ -124,4 +120,16 @@ fn told(swept: Option<Swept>, merged: Option<&Merged>) -> String {
         "names": merged.map(|merged| &merged.names),
     })
     .to_string()
+}
+
+/// Runs side by side; as many as there are cores where nobody says.
+///
+/// # Errors
+/// None, or fewer.
+pub fn side_by_side(jobs: Option<i64>) -> ftlab_lab::Result<Option<NonZero<usize>>> {
+    let checked = |jobs: i64| {
+        let legal = || Error::usage(format!("jobs {jobs} is not legal; legal: 1 or more"));
+        usize::try_from(jobs).ok().and_then(NonZero::new).ok_or_else(legal)
+    };
+    jobs.map(checked).transpose()
 }

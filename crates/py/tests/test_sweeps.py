@@ -116,8 +116,9 @@ def test_workloads_from_columns_are_swept(base, tmp_path):
 def test_what_is_not_legal_is_told(base, tmp_path):
     with pytest.raises(ValueError, match="no scheme is named"):
         ftlab.sweep({"op": ["20%"]}, tmp_path / "out", **base)
-    with pytest.raises(ValueError, match="jobs 0 is not legal"):
-        ftlab.sweep(GRID, tmp_path / "out", jobs=0, **base)
+    for jobs in [0, -1]:
+        with pytest.raises(ValueError, match=f"jobs {jobs} is not legal"):
+            ftlab.sweep(GRID, tmp_path / "out", jobs=jobs, **base)
     with pytest.raises(ValueError, match="--shard '3/2'"):
         ftlab.sweep(GRID, tmp_path / "out", shard="3/2", **base)
     assert not (tmp_path / "out").exists()

@@ -151,3 +151,12 @@ def test_values_of_other_kinds_are_told():
         ftlab.run("dftl", "slc_small", 3)
     with pytest.raises(ftlab.UsageError, match="unknown time_unit 'min'"):
         ftlab.Workload(own, time_unit="min")
+
+
+@pytest.mark.parametrize("time", [2**62, -(2**62)])
+def test_times_beyond_nanoseconds_of_64_bits_are_refused_on_both_sides(time):
+    numpy = pytest.importorskip("numpy")
+    with pytest.raises(ValueError, match="row 1, column time"):
+        ftlab.Workload(
+            time=numpy.array([0, time]), op=["read", "write"], offset=[0, 0], size=[4096, 4096], time_unit="s"
+        )

@@ -140,7 +140,8 @@ def _numbers(column, values, scale=1):
     elif kind == "O":
         return _numbers_of_list(column, list(values), scale, legal)
     elif kind in "iu":
-        missing = values > (2**63 - 1) // scale
+        most = (2**63 - 1) // scale
+        missing = (values > most) | (values < -most if kind == "i" else False)
         if missing.any():
             row = int(missing.argmax())
             raise _wrong(row, column, int(values[row]), "a number of 63 bits")
