@@ -60,15 +60,7 @@ impl Experiment {
         let device = devices::find(&self.device)?;
         let overrides = selection::overrides(&self.set, self.buffer.as_deref())?;
         let chosen = selection::choose(&self.schemes, &device.config, &overrides)?;
-        let bytes = match self.capacity {
-            None => None,
-            Some(Capacity::Bytes(bytes)) => Some(bytes),
-            Some(Capacity::Auto) => {
-                return Err(Error::usage(
-                    "--capacity auto needs a workload, and `ftlab ram` has none; legal: bytes",
-                ));
-            }
-        };
+        let bytes = stated(self.capacity, "`ftlab ram`")?;
         let mut refused = Vec::new();
         let mut kept = Vec::new();
         for one in chosen {
@@ -85,6 +77,26 @@ impl Experiment {
         planned(&mut kept, bytes)?;
         Ok(Memories { schemes: kept.into_iter().map(SchemeMemory::of).collect(), refused })
     }
+}
+
+/// The capacity, where nothing else says how large that is.
+fn stated(capacity: Option<Capacity>, what: &str) -> Result<Option<u64>> {
+    match capacity {
+        None => Ok(None),
+        Some(Capacity::Bytes(bytes)) => Ok(Some(bytes)),
+        Some(Capacity::Auto) => Err(Error::usage(format!(
+            "--capacity auto needs a workload, and {what} has none; legal: bytes"
+        ))),
+    }
+}
+
+/// Sizes the device of `what`, which has no workload, and refuses what cannot be planned on it.
+pub fn sized(
+    chosen: &mut [selection::Chosen],
+    capacity: Option<Capacity>,
+    what: &str,
+) -> Result<()> {
+    planned(chosen, stated(capacity, what)?)
 }
 
 /// Sizes the device for some schemes, and refuses what cannot be planned on it.

@@ -125,6 +125,11 @@ pub trait Device: Send + Sync {
     fn verified_reads(&self) -> u64;
     /// The version that the last page of a host write got.
     fn last_version(&self) -> Tag;
+    /// From now on every read notes which versions it found.
+    fn note_versions(&mut self);
+    /// The versions that the last request found, page by page, if it was a read: 0 where nothing
+    /// was, [`Tag::UNREADABLE`] where data is lost. Empty unless [noted](Device::note_versions).
+    fn versions_found(&self) -> &[Tag];
     /// Whether a page was written and not trimmed since.
     fn is_written(&self, lpn: Lpn) -> bool;
     /// Where a page is.

@@ -13,6 +13,8 @@ pub(crate) struct Ledger {
     /// Version written last, per logical page; empty unless reads are verified.
     expected: Vec<u32>,
     verified_reads: u64,
+    /// What the last request read, where somebody wants to know.
+    found: Option<Vec<Tag>>,
 }
 
 impl Ledger {
@@ -24,6 +26,7 @@ impl Ledger {
             logical_pages: u64::from(logical_pages),
             expected: Vec::new(),
             verified_reads: 0,
+            found: None,
         }
     }
 
@@ -76,6 +79,32 @@ impl Ledger {
         if let Some(expected) = self.expected.get_mut(lpn.index()) {
             *expected = 0;
         }
+    }
+
+    /// What requests read is noted from now on.
+    pub fn note_found(&mut self) {
+        self.found = Some(Vec::new());
+    }
+
+    /// A request begins.
+    #[inline]
+    pub fn begin(&mut self) {
+        if let Some(found) = &mut self.found {
+            found.clear();
+        }
+    }
+
+    /// It read this version.
+    #[inline]
+    pub fn found(&mut self, version: Tag) {
+        if let Some(found) = &mut self.found {
+            found.push(version);
+        }
+    }
+
+    /// What the last request read, page by page.
+    pub fn all_found(&self) -> &[Tag] {
+        self.found.as_deref().unwrap_or_default()
     }
 
     /// A read was compared with what it must return.

@@ -219,6 +219,9 @@ impl<S: Scheme> Ssd<S> {
             Some(buffer) if !PLAIN => buffer.read(&mut below, io, ready)?,
             _ => below.scheme.read(below.board, io, ready)?,
         };
+        if !PLAIN {
+            self.ledger.found(found);
+        }
         if found == Tag::UNREADABLE {
             self.note_unreadable(io.lpn)?;
             return Ok(done);
@@ -305,6 +308,9 @@ impl<S: Scheme> Ssd<S> {
         };
         self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
         self.unreadable = None;
+        if !PLAIN {
+            self.ledger.begin();
+        }
         let (ready, split) = match self.serve_and_settle::<PLAIN>(request, begun, start) {
             Ok(times) => times,
             Err(error) => {
@@ -445,6 +451,14 @@ impl<S: Scheme> Device for Ssd<S> {
 
     fn last_version(&self) -> Tag {
         Tag(self.next_tag)
+    }
+
+    fn note_versions(&mut self) {
+        self.ledger.note_found();
+    }
+
+    fn versions_found(&self) -> &[Tag] {
+        self.ledger.all_found()
     }
 
     fn is_written(&self, lpn: Lpn) -> bool {

@@ -47,6 +47,7 @@ pub mod synthetic;
 mod text;
 mod trace;
 mod workload;
+mod writing;
 
 #[doc(hidden)]
 pub mod fuzzing;
@@ -75,3 +76,4 @@ pub use summary::{Drop, DropReason, Summary};
 pub use survey::{Farthest, Largest, Survey, UnitSpans};
 pub use synthetic::{Model, Synthetic, SyntheticSpec, TwinFit};
 pub use workload::{Description, Workload};
+pub use writing::TraceWriter;

@@ -8,10 +8,8 @@
 //! only the cache of a table in phase-change memory knew, recovery corrects there.
 //!
 //! The file: [`MAGIC`], the header as JSON (its length first), the blocks and the words of
-//! phase-change memory (`snapshot/content.rs`), and the SHA-256 of all that. Numbers are
+//! phase-change memory (`flash_image.rs`), and the SHA-256 of all that. Numbers are
 //! little-endian.
-
-mod content;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,6 +28,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::files::{ResultFile, check_folder, refuse_existing};
+use crate::flash_image;
 use crate::observer::{Counts, Observer, Steps};
 use crate::selection::Chosen;
 
@@ -162,8 +161,8 @@ impl Snapshot {
         let mut file = File::open(&self.path).map_err(unreadable)?;
         file.seek(SeekFrom::Start(self.body.0)).map_err(unreadable)?;
         let mut body = BufReader::new(steps.over(file)).take(self.body.1 - self.body.0);
-        let read = content::read(&mut body, device.board_mut().nand_mut())
-            .and_then(|()| content::read_pcm(body, device.pcm_mut()));
+        let read = flash_image::read(&mut body, device.board_mut().nand_mut())
+            .and_then(|()| flash_image::read_pcm(body, device.pcm_mut()));
         read.map_err(|why| steps.why(damaged(why)))?;
         device.power_cycle().map_err(|error| damaged(format!("during recovery: {error}")))?;
         let found = live(device, || Ok(()))?;
@@ -227,8 +226,8 @@ pub fn save(
         out.write_all(MAGIC)?;
         out.write_all(&(text.len() as u32).to_le_bytes())?;
         out.write_all(text.as_bytes())?;
-        content::write(&mut out, device.board().nand())?;
-        content::write_pcm(&mut out, device.pcm())?;
+        flash_image::write(&mut out, device.board().nand())?;
+        flash_image::write_pcm(&mut out, device.pcm())?;
         let Digesting { mut inner, digest } = out;
         inner.write_all(digest.finalize().as_slice())?;
         inner.flush()
@@ -246,7 +245,7 @@ pub fn check_wanted(path: &Path, chosen: &Chosen) -> Result<()> {
 }
 
 /// The settings that say what lies on the flash.
-fn binding_settings(row: &Row, config: &Config, seed: u64) -> Map<String, Value> {
+pub(crate) fn binding_settings(row: &Row, config: &Config, seed: u64) -> Map<String, Value> {
     let mut settings = Map::new();
     for described in config.describe() {
         let key = described.key;

@@ -130,18 +130,25 @@ fn measure(
 /// What makes the run again, with those that it was planned with; the program adds its commit.
 fn made(plan: &Plan) -> Made {
     let own = &plan.experiment;
+    let now = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
+    let filter = own.filter.as_ref().map(ToString::to_string);
+    Made { filter, ..made_by(own.command(), plan.timing.to_string(), now) }
+}
+
+/// What the machine adds to a command, an option and a moment.
+pub fn made_by(command: String, timing: String, started: String) -> Made {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
     let name = name.unwrap_or_else(|_| "a machine without a name".to_owned());
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let build = if cfg!(debug_assertions) { "with debug assertions" } else { "optimised" };
     Made {
-        command: own.command(),
-        timing: plan.timing.to_string(),
-        filter: own.filter.as_ref().map(ToString::to_string),
+        command,
+        timing,
+        filter: None,
         commit: String::new(),
         build: build.to_owned(),
         host: format!("{}, {cores} cores", name.trim()),
-        started: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
+        started,
     }
 }
 

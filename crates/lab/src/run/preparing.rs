@@ -30,6 +30,11 @@ impl<'a> Preparation<'a> {
         Preparation { run, seed, verify, footprint: footprint.as_ref() }
     }
 
+    /// That of a scheme without a workload, whose mode needs none.
+    pub fn alone(run: &'a SchemePlan, seed: u64) -> Self {
+        Preparation { run, seed, verify: false, footprint: None }
+    }
+
     /// Whether other runs can begin with a duplicate of the device: something is done to it, and
     /// that without requests of the workload.
     pub fn can_be_shared(&self) -> bool {

@@ -31,20 +31,37 @@ pub fn of_run(
     let mut all = plan.warnings.clone();
     all.extend(about_workload(plan, stream, description));
     all.extend(about_addresses(plan, stream));
-    let config = &run.chosen.config;
-    if let Some(budget) = config.device.ram_bytes.0 {
-        let used = sram(&(run.chosen.row.ram_use)(config));
-        if used > budget.0 {
-            all.push(format!(
-                "Over the memory budget: {used} bytes of SRAM, {} are allowed, {} too many.{}",
-                budget.0,
-                used - budget.0,
-                directory_on_top(run)
-            ));
-        }
-    }
+    all.extend(over_budget(run));
     all.extend(spare_unused(plan, run));
-    all.extend(nothing_waits(plan, config));
+    all.extend(nothing_waits(plan, &run.chosen.config));
+    all.extend(of_device_in_use(run, device));
+    all
+}
+
+/// Everything to say about a device that no plan of a run knows.
+pub fn of_device(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
+    let mut all: Vec<String> = over_budget(run).into_iter().collect();
+    all.extend(of_device_in_use(run, device));
+    all
+}
+
+fn over_budget(run: &SchemePlan) -> Option<String> {
+    let config = &run.chosen.config;
+    let budget = config.device.ram_bytes.0?;
+    let used = sram(&(run.chosen.row.ram_use)(config));
+    (used > budget.0).then(|| {
+        format!(
+            "Over the memory budget: {used} bytes of SRAM, {} are allowed, {} too many.{}",
+            budget.0,
+            used - budget.0,
+            directory_on_top(run)
+        )
+    })
+}
+
+fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
+    let config = &run.chosen.config;
+    let mut all = Vec::new();
     all.extend(one_server(config));
     all.extend(empty_streams(device, config));
     all.extend(own_policies(config));

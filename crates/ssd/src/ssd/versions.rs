@@ -2,8 +2,9 @@
 
 use super::Ssd;
 use crate::device::DeviceError;
+use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::request::Unreadable;
-use ftlab_flash::units::{Lpn, Tag};
+use ftlab_flash::units::{BlockId, Lpn, Tag};
 use ftlab_ftl::answers::Location;
 use ftlab_ftl::scheme::Scheme;
 
@@ -48,18 +49,33 @@ impl<S: Scheme> Ssd<S> {
         (tag, lost)
     }
 
+    /// Of all that lie on flash, superseded ones among them.
+    fn highest_version(&self) -> u32 {
+        let (geometry, state) = (self.board.geometry(), self.board.nand().state());
+        let mut highest = 0;
+        for block in (0..geometry.blocks()).map(BlockId) {
+            for offset in 0..state.block(block).top {
+                let ppn = geometry.page(block, offset);
+                if matches!(state.oob(ppn), OobRead::Written(oob) if oob.kind.is_host_data()) {
+                    highest = highest.max(state.tag(ppn).0);
+                }
+            }
+        }
+        highest
+    }
+
     /// What the host may rely on after a cut is what the scheme kept: unacknowledged writes and
     /// unflushed trims may have gone either way.
     pub(super) fn settle_after_recovery(&mut self) {
         // A device whose flash was put there goes on behind the versions found on it.
         let fresh = self.next_tag == 0;
+        if fresh {
+            self.next_tag = self.highest_version();
+        }
         for lpn in (0..self.board.geometry().logical_pages).map(Lpn) {
             match self.find(lpn) {
                 Location::Flash(ppn) => {
                     let tag = self.board.nand().state().tag(ppn);
-                    if fresh {
-                        self.next_tag = self.next_tag.max(tag.0);
-                    }
                     self.ledger.wrote(lpn, tag);
                 }
                 Location::Ram(tag) => self.ledger.wrote(lpn, tag),

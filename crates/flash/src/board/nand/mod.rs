@@ -29,7 +29,7 @@ use geometry::Geometry;
 use payload::Payloads;
 use program::ProgramLedger;
 pub use program::{PageWrite, Payload};
-use record::{Operation, OperationRecord};
+use record::{Change, Operation, OperationRecord};
 use state::{OobRead, State};
 use units::{Source, Units};
 
@@ -144,7 +144,7 @@ impl Nand {
         &mut self.faults
     }
 
-    /// The record of operations, for tests.
+    /// The record of operations.
     pub fn record_mut(&mut self) -> &mut OperationRecord {
         (self.watched, self.plain) = (true, false);
         &mut self.record
@@ -378,6 +378,7 @@ impl Nand {
         if verdict == Verdict::Fails || worn_by_program || died {
             self.state.block_mut(block).retired = true;
             self.retired += 1;
+            self.record.change(Change::Failure(block));
             return Err(Fault::EraseFailed { block, known: done });
         }
         Ok(done)

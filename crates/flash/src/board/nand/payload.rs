@@ -3,6 +3,7 @@
 //! Slots are allocated once, zeroed, and reused; a page's record carries its slot number. A slot is
 //! given back when its page becomes invalid or is erased.
 
+use super::record::Change;
 use super::state::OobRead;
 use super::{Nand, Payload};
 use crate::units::{BlockId, Ppn, zeroed};
@@ -141,6 +142,7 @@ impl Nand {
     pub(super) fn give_back_payload(&mut self, ppn: Ppn) {
         let slot = self.slot_of(ppn);
         self.payloads.give_back(slot);
+        self.record.change(Change::Superseded(ppn));
         self.state.drop_payload(ppn);
     }
 }

@@ -2,7 +2,7 @@
 //! counts with.
 
 use super::fault::{CutOutcome, Fault, Verdict};
-use super::record::Operation;
+use super::record::{Change, Operation};
 use super::state::{Oob, PageKind};
 use super::{Nand, law};
 use crate::board::when::When;
@@ -144,6 +144,7 @@ impl Nand {
     #[inline]
     fn replaced_by(&mut self, payload: Payload<'_>) {
         if let Payload::Update { old: Some(old), edits } = payload {
+            self.record.change(Change::Superseded(old));
             self.state.drop_payload(old);
             // A move leaves no mark: the old page's block is erased next.
             if !edits.is_empty() {
@@ -211,6 +212,7 @@ impl Nand {
                 self.state.store_torn(ppn);
                 let block = self.geometry.block_of(ppn);
                 self.state.block_mut(block).read_only = true;
+                self.record.change(Change::Failure(block));
                 Err(Fault::ProgramFailed { block, known })
             }
         }

@@ -8,7 +8,7 @@
 
 use super::Nand;
 use super::fault::ReadVerdict;
-use super::record::Operation;
+use super::record::{Change, Operation};
 use super::state::OobRead;
 use super::units::Source;
 use crate::board::when::When;
@@ -65,6 +65,7 @@ impl Nand {
             matches!(self.state.oob(ppn), OobRead::Written(oob) if oob.kind.is_host_data());
         if verdict == ReadVerdict::Uncorrectable && is_data && !self.state.is_unreadable(ppn) {
             self.state.set_unreadable(ppn);
+            self.record.change(Change::Lost(ppn));
             meter.event(Event::LostPages, 1);
         }
         done

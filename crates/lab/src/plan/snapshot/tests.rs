@@ -63,14 +63,14 @@ fn phase_change_memory_is_put_back_as_it_was() {
 
     let mut other = hat();
     let mut words = Vec::new();
-    content::write_pcm(&mut words, &saved).unwrap();
-    content::read_pcm(words.as_slice(), other.pcm_mut()).unwrap();
+    flash_image::write_pcm(&mut words, &saved).unwrap();
+    flash_image::read_pcm(words.as_slice(), other.pcm_mut()).unwrap();
     assert_eq!(other.pcm(), saved);
-    let why = content::read_pcm(&words[..words.len() - 4], other.pcm_mut()).unwrap_err();
+    let why = flash_image::read_pcm(&words[..words.len() - 4], other.pcm_mut()).unwrap_err();
     assert!(why.contains("ends too early"), "{why}");
     words.push(0);
-    let why = content::read_pcm(words.as_slice(), other.pcm_mut()).unwrap_err();
+    let why = flash_image::read_pcm(words.as_slice(), other.pcm_mut()).unwrap_err();
     assert!(why.contains("follows its last word"), "{why}");
-    let why = content::read_pcm(words.as_slice(), &mut []).unwrap_err();
+    let why = flash_image::read_pcm(words.as_slice(), &mut []).unwrap_err();
     assert!(why.contains("the scheme has 0"), "{why}");
 }

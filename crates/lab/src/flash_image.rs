@@ -1,6 +1,6 @@
-//! The blocks of a snapshot: for each that was ever used its number plus one, erases, flags, how
-//! many of its pages follow, and these; then a zero. Behind them the number of words in
-//! phase-change memory, and these.
+//! What lies on the flash of a device as bytes: for each block that was ever used its number plus
+//! one, erases, flags, how many of its pages follow, and these; then a zero. Behind them the number
+//! of words in phase-change memory, and these. Snapshots hold it, and the stores of served drives.
 //!
 //! A page is one byte, and what it calls for: erased, torn, or a kind of page (0 to 5) with flags;
 //! then logical number, sequence number, and version (host data) or words without the zeroes at
@@ -24,6 +24,9 @@ const IN_PART: u8 = 16;
 const HELD: u8 = 32;
 
 /// Writes every block that was ever used.
+///
+/// # Errors
+/// Those of `out`.
 pub fn write(out: &mut impl Write, nand: &Nand) -> io::Result<()> {
     let geometry = nand.geometry();
     for block in (0..geometry.blocks()).map(BlockId) {
@@ -31,12 +34,8 @@ pub fn write(out: &mut impl Write, nand: &Nand) -> io::Result<()> {
         if !known.touched && !known.retired {
             continue;
         }
-        let stored = nand.stored_block(block);
-        let bits = [stored.read_only, stored.retired, stored.undefined];
-        let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u8::from(bit));
         put(out, block.0 + 1)?;
-        put(out, stored.erases)?;
-        out.write_all(&[flags])?;
+        write_block(out, nand.stored_block(block))?;
         put(out, known.top)?;
         for offset in 0..known.top {
             write_page(out, nand.stored_page(geometry.page(block, offset)))?;
@@ -45,7 +44,36 @@ pub fn write(out: &mut impl Write, nand: &Nand) -> io::Result<()> {
     put(out, 0)
 }
 
-fn write_page(out: &mut impl Write, page: StoredPage<'_>) -> io::Result<()> {
+/// Writes what a block is known by besides its pages.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_block(out: &mut impl Write, stored: StoredBlock) -> io::Result<()> {
+    let bits = [stored.read_only, stored.retired, stored.undefined];
+    let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u8::from(bit));
+    put(out, stored.erases)?;
+    out.write_all(&[flags])
+}
+
+/// Reads it back.
+///
+/// # Errors
+/// When the bytes end, or are none of these.
+pub fn read_block(body: &mut impl Read) -> Result<StoredBlock, String> {
+    let erases = number(body)?;
+    let [flags] = bytes(body)?;
+    if flags > 7 {
+        return Err(format!("a block has the flags {flags}"));
+    }
+    let bit = |place: u8| flags >> place & 1 == 1;
+    Ok(StoredBlock { erases, read_only: bit(0), retired: bit(1), undefined: bit(2) })
+}
+
+/// Writes one page.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_page(out: &mut impl Write, page: StoredPage<'_>) -> io::Result<()> {
     let start = |out: &mut dyn Write, oob: Oob, flags: u8| {
         out.write_all(&[oob.kind as u8 | flags])?;
         out.write_all(&oob.logical.to_le_bytes())?;
@@ -72,6 +100,9 @@ fn write_page(out: &mut impl Write, page: StoredPage<'_>) -> io::Result<()> {
 }
 
 /// Writes what a scheme keeps in phase-change memory.
+///
+/// # Errors
+/// Those of `out`.
 pub fn write_pcm(out: &mut impl Write, words: &[u32]) -> io::Result<()> {
     put(out, words.len() as u32)?;
     words.iter().try_for_each(|&word| put(out, word))
@@ -88,14 +119,10 @@ fn put(out: &mut (impl Write + ?Sized), number: u32) -> io::Result<()> {
 pub fn read(body: &mut impl Read, nand: &mut Nand) -> Result<(), String> {
     let mut words = Vec::new();
     while let Some(block) = number(body)?.checked_sub(1).map(BlockId) {
-        let erases = number(body)?;
-        let [flags] = bytes(body)?;
-        let bit = |place: u8| flags >> place & 1 == 1;
-        let (read_only, retired, undefined) = (bit(0), bit(1), bit(2));
-        nand.restore_block(block, StoredBlock { erases, read_only, retired, undefined })?;
+        nand.restore_block(block, read_block(body)?)?;
         let pages = number(body)?;
-        if flags > 7 || pages > nand.geometry().pages_per_block {
-            return Err(format!("block {block} has flags {flags} and {pages} pages"));
+        if pages > nand.geometry().pages_per_block {
+            return Err(format!("block {block} has {pages} pages"));
         }
         for offset in 0..pages {
             let ppn = nand.geometry().page(block, offset);
@@ -127,7 +154,11 @@ pub fn read_pcm(mut body: impl Read, words: &mut [u32]) -> Result<(), String> {
     }
 }
 
-fn read_page<'a>(
+/// Reads one page; words of maps are put into `words`, of which a page holds `words_max` at most.
+///
+/// # Errors
+/// When the bytes end, or are no page.
+pub fn read_page<'a>(
     body: &mut impl Read,
     words: &'a mut Vec<u32>,
     words_max: u32,
