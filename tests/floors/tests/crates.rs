@@ -11,6 +11,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("crates/ssd", &["flash", "ftl"]),
     ("crates/engine", &["flash", "ftl", "schemes", "ssd"]),
     ("crates/trace", &["flash"]),
+    ("crates/nbd", &[]),
     ("crates/report", &["engine"]),
     ("crates/lab", &["engine", "trace", "report"]),
     ("crates/cli", &["engine", "trace", "report", "lab"]),

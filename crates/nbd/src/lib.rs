@@ -1,0 +1,31 @@
+//! The server side of the NBD fixed newstyle protocol, with the standard library alone.
+//!
+//! It knows nothing of what it exports: see [`Export`]. Numbers and rules are those of the public
+//! protocol text (NetworkBlockDevice/nbd, `doc/proto.md`), whose sections comments name.
+
+pub mod export;
+pub mod handshake;
+pub mod server;
+pub mod transmission;
+pub mod wire;
+
+pub use export::{Abilities, BlockSizes, Error, Export, Extent};
+pub use server::{Server, Shutdown};
+
+use std::io::{self, BufReader, BufWriter, Read, Write};
+
+/// Serves one client from its handshake to its end, over any pair of streams.
+///
+/// Returns the number of requests answered.
+///
+/// # Errors
+///
+/// The streams' own, and `InvalidData` where the protocol leaves only closing the connection.
+pub fn serve<R: Read, W: Write>(reader: R, writer: W, export: &dyn Export) -> io::Result<u64> {
+    let mut reader = BufReader::with_capacity(wire::BUFFER_BYTES, reader);
+    let mut writer = BufWriter::with_capacity(wire::BUFFER_BYTES, writer);
+    match handshake::negotiate(&mut reader, &mut writer, export)? {
+        Some(session) => transmission::transmit(&mut reader, &mut writer, export, session, &|| ()),
+        None => Ok(0),
+    }
+}

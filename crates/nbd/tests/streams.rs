@@ -1,0 +1,184 @@
+//! Whole conversations in memory: a good client against a model, and everything malformed.
+
+use std::io::Cursor;
+use std::sync::Mutex;
+
+use ftlab_nbd::{Abilities, Error, Export, serve};
+
+const SIZE: usize = 1 << 16;
+
+struct Memory(Mutex<Vec<u8>>, bool);
+
+impl Export for Memory {
+    fn size(&self) -> u64 {
+        SIZE as u64
+    }
+    fn abilities(&self) -> Abilities {
+        Abilities { read_only: self.1, trim: true, fast_zero: false, multi_connection: true }
+    }
+    fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
+        bytes.copy_from_slice(&self.0.lock().unwrap()[offset as usize..][..bytes.len()]);
+        Ok(())
+    }
+    fn write(&self, offset: u64, bytes: &[u8], _fua: bool) -> Result<(), Error> {
+        self.0.lock().unwrap()[offset as usize..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+    fn flush(&self) -> Result<(), Error> {
+        Ok(())
+    }
+    fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<(), Error> {
+        self.zero(offset, length, true, fua)
+    }
+    fn zero(&self, offset: u64, length: u64, _trim: bool, _fua: bool) -> Result<(), Error> {
+        self.0.lock().unwrap()[offset as usize..][..length as usize].fill(0);
+        Ok(())
+    }
+}
+
+fn memory(read_only: bool) -> Memory {
+    Memory(Mutex::new(vec![0; SIZE]), read_only)
+}
+
+fn option(number: u32, data: &[u8]) -> Vec<u8> {
+    let head = [&0x4948_4156_454f_5054_u64.to_be_bytes()[..], &number.to_be_bytes()];
+    [&head.concat()[..], &(data.len() as u32).to_be_bytes(), data].concat()
+}
+
+/// A handshake; its answer is `18 + 152` bytes simple, `20` for structured replies more.
+fn hello(structured: bool) -> Vec<u8> {
+    let mut bytes = 3_u32.to_be_bytes().to_vec();
+    if structured {
+        bytes.extend(option(8, &[]));
+    }
+    bytes.extend(option(1, &[]));
+    bytes
+}
+
+fn request(flags: u16, command: u16, offset: u64, length: u32) -> Vec<u8> {
+    let mut bytes = 0x2560_9513_u32.to_be_bytes().to_vec();
+    bytes.extend(flags.to_be_bytes());
+    bytes.extend(command.to_be_bytes());
+    bytes.extend(7_u64.to_be_bytes());
+    bytes.extend(offset.to_be_bytes());
+    bytes.extend(length.to_be_bytes());
+    bytes
+}
+
+/// The replies after the handshake.
+fn talk(export: &Memory, structured: bool, requests: &[u8]) -> Vec<u8> {
+    let (mut out, sent) = (Vec::new(), [hello(structured), requests.to_vec()].concat());
+    serve(Cursor::new(sent), &mut out, export).expect("a proper conversation");
+    out.split_off(18 + 10 + if structured { 20 } else { 0 })
+}
+
+fn next(seed: &mut u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed
+}
+
+#[test]
+fn random_operations_agree_with_a_vector() {
+    for structured in [false, true] {
+        let (mut seed, mut model) = (0x1234_5678_9abc_u64, vec![0_u8; SIZE]);
+        let (export, mut sent, mut wanted) = (memory(false), Vec::new(), Vec::new());
+        for _ in 0..2000 {
+            let offset = (next(&mut seed) % 60_000) as usize;
+            let length = 1 + (next(&mut seed) % 5000) as usize;
+            let command = [0, 1, 4, 6, 3][(next(&mut seed) % 5) as usize];
+            let (at, long) = if command == 3 { (0, 0) } else { (offset, length) };
+            sent.extend(request(0, command, at as u64, long as u32));
+            match command {
+                1 => {
+                    let data: Vec<u8> = (0..length).map(|_| next(&mut seed) as u8).collect();
+                    model[offset..][..length].copy_from_slice(&data);
+                    sent.extend(data);
+                }
+                4 | 6 => model[offset..][..length].fill(0),
+                _ => {}
+            }
+            if structured {
+                wanted.extend(0x668e_33ef_u32.to_be_bytes());
+                wanted.extend(if command == 0 { [0, 1, 0, 1] } else { [0, 1, 0, 0] });
+                wanted.extend(7_u64.to_be_bytes());
+                wanted.extend(if command == 0 { 8 + length as u32 } else { 0 }.to_be_bytes());
+            } else {
+                wanted.extend(0x6744_6698_u32.to_be_bytes());
+                wanted.extend([0; 4]);
+                wanted.extend(7_u64.to_be_bytes());
+            }
+            if command == 0 {
+                if structured {
+                    wanted.extend((offset as u64).to_be_bytes());
+                }
+                wanted.extend(&model[offset..][..length]);
+            }
+        }
+        assert!(talk(&export, structured, &sent) == wanted, "structured: {structured}");
+    }
+}
+
+#[test]
+fn wrong_requests_get_the_errors_of_the_protocol() {
+    let size = SIZE as u64;
+    let cases = [
+        (request(0, 0, size, 1), 22),
+        (request(0, 0, u64::MAX, 2), 22),
+        (request(0, 0, 0, u32::MAX), 22),
+        (request(0, 0, 0, 0), 22),
+        (request(0x8000, 0, 0, 1), 22),
+        (request(0, 99, 0, 1), 22),
+        (request(0, 7, 0, 1), 22),
+        (request(16, 6, 0, 1), 95),
+        (request(0, 6, size, 1), 28),
+        ([request(0, 1, size, 1), vec![1]].concat(), 28),
+        ([request(0, 1, 0, 33 << 20), vec![0; 33 << 20]].concat(), 22),
+    ];
+    for (sent, errno) in cases {
+        // The read behind it shows that the stream is still in step.
+        let replies = talk(&memory(false), false, &[sent, request(0, 0, 0, 1)].concat());
+        assert_eq!(replies[4..8], u32::to_be_bytes(errno));
+        assert_eq!((replies.len(), &replies[20..24]), (33, &[0; 4][..]));
+    }
+    let replies = talk(&memory(true), false, &[request(0, 1, 0, 1), vec![1]].concat());
+    assert_eq!(replies[4..8], 1_u32.to_be_bytes());
+}
+
+#[test]
+fn what_cannot_be_answered_closes_the_connection() {
+    let too_long = [hello(false), request(0, 1, 0, u32::MAX)].concat();
+    let half = [hello(false), request(0, 0, 0, 1)[..13].to_vec()].concat();
+    let magic = [hello(false), vec![9; 28]].concat();
+    for sent in [too_long, half, magic, vec![255; 4], vec![0, 0, 0, 3, 1, 2, 3, 4, 5, 6, 7, 8]] {
+        assert!(serve(Cursor::new(sent), Vec::new(), &memory(false)).is_err());
+    }
+}
+
+#[test]
+fn thousands_of_random_and_mutated_streams_end() {
+    let (mut seed, mut ended) = (99, 0);
+    let set = [&[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 15][..], b"base:allocation"].concat();
+    let good = [
+        3_u32.to_be_bytes().to_vec(),
+        option(8, &[]),
+        option(10, &set),
+        option(7, &[0; 6]),
+        request(0, 7, 0, 512),
+        [request(0, 1, 0, 4), vec![1; 4]].concat(),
+        request(4, 0, 0, 64),
+    ]
+    .concat();
+    assert_eq!(serve(Cursor::new(&good), Vec::new(), &memory(false)).unwrap(), 3);
+    for _ in 0..5000 {
+        let mut sent = good.clone();
+        for _ in 0..=next(&mut seed) % 6 {
+            let at = next(&mut seed) as usize % sent.len();
+            sent[at] = next(&mut seed) as u8;
+        }
+        sent.truncate(next(&mut seed) as usize % (2 * good.len()));
+        ended += u32::from(serve(Cursor::new(sent), Vec::new(), &memory(false)).is_ok());
+    }
+    assert!(ended > 0 && ended < 5000, "{ended} of 5000 ended properly");
+}
