@@ -1,0 +1,208 @@
+//! The data of pages, by the version that a page carries.
+//!
+//! A page of flash carries the number of the version that was programmed into it, and so does a copy
+//! of it: these numbers are what the scheme moves about, and the only way to the bytes. The bytes of a
+//! version are kept once, for as long as some page of flash carries it, or the device holds it in
+//! memory; nothing here knows a logical address. So a page that is found where another one lies reads
+//! as that other one, and what was erased is gone.
+
+use std::collections::HashMap;
+
+use ftlab_engine::units::{Lpn, Ppn, Tag};
+
+use crate::arena::Arena;
+
+/// The slot of pages that are zero throughout: none is needed.
+const ZEROES: u32 = u32::MAX;
+
+/// Where the bytes of a version are.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    /// A slot of the arena, or [`ZEROES`].
+    slot: u32,
+    /// Pages of flash that carry it.
+    carriers: u32,
+}
+
+/// All versions that are somewhere.
+pub struct Payloads {
+    arena: Arena,
+    versions: HashMap<u32, Kept>,
+    /// Version of each physical page, 0 where it holds no data of the host.
+    carried: Vec<u32>,
+    /// A version for each page that carried it until now.
+    released: Vec<u32>,
+    /// Slots that were used and are free.
+    free: Vec<u32>,
+    /// Slots that were used once.
+    used: u32,
+    /// Written, and on no page of flash yet.
+    in_memory: HashMap<u32, Lpn>,
+    /// As many of these may wait for a look at what became of them.
+    look_at: usize,
+}
+
+/// Versions in memory that are looked through at least.
+const LOOK_AT_LEAST: usize = 4096;
+
+impl Payloads {
+    /// Nothing yet, for so many physical pages.
+    pub fn new(page_bytes: usize, pages: u32) -> Self {
+        Payloads {
+            arena: Arena::new(page_bytes),
+            versions: HashMap::new(),
+            carried: vec![0; pages as usize],
+            released: Vec::new(),
+            free: Vec::new(),
+            used: 0,
+            in_memory: HashMap::new(),
+            look_at: LOOK_AT_LEAST,
+        }
+    }
+
+    /// The host wrote this version of a logical page.
+    pub fn write(&mut self, version: Tag, lpn: Lpn, bytes: &[u8]) {
+        let slot = match bytes.iter().all(|&byte| byte == 0) {
+            true => ZEROES,
+            false => {
+                let slot = self.free.pop().unwrap_or(self.used);
+                self.arena.write(slot, bytes);
+                self.used = self.used.max(slot + 1);
+                slot
+            }
+        };
+        self.versions.insert(version.0, Kept { slot, carriers: 0 });
+        self.in_memory.insert(version.0, lpn);
+    }
+
+    /// A page of flash carries this version now, and no longer what it carried.
+    pub fn programmed(&mut self, ppn: Ppn, version: Tag) {
+        let before = std::mem::replace(&mut self.carried[ppn.index()], version.0);
+        self.released.extend((before != 0).then_some(before));
+        if let Some(kept) = self.versions.get_mut(&version.0) {
+            kept.carriers += 1;
+            self.in_memory.remove(&version.0);
+        }
+    }
+
+    /// A page of flash carries nothing any more.
+    pub fn gone(&mut self, ppn: Ppn) {
+        let before = std::mem::take(&mut self.carried[ppn.index()]);
+        self.released.extend((before != 0).then_some(before));
+    }
+
+    /// Forgets versions that no page carries any more, once all is told that happened: what moved
+    /// twice may have been gone in between.
+    pub fn release(&mut self) {
+        while let Some(version) = self.released.pop() {
+            let Some(kept) = self.versions.get_mut(&version) else { continue };
+            kept.carriers -= 1;
+            if kept.carriers == 0 {
+                self.forget(version);
+            }
+        }
+    }
+
+    /// Puts the bytes of a version there, from byte `from` of the page on; false: none are kept.
+    pub fn read(&self, version: Tag, from: usize, bytes: &mut [u8]) -> bool {
+        match self.versions.get(&version.0) {
+            None => return false,
+            Some(kept) if kept.slot == ZEROES => bytes.fill(0),
+            Some(kept) => bytes.copy_from_slice(&self.arena.read(kept.slot)[from..][..bytes.len()]),
+        }
+        true
+    }
+
+    /// Forgets versions that are on no page of flash and that the device does not hold either:
+    /// overwritten in memory. `holds`: whether this version of this logical page is in its memory.
+    pub fn look_through(&mut self, holds: impl Fn(Lpn, Tag) -> bool) {
+        if self.in_memory.len() < self.look_at {
+            return;
+        }
+        let mut lost: Vec<u32> = Vec::new();
+        self.in_memory.retain(|&version, &mut lpn| {
+            let held = holds(lpn, Tag(version));
+            if !held {
+                lost.push(version);
+            }
+            held
+        });
+        // In one order, whatever that of the table is.
+        lost.sort_unstable();
+        lost.into_iter().for_each(|version| self.forget(version));
+        self.look_at = (2 * self.in_memory.len()).max(LOOK_AT_LEAST);
+    }
+
+    fn forget(&mut self, version: u32) {
+        self.in_memory.remove(&version);
+        let Some(kept) = self.versions.remove(&version) else { return };
+        if kept.slot != ZEROES {
+            self.free.push(kept.slot);
+        }
+    }
+
+    /// Versions that are kept.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.versions.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(payloads: &Payloads, version: u32) -> Option<[u8; 4]> {
+        let mut bytes = [9; 4];
+        payloads.read(Tag(version), 0, &mut bytes).then_some(bytes)
+    }
+
+    #[test]
+    fn bytes_live_as_long_as_a_page_carries_their_version() {
+        let mut all = Payloads::new(4, 8);
+        all.write(Tag(1), Lpn(0), b"abcd");
+        all.programmed(Ppn(3), Tag(1));
+        all.programmed(Ppn(5), Tag(1));
+        all.gone(Ppn(3));
+        all.release();
+        assert_eq!(read(&all, 1), Some(*b"abcd"));
+        all.gone(Ppn(5));
+        all.release();
+        assert_eq!(read(&all, 1), None);
+        all.write(Tag(2), Lpn(0), b"efgh");
+        assert_eq!((all.used, all.len()), (1, 1), "the slot is used again");
+    }
+
+    #[test]
+    fn what_moves_twice_at_once_is_there() {
+        let mut all = Payloads::new(4, 8);
+        all.write(Tag(1), Lpn(0), b"abcd");
+        all.programmed(Ppn(0), Tag(1));
+        all.write(Tag(2), Lpn(1), b"efgh");
+        // It moved to page 1 and from there to page 2; then page 0 was erased and used again.
+        all.programmed(Ppn(0), Tag(2));
+        all.gone(Ppn(1));
+        all.programmed(Ppn(2), Tag(1));
+        all.release();
+        assert_eq!((read(&all, 1), read(&all, 2)), (Some(*b"abcd"), Some(*b"efgh")));
+    }
+
+    #[test]
+    fn zeroes_take_no_slot() {
+        let mut all = Payloads::new(4, 8);
+        all.write(Tag(1), Lpn(0), &[0; 4]);
+        all.programmed(Ppn(0), Tag(1));
+        assert_eq!((read(&all, 1), all.used), (Some([0; 4]), 0));
+    }
+
+    #[test]
+    fn what_was_overwritten_in_memory_is_forgotten() {
+        let mut all = Payloads::new(4, 8);
+        let last = LOOK_AT_LEAST as u32;
+        for version in 1..=last {
+            all.write(Tag(version), Lpn(version % 7), b"abcd");
+            all.look_through(|lpn, held| lpn.0 == last % 7 && held.0 == last);
+        }
+        assert_eq!((all.len(), all.in_memory.len()), (1, 1));
+    }
+}
