@@ -37,6 +37,8 @@ pub enum Command {
     /// Run every combination of schemes, settings, workloads and devices, into a folder that any number
     /// of processes may share
     Sweep(SweepArguments),
+    /// Serve a simulated drive as a network block device (NBD), with real data behind it
+    Serve(ServeArguments),
     /// Bytes of memory by structure, without a run
     Ram(RamArguments),
     /// Repeat the experiments of the papers and set measured beside published
@@ -419,6 +421,47 @@ pub struct RunArguments {
     /// What every run takes.
     #[command(flatten)]
     pub simulation: SimulationArguments,
+}
+
+/// `ftlab serve`.
+#[derive(Debug, Args)]
+pub struct ServeArguments {
+    /// Scheme, with a preset if wanted: dftl, dftl:gtd
+    #[arg(long, value_name = "NAME[:PRESET]")]
+    pub scheme: String,
+    /// The device and its settings.
+    #[command(flatten)]
+    pub device: DeviceArguments,
+    /// Where clients find the drive: unix:PATH or tcp:127.0.0.1:PORT (port 0: any that is free)
+    #[arg(long, value_name = "unix:PATH|tcp:HOST:PORT")]
+    pub listen: String,
+    /// Listen on an address that other machines reach; whoever reaches it reads and writes the drive
+    #[arg(long)]
+    pub listen_anyone: bool,
+    /// off: answer as fast as possible; real: when the simulated device would, real:SCALE (10 = ten
+    /// times slower)
+    #[arg(long, value_name = "off|real[:SCALE]", default_value = "off")]
+    pub timing: String,
+    /// What is done to the device before it is served: none | fill | random:Nx | wipc | steady[:Nx];
+    /// what that wrote reads as zeroes
+    #[arg(long, value_name = "MODE", default_value = "none")]
+    pub precondition: String,
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub seed: u64,
+    /// Write the result at the end to this new file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the result so far to this file every second, in the place of the one before
+    #[arg(long, value_name = "FILE")]
+    pub stats: Option<PathBuf>,
+    /// Write the requests to this new trace, which ends in .ftb, so that any scheme can be run on
+    /// them
+    #[arg(long, value_name = "FILE.ftb")]
+    pub record: Option<PathBuf>,
+    /// No progress bar
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// `ftlab compare`.

@@ -23,6 +23,7 @@ mod reproduce;
 mod result_folder;
 mod run;
 mod schema;
+mod serve;
 mod sweep;
 mod trace;
 mod units;
@@ -69,6 +70,7 @@ fn obey(arguments: &Arguments) -> u8 {
         Command::Run(typed) => run::run(typed, &watch),
         Command::Compare(typed) => compare::compare(typed, &watch),
         Command::Sweep(typed) => sweep::sweep(typed, &watch),
+        Command::Serve(typed) => serve::serve(typed, &watch),
         Command::Ram(typed) => ram::ram(typed),
         Command::Reproduce(typed) => reproduce::reproduce(typed, &watch),
         Command::Explore(typed) => explore::explore(typed, &watch),

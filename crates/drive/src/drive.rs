@@ -1,7 +1,7 @@
 //! The drive: requests of clients through a device, and the bytes behind what it finds.
 
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write as _};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -51,12 +51,11 @@ struct Inner {
     /// A bit for every logical page that was read or written.
     touched: Vec<u64>,
     record: Option<TraceWriter<BufWriter<File>>>,
+    /// When the first request arrived.
+    first_arrival: Nanos,
     /// Why nothing is served any more.
     broken: Option<String>,
 }
-
-/// What was recorded, where that was asked for.
-pub type Recorded = io::Result<Option<File>>;
 
 impl Drive {
     /// Makes the device and prepares it. `record`: the requests go there as a compact trace.
@@ -89,6 +88,7 @@ impl Drive {
             requests: 0,
             touched: vec![0; (geometry.logical_pages as usize).div_ceil(64)],
             record,
+            first_arrival: 0,
             broken: None,
             served,
         };
@@ -151,9 +151,9 @@ impl Drive {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn end_record(&self) -> Recorded {
-        let Some(writer) = self.inner().record.take() else { return Ok(None) };
-        writer.finish()?.into_inner().map(Some).map_err(io::IntoInnerError::into_error)
+    pub fn end_record(&self) -> io::Result<()> {
+        let Some(writer) = self.inner().record.take() else { return Ok(()) };
+        writer.finish()?.flush()
     }
 
     /// Answers when the device would.
@@ -245,16 +245,14 @@ impl Inner {
                 self.touched[page as usize / 64] |= 1 << (page % 64);
             }
         }
+        if self.requests == 1 {
+            self.first_arrival = self.arrival;
+        }
         if let Some(record) = &mut self.record {
+            let time_ns = self.arrival - self.first_arrival;
             let offset_bytes = first_sector * SECTOR_BYTES;
             let size_bytes = u64::from(sectors) * SECTOR_BYTES;
-            let record = record.write(&Record {
-                time_ns: self.arrival,
-                op,
-                offset_bytes,
-                size_bytes,
-                unit: 0,
-            });
+            let record = record.write(&Record { time_ns, op, offset_bytes, size_bytes, unit: 0 });
             if let Err(error) = record {
                 return Err(self.fail(format!("the record cannot be written ({error})")));
             }

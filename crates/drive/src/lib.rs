@@ -10,5 +10,5 @@ mod drive;
 mod pace;
 mod payloads;
 
-pub use drive::{Drive, Recorded};
+pub use drive::Drive;
 pub use pace::Pace;

@@ -13,7 +13,11 @@ fn drive(scheme: &str, set: &[&str]) -> Drive {
         schemes: scheme.into(),
         device: "slc_small".to_owned(),
         capacity: Some(Capacity::Bytes(BYTES)),
-        set: set.iter().copied().chain(["device.over_provisioning=50%", "device.oob_bytes=64"]).collect(),
+        set: set
+            .iter()
+            .copied()
+            .chain(["device.over_provisioning=50%", "device.oob_bytes=64"])
+            .collect(),
         ..Experiment::default()
     };
     let serving = experiment.serving(&Silent).unwrap_or_else(|error| panic!("{scheme}: {error}"));

@@ -55,12 +55,18 @@ impl ResultFile {
     }
 
     /// The file itself, for what writes piece by piece.
-    pub(crate) fn handle(&self) -> Result<File> {
+    ///
+    /// # Errors
+    /// The system's own.
+    pub fn handle(&self) -> Result<File> {
         self.file.as_file().try_clone().map_err(|error| self.cannot(&error))
     }
 
     /// Gives the file its name.
-    pub(crate) fn persist(self) -> Result<()> {
+    ///
+    /// # Errors
+    /// Something has that name by now; nothing is overwritten.
+    pub fn persist(self) -> Result<()> {
         self.complete()?.publish()
     }
 

@@ -45,5 +45,7 @@ fn main() {
     };
     let size: u64 = bytes.parse().expect("a size in bytes");
     let disk = Memory(size, RwLock::new(vec![0; size as usize]));
-    Server::unix(path.as_ref()).and_then(|server| server.run(&disk)).expect("a socket to listen on");
+    Server::unix(path.as_ref())
+        .and_then(|server| server.run(&disk))
+        .expect("a socket to listen on");
 }

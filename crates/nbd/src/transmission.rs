@@ -113,7 +113,7 @@ fn range(export: &dyn Export, request: &Request) -> Result<(), Error> {
         _ if adds => return Err(Error::NoSpace),
         _ => return Err(Error::Invalid),
     }
-    let aligned = request.offset % minimum == 0 && length % minimum == 0;
+    let aligned = request.offset.is_multiple_of(minimum) && length.is_multiple_of(minimum);
     if aligned && length > 0 { Ok(()) } else { Err(Error::Invalid) }
 }
 
@@ -138,7 +138,11 @@ fn check(export: &dyn Export, session: Session, request: &Request) -> Result<(),
         return Err(Error::NotPermitted);
     }
     if request.command == wire::CMD_FLUSH {
-        return if request.offset == 0 && request.length == 0 { Ok(()) } else { Err(Error::Invalid) };
+        return if request.offset == 0 && request.length == 0 {
+            Ok(())
+        } else {
+            Err(Error::Invalid)
+        };
     }
     if request.command == wire::CMD_READ && request.length > wire::PAYLOAD_BYTES {
         return Err(if session.structured && request.flags & wire::DF != 0 {

@@ -1,0 +1,190 @@
+//! `ftlab serve`: a simulated drive as a network block device, until a signal ends it.
+
+use std::fs;
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ftlab_drive::{Drive, Pace};
+use ftlab_lab::{Error, Experiment, Result, ResultFile, RunResult};
+use ftlab_nbd::{Export as _, Server};
+use ftlab_report::format::Quantity;
+use ftlab_report::writers::Document;
+
+use crate::arguments::ServeArguments;
+use crate::conversion;
+use crate::output::{identify, written};
+use crate::print;
+use crate::progress::Progress;
+use crate::watch::Watch;
+
+/// How often signals are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often the result so far is written.
+const STATISTICS: Duration = Duration::from_secs(1);
+
+/// Prepares, listens, serves, and tells what that cost.
+pub fn serve(typed: &ServeArguments, watch: &Watch) -> Result<()> {
+    let pace: Pace = typed.timing.parse().map_err(Error::Usage)?;
+    let experiment = Experiment {
+        precondition: typed.precondition.parse()?,
+        seed: typed.seed,
+        ..conversion::device(&typed.scheme, &typed.device)?
+    };
+    watch.begin()?;
+    let progress = Progress::new(typed.quiet, watch);
+    let serving = experiment.serving(&progress)?;
+    let title = format!("{} on {}", serving.scheme(), serving.config().device.name);
+    let claim = |path: &Path| ResultFile::claim(path, &watch.unfinished);
+    let json = typed.json.as_deref().map(claim).transpose()?;
+    let record = typed.record.as_deref().map(named_ftb).transpose()?.map(claim).transpose()?;
+    let (server, url) = listen(&typed.listen, typed.listen_anyone)?;
+    let recorded = record.as_ref().map(ResultFile::handle).transpose()?;
+    let drive = Drive::open(serving, pace, recorded, &progress)?;
+    drop(progress);
+    let size = Quantity::Bytes.format(drive.size() as f64);
+    print::text(&format!("{title}, {size}, serves {url}; Ctrl-C ends it"))?;
+    let told = Told { drive: &drive, title: &title, command: command(&experiment, typed) };
+    serve_until_told(server, &told, typed.stats.as_deref(), watch)?;
+    let result = told.result(true);
+    if let Some(file) = record {
+        drive.end_record().map_err(|error| {
+            Error::Run(format!("{} cannot be written ({error})", show(typed.record.as_deref())))
+        })?;
+        file.persist()?;
+    }
+    let result = result?;
+    let document = told.document(&result);
+    if let Some(file) = json {
+        file.publish(&written("json", &document)?)?;
+    }
+    print::bytes(&written("text", &document)?)?;
+    drive.failure().map_or(Ok(()), |why| Err(Error::Run(format!("the drive failed: {why}"))))
+}
+
+fn show(path: Option<&Path>) -> String {
+    path.map(|path| path.display().to_string()).unwrap_or_default()
+}
+
+fn named_ftb(path: &Path) -> Result<&Path> {
+    match path.extension().is_some_and(|ending| ending == "ftb") {
+        true => Ok(path),
+        false => Err(Error::usage(format!(
+            "--record {} is not legal; legal: a name that ends in .ftb",
+            path.display()
+        ))),
+    }
+}
+
+/// What serves the like again.
+fn command(experiment: &Experiment, typed: &ServeArguments) -> String {
+    let run = experiment.command();
+    let options = run.strip_prefix("ftlab run").unwrap_or(&run);
+    format!("ftlab serve{options} --listen {} --timing {}", typed.listen, typed.timing)
+}
+
+/// A server where it was asked for, and what clients call it.
+fn listen(text: &str, anyone: bool) -> Result<(Server, String)> {
+    let wrong = |why: &str| {
+        Error::usage(format!(
+            "--listen {text} {why}; legal: unix:PATH of a new socket, tcp:127.0.0.1:PORT, and with \
+             --listen-anyone tcp:HOST:PORT"
+        ))
+    };
+    let cannot = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => wrong("is taken"),
+        _ => wrong(&format!("cannot be listened on ({error})")),
+    };
+    match text.split_once(':') {
+        Some(("unix", path)) if !path.is_empty() => {
+            let server = Server::unix(Path::new(path)).map_err(cannot)?;
+            Ok((server, format!("nbd+unix:///?socket={path}")))
+        }
+        Some(("tcp", address)) => {
+            let all: Vec<SocketAddr> =
+                address.to_socket_addrs().map_err(|_| wrong("names no address"))?.collect();
+            if !anyone && !all.iter().all(|address| address.ip().is_loopback()) {
+                return Err(wrong("would let other machines read and write the drive"));
+            }
+            let server = Server::tcp(all.as_slice()).map_err(cannot)?;
+            let address = server.address().map_or_else(String::new, |found| found.to_string());
+            Ok((server, format!("nbd://{address}")))
+        }
+        _ => Err(wrong("is no address")),
+    }
+}
+
+/// What a drive tells of itself.
+struct Told<'a> {
+    drive: &'a Drive,
+    title: &'a str,
+    command: String,
+}
+
+impl Told<'_> {
+    fn result(&self, audited: bool) -> Result<RunResult> {
+        let mut result = self.drive.result(&self.command, audited)?;
+        identify(&mut result, false);
+        Ok(result)
+    }
+
+    fn document<'r>(&'r self, result: &'r RunResult) -> Document<'r> {
+        Document { title: self.title, runs: std::slice::from_ref(result), comparison: false }
+    }
+}
+
+/// Serves until a signal ends it, or the drive fails.
+fn serve_until_told(
+    server: Server,
+    told: &Told<'_>,
+    statistics: Option<&Path>,
+    watch: &Watch,
+) -> Result<()> {
+    let asked = wants_table()?;
+    let end = server.handle();
+    let mut due = Instant::now();
+    thread::scope(|scope| {
+        let serving = scope.spawn(|| server.run(told.drive));
+        let mut look = || -> Result<()> {
+            while watch.answer().is_continue() && told.drive.failure().is_none() {
+                if asked.swap(false, Ordering::Relaxed) {
+                    let result = told.result(false)?;
+                    print::bytes(&written("text", &told.document(&result))?)?;
+                }
+                if let Some(path) = statistics.filter(|_| Instant::now() >= due) {
+                    due = Instant::now() + STATISTICS;
+                    replace(path, &written("json", &told.document(&told.result(false)?))?)?;
+                }
+                thread::sleep(LOOK);
+            }
+            Ok(())
+        };
+        let looked = look();
+        end.stop();
+        let served = serving.join().map_err(|_| Error::Run("the server ended by a bug".to_owned()));
+        looked?;
+        served?.map_err(|error| Error::Run(format!("the server ended ({error})")))
+    })
+}
+
+/// Puts a file in the place of the one of that name, at once.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(".new");
+    let done = fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, path));
+    done.map_err(|error| {
+        Error::Run(format!("--stats {} cannot be written ({error})", path.display()))
+    })
+}
+
+/// Becomes true with every SIGUSR1.
+fn wants_table() -> Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGUSR1, Arc::clone(&asked))
+        .map_err(|error| Error::Run(format!("SIGUSR1 cannot be watched for: {error}")))?;
+    Ok(asked)
+}
