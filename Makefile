@@ -34,7 +34,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser reproduce quick package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser clients reproduce quick package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep
 
 build: ## the release binary, target/release/ftlab
@@ -69,6 +69,7 @@ test: export PACKAGES = $(PYTHON_PACKAGES)
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, Python, the browser test
 	$(MAKE) -j2 tests build
 	$(MAKE) -j2 demo cost notebooks-test book-test
+	$(MAKE) clients
 	$(MAKE) -j2 quick package
 	$(MAKE) -j2 browser fuzz-minute
 
@@ -84,6 +85,10 @@ test-long: bench ## what takes longer than CI may: the benchmark's full device, 
 # Needs one core.
 fuzz-minute:
 	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
+
+clients: ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
+	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin
+	python3 tests/clients.py $(FTLAB)
 
 package: ## packs every crate, and checks what was packed without anything beside it
 	tests/packages.sh

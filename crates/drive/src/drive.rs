@@ -251,7 +251,8 @@ impl Inner {
         if let Some(record) = &mut self.record {
             let time_ns = self.arrival - self.first_arrival;
             let offset_bytes = first_sector * SECTOR_BYTES;
-            let size_bytes = u64::from(sectors) * SECTOR_BYTES;
+            // Readers of traces leave out flushes without a size.
+            let size_bytes = u64::from(sectors.max(1)) * SECTOR_BYTES;
             let record = record.write(&Record { time_ns, op, offset_bytes, size_bytes, unit: 0 });
             if let Err(error) = record {
                 return Err(self.fail(format!("the record cannot be written ({error})")));

@@ -98,7 +98,7 @@ pub struct RunResult {
     pub wear: Wear,
     /// What schemes reported by name.
     pub events: BTreeMap<String, u64>,
-    /// `passed`, or what the audit found.
+    /// `passed`, or what the audit found; empty of a drive that is still served.
     pub audit: String,
     /// Reads whose data was compared with what had been written.
     pub verified_reads: u64,

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Clients of block devices on a simulated drive, good ones and bad ones.
+
+    tests/clients.py FTLAB
+
+fio writes to a drive of every scheme and verifies what it reads; nbdinfo, nbdcopy, qemu-io and
+qemu-img see what the protocol promises; what was recorded gives the same counts when it is run; and a
+server that is sent nonsense goes on serving others. Ends with 1 where something does not hold.
+"""
+
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+MIB = 1 << 20
+DEVICE = ["--device", "slc_small", "--set", "device.over_provisioning=50%", "--set",
+          "device.oob_bytes=64"]
+# Of the protocol's text.
+MAGIC, OPTIONS, REPLY = b"NBDMAGIC", b"IHAVEOPT", 0x67446698
+EXPORT_NAME, REQUEST = 1, 0x25609513
+READ, WRITE, DISC, FLUSH = 0, 1, 2, 3
+
+
+def run(*command, seconds=120):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=seconds)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Drive:
+    """A server in a folder of its own."""
+
+    def __init__(self, ftlab, folder, scheme, *options, mib=16):
+        self.folder, self.socket = Path(folder), Path(folder) / "s"
+        self.url = f"nbd+unix:///?socket={self.socket}"
+        command = [ftlab, "serve", "--scheme", scheme, *DEVICE, "--capacity", f"{mib}MiB", "--listen",
+                   f"unix:{self.socket}", "--json", self.folder / "results.json", "--quiet", *options]
+        self.process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.first = self.process.stdout.readline()
+        if "serves" not in self.first:
+            sys.exit(f"{scheme}: {self.process.stderr.read()}")
+
+    def end(self):
+        """Its output and its result."""
+        self.process.send_signal(signal.SIGINT)
+        out, told = self.process.communicate(timeout=60)
+        if self.process.returncode or told:
+            sys.exit(f"the server ended with {self.process.returncode}: {told}")
+        if self.socket.exists():
+            sys.exit("the server left its socket behind")
+        result = json.loads((self.folder / "results.json").read_text())
+        return out, result[0] if isinstance(result, list) else result
+
+
+@contextmanager
+def drive(*arguments, **more):
+    with tempfile.TemporaryDirectory() as folder:
+        served = Drive(arguments[0], folder, *arguments[1:], **more)
+        try:
+            yield served
+        finally:
+            served.process.kill()
+            served.process.wait()
+
+
+def fio(url, folder, *options, mib=16, written=8):
+    # Where fio is run it leaves a file of its own.
+    here = os.getcwd()
+    os.chdir(folder)
+    run("fio", "--name=v", "--ioengine=nbd", f"--uri={url}", f"--size={mib}M", f"--io_size={written}M",
+        "--iodepth=16", "--verify=crc32c", "--verify_fatal=1", "--minimal", *options)
+    os.chdir(here)
+
+
+def every_scheme(ftlab):
+    names = [row["name"] for row in json.loads(run(ftlab, "list", "schemes", "--json"))]
+    assert len(names) > 20, names
+    for name in names:
+        with drive(ftlab, name, mib=8) as served:
+            for job in ["--rw=randwrite", "--rw=write"]:
+                fio(served.url, served.folder, job, "--bs=4k", "--do_verify=1", mib=8)
+            fio(served.url, served.folder, "--rw=randrw", "--bsrange=512-128k", "--verify_backlog=64",
+                mib=8, written=4)
+            _, result = served.end()
+        erases = sum(result["flash"]["erases"].values())
+        if result["audit"] != "passed" or not result["waf"] >= 1 or not erases:
+            sys.exit(f"{name}: audit {result['audit']}, WAF {result['waf']}, {erases} erases")
+    print(f"fio verified {len(names)} schemes")
+
+
+def what_clients_see(ftlab):
+    with drive(ftlab, "dftl") as served:
+        info = json.loads(run("nbdinfo", "--json", served.url))["exports"][0]
+        wanted = {"export-size": 16 * MIB, "can_trim": True, "can_flush": True, "can_fua": True,
+                  "can_zero": True, "can_multi_conn": True, "is_read_only": False}
+        seen = {key: info.get(key) for key in wanted}
+        assert seen == wanted, seen
+        shown = run("qemu-io", "-f", "raw", served.url,
+                    "-c", "write -P 0xa5 1M 64k", "-c", "read -P 0xa5 1M 64k", "-c", "discard 1M 32k",
+                    "-c", "read -P 0 1M 32k", "-c", "read -P 0xa5 1056k 32k", "-c", "write -z 2M 1M",
+                    "-c", "write -P 7 5000 777", "-c", "read -P 7 5000 777", "-c", "read -P 0 5777 100",
+                    "-c", "flush")
+        assert "verification failed" not in shown and "error" not in shown.lower(), shown
+        extents = json.loads(run("qemu-img", "map", "--output=json", served.url))
+        data = [(one["start"], one["length"]) for one in extents if one["data"]]
+        # Zeroes that may leave no hole are data.
+        assert data == [(4608, 1536), (MIB + 32768, 32768), (2 * MIB, MIB)], data
+        image, copy = served.folder / "in", served.folder / "out"
+        image.write_bytes(random.Random(1).randbytes(16 * MIB))
+        run("nbdcopy", image, served.url)
+        run("nbdcopy", served.url, copy)
+        assert image.read_bytes() == copy.read_bytes(), "nbdcopy brings other bytes back"
+        served.process.send_signal(signal.SIGUSR1)
+        time.sleep(0.5)
+        out, _ = served.end()
+        assert out.count("Write amplification") == 2, "a table on SIGUSR1, and one at the end"
+    print("nbdinfo, qemu-io, qemu-img and nbdcopy see what was written")
+
+
+def recorded_is_replayed(ftlab):
+    with tempfile.TemporaryDirectory() as folder:
+        trace, replayed = Path(folder) / "t.ftb", Path(folder) / "r.json"
+        with drive(ftlab, "fast", "--record", trace) as served:
+            fio(served.url, served.folder, "--rw=randrw", "--bsrange=512-64k", "--fsync=32",
+                "--verify_backlog=64", written=4)
+            _, result = served.end()
+        run(ftlab, "run", "--scheme", "fast", *DEVICE, "--capacity", "16MiB", "--workload", trace,
+            "--timing", "asap", "--quiet", "--json", replayed)
+        again = json.loads(replayed.read_text())
+        again = again[0] if isinstance(again, list) else again
+        for part in ["host", "flash", "merges", "waf"]:
+            assert result[part] == again[part], (part, result[part], again[part])
+        assert result["workload"]["requests"] == again["workload"]["requests"]
+    print("what was recorded gives the same counts again")
+
+
+def connected(served):
+    client = socket.socket(socket.AF_UNIX)
+    client.settimeout(20)
+    client.connect(str(served.socket))
+    return client
+
+
+def negotiated(served):
+    """A client past the oldest of the handshakes."""
+    client = connected(served)
+    greeting = client.recv(18, socket.MSG_WAITALL)
+    assert greeting[:16] == MAGIC + OPTIONS, greeting
+    client.sendall(struct.pack(">I", 3) + OPTIONS + struct.pack(">II", EXPORT_NAME, 0))
+    size, _ = struct.unpack(">QH", client.recv(10, socket.MSG_WAITALL))
+    assert size == 16 * MIB, size
+    return client
+
+
+def request(kind, offset, length, handle=1):
+    return struct.pack(">IHHQQI", REQUEST, 0, kind, handle, offset, length)
+
+
+def works(served):
+    begun = time.monotonic()
+    client = negotiated(served)
+    client.sendall(request(WRITE, 4096, 512) + b"x" * 512 + request(READ, 4096, 512))
+    reply = client.recv(16 + 16 + 512, socket.MSG_WAITALL)
+    assert struct.unpack(">II", reply[:8]) == (REPLY, 0) and reply[32:] == b"x" * 512
+    client.sendall(request(DISC, 0, 0))
+    assert time.monotonic() - begun < 10, "another client held it up"
+
+
+def bad_clients(ftlab):
+    with drive(ftlab, "ideal_page") as served:
+        memory = lambda: int(Path(f"/proc/{served.process.pid}/statm").read_text().split()[1]) * 4096
+        before, kept = memory(), []
+        noise = random.Random(2)
+        for _ in range(50):
+            client = connected(served)
+            client.sendall(noise.randbytes(200))
+            kept.append(client)
+        for part in [b"", struct.pack(">I", 3) + OPTIONS[:5], struct.pack(">I", 3) + b"WRONGOPT" + b"\0" * 8,
+                     struct.pack(">I", 3) + OPTIONS + struct.pack(">II", 7, (1 << 32) - 1)]:
+            client = connected(served)
+            client.sendall(part)
+            kept.append(client)
+        works(served)
+        for wrong in [request(READ, 0, (1 << 32) - 1), request(WRITE, 0, (1 << 32) - 1), request(77, 0, 1),
+                      request(READ, 16 * MIB, 512), b"\1" * 28, request(WRITE, 0, 4096) + b"half"]:
+            client = negotiated(served)
+            client.sendall(wrong)
+            kept.append(client)
+            works(served)
+        for client in kept:
+            client.close()
+        # Replies that nobody takes.
+        client = negotiated(served)
+        client.settimeout(1)
+        try:
+            for _ in range(200):
+                client.sendall(request(READ, 0, MIB))
+        except socket.timeout:
+            pass
+        works(served)
+        client.close()
+        many = []
+        for _ in range(1000):
+            try:
+                many.append(connected(served))
+            except OSError:
+                break
+        for client in many:
+            client.close()
+        time.sleep(0.5)
+        works(served)
+        grown = memory() - before
+        assert grown < 512 * MIB, f"the server grew by {grown} bytes"
+        served.end()
+    print("bad clients hold nobody up")
+
+
+def refusals(ftlab):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "file"
+        file.write_text("kept")
+        for listen, why in [(f"unix:{file}", "is taken"), ("tcp:0.0.0.0:0", "other machines"),
+                            ("somewhere", "no address"), ("tcp:127.0.0.1", "no address")]:
+            done = subprocess.run([ftlab, "serve", "--scheme", "dftl", *DEVICE, "--capacity", "16MiB",
+                                   "--listen", listen], capture_output=True, text=True, timeout=20)
+            assert done.returncode == 2 and why in done.stderr and "legal: " in done.stderr, done
+        assert file.read_text() == "kept"
+    print("what cannot be listened on is refused")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    ftlab = str(Path(sys.argv[1]).resolve())
+    for test in [refusals, what_clients_see, recorded_is_replayed, bad_clients, every_scheme]:
+        test(ftlab)
+
+
+if __name__ == "__main__":
+    main()
