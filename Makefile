@@ -34,7 +34,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser clients reproduce quick package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser clients test-clients reproduce quick package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep
 
 build: ## the release binary, target/release/ftlab
@@ -89,6 +89,10 @@ fuzz-minute:
 clients: ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
 	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin
 	python3 tests/clients.py $(FTLAB)
+
+test-clients: build clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it; as root
+	command -v nbdfuse mke2fs fusermount3 >/dev/null || tests/install.sh libnbd-bin fuse3 e2fsprogs
+	python3 tests/clients.py $(FTLAB) --file-systems
 
 package: ## packs every crate, and checks what was packed without anything beside it
 	tests/packages.sh

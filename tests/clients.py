@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Clients of block devices on a simulated drive, good ones and bad ones.
 
-    tests/clients.py FTLAB
+    tests/clients.py FTLAB [--file-systems]
 
 fio writes to a drive of every scheme and verifies what it reads; nbdinfo, nbdcopy, qemu-io and
 qemu-img see what the protocol promises; what was recorded gives the same counts when it is run; and a
-server that is sent nonsense goes on serving others. Ends with 1 where something does not hold.
+server that is sent nonsense goes on serving others. With --file-systems (as root, with FUSE and loop
+devices): ext4 on drives of six families, with fio, fstrim and e2fsck, and a SQLite database on it.
+Ends with 1 where something does not hold.
 """
 
 import json
@@ -13,6 +15,7 @@ import os
 import random
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -239,10 +242,87 @@ def refusals(ftlab):
     print("what cannot be listened on is refused")
 
 
+@contextmanager
+def mounted(served):
+    """A new ext4 on a drive, through a file of nbdfuse and a loop device."""
+    fuse, disk = served.folder / "fuse", served.folder / "ext4"
+    fuse.mkdir()
+    disk.mkdir()
+    nbdfuse = subprocess.Popen(["nbdfuse", fuse, served.url])
+    file = fuse / "nbd"
+    while not file.exists():
+        time.sleep(0.05)
+        assert nbdfuse.poll() is None, "nbdfuse ended"
+    loop = None
+    try:
+        run("mke2fs", "-q", "-t", "ext4", "-b", "4096", "-F", file)
+        # Reads come from the drive, not from a cache.
+        loop = run("losetup", "--direct-io=on", "-f", "--show", file).strip()
+        run("mount", "-t", "ext4", "-o", "discard", loop, disk)
+        try:
+            yield disk
+        finally:
+            run("umount", disk)
+        # Ends with 0 where nothing is wrong.
+        run("e2fsck", "-fn", loop)
+    finally:
+        if loop:
+            run("losetup", "-d", loop)
+        run("umount", fuse)
+        nbdfuse.wait(timeout=20)
+
+
+def database(folder):
+    """A SQLite database in WAL mode: what is committed is what is read."""
+    known = {}
+    base = sqlite3.connect(folder / "base", isolation_level=None)
+    assert base.execute("pragma journal_mode=wal").fetchone() == ("wal",)
+    base.execute("pragma synchronous=full")
+    base.execute("create table words (number integer primary key, word text)")
+    numbers = random.Random(3)
+    for _ in range(300):
+        rows = [(numbers.randrange(2000), "x" * numbers.randrange(400)) for _ in range(10)]
+        base.execute("begin")
+        base.executemany("insert or replace into words values (?, ?)", rows)
+        base.execute("commit")
+        known.update(rows)
+    base.execute("pragma wal_checkpoint(truncate)")
+    base.close()
+    Path("/proc/sys/vm/drop_caches").write_text("3")
+    base = sqlite3.connect(folder / "base")
+    assert base.execute("pragma integrity_check").fetchall() == [("ok",)]
+    assert dict(base.execute("select number, word from words")) == known
+    base.close()
+
+
+def file_systems(ftlab):
+    names = ["ideal_page", "dftl", "fast", "adapt", "superblock", "treeftl"]
+    for name in names:
+        with drive(ftlab, name, mib=64) as served:
+            with mounted(served) as disk:
+                # Three times the same file, so that something must be collected.
+                for _ in range(3):
+                    run("fio", "--name=fs", f"--directory={disk}", "--rw=randwrite", "--bs=4k",
+                        "--size=32M", "--ioengine=libaio", "--direct=1", "--iodepth=8",
+                        "--verify=crc32c", "--do_verify=1", "--end_fsync=1", "--verify_fatal=1",
+                        f"--aux-path={served.folder}")
+                database(disk)
+                for file in disk.glob("fs.*"):
+                    file.unlink()
+                trimmed = run("fstrim", "-v", disk)
+                assert "trimmed" in trimmed, trimmed
+            _, result = served.end()
+        erases = sum(result["flash"]["erases"].values())
+        assert result["audit"] == "passed" and erases, (name, result["audit"], erases)
+        print(f"ext4 and SQLite on {name}: WAF {result['waf']:.2f}")
+
+
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--file-systems"]):
         sys.exit(__doc__)
     ftlab = str(Path(sys.argv[1]).resolve())
+    if sys.argv[2:]:
+        return file_systems(ftlab)
     for test in [refusals, what_clients_see, recorded_is_replayed, bad_clients, every_scheme]:
         test(ftlab)
 

@@ -9,6 +9,9 @@ pub mod server;
 pub mod transmission;
 pub mod wire;
 
+#[doc(hidden)]
+pub mod fuzzing;
+
 pub use export::{Abilities, BlockSizes, Error, Export, Extent};
 pub use server::{Server, Shutdown};
 

@@ -11,6 +11,9 @@ use crate::wire::{self, drain, take, wrong};
 /// Bytes of a request's header.
 const HEADER_BYTES: usize = 28;
 
+/// Bytes of a payload buffer that a connection keeps between requests.
+const KEPT_BYTES: usize = 1 << 20;
+
 /// One request as it came.
 struct Request {
     flags: u16,
@@ -57,6 +60,10 @@ pub fn transmit<R: Read, W: Write>(
         let outcome = outcome.and_then(|()| check(export, session, &request));
         let outcome = outcome.and_then(|()| perform(export, &request, &mut room));
         answer(writer, session, &request, outcome, &room)?;
+        if room.payload.len() > KEPT_BYTES {
+            room.payload.truncate(KEPT_BYTES);
+            room.payload.shrink_to(KEPT_BYTES);
+        }
         served += 1;
         count();
     }

@@ -14,7 +14,8 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("crates/nbd", &[]),
     ("crates/report", &["engine"]),
     ("crates/lab", &["engine", "trace", "report"]),
-    ("crates/cli", &["engine", "trace", "report", "lab"]),
+    ("crates/drive", &["engine", "trace", "lab", "nbd"]),
+    ("crates/cli", &["engine", "trace", "report", "lab", "drive", "nbd"]),
     ("crates/py", &["engine", "trace", "report", "lab"]),
     ("tests/floors", &[]),
 ];
