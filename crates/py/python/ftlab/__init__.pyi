@@ -105,7 +105,7 @@ class _RunResult(_Record):
         """What schemes reported by name."""
     @property
     def audit(self) -> str:
-        """`passed`, or what the audit found."""
+        """`passed`, or what the audit found; empty of a drive that is still served."""
     @property
     def verified_reads(self) -> int:
         """Reads whose data was compared with what had been written."""
