@@ -1,38 +1,81 @@
-//! Where the bytes of pages lie: slots of one size.
+//! Where the bytes of pages lie: slots of one size, in memory or in a file.
 
-/// Slots of a chunk.
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+
+/// Slots of a chunk of memory.
 const CHUNK_SLOTS: usize = 256;
 
 /// Slots, of which those that were never written have no place yet.
 #[derive(Debug)]
 pub struct Arena {
     slot_bytes: usize,
-    chunks: Vec<Box<[u8]>>,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Memory(Vec<Box<[u8]>>),
+    File(File),
 }
 
 impl Arena {
-    /// Grows as slots are used.
-    pub fn new(slot_bytes: usize) -> Self {
-        Arena { slot_bytes, chunks: Vec::new() }
+    /// In a file, or in memory; either grows as slots are used.
+    pub fn new(slot_bytes: usize, file: Option<File>) -> Self {
+        Arena { slot_bytes, place: file.map_or(Place::Memory(Vec::new()), Place::File) }
+    }
+
+    /// Bytes of a slot.
+    pub fn slot_bytes(&self) -> usize {
+        self.slot_bytes
+    }
+
+    /// Whether what is here must be told from what is damaged.
+    pub fn is_file(&self) -> bool {
+        matches!(self.place, Place::File(_))
     }
 
     /// Fills a slot with `bytes`, as many as it has.
-    pub fn write(&mut self, slot: u32, bytes: &[u8]) {
-        let (chunk, first) = self.within(slot);
-        while self.chunks.len() <= chunk {
-            self.chunks.push(vec![0; CHUNK_SLOTS * self.slot_bytes].into_boxed_slice());
+    pub fn write(&mut self, slot: u32, bytes: &[u8]) -> io::Result<()> {
+        let slot_bytes = self.slot_bytes;
+        match &mut self.place {
+            Place::Memory(chunks) => {
+                let (chunk, first) = within(slot, slot_bytes);
+                while chunks.len() <= chunk {
+                    chunks.push(vec![0; CHUNK_SLOTS * slot_bytes].into_boxed_slice());
+                }
+                chunks[chunk][first..first + slot_bytes].copy_from_slice(bytes);
+                Ok(())
+            }
+            Place::File(file) => file.write_all_at(bytes, u64::from(slot) * slot_bytes as u64),
         }
-        self.chunks[chunk][first..first + self.slot_bytes].copy_from_slice(bytes);
     }
 
-    /// A slot that was written.
-    pub fn read(&self, slot: u32) -> &[u8] {
-        let (chunk, first) = self.within(slot);
-        &self.chunks[chunk][first..first + self.slot_bytes]
+    /// Bytes of a slot that was written, from byte `from` of it on.
+    pub fn read(&self, slot: u32, from: usize, bytes: &mut [u8]) -> io::Result<()> {
+        match &self.place {
+            Place::Memory(chunks) => {
+                let (chunk, first) = within(slot, self.slot_bytes);
+                bytes.copy_from_slice(&chunks[chunk][first + from..][..bytes.len()]);
+                Ok(())
+            }
+            Place::File(file) => {
+                file.read_exact_at(bytes, u64::from(slot) * self.slot_bytes as u64 + from as u64)
+            }
+        }
     }
 
-    /// The chunk of a slot, and its first byte there.
-    fn within(&self, slot: u32) -> (usize, usize) {
-        (slot as usize / CHUNK_SLOTS, slot as usize % CHUNK_SLOTS * self.slot_bytes)
+    /// What was written stays when the machine stops.
+    pub fn sync(&self) -> io::Result<()> {
+        match &self.place {
+            Place::Memory(_) => Ok(()),
+            Place::File(file) => file.sync_data(),
+        }
     }
+}
+
+/// The chunk of a slot, and its first byte there.
+fn within(slot: u32, slot_bytes: usize) -> (usize, usize) {
+    (slot as usize / CHUNK_SLOTS, slot as usize % CHUNK_SLOTS * slot_bytes)
 }

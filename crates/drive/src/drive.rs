@@ -1,7 +1,9 @@
 //! The drive: requests of clients through a device, and the bytes behind what it finds.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,13 +12,16 @@ use ftlab_engine::board::nand::record::{Change, Operation};
 use ftlab_engine::board::nand::restore::StoredPage;
 use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::schemes::Location;
+use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Lpn, Nanos, SECTOR_BYTES, Tag};
-use ftlab_lab::{Observer, Result, RunResult, Seen, Served, Serving};
+use ftlab_lab::{Observer, Result, RunResult, Seen, Served, Serving, flash_image};
 use ftlab_nbd::{Abilities, BlockSizes, Error, Export, Extent};
 use ftlab_trace::{Record, TraceWriter};
 
+use crate::arena::Arena;
 use crate::pace::Pace;
 use crate::payloads::Payloads;
+use crate::store::{Group, Image, Shape, Store};
 
 /// Bytes of a request to the device; what clients send is longer at times.
 const REQUEST_BYTES: u64 = 1 << 20;
@@ -35,6 +40,7 @@ pub struct Drive {
     obeys_trims: bool,
     began: Instant,
     started: String,
+    recovered: Option<Nanos>,
     inner: Mutex<Inner>,
 }
 
@@ -50,6 +56,10 @@ struct Inner {
     requests: u64,
     /// A bit for every logical page that was read or written.
     touched: Vec<u64>,
+    store: Option<Store>,
+    group: Group,
+    /// Words of phase-change memory as the store has them.
+    pcm: Vec<u32>,
     record: Option<TraceWriter<BufWriter<File>>>,
     /// When the first request arrived.
     first_arrival: Nanos,
@@ -58,36 +68,75 @@ struct Inner {
 }
 
 impl Drive {
-    /// Makes the device and prepares it. `record`: the requests go there as a compact trace.
+    /// Makes the device and prepares it, or finds it in a store. `record`: the requests go there as a
+    /// compact trace.
     ///
     /// # Errors
-    /// Those of [`Serving::open`], and a record that cannot be begun.
+    /// Those of [`Serving::open`], a store that cannot be used, a record that cannot be begun.
     pub fn open(
         serving: Serving,
         pace: Pace,
-        record: Option<File>,
+        (store, record): (Option<&Path>, Option<File>),
         observer: &dyn Observer,
     ) -> Result<Self> {
-        let mut served = serving.open(observer)?;
-        let geometry = served.device.board().geometry().clone();
+        let identity = serving.identity();
+        let blank = serving.blank(observer)?;
+        let geometry = blank.device.board().geometry().clone();
         let page_bytes = u64::from(geometry.sectors_per_page()) * SECTOR_BYTES;
+        let mut store = match store {
+            None => None,
+            Some(path) => {
+                serving.found_from_flash()?;
+                let (pages_per_block, words_max) =
+                    (geometry.pages_per_block, geometry.entries_per_page());
+                let shape = Shape { identity: &identity, page_bytes, pages_per_block, words_max };
+                Some(Store::open(path, shape)?)
+            }
+        };
+        let image = store.as_mut().and_then(|(_, image)| image.take());
+        let mut store = store.map(|(store, _)| store);
+        let file = store.as_ref().map(Store::data).transpose()?;
+        let arena = Arena::new(page_bytes as usize, file);
+        let mut payloads = Payloads::new(arena, geometry.pages());
+        let mut recovered = None;
+        let mut served = match &image {
+            None => serving.open(observer)?,
+            Some(image) => {
+                let mut served = blank;
+                recovered =
+                    Some(restore(image, served.device.as_mut(), &mut payloads).map_err(|why| {
+                        let path = store.as_ref().map(|store| store.path().display().to_string());
+                        ftlab_lab::Error::Usage(format!(
+                            "--store {}: {why}; legal: a store that is not damaged",
+                            path.unwrap_or_default()
+                        ))
+                    })?);
+                served
+            }
+        };
+        let cannot = |error: io::Error| {
+            ftlab_lab::Error::Run(format!("the store or the record cannot be written ({error})"))
+        };
+        if let Some(store) = &mut store {
+            store.checkpoint(served.device.as_ref(), &payloads).map_err(cannot)?;
+        }
         served.device.note_versions();
         served.device.board_mut().nand_mut().record_mut().start_with_changes();
         let record = record.map(|file| TraceWriter::new(BufWriter::new(file))).transpose();
-        let record = record.map_err(|error| {
-            ftlab_lab::Error::Run(format!("the record cannot be written ({error})"))
-        })?;
         let config = serving.config();
         let inner = Inner {
-            payloads: Payloads::new(page_bytes as usize, geometry.pages()),
-            prepared: served.device.last_version(),
+            payloads,
+            prepared: if image.is_some() { Tag(0) } else { served.device.last_version() },
             operations: Vec::new(),
             changes: Vec::new(),
             arrival: 0,
             completed: 0,
             requests: 0,
             touched: vec![0; (geometry.logical_pages as usize).div_ceil(64)],
-            record,
+            pcm: if store.is_some() { served.device.pcm().to_vec() } else { Vec::new() },
+            store,
+            group: Group::default(),
+            record: record.map_err(cannot)?,
             first_arrival: 0,
             broken: None,
             served,
@@ -100,9 +149,29 @@ impl Drive {
             obeys_trims: config.io.trim,
             began: Instant::now(),
             started: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
+            recovered,
             inner: Mutex::new(inner),
             serving,
         })
+    }
+
+    /// How long the scheme's recovery took, in simulated time, where the drive was found in a store.
+    #[must_use]
+    pub fn recovered_in(&self) -> Option<Nanos> {
+        self.recovered
+    }
+
+    /// Flushes, and leaves a store that needs no log. A drive that failed leaves it as it is.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn close(&self) -> Result<(), String> {
+        if self.inner().store.is_none() || self.failure().is_some() {
+            return Ok(());
+        }
+        self.flush().map_err(|_| self.failure().unwrap_or_default())?;
+        let mut inner = self.inner();
+        inner.checkpoint().map_err(|error| format!("the store cannot be written ({error})"))
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -207,7 +276,9 @@ impl Drive {
     fn trim_pages(&self, (first, end): (u64, u64)) -> Result<(), Error> {
         let stretch = (first * self.page_bytes, (end - first) * self.page_bytes);
         self.in_parts(stretch, |inner, at, length| {
-            inner.submit(self, Op::Trim, at, length).map(|done| done.completed)
+            let completion = inner.submit(self, Op::Trim, at, length)?;
+            inner.follow()?;
+            Ok(completion.completed)
         })
     }
 
@@ -268,7 +339,7 @@ impl Inner {
     }
 
     /// Follows programs and erases: which page carries which version.
-    fn follow(&mut self) {
+    fn follow(&mut self) -> Result<(), Error> {
         let nand = self.served.device.board_mut().nand_mut();
         nand.record_mut().drain(&mut self.operations, &mut self.changes);
         let (nand, payloads) = (&*nand, &mut self.payloads);
@@ -298,8 +369,75 @@ impl Inner {
             }
         }
         self.payloads.release();
+        if self.store.is_some() {
+            self.tell_store()
+                .map_err(|error| self.fail(format!("the store cannot be written ({error})")))?;
+        }
         let device = &self.served.device;
         self.payloads.look_through(|lpn, version| device.locate(lpn) == Location::Ram(version));
+        Ok(())
+    }
+
+    /// The group of this request.
+    fn tell_store(&mut self) -> io::Result<()> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        let device = self.served.device.as_ref();
+        let (nand, geometry) = (device.board().nand(), device.board().geometry());
+        let (mut erased, mut blocks, mut pages) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for operation in &self.operations {
+            match *operation {
+                Operation::Erase(block, _) => drop(erased.insert(block)),
+                Operation::Program(ppn, _) => drop(pages.insert(ppn)),
+                Operation::Read(..) => {}
+            }
+        }
+        for change in &self.changes {
+            match *change {
+                Change::Superseded(ppn) | Change::Lost(ppn) => drop(pages.insert(ppn)),
+                Change::Failure(block) => {
+                    blocks.insert(block);
+                    pages.extend((0..geometry.pages_per_block).map(|at| geometry.page(block, at)));
+                }
+            }
+        }
+        let group = &mut self.group;
+        group.clear();
+        erased.iter().for_each(|block| group.erased(block.0));
+        blocks.extend(&erased);
+        blocks.iter().for_each(|block| group.block(block.0, nand.stored_block(*block)));
+        for ppn in pages {
+            let page = nand.stored_page(ppn);
+            if page != StoredPage::Free {
+                group.page(ppn.0, page);
+            }
+        }
+        for (version, slot, checksum) in self.payloads.written() {
+            group.version(version, slot, checksum);
+        }
+        for (index, (known, word)) in self.pcm.iter_mut().zip(device.pcm()).enumerate() {
+            if known != word {
+                *known = *word;
+                group.pcm(index as u32, *word);
+            }
+        }
+        if group.is_empty() {
+            return Ok(());
+        }
+        store.append(group)?;
+        if store.is_long() { self.checkpoint() } else { Ok(()) }
+    }
+
+    fn checkpoint(&mut self) -> io::Result<()> {
+        let Some(store) = &mut self.store else { return Ok(()) };
+        store.checkpoint(self.served.device.as_ref(), &self.payloads)
+    }
+
+    /// What was answered stays when the machine stops.
+    fn sync(&mut self) -> Result<(), Error> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let synced = self.payloads.sync().and_then(|()| store.sync());
+        synced.map_err(|error| self.fail(format!("the store cannot be written ({error})")))
     }
 
     /// The newest data of a page, from byte `from` of it on.
@@ -324,8 +462,10 @@ impl Inner {
         if version == Tag::UNREADABLE {
             return Err(Error::Io);
         }
-        if self.payloads.read(version, from, bytes) {
-            return Ok(());
+        match self.payloads.read(version, from, bytes) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => return Err(self.fail(format!("the store cannot be read ({error})"))),
         }
         if version <= self.prepared {
             bytes.fill(0);
@@ -370,9 +510,11 @@ impl Inner {
                 let from = (page * page_bytes - at) as usize;
                 &data[from..from + page_bytes as usize]
             });
-            self.payloads.write(version, Lpn(page as u32), bytes);
+            if let Err(error) = self.payloads.write(version, Lpn(page as u32), bytes) {
+                return Err(self.fail(format!("the store cannot be written ({error})")));
+            }
         }
-        self.follow();
+        self.follow()?;
         Ok(completion.completed)
     }
 
@@ -390,9 +532,33 @@ impl Inner {
             from += length;
         }
         debug_assert_eq!(from, bytes.len(), "every page of a read is found in some version");
-        self.follow();
+        self.follow()?;
         Ok(completion.completed)
     }
+}
+
+/// Puts onto a blank device what a store holds, and lets the scheme recover; how long that took.
+fn restore(
+    image: &Image,
+    device: &mut dyn Device,
+    payloads: &mut Payloads,
+) -> Result<Nanos, String> {
+    flash_image::read(&mut image.flash().as_slice(), device.board_mut().nand_mut())?;
+    let pcm = device.pcm_mut();
+    if pcm.len() != image.pcm.len() {
+        return Err(format!(
+            "it holds {} words of phase-change memory for {}",
+            image.pcm.len(),
+            pcm.len()
+        ));
+    }
+    pcm.copy_from_slice(&image.pcm);
+    payloads.restore(image.versions.clone(), &image.carried()?)?;
+    let took =
+        device.power_cycle().map_err(|error| format!("the scheme cannot recover: {error}"))?;
+    // Capacitors may have programmed what was gathering: that carries nothing.
+    device.start_measuring();
+    Ok(took)
 }
 
 impl Export for Drive {
@@ -435,7 +601,8 @@ impl Export for Drive {
     fn flush(&self) -> Result<(), Error> {
         let mut inner = self.inner();
         let completed = inner.submit(self, Op::Flush, 0, 0)?.completed;
-        inner.follow();
+        inner.follow()?;
+        inner.sync()?;
         drop(inner);
         self.answer(completed);
         Ok(())

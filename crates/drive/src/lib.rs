@@ -9,6 +9,7 @@ mod arena;
 mod drive;
 mod pace;
 mod payloads;
+mod store;
 
 pub use drive::Drive;
 pub use pace::Pace;

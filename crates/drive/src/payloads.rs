@@ -7,6 +7,7 @@
 //! as that other one, and what was erased is gone.
 
 use std::collections::HashMap;
+use std::io;
 
 use ftlab_engine::units::{Lpn, Ppn, Tag};
 
@@ -20,6 +21,8 @@ const ZEROES: u32 = u32::MAX;
 struct Kept {
     /// A slot of the arena, or [`ZEROES`].
     slot: u32,
+    /// Of the bytes, where they are in a file.
+    checksum: u32,
     /// Pages of flash that carry it.
     carriers: u32,
 }
@@ -32,6 +35,8 @@ pub struct Payloads {
     carried: Vec<u32>,
     /// A version for each page that carried it until now.
     released: Vec<u32>,
+    /// What a store is still to be told.
+    written: Vec<(u32, u32, u32)>,
     /// Slots that were used and are free.
     free: Vec<u32>,
     /// Slots that were used once.
@@ -47,12 +52,13 @@ const LOOK_AT_LEAST: usize = 4096;
 
 impl Payloads {
     /// Nothing yet, for so many physical pages.
-    pub fn new(page_bytes: usize, pages: u32) -> Self {
+    pub fn new(arena: Arena, pages: u32) -> Self {
         Payloads {
-            arena: Arena::new(page_bytes),
+            arena,
             versions: HashMap::new(),
             carried: vec![0; pages as usize],
             released: Vec::new(),
+            written: Vec::new(),
             free: Vec::new(),
             used: 0,
             in_memory: HashMap::new(),
@@ -61,18 +67,77 @@ impl Payloads {
     }
 
     /// The host wrote this version of a logical page.
-    pub fn write(&mut self, version: Tag, lpn: Lpn, bytes: &[u8]) {
+    pub fn write(&mut self, version: Tag, lpn: Lpn, bytes: &[u8]) -> io::Result<()> {
         let slot = match bytes.iter().all(|&byte| byte == 0) {
             true => ZEROES,
             false => {
                 let slot = self.free.pop().unwrap_or(self.used);
-                self.arena.write(slot, bytes);
+                self.arena.write(slot, bytes)?;
                 self.used = self.used.max(slot + 1);
                 slot
             }
         };
-        self.versions.insert(version.0, Kept { slot, carriers: 0 });
+        let checksum = if self.arena.is_file() { crc32fast::hash(bytes) } else { 0 };
+        if self.arena.is_file() {
+            self.written.push((version.0, slot, checksum));
+        }
+        self.versions.insert(version.0, Kept { slot, checksum, carriers: 0 });
         self.in_memory.insert(version.0, lpn);
+        Ok(())
+    }
+
+    /// Version, slot and checksum of what was written to a file since the last time.
+    pub fn written(&mut self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        self.written.drain(..)
+    }
+
+    /// What a store holds: versions with slot and checksum, and the pages that carry them. What none
+    /// carries is forgotten, and everything else read once.
+    ///
+    /// # Errors
+    /// Bytes that are not what their checksum says: of which page.
+    pub fn restore(
+        &mut self,
+        versions: impl IntoIterator<Item = (u32, (u32, u32))>,
+        carried: &[(u32, u32)],
+    ) -> Result<(), String> {
+        self.versions = versions
+            .into_iter()
+            .map(|(version, (slot, checksum))| (version, Kept { slot, checksum, carriers: 0 }))
+            .collect();
+        let mut bytes = vec![0; self.arena.slot_bytes()];
+        let mut taken = Vec::new();
+        for &(ppn, version) in carried {
+            self.programmed(Ppn(ppn), Tag(version));
+            let Some(kept) = self.versions.get(&version) else { continue };
+            if kept.carriers == 1 && kept.slot != ZEROES {
+                let read = self.arena.read(kept.slot, 0, &mut bytes);
+                read.map_err(|error| format!("the data of page {ppn} cannot be read ({error})"))?;
+                if crc32fast::hash(&bytes) != kept.checksum {
+                    return Err(format!("the data of page {ppn} is not what its checksum says"));
+                }
+                taken.push(kept.slot);
+            }
+        }
+        self.versions.retain(|_, kept| kept.carriers > 0);
+        taken.sort_unstable();
+        self.used = taken.last().map_or(0, |last| last + 1);
+        let mut taken = taken.into_iter().peekable();
+        self.free = (0..self.used).filter(|slot| taken.next_if_eq(slot).is_none()).collect();
+        Ok(())
+    }
+
+    /// Every version with slot and checksum, in order.
+    pub fn all(&self) -> Vec<(u32, u32, u32)> {
+        let told = |(version, kept): (&u32, &Kept)| (*version, kept.slot, kept.checksum);
+        let mut all: Vec<(u32, u32, u32)> = self.versions.iter().map(told).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// What was written stays when the machine stops.
+    pub fn sync(&self) -> io::Result<()> {
+        self.arena.sync()
     }
 
     /// A page of flash carries this version now, and no longer what it carried.
@@ -104,13 +169,13 @@ impl Payloads {
     }
 
     /// Puts the bytes of a version there, from byte `from` of the page on; false: none are kept.
-    pub fn read(&self, version: Tag, from: usize, bytes: &mut [u8]) -> bool {
+    pub fn read(&self, version: Tag, from: usize, bytes: &mut [u8]) -> io::Result<bool> {
         match self.versions.get(&version.0) {
-            None => return false,
+            None => return Ok(false),
             Some(kept) if kept.slot == ZEROES => bytes.fill(0),
-            Some(kept) => bytes.copy_from_slice(&self.arena.read(kept.slot)[from..][..bytes.len()]),
+            Some(kept) => self.arena.read(kept.slot, from, bytes)?,
         }
-        true
+        Ok(true)
     }
 
     /// Forgets versions that are on no page of flash and that the device does not hold either:
@@ -154,13 +219,13 @@ mod tests {
 
     fn read(payloads: &Payloads, version: u32) -> Option<[u8; 4]> {
         let mut bytes = [9; 4];
-        payloads.read(Tag(version), 0, &mut bytes).then_some(bytes)
+        payloads.read(Tag(version), 0, &mut bytes).unwrap().then_some(bytes)
     }
 
     #[test]
     fn bytes_live_as_long_as_a_page_carries_their_version() {
-        let mut all = Payloads::new(4, 8);
-        all.write(Tag(1), Lpn(0), b"abcd");
+        let mut all = Payloads::new(Arena::new(4, None), 8);
+        all.write(Tag(1), Lpn(0), b"abcd").unwrap();
         all.programmed(Ppn(3), Tag(1));
         all.programmed(Ppn(5), Tag(1));
         all.gone(Ppn(3));
@@ -169,16 +234,16 @@ mod tests {
         all.gone(Ppn(5));
         all.release();
         assert_eq!(read(&all, 1), None);
-        all.write(Tag(2), Lpn(0), b"efgh");
+        all.write(Tag(2), Lpn(0), b"efgh").unwrap();
         assert_eq!((all.used, all.len()), (1, 1), "the slot is used again");
     }
 
     #[test]
     fn what_moves_twice_at_once_is_there() {
-        let mut all = Payloads::new(4, 8);
-        all.write(Tag(1), Lpn(0), b"abcd");
+        let mut all = Payloads::new(Arena::new(4, None), 8);
+        all.write(Tag(1), Lpn(0), b"abcd").unwrap();
         all.programmed(Ppn(0), Tag(1));
-        all.write(Tag(2), Lpn(1), b"efgh");
+        all.write(Tag(2), Lpn(1), b"efgh").unwrap();
         // It moved to page 1 and from there to page 2; then page 0 was erased and used again.
         all.programmed(Ppn(0), Tag(2));
         all.gone(Ppn(1));
@@ -189,18 +254,18 @@ mod tests {
 
     #[test]
     fn zeroes_take_no_slot() {
-        let mut all = Payloads::new(4, 8);
-        all.write(Tag(1), Lpn(0), &[0; 4]);
+        let mut all = Payloads::new(Arena::new(4, None), 8);
+        all.write(Tag(1), Lpn(0), &[0; 4]).unwrap();
         all.programmed(Ppn(0), Tag(1));
         assert_eq!((read(&all, 1), all.used), (Some([0; 4]), 0));
     }
 
     #[test]
     fn what_was_overwritten_in_memory_is_forgotten() {
-        let mut all = Payloads::new(4, 8);
+        let mut all = Payloads::new(Arena::new(4, None), 8);
         let last = LOOK_AT_LEAST as u32;
         for version in 1..=last {
-            all.write(Tag(version), Lpn(version % 7), b"abcd");
+            all.write(Tag(version), Lpn(version % 7), b"abcd").unwrap();
             all.look_through(|lpn, held| lpn.0 == last % 7 && held.0 == last);
         }
         assert_eq!((all.len(), all.in_memory.len()), (1, 1));

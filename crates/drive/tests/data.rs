@@ -21,7 +21,7 @@ fn drive(scheme: &str, set: &[&str]) -> Drive {
         ..Experiment::default()
     };
     let serving = experiment.serving(&Silent).unwrap_or_else(|error| panic!("{scheme}: {error}"));
-    Drive::open(serving, Pace::Off, None, &Silent).unwrap()
+    Drive::open(serving, Pace::Off, (None, None), &Silent).unwrap()
 }
 
 /// Writes, reads, trims, zeroes and flushes of any bytes against a plain array of them.
