@@ -93,6 +93,7 @@ clients: ## real clients of block devices on a drive of every scheme: fio, qemu-
 test-clients: build clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it; as root
 	command -v nbdfuse mke2fs fusermount3 >/dev/null || tests/install.sh libnbd-bin fuse3 e2fsprogs
 	python3 tests/clients.py $(FTLAB) --file-systems
+	python3 tests/clients.py $(FTLAB) --crashes 200
 
 package: ## packs every crate, and checks what was packed without anything beside it
 	tests/packages.sh

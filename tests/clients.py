@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Clients of block devices on a simulated drive, good ones and bad ones.
 
-    tests/clients.py FTLAB [--file-systems]
+    tests/clients.py FTLAB [--file-systems|--crashes N]
 
 fio writes to a drive of every scheme and verifies what it reads; nbdinfo, nbdcopy, qemu-io and
 qemu-img see what the protocol promises; what was recorded gives the same counts when it is run; and a
 server that is sent nonsense goes on serving others. With --file-systems (as root, with FUSE and loop
 devices): ext4 on drives of six families, with fio, fstrim and e2fsck, and a SQLite database on it.
+With --crashes the server of a drive in a folder is killed N times per family, at any moment, and what
+was flushed must be there; without, three times.
 Ends with 1 where something does not hold.
 """
 
@@ -20,6 +22,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +33,7 @@ DEVICE = ["--device", "slc_small", "--set", "device.over_provisioning=50%", "--s
 # Of the protocol's text.
 MAGIC, OPTIONS, REPLY = b"NBDMAGIC", b"IHAVEOPT", 0x67446698
 EXPORT_NAME, REQUEST = 1, 0x25609513
-READ, WRITE, DISC, FLUSH = 0, 1, 2, 3
+READ, WRITE, DISC, FLUSH, TRIM = 0, 1, 2, 3, 4
 
 
 def run(*command, seconds=120):
@@ -155,13 +158,21 @@ def connected(served):
     return client
 
 
+def taken(client, length):
+    """So many bytes; fewer where the server is gone."""
+    data = bytearray()
+    while len(data) < length and (part := client.recv(length - len(data))):
+        data += part
+    return bytes(data)
+
+
 def negotiated(served):
     """A client past the oldest of the handshakes."""
     client = connected(served)
-    greeting = client.recv(18, socket.MSG_WAITALL)
+    greeting = taken(client, 18)
     assert greeting[:16] == MAGIC + OPTIONS, greeting
     client.sendall(struct.pack(">I", 3) + OPTIONS + struct.pack(">II", EXPORT_NAME, 0))
-    size, _ = struct.unpack(">QH", client.recv(10, socket.MSG_WAITALL))
+    size, _ = struct.unpack(">QH", taken(client, 10))
     assert size == 16 * MIB, size
     return client
 
@@ -174,7 +185,7 @@ def works(served):
     begun = time.monotonic()
     client = negotiated(served)
     client.sendall(request(WRITE, 4096, 512) + b"x" * 512 + request(READ, 4096, 512))
-    reply = client.recv(16 + 16 + 512, socket.MSG_WAITALL)
+    reply = taken(client, 16 + 16 + 512)
     assert struct.unpack(">II", reply[:8]) == (REPLY, 0) and reply[32:] == b"x" * 512
     client.sendall(request(DISC, 0, 0))
     assert time.monotonic() - begun < 10, "another client held it up"
@@ -240,6 +251,122 @@ def refusals(ftlab):
             assert done.returncode == 2 and why in done.stderr and "legal: " in done.stderr, done
         assert file.read_text() == "kept"
     print("what cannot be listened on is refused")
+
+
+class Oracle:
+    """What each sector may hold: what was flushed, or what was sent since."""
+
+    SECTORS = 16 * MIB // 512
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.may = [[bytes(512)] for _ in range(self.SECTORS)]
+        self.number, self.flushed = 0, 0
+
+    def sector(self, at):
+        return struct.pack(">QQ", self.number, at) * 32
+
+    def work(self, served):
+        """Writes, trims and flushes, one answered after the other, until the server is gone."""
+        client = negotiated(served)
+        try:
+            while True:
+                self.number += 1
+                first = self.random.randrange(self.SECTORS // 8 if self.number % 2 else self.SECTORS)
+                count = min(self.random.choice([1, 7, 8, 16, 64]), self.SECTORS - first)
+                kind = self.random.choices([WRITE, FLUSH, TRIM], [12, 2, 1])[0]
+                sent = b""
+                if kind == WRITE:
+                    sectors = [self.sector(first + at) for at in range(count)]
+                    sent = b"".join(sectors)
+                    for at, data in enumerate(sectors):
+                        self.may[first + at].append(data)
+                elif kind == TRIM:
+                    for at in range(first, first + count):
+                        self.may[at].append(bytes(512))
+                offset, length = (0, 0) if kind == FLUSH else (first * 512, count * 512)
+                client.sendall(request(kind, offset, length) + sent)
+                reply = taken(client, 16)
+                if len(reply) < 16:
+                    return
+                assert struct.unpack(">II", reply[:8]) == (REPLY, 0), reply
+                if kind == FLUSH:
+                    self.flushed += 1
+                    # A trim of part of a page may be ignored: what was there is there still.
+                    self.settle(served, client)
+        except (ConnectionError, BrokenPipeError):
+            return
+        finally:
+            client.close()
+
+    def settle(self, served, client):
+        """Behind a flush each sector holds what it is read as; only those that changed are read."""
+        for at, may in enumerate(self.may):
+            if len(may) > 1:
+                client.sendall(request(READ, at * 512, 512))
+                reply = taken(client, 16 + 512)
+                if len(reply) < 16 + 512:
+                    raise ConnectionError
+                assert reply[16:] in (may if bytes(512) in may else may[-1:]), f"sector {at} before any crash"
+                self.may[at] = [reply[16:]]
+
+    def wrong(self, served):
+        """How many sectors hold what they may not."""
+        client = negotiated(served)
+        wrong = 0
+        for first in range(0, self.SECTORS, 2048):
+            client.sendall(request(READ, first * 512, 2048 * 512))
+            data = taken(client, 16 + 2048 * 512)[16:]
+            for at in range(2048):
+                found = data[at * 512:(at + 1) * 512]
+                wrong += found not in self.may[first + at]
+                self.may[first + at] = [found]
+        client.close()
+        return wrong
+
+
+FAMILIES = ["dftl", "fast", "adapt", "hat", "treeftl", "lazyftl", "superblock", "ideal_page"]
+
+
+def crashes(ftlab, times):
+    for name in FAMILIES:
+        with tempfile.TemporaryDirectory() as kept:
+            oracle = Oracle(name)
+            for turn in range(times + 1):
+                with drive(ftlab, name, "--store", Path(kept) / "drive") as served:
+                    wrong = oracle.wrong(served)
+                    assert not wrong, f"{name}: {wrong} sectors after crash {turn}, seed {name!r}"
+                    if turn == times:
+                        _, result = served.end()
+                        assert result["audit"] == "passed", result["audit"]
+                        break
+                    killer = threading.Timer(oracle.random.uniform(0.02, 0.3), served.process.kill)
+                    killer.start()
+                    oracle.work(served)
+                    killer.join()
+            assert oracle.flushed > times, f"{name}: only {oracle.flushed} flushes"
+    print(f"killed {times} times each, {len(FAMILIES)} families kept what was flushed")
+
+
+def the_canary_is_caught(ftlab):
+    with tempfile.TemporaryDirectory() as kept:
+        options = ["--store", Path(kept) / "drive", "--canary", "1000"]
+        oracle = Oracle(1)
+        for _ in range(20):
+            with drive(ftlab, "ideal_page", *options) as served:
+                if oracle.wrong(served):
+                    print("a server that loses one page in a thousand is caught")
+                    return
+                killer = threading.Timer(0.3, served.process.kill)
+                killer.start()
+                try:
+                    oracle.work(served)
+                except AssertionError:
+                    print("a server that loses one page in a thousand is caught")
+                    return
+                finally:
+                    killer.join()
+    sys.exit("a server that loses one page in a thousand was not caught")
 
 
 @contextmanager
@@ -318,13 +445,20 @@ def file_systems(ftlab):
 
 
 def main():
-    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["--file-systems"]):
-        sys.exit(__doc__)
-    ftlab = str(Path(sys.argv[1]).resolve())
-    if sys.argv[2:]:
-        return file_systems(ftlab)
-    for test in [refusals, what_clients_see, recorded_is_replayed, bad_clients, every_scheme]:
-        test(ftlab)
+    ftlab, *rest = sys.argv[1:] or sys.exit(__doc__)
+    ftlab = str(Path(ftlab).resolve())
+    match rest:
+        case []:
+            for test in [refusals, what_clients_see, recorded_is_replayed, bad_clients, every_scheme,
+                         the_canary_is_caught]:
+                test(ftlab)
+            crashes(ftlab, 3)
+        case ["--file-systems"]:
+            file_systems(ftlab)
+        case ["--crashes", times]:
+            crashes(ftlab, int(times))
+        case _:
+            sys.exit(__doc__)
 
 
 if __name__ == "__main__":

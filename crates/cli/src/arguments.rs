@@ -438,6 +438,13 @@ pub struct ServeArguments {
     /// Listen on an address that other machines reach; whoever reaches it reads and writes the drive
     #[arg(long)]
     pub listen_anyone: bool,
+    /// Keep the drive in this folder, new or that of a drive of the same scheme and settings, so that it
+    /// outlives this process
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Lose every Nth page that is written, to see whether a test finds out
+    #[arg(long, value_name = "N", hide = true)]
+    pub canary: Option<std::num::NonZero<u64>>,
     /// off: answer as fast as possible; real: when the simulated device would, real:SCALE (10 = ten
     /// times slower)
     #[arg(long, value_name = "off|real[:SCALE]", default_value = "off")]

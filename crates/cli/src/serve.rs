@@ -43,13 +43,19 @@ pub fn serve(typed: &ServeArguments, watch: &Watch) -> Result<()> {
     let record = typed.record.as_deref().map(named_ftb).transpose()?.map(claim).transpose()?;
     let (server, url) = listen(&typed.listen, typed.listen_anyone)?;
     let recorded = record.as_ref().map(ResultFile::handle).transpose()?;
-    let drive = Drive::open(serving, pace, recorded, &progress)?;
+    let keep = (typed.store.as_deref(), recorded);
+    let mut drive = Drive::open(serving, pace, keep, &progress)?;
+    drive.lose_every(typed.canary);
     drop(progress);
     let size = Quantity::Bytes.format(drive.size() as f64);
-    print::text(&format!("{title}, {size}, serves {url}; Ctrl-C ends it"))?;
+    let found = drive.recovered_in().map_or(String::new(), |took| {
+        format!(", found again in {} of simulated time", Quantity::Nanoseconds.format(took as f64))
+    });
+    print::text(&format!("{title}, {size}{found}, serves {url}; Ctrl-C ends it"))?;
     let told = Told { drive: &drive, title: &title, command: command(&experiment, typed) };
     serve_until_told(server, &told, typed.stats.as_deref(), watch)?;
     let result = told.result(true);
+    drive.close().map_err(Error::Run)?;
     if let Some(file) = record {
         drive.end_record().map_err(|error| {
             Error::Run(format!("{} cannot be written ({error})", show(typed.record.as_deref())))
@@ -83,7 +89,9 @@ fn named_ftb(path: &Path) -> Result<&Path> {
 fn command(experiment: &Experiment, typed: &ServeArguments) -> String {
     let run = experiment.command();
     let options = run.strip_prefix("ftlab run").unwrap_or(&run);
-    format!("ftlab serve{options} --listen {} --timing {}", typed.listen, typed.timing)
+    let store =
+        typed.store.as_ref().map_or(String::new(), |path| format!(" --store {}", path.display()));
+    format!("ftlab serve{options}{store} --listen {} --timing {}", typed.listen, typed.timing)
 }
 
 /// A server where it was asked for, and what clients call it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,6 +42,8 @@ pub struct Drive {
     began: Instant,
     started: String,
     recovered: Option<Nanos>,
+    /// Loses every so manieth page.
+    canary: Option<NonZero<u64>>,
     inner: Mutex<Inner>,
 }
 
@@ -54,6 +57,8 @@ struct Inner {
     arrival: Nanos,
     completed: Nanos,
     requests: u64,
+    /// Counted where some of them are lost.
+    pages_written: u64,
     /// A bit for every logical page that was read or written.
     touched: Vec<u64>,
     store: Option<Store>,
@@ -132,6 +137,7 @@ impl Drive {
             arrival: 0,
             completed: 0,
             requests: 0,
+            pages_written: 0,
             touched: vec![0; (geometry.logical_pages as usize).div_ceil(64)],
             pcm: if store.is_some() { served.device.pcm().to_vec() } else { Vec::new() },
             store,
@@ -150,9 +156,16 @@ impl Drive {
             began: Instant::now(),
             started: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
             recovered,
+            canary: None,
             inner: Mutex::new(inner),
             serving,
         })
+    }
+
+    /// From now on every `n`th page that is written keeps the data of the version before it, without
+    /// a word to its client: for tests that must find that out.
+    pub fn lose_every(&mut self, n: Option<NonZero<u64>>) {
+        self.canary = n;
     }
 
     /// How long the scheme's recovery took, in simulated time, where the drive was found in a store.
@@ -192,6 +205,9 @@ impl Drive {
         ];
         if inner.requests == 0 {
             warnings.push("No client sent a request.".to_owned());
+        }
+        if let Some(n) = self.canary {
+            warnings.push(format!("Every {n}th page that was written was lost, as was asked for."));
         }
         if let Some(why) = &inner.broken {
             warnings.push(format!("The drive failed, and served nothing from then on: {why}."));
@@ -497,11 +513,25 @@ impl Inner {
                 *edge = Some(whole);
             }
         }
+        let mut lost = None;
+        if let Some(n) = drive.canary {
+            let before = self.pages_written;
+            self.pages_written += behind - first;
+            let due = (before / n + 1) * n.get() - before - 1;
+            if first + due < behind {
+                let mut whole = vec![0; page_bytes as usize];
+                self.newest(Lpn((first + due) as u32), 0, &mut whole)?;
+                lost = Some((first + due, whole));
+            }
+        }
         let completion = self.submit(drive, Op::Write, at, data.len() as u64)?;
         let last = self.served.device.last_version().0;
         for page in first..behind {
             let version = Tag(last - (behind - 1 - page) as u32);
             let edge = match page {
+                page if lost.as_ref().is_some_and(|(lost, _)| *lost == page) => {
+                    lost.as_ref().map(|(_, before)| before.as_slice())
+                }
                 page if page == first => edges[0].as_deref(),
                 page if page == behind - 1 => edges[1].as_deref(),
                 _ => None,
