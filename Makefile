@@ -68,8 +68,7 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 test: export PACKAGES = $(PYTHON_PACKAGES)
 test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, Python, the browser test
 	$(MAKE) -j2 tests build
-	$(MAKE) -j2 demo cost notebooks-test book-test
-	$(MAKE) clients
+	$(MAKE) -j2 demo cost notebooks-test book-test clients
 	$(MAKE) -j2 quick package
 	$(MAKE) -j2 browser fuzz-minute
 
@@ -86,11 +85,11 @@ test-long: bench ## what takes longer than CI may: the benchmark's full device, 
 fuzz-minute:
 	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
 
-clients: ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
+clients: build ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
 	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin
 	python3 tests/clients.py $(FTLAB)
 
-test-clients: build clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it; as root
+test-clients: clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it; as root
 	command -v nbdfuse mke2fs fusermount3 >/dev/null || tests/install.sh libnbd-bin fuse3 e2fsprogs
 	python3 tests/clients.py $(FTLAB) --file-systems
 	python3 tests/clients.py $(FTLAB) --crashes 200

@@ -13,7 +13,6 @@ Ends with 1 where something does not hold.
 """
 
 import json
-import os
 import random
 import signal
 import socket
@@ -24,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,8 +36,9 @@ EXPORT_NAME, REQUEST = 1, 0x25609513
 READ, WRITE, DISC, FLUSH, TRIM = 0, 1, 2, 3, 4
 
 
-def run(*command, seconds=120):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=seconds)
+def run(*command, seconds=120, folder=None):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=seconds,
+                          cwd=folder)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -82,26 +83,28 @@ def drive(*arguments, **more):
 
 def fio(url, folder, *options, mib=16, written=8):
     # Where fio is run it leaves a file of its own.
-    here = os.getcwd()
-    os.chdir(folder)
     run("fio", "--name=v", "--ioengine=nbd", f"--uri={url}", f"--size={mib}M", f"--io_size={written}M",
-        "--iodepth=16", "--verify=crc32c", "--verify_fatal=1", "--minimal", *options)
-    os.chdir(here)
+        "--iodepth=16", "--verify=crc32c", "--verify_fatal=1", "--minimal", *options, folder=folder)
+
+
+def one_scheme(ftlab, name):
+    with drive(ftlab, name, mib=8) as served:
+        for job in ["--rw=randwrite", "--rw=write"]:
+            fio(served.url, served.folder, job, "--bs=4k", "--do_verify=1", mib=8)
+        fio(served.url, served.folder, "--rw=randrw", "--bsrange=512-128k", "--verify_backlog=64", mib=8,
+            written=4)
+        _, result = served.end()
+    erases = sum(result["flash"]["erases"].values())
+    if result["audit"] != "passed" or not result["waf"] >= 1 or not erases:
+        sys.exit(f"{name}: audit {result['audit']}, WAF {result['waf']}, {erases} erases")
 
 
 def every_scheme(ftlab):
     names = [row["name"] for row in json.loads(run(ftlab, "list", "schemes", "--json"))]
     assert len(names) > 20, names
-    for name in names:
-        with drive(ftlab, name, mib=8) as served:
-            for job in ["--rw=randwrite", "--rw=write"]:
-                fio(served.url, served.folder, job, "--bs=4k", "--do_verify=1", mib=8)
-            fio(served.url, served.folder, "--rw=randrw", "--bsrange=512-128k", "--verify_backlog=64",
-                mib=8, written=4)
-            _, result = served.end()
-        erases = sum(result["flash"]["erases"].values())
-        if result["audit"] != "passed" or not result["waf"] >= 1 or not erases:
-            sys.exit(f"{name}: audit {result['audit']}, WAF {result['waf']}, {erases} erases")
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        # What failed is told here.
+        list(pool.map(lambda name: one_scheme(ftlab, name), names))
     print(f"fio verified {len(names)} schemes")
 
 

@@ -54,7 +54,8 @@ pub fn serve(typed: &ServeArguments, watch: &Watch) -> Result<()> {
     print::text(&format!("{title}, {size}{found}, serves {url}; Ctrl-C ends it"))?;
     let told = Told { drive: &drive, title: &title, command: command(&experiment, typed) };
     serve_until_told(server, &told, typed.stats.as_deref(), watch)?;
-    let result = told.result(true);
+    // What failed cannot be looked through.
+    let result = told.result(drive.failure().is_none());
     drive.close().map_err(Error::Run)?;
     if let Some(file) = record {
         drive.end_record().map_err(|error| {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::num::NonZero;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -100,6 +101,11 @@ impl Drive {
         };
         let image = store.as_mut().and_then(|(_, image)| image.take());
         let mut store = store.map(|(store, _)| store);
+        if image.is_some() && serving.is_prepared() {
+            return Err(ftlab_lab::Error::usage(
+                "--precondition is for a new drive, and --store holds one; legal: --precondition none",
+            ));
+        }
         let file = store.as_ref().map(Store::data).transpose()?;
         let arena = Arena::new(page_bytes as usize, file);
         let mut payloads = Payloads::new(arena, geometry.pages());
@@ -319,9 +325,14 @@ impl Inner {
         };
         self.arrival = self.arrival.max(now);
         let request = Request { arrival: self.arrival, op, first_sector, sectors, unit: 0 };
-        let completion = match device.submit(&request) {
-            Ok(completion) => completion,
-            Err(error) => {
+        // A broken law of the flash panics: whoever else is served must be told, not cut off.
+        let served = catch_unwind(AssertUnwindSafe(|| device.submit(&request)));
+        let completion = match served {
+            Ok(Ok(completion)) => completion,
+            Err(_) => {
+                return Err(self.fail(format!("{op:?} of {length} bytes at {at}: a bug of ftlab")));
+            }
+            Ok(Err(error)) => {
                 return Err(self.fail(format!("{op:?} of {length} bytes at {at}: {error}")));
             }
         };

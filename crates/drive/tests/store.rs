@@ -41,7 +41,7 @@ fn survives(scheme: &str, set: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(3, Purpose::Workload);
     let mut known = vec![0u8; 2 << 20];
-    for round in 0..5u32 {
+    for round in 0..3u32 {
         let drive = opened(scheme, set, folder.path()).unwrap();
         assert!(read(&drive) == known, "{scheme}: round {round}");
         assert_eq!(drive.recovered_in().is_some(), round > 0);
@@ -150,6 +150,10 @@ fn another_drive_a_folder_in_use_and_what_is_no_drive_are_refused() {
     let error = |scheme: &str, set: &[&str]| opened(scheme, set, folder.path()).err().unwrap();
     assert!(error("dftl", &[]).contains("is in use"));
     drop(drive);
+    let prepared = Experiment { precondition: "fill".parse().unwrap(), ..experiment("dftl", &[]) };
+    let serving = prepared.serving(&Silent).unwrap();
+    let again = Drive::open(serving, Pace::Off, (Some(folder.path()), None), &Silent);
+    assert!(again.err().unwrap().to_string().contains("--precondition is for a new drive"));
     assert!(error("fast", &[]).contains("scheme is \"dftl\" there and \"fast\" here"));
     assert!(error("dftl", &["device.pages_per_block=64"]).contains("device.pages_per_block"));
     assert!(error("dftl:battery", &[]).contains("dftl.consistency=replay"));

@@ -122,6 +122,12 @@ impl Serving {
         &self.run.chosen.config
     }
 
+    /// Whether anything is done to the device before it is served.
+    #[must_use]
+    pub fn is_prepared(&self) -> bool {
+        self.run.mode != Mode::None
+    }
+
     /// Whether the device is found again from its flash and phase-change memory alone.
     ///
     /// # Errors
