@@ -15,7 +15,7 @@ use ftlab_engine::board::nand::restore::StoredPage;
 use ftlab_engine::request::{Completion, Op, Request};
 use ftlab_engine::schemes::Location;
 use ftlab_engine::ssd::Device;
-use ftlab_engine::units::{Lpn, Nanos, SECTOR_BYTES, Tag};
+use ftlab_engine::units::{Lpn, Nanos, Ppn, SECTOR_BYTES, Tag};
 use ftlab_lab::{Observer, Result, RunResult, Seen, Served, Serving, flash_image};
 use ftlab_nbd::{Abilities, BlockSizes, Error, Export, Extent};
 use ftlab_trace::{Record, TraceWriter};
@@ -128,8 +128,10 @@ impl Drive {
         let cannot = |error: io::Error| {
             ftlab_lab::Error::Run(format!("the store or the record cannot be written ({error})"))
         };
+        let fresh = served.device.last_version();
+        let prepared = image.as_ref().map_or(fresh, |image| Tag(image.prepared));
         if let Some(store) = &mut store {
-            store.checkpoint(served.device.as_ref(), &payloads).map_err(cannot)?;
+            store.checkpoint(served.device.as_ref(), prepared, &payloads).map_err(cannot)?;
         }
         served.device.note_versions();
         served.device.board_mut().nand_mut().record_mut().start_with_changes();
@@ -137,7 +139,7 @@ impl Drive {
         let config = serving.config();
         let inner = Inner {
             payloads,
-            prepared: if image.is_some() { Tag(0) } else { served.device.last_version() },
+            prepared,
             operations: Vec::new(),
             changes: Vec::new(),
             arrival: 0,
@@ -457,7 +459,7 @@ impl Inner {
 
     fn checkpoint(&mut self) -> io::Result<()> {
         let Some(store) = &mut self.store else { return Ok(()) };
-        store.checkpoint(self.served.device.as_ref(), &self.payloads)
+        store.checkpoint(self.served.device.as_ref(), self.prepared, &self.payloads)
     }
 
     /// What was answered stays when the machine stops.
@@ -594,10 +596,17 @@ fn restore(
         ));
     }
     pcm.copy_from_slice(&image.pcm);
-    payloads.restore(image.versions.clone(), &image.carried()?)?;
     let took =
         device.power_cycle().map_err(|error| format!("the scheme cannot recover: {error}"))?;
-    // Capacitors may have programmed what was gathering: that carries nothing.
+    // Recovery may have moved pages.
+    let (nand, geometry) = (device.board().nand(), device.board().geometry());
+    let carried: Vec<(u32, u32)> = (0..geometry.pages())
+        .filter_map(|ppn| match nand.stored_page(Ppn(ppn)) {
+            StoredPage::Data { tag, .. } => Some((ppn, tag.0)),
+            _ => None,
+        })
+        .collect();
+    payloads.restore(image.versions.clone(), &carried)?;
     device.start_measuring();
     Ok(took)
 }

@@ -18,6 +18,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use ftlab_engine::ssd::Device;
+use ftlab_engine::units::Tag;
 use ftlab_lab::{Error, Result, flash_image};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -147,12 +148,18 @@ impl Store {
     }
 
     /// What lies on the flash now, and an empty log.
-    pub fn checkpoint(&mut self, device: &dyn Device, payloads: &Payloads) -> io::Result<()> {
+    pub fn checkpoint(
+        &mut self,
+        device: &dyn Device,
+        prepared: Tag,
+        payloads: &Payloads,
+    ) -> io::Result<()> {
         let mut bytes = Vec::new();
         flash_image::write(&mut bytes, device.board().nand())?;
         flash_image::write_pcm(&mut bytes, device.pcm())?;
         let versions = payloads.all();
         let mut put = |number: u32| bytes.extend_from_slice(&number.to_le_bytes());
+        put(prepared.0);
         put(versions.len() as u32);
         for (version, slot, checksum) in versions {
             [version, slot, checksum].into_iter().for_each(&mut put);

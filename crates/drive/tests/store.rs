@@ -99,6 +99,19 @@ fn what_was_only_in_a_buffer_may_be_lost_and_what_was_flushed_is_there() {
 }
 
 #[test]
+fn what_preparing_wrote_reads_as_zeroes_ever_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = Experiment { precondition: "fill".parse().unwrap(), ..experiment("dftl", &[]) };
+    let serving = own.serving(&Silent).unwrap();
+    let drive = Drive::open(serving, Pace::Off, (Some(folder.path()), None), &Silent).unwrap();
+    drive.write(0, &[7; PAGE], false).unwrap();
+    drive.flush().unwrap();
+    drop(drive);
+    let found = read(&opened("dftl", &[], folder.path()).unwrap());
+    assert!(found[..PAGE] == [7; PAGE] && found[PAGE..].iter().all(|&byte| byte == 0));
+}
+
+#[test]
 fn failing_blocks_are_found_again() {
     survives("dftl", &["nand.program_failure_rate=0.0005"]);
 }

@@ -17,12 +17,13 @@ struct Block {
 /// Everything that a store holds, but the bytes of pages.
 pub struct Image {
     pages_per_block: u32,
-    words_max: u32,
     blocks: BTreeMap<u32, Block>,
     /// Slot and checksum of versions, carried or not.
     pub versions: BTreeMap<u32, (u32, u32)>,
     /// Words of phase-change memory.
     pub pcm: Vec<u32>,
+    /// The last version that preparing wrote.
+    pub prepared: u32,
 }
 
 /// Takes a number off the front of bytes.
@@ -33,14 +34,15 @@ pub fn number(body: &mut &[u8]) -> Result<u32, String> {
 }
 
 impl Image {
-    /// Of a checkpoint: blocks, words of phase-change memory, versions.
+    /// Of a checkpoint: blocks, words of phase-change memory, the last version of
+    /// preparing, versions.
     pub fn read(mut body: &[u8], pages_per_block: u32, words_max: u32) -> Result<Self, String> {
         let mut image = Image {
             pages_per_block,
-            words_max,
             blocks: BTreeMap::new(),
             versions: BTreeMap::new(),
             pcm: Vec::new(),
+            prepared: 0,
         };
         while let Some(block) = number(&mut body)?.checked_sub(1) {
             let mut own = Block { stored: read_block(&mut body)?, ..Block::default() };
@@ -57,6 +59,7 @@ impl Image {
         for _ in 0..number(&mut body)? {
             image.pcm.push(number(&mut body)?);
         }
+        image.prepared = number(&mut body)?;
         for _ in 0..number(&mut body)? {
             let version = number(&mut body)?;
             image.versions.insert(version, (number(&mut body)?, number(&mut body)?));
@@ -104,20 +107,5 @@ impl Image {
         }
         put(&mut bytes, 0);
         bytes
-    }
-
-    /// Pages that carry a version of the host's data.
-    pub fn carried(&self) -> Result<Vec<(u32, u32)>, String> {
-        let mut all = Vec::new();
-        for (block, own) in &self.blocks {
-            for (offset, page) in &own.pages {
-                let mut words = Vec::new();
-                let page = read_page(&mut page.as_slice(), &mut words, self.words_max)?;
-                if let StoredPage::Data { tag, .. } = page {
-                    all.push((block * self.pages_per_block + offset, tag.0));
-                }
-            }
-        }
-        Ok(all)
     }
 }
