@@ -76,7 +76,7 @@ tests: ## the tests of every crate
 	$(SMALL_DEVICES) $(CARGO) test --locked --workspace
 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, every cut of every variant, pages at all widths, ten minutes of fuzzing
-	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance crash
+	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance
 	$(MAKE) demo quick
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace --test fuzz_smoke

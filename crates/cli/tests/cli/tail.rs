@@ -40,7 +40,8 @@ fn the_slowest_are_those_of_the_rows() {
     for scheme in schemes() {
         for clock in ["", PARALLEL] {
             let bench = Bench::new();
-            let line = format!("--scheme {scheme} {SMALL} {clock} {MIXED} --tail");
+            let mixed = MIXED.replace("count=4000", "count=2000");
+            let line = format!("--scheme {scheme} {SMALL} {clock} {mixed} --tail");
             let run = bench.run(&format!("{line} --requests-out rows.csv"));
             let rows = rows(&bench, "rows.csv");
             let what = format!("{scheme} {clock}");
@@ -232,7 +233,8 @@ fn trace_events_are_those_of_the_probe() {
     for scheme in schemes() {
         for clock in ["", PARALLEL] {
             let bench = Bench::new();
-            let line = format!("--scheme {scheme} {SMALL} {clock} {MIXED} --probe 1500:200");
+            let mixed = MIXED.replace("count=4000", "count=1700");
+            let line = format!("--scheme {scheme} {SMALL} {clock} {mixed} --probe 1500:200");
             let run = bench.run(&format!("{line} --trace-out trace.json"));
             let work = assert_trace_events(&bench.json("trace.json"), scheme);
             assert_eq!(work, run["probe"]["timeline"]["unit"].as_array().unwrap().len());

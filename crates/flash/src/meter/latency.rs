@@ -2,18 +2,27 @@
 
 use std::borrow::Cow;
 
-use hdrhistogram::Histogram;
-
+use super::buckets::{bounds, bucket};
+use super::groups::Groups;
 use crate::request::{Completion, Op, Stages};
 use crate::units::Nanos;
 
 /// Longest time that a histogram tells apart: 11 days, in ns. Longer ones count as this.
 const LONGEST: Nanos = 1_000_000_000_000_000;
 
+/// An octave has 1024 buckets: three significant digits.
+const FINE_BITS: u32 = 10;
+const FINE: usize = 1 << FINE_BITS;
+
+/// Groups of that many buckets, up to that of the longest time.
+const GROUPS: usize = LONGEST.ilog2() as usize - FINE_BITS as usize + 2;
+
 /// Times of one kind.
 #[derive(Clone, Debug)]
 pub struct LatencyStatistics {
-    histogram: Histogram<u64>,
+    histogram: Groups<u64, GROUPS>,
+    /// How many are in the histogram.
+    count: u64,
     sum: u128,
     sum_of_squares: u128,
     min: Nanos,
@@ -33,8 +42,8 @@ impl Default for LatencyStatistics {
 impl LatencyStatistics {
     fn new() -> Self {
         LatencyStatistics {
-            histogram: Histogram::new_with_bounds(1, LONGEST, 3)
-                .expect("1 ns to 11 days in three digits is a legal histogram"),
+            histogram: Groups::new(FINE),
+            count: 0,
             sum: 0,
             sum_of_squares: 0,
             min: Nanos::MAX,
@@ -58,7 +67,9 @@ impl LatencyStatistics {
         if count == 0 {
             return;
         }
-        self.histogram.saturating_record_n(time, count);
+        let bucket = bucket(FINE_BITS, time.min(LONGEST));
+        self.histogram.group_mut(bucket / FINE)[bucket % FINE] += count;
+        self.count += count;
         let (wide, many) = (u128::from(time), u128::from(count));
         self.sum += wide * many;
         self.sum_of_squares += wide * wide * many;
@@ -77,7 +88,8 @@ impl LatencyStatistics {
     }
 
     fn reset(&mut self) {
-        self.histogram.reset();
+        self.histogram.clear();
+        self.count = 0;
         (self.sum, self.sum_of_squares, self.min, self.max) = (0, 0, Nanos::MAX, 0);
         self.repeated = (0, 0);
     }
@@ -85,7 +97,11 @@ impl LatencyStatistics {
     /// Both together.
     pub fn plus(&self, other: &LatencyStatistics) -> LatencyStatistics {
         let (mut sum, other) = (self.settled().into_owned(), other.settled());
-        sum.histogram += &other.histogram;
+        for (group, counts) in other.histogram.used() {
+            let sums = sum.histogram.group_mut(group).iter_mut();
+            sums.zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        sum.count += other.count;
         sum.sum += other.sum;
         sum.sum_of_squares += other.sum_of_squares;
         sum.min = sum.min.min(other.min);
@@ -95,7 +111,7 @@ impl LatencyStatistics {
 
     /// How many times were recorded.
     pub fn count(&self) -> u64 {
-        self.histogram.len() + self.repeated.1
+        self.count + self.repeated.1
     }
 
     /// Shortest and longest, ns; zero when there is none.
@@ -121,24 +137,34 @@ impl LatencyStatistics {
 
     /// The time that `percent` of all do not exceed, ns, to three digits.
     pub fn percentile(&self, percent: f64) -> Nanos {
-        if self.count() == 0 {
-            return 0;
-        }
         let all = self.settled();
-        all.histogram.value_at_percentile(percent).min(all.max)
+        let wanted = (percent / 100.0 * all.count as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        let reaches = |&(_, count): &(Nanos, u64)| {
+            seen += count;
+            seen >= wanted
+        };
+        all.recorded().find(reaches).map_or(0, |(time, _)| time)
     }
 
     /// Time and how many were at most that long, ascending, one point a bucket.
     pub fn cumulative(&self) -> Vec<(Nanos, u64)> {
         let all = self.settled();
         let mut seen = 0;
-        all.histogram
-            .iter_recorded()
-            .map(|bucket| {
-                seen += bucket.count_since_last_iteration();
-                (bucket.value_iterated_to().min(all.max), seen)
-            })
-            .collect()
+        let sum_up = |(time, count)| {
+            seen += count;
+            (time, seen)
+        };
+        all.recorded().map(sum_up).collect()
+    }
+
+    /// Of each bucket that is not empty, ascending: its longest time, and how many are in it.
+    fn recorded(&self) -> impl Iterator<Item = (Nanos, u64)> {
+        let counts = self.histogram.used().flat_map(|(group, counts)| {
+            counts.iter().enumerate().map(move |(fine, &count)| (group * FINE + fine, count))
+        });
+        let longest = |bucket| bounds(FINE_BITS, bucket).1.min(self.max);
+        counts.filter(|&(_, count)| count > 0).map(move |(bucket, count)| (longest(bucket), count))
     }
 }
 
@@ -225,5 +251,53 @@ impl LatencyMeter {
     /// Of reads and writes together: system, device, queue.
     pub fn all(&self) -> [LatencyStatistics; 3] {
         std::array::from_fn(|i| self.read[i].plus(&self.write[i]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times of all sizes, many of them equal, and some beyond what is told apart.
+    fn times() -> Vec<Nanos> {
+        let mut state = 7_u64;
+        let next = |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 15) >> (state % 48)
+        };
+        (0..5_000).map(next).chain([0, 0, 1, 5, 5, 5, LONGEST, LONGEST + 1, 1 << 60]).collect()
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_sorted_times_to_three_digits() {
+        let mut statistics = LatencyStatistics::new();
+        let mut sorted = times();
+        sorted.iter().for_each(|&time| statistics.record(time));
+        sorted.sort_unstable();
+        for percent in [0.0, 0.01, 1.0, 10.0, 50.0, 90.0, 99.0, 99.9] {
+            let rank = (percent / 100.0 * sorted.len() as f64).ceil().max(1.0) as usize;
+            let (exact, told) = (sorted[rank - 1], statistics.percentile(percent));
+            assert!(exact <= told && told - exact <= exact / 1024, "{percent}: {exact}, {told}");
+        }
+        let (longest, _) = bounds(FINE_BITS, bucket(FINE_BITS, LONGEST));
+        assert!(statistics.percentile(100.0) >= longest, "longer ones count as the longest");
+        let (last, all) = *statistics.cumulative().last().unwrap();
+        assert_eq!((last, all), (statistics.percentile(100.0), sorted.len() as u64));
+        assert_eq!(statistics.sum(), sorted.iter().map(|&time| u128::from(time)).sum());
+    }
+
+    #[test]
+    fn both_together_are_as_if_one_had_taken_all() {
+        let mut parts = [LatencyStatistics::new(), LatencyStatistics::new()];
+        let mut whole = LatencyStatistics::new();
+        for (number, time) in times().into_iter().enumerate() {
+            parts[number % 2].record(time);
+            whole.record(time);
+        }
+        let both = parts[0].plus(&parts[1]);
+        assert_eq!(both.cumulative(), whole.cumulative());
+        assert_eq!((both.count(), both.range()), (whole.count(), whole.range()));
+        whole.reset();
+        assert_eq!((whole.count(), whole.percentile(50.0), whole.cumulative()), (0, 0, vec![]));
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! What is a ratio, a percentile or a joule is worked out by the report, from these.
 
+mod buckets;
 mod counts;
+mod groups;
 mod latency;
 mod pieces;
 mod streams;
