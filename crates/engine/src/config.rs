@@ -16,6 +16,8 @@ pub use ftlab_ftl::parts::alloc::AllocSettings;
 pub use ftlab_ftl::parts::page_space::settings::{
     GcMode, GcSettings, GcUnit, ThresholdBase, ThresholdMode,
 };
+pub use ftlab_ftl::parts::placement::PlacementKind;
+pub use ftlab_ftl::parts::placement::settings::PlacementSettings;
 pub use ftlab_ssd::host::settings::HostSettings;
 pub use ftlab_ssd::settings::SsdSettings;
 
@@ -53,6 +55,7 @@ impl Groups for Config {
             &self.energy,
             &self.host,
             &self.gc,
+            &self.placement,
             &self.search,
             &self.alloc,
             &self.wear,

@@ -9,7 +9,7 @@
 //! the whole configuration.
 
 pub use ftlab_flash::{board, meter, request, rng, units};
-pub use ftlab_ftl::{own, parts};
+pub use ftlab_ftl::{future, own, parts};
 pub use ftlab_ssd::{audit, buffer, device, host, ssd};
 
 pub mod config;

@@ -241,6 +241,9 @@ named! {
         CacheSearchSteps = "cache_search_steps",
         /// Victims reclaimed in idle gaps.
         IdleVictims = "idle_victims",
+        /// Pages that found no room in a block of their class, for want of free ones, and opened none
+        /// (`gc.placement`).
+        ClassesBorrowed = "classes_borrowed",
         /// Programs that failed.
         ProgramFailures = "program_failures",
         /// Erases that failed.
@@ -370,5 +373,7 @@ named! {
         DataPartitionBytes = "data_partition_bytes",
         /// Associativity allowed, thousandths of a log block per group, mean over the groups (N-K).
         GroupLogsPermille = "group_logs_permille",
+        /// Lifespan that a placement policy goes by, host pages (`sepbit`).
+        PlacementLifespan = "placement_lifespan",
     }
 }

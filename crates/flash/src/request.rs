@@ -8,6 +8,9 @@ use crate::units::{Lpn, Nanos, Tag};
 /// Most streams that a host has.
 pub const STREAMS_MAX: usize = 16;
 
+/// Most classes of data that a placement policy has.
+pub const CLASSES_MAX: usize = 16;
+
 /// What the host asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {

@@ -20,6 +20,8 @@ pub enum Purpose {
     Demotion = 6,
     /// Where pages lie that were put onto the flash at once.
     Occupancy = 7,
+    /// Pages that a placement policy draws for.
+    Placement = 8,
 }
 
 /// One stream of random numbers.

@@ -172,6 +172,11 @@ macro_rules! forward {
             self.$($base).+.self_check(board)
         }
     };
+    (@measuring_begins ($($base:ident).+)) => {
+        fn measuring_begins(&mut self, board: &mut $crate::flash::board::Board) {
+            self.$($base).+.measuring_begins(board);
+        }
+    };
     (@power_off ($($base:ident).+)) => {
         fn power_off(self) -> Self::Survivor {
             self.$($base).+.keep()

@@ -5,6 +5,7 @@
 
 pub mod answers;
 mod forward;
+pub mod future;
 pub mod own;
 pub mod parts;
 pub mod scheme;

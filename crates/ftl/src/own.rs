@@ -198,7 +198,7 @@ impl<P: ?Sized> fmt::Debug for Asked<P> {
 pub struct OwnPolicies {
     /// For `gc.victim = own`.
     pub victim: Option<Maker<dyn OwnVictim>>,
-    /// For `gc.separate_frontiers = true`, of which it decides block by block.
+    /// For `gc.placement = own`.
     pub placement: Option<Maker<dyn OwnPlacement>>,
     /// For `dftl.cmt_policy = own`.
     pub cache: Option<Maker<dyn OwnCache>>,

@@ -7,9 +7,12 @@ use ftlab_flash::board::settings::{BoardSettings, WearPolicy};
 use ftlab_flash::settings::{Group, Groups, SettingError};
 use ftlab_flash::units::PlaneId;
 
+use crate::future::Known;
 use crate::own::OwnPolicies;
 use crate::parts::alloc::{AllocSettings, FreeOrder};
 use crate::parts::page_space::settings::{GcMode, GcSettings};
+use crate::parts::placement::settings::{KeptTimes, PlacementSettings};
+use crate::parts::placement::{Classes, PlacementKind, Times};
 use crate::parts::victim::{VictimContext, VictimKind, Victims};
 
 /// What every scheme sees. The board's groups are read as if they were here: `settings.device`.
@@ -19,10 +22,14 @@ pub struct SharedSettings {
     pub board: BoardSettings,
     /// Garbage collection of page-mapped blocks.
     pub gc: GcSettings,
+    /// How data is divided into classes.
+    pub placement: PlacementSettings,
     /// Where pages and blocks are taken from.
     pub alloc: AllocSettings,
     /// Choices that a program makes itself. No keys: a text cannot hold them.
     pub own: OwnPolicies,
+    /// What becomes of every page that the workload writes. No key, as above.
+    pub future: Option<Known>,
     /// Bytes of `device.ram_bytes` that something in front of the scheme takes. No key: whoever
     /// puts the device together says so.
     taken_ram: u64,
@@ -45,13 +52,13 @@ impl DerefMut for SharedSettings {
 impl Groups for SharedSettings {
     fn groups(&self) -> Vec<&dyn Group> {
         let mut groups = self.board.groups();
-        groups.extend([&self.gc as &dyn Group, &self.alloc]);
+        groups.extend([&self.gc as &dyn Group, &self.placement, &self.alloc]);
         groups
     }
 
     fn groups_mut(&mut self) -> Vec<&mut dyn Group> {
         let mut groups = self.board.groups_mut();
-        groups.extend([&mut self.gc as &mut dyn Group, &mut self.alloc]);
+        groups.extend([&mut self.gc as &mut dyn Group, &mut self.placement, &mut self.alloc]);
         groups
     }
 }
@@ -77,6 +84,7 @@ impl SharedSettings {
         self.board.check()?;
         self.check_free_order()?;
         self.check_own()?;
+        self.check_placement()?;
         if self.gc.idle_pages > 0 && self.gc.mode == GcMode::Foreground {
             return Err(SettingError::Conflict(format!(
                 "gc.idle_pages = {} needs gc.mode = idle or both; in the foreground nothing is \
@@ -98,14 +106,74 @@ impl SharedSettings {
     fn check_own(&self) -> Result<(), SettingError> {
         let victim = self.gc.victim == VictimKind::Own;
         check_own("gc.victim", "victim", victim, self.own.victim.is_some())?;
-        if self.own.placement.is_some() && !self.gc.separate_frontiers {
+        let placement = self.gc.placement == PlacementKind::Own;
+        check_own("gc.placement", "placement", placement, self.own.placement.is_some())
+    }
+
+    /// Classes of data, each with a frontier of its own in every plane.
+    pub fn data_classes(&self) -> u8 {
+        match self.gc.placement.classes(&self.placement) {
+            Classes::Fixed(classes) => classes,
+            Classes::Set(usual) => self.placement.classes.0.map_or(usual, |set| set as u8),
+        }
+    }
+
+    /// Streams of data for which every plane has room: two of every space, and further classes.
+    pub fn data_streams(&self) -> u32 {
+        u32::from(self.data_classes()).max(2)
+    }
+
+    /// Whether memory has a table of the time of every page's last write.
+    pub fn keeps_times(&self) -> bool {
+        match self.gc.placement.times(&self.placement) {
+            Times::Never => false,
+            Times::WhenMoved => self.placement.times == KeptTimes::Dram,
+            Times::WhenWritten => true,
+        }
+    }
+
+    fn check_placement(&self) -> Result<(), SettingError> {
+        let kind = self.gc.placement;
+        if kind != PlacementKind::None && self.gc.separate_frontiers {
+            return Err(SettingError::Conflict(format!(
+                "gc.placement = {} and gc.separate_frontiers = true exclude each other: the second \
+                 is what sep_gc does; legal: one of the two",
+                kind.name()
+            )));
+        }
+        if kind == PlacementKind::Fk && self.future.is_none() {
             return Err(SettingError::Conflict(
-                "an own placement policy needs gc.separate_frontiers = true: otherwise there is one \
-                 frontier, and nothing to decide"
+                "gc.placement = fk needs the future of the workload, found in a pass before the run; \
+                 legal: ftlab run, compare and sweep, or SharedSettings::future"
                     .to_owned(),
             ));
         }
-        Ok(())
+        match (kind.classes(&self.placement), self.placement.classes.0) {
+            (Classes::Fixed(by_nature), Some(set)) if set != u32::from(by_nature) => {
+                Err(SettingError::Conflict(format!(
+                    "placement.classes = {set} and gc.placement = {} exclude each other, which has \
+                     {by_nature}; legal: placement.classes = auto, or a policy that can have more",
+                    kind.name()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// For a scheme that withholds blocks, and divides data itself.
+    ///
+    /// # Errors
+    /// Where a policy is to divide it.
+    pub fn check_no_placement(&self, scheme: &str) -> Result<(), SettingError> {
+        let kind = self.gc.placement;
+        if kind == PlacementKind::None {
+            return Ok(());
+        }
+        Err(SettingError::Conflict(format!(
+            "gc.placement = {} does not go with {scheme}, which withholds blocks from collection by \
+             rules of its own; legal: gc.placement = none, or another page-mapped scheme",
+            kind.name()
+        )))
     }
 
     /// Free blocks by erases is what every policy of wear is about, and what `none` is not.

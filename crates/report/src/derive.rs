@@ -18,8 +18,8 @@ pub(crate) use tail::{shares, slowest, total, worst};
 use std::collections::BTreeMap;
 
 use ftlab_engine::board::nand::Nand;
-use ftlab_engine::config::{Config, Described, Shown};
-use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Meter};
+use ftlab_engine::config::{Config, Described, PlacementKind, Shown};
+use ftlab_engine::meter::{BlockRole, Cause, ClassCounts, Event, LatencyStatistics, Meter};
 use ftlab_engine::schemes::{Memory, RamUse as StructureUse, Row, TABLE};
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{Nanos, SECTOR_BYTES};
@@ -27,9 +27,9 @@ use serde_json::{Map, Value};
 
 use self::by_cause::by_cause;
 use crate::result::{
-    Buffer, ByDirection, Erases, Flash, FlashTime, Host, LatencyParts, LatencySummary, MapCache,
-    Merges, OwnPolicy, Percentiles, Precondition, RamStructure, RamUse, RunResult, ServiceTime,
-    Split, SteadyState, Wall, Workload, WornOut,
+    Buffer, ByDirection, DataClass, Erases, Flash, FlashTime, Host, LatencyParts, LatencySummary,
+    MapCache, Merges, OwnPolicy, Percentiles, Precondition, RamStructure, RamUse, RunResult,
+    ServiceTime, Split, SteadyState, Wall, Workload, WornOut,
 };
 
 /// What is known of a run besides its device.
@@ -118,6 +118,7 @@ pub fn derive(device: &dyn Device, facts: RunFacts<'_>) -> RunResult {
         host,
         flash,
         own_policies: own_policies(&facts.config),
+        classes: classes(device),
         ..RunResult::default()
     }
 }
@@ -130,6 +131,24 @@ fn own_policies(config: &Config) -> Vec<OwnPolicy> {
         asked,
     })
     .collect()
+}
+
+/// Of each class of data; none where no policy divides it.
+fn classes(device: &dyn Device) -> Vec<DataClass> {
+    let config = device.config();
+    if config.gc.placement == PlacementKind::None {
+        return Vec::new();
+    }
+    let pages = u64::from(device.board().geometry().pages_per_block);
+    let class = |counts: &ClassCounts| DataClass {
+        host_pages: counts.host_pages,
+        moved_pages: counts.moved_pages,
+        victims: counts.victims,
+        victim_valid_share: ratio(counts.copied_pages, counts.victims * pages),
+        lifespan_pages_mean: ratio(counts.lifespans, counts.timed_victims),
+    };
+    let counts = &device.board().meter().classes()[..config.data_classes() as usize];
+    counts.iter().map(class).collect()
 }
 
 fn ratio(part: u64, whole: u64) -> Option<f64> {

@@ -13,9 +13,10 @@ mod tail;
 
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
-    Buffer, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, Inherited, Made,
-    MapCache, Merges, OwnPolicy, PcmEnergy, Phase, Precondition, RamStructure, RamUse, ServiceTime,
-    Split, Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload, WornOut,
+    Buffer, DataClass, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, Inherited,
+    Made, MapCache, Merges, OwnPolicy, PcmEnergy, Phase, Precondition, RamStructure, RamUse,
+    ServiceTime, Split, Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload,
+    WornOut,
 };
 pub use latency::{
     ByDirection, CCDF_POINTS_PER_DECADE, CDF_POINTS_MAX, Ccdf, Cdf, CdfPoint, Latency,
@@ -120,6 +121,10 @@ pub struct RunResult {
     /// decided everything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own_policies: Vec<OwnPolicy>,
+    /// Classes of data, where a placement policy divides it (`gc.placement`); the key is absent
+    /// otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<DataClass>,
     /// The slowest requests, where `--tail` asked for them; the key is absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tail: Option<Tail>,
@@ -170,6 +175,7 @@ impl Default for RunResult {
             series_latency_ns: SeriesLatency::default(),
             phases: Vec::new(),
             own_policies: Vec::new(),
+            classes: Vec::new(),
             tail: None,
             probe: None,
         }

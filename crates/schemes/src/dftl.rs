@@ -229,6 +229,7 @@ impl Scheme for Dftl {
     }
 
     forward!(base: flush, clean_map, changed_entries, idle, locate, unsettled, room, self_check);
+    forward!(base.space: measuring_begins);
 
     fn power_off(self) -> Survivor {
         let copied = self.settings.gtd_sync_every > 0;

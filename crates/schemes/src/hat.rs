@@ -329,8 +329,8 @@ impl Scheme for Hat {
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let ready = self.take_entry(board, io, after);
-        let (plane, ready) = self.base.make_room(board, io, ready)?;
-        self.base.put(board, io, plane, ready)
+        let (place, ready) = self.base.make_room(board, io, ready)?;
+        self.base.put(board, io, place, ready)
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -377,6 +377,7 @@ impl Scheme for Hat {
     }
 
     forward!(base: idle, locate, room);
+    forward!(base.space: measuring_begins);
 
     fn pcm(&self) -> &[u32] {
         &self.base.map.table.smt

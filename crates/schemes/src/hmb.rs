@@ -254,6 +254,7 @@ impl Scheme for Hmb {
     }
 
     forward!(base: flush, clean_map, changed_entries, idle, locate, unsettled, room);
+    forward!(base.space: measuring_begins);
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
         self.base.space.self_check(board)?;

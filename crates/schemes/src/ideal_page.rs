@@ -147,10 +147,10 @@ impl Scheme for IdealPage {
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let (plane, ready) = self.base.make_room(board, io, after)?;
+        let (place, ready) = self.base.make_room(board, io, after)?;
         // Looked up after collection, which may have moved the old version; then updated.
         let known = board.dram(2, ready);
-        self.base.put(board, io, plane, known)
+        self.base.put(board, io, place, known)
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -159,7 +159,7 @@ impl Scheme for IdealPage {
     }
 
     forward!(base: flush, idle, locate, room);
-    forward!(base.space: self_check);
+    forward!(base.space: measuring_begins, self_check);
 
     fn power_off(self) -> Self::Survivor {}
 

@@ -158,6 +158,7 @@ impl Scheme for Janus {
     type Survivor = ();
 
     fn check(config: &Config) -> Result<(), SettingError> {
+        config.check_no_placement(Self::PAPER.name)?;
         page_mapped::check(config)
     }
 
@@ -308,7 +309,8 @@ impl Janus {
         let spare = u64::from(geometry.blocks())
             .saturating_sub(u64::from(geometry.logical_blocks()))
             .saturating_sub(
-                config.device.plane_count() * (page_mapped::reserve(threshold(config)) + CLEAN),
+                config.device.plane_count()
+                    * (page_mapped::reserve(config, threshold(config)) + CLEAN),
             );
         Janus {
             base,
@@ -368,9 +370,10 @@ impl Janus {
         plane: PlaneId,
         after: When,
     ) -> Result<When, Fault> {
-        let ready = self.base.make_room_in(board, plane, after)?;
+        let place = (plane, Stream::Data);
+        let ready = self.base.make_room_in(board, place, after)?;
         let is_new = self.entry(io.lpn).is_none();
-        let done = self.base.put(board, io, plane, ready)?;
+        let done = self.base.put(board, io, place, ready)?;
         self.live += u64::from(is_new);
         Ok(done)
     }

@@ -192,6 +192,7 @@ impl Scheme for Sftl {
     }
 
     forward!(base: changed_entries, locate, unsettled, room);
+    forward!(base.space: measuring_begins);
 
     fn power_off(mut self) -> Kept<Cache> {
         self.base.map.cache.buffer.outlive_power();

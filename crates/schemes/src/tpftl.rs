@@ -124,6 +124,7 @@ impl Scheme for Tpftl {
 
     forward!(base after translate: read, write, trim);
     forward!(base: flush, clean_map, changed_entries, idle, locate, room, self_check, power_off);
+    forward!(base.space: measuring_begins);
 
     fn recover(
         board: &mut Board,

@@ -21,6 +21,7 @@ mod occupancy;
 mod own;
 mod parameters;
 mod peers;
+mod placement;
 mod regression;
 mod short_way;
 mod suspend;

@@ -173,8 +173,8 @@ fn an_own_placement_that_always_says_the_same_is_one_or_two_frontiers() {
             ..OwnPolicies::default()
         };
         for scheme in ["ideal_page", "dftl"] {
-            let separated = ("gc.separate_frontiers", "true");
-            same(scheme, &[("gc.separate_frontiers", separate)], (&[separated], &always));
+            let own = ("gc.placement", "own");
+            same(scheme, &[("gc.separate_frontiers", separate)], (&[own], &always));
         }
     }
 }
@@ -193,7 +193,7 @@ fn an_own_cache_policy_that_evicts_the_oldest_is_lru() {
 fn no_own_policy_breaks_a_law() {
     const ALL: Pairs<'_> = &[
         OWN_VICTIM,
-        ("gc.separate_frontiers", "true"),
+        ("gc.placement", "own"),
         ("dftl.cmt_policy", "own"),
         ("dftl.cmt_entries", "8"),
         ("dftl.writeback", "after_completion"),
@@ -228,7 +228,9 @@ fn a_setting_that_says_own_needs_a_policy_and_a_policy_its_setting() {
         let checked = config.check().and_then(|()| (row.check)(config));
         checked.expect_err("refused").to_string()
     };
-    for (key, place) in [("gc.victim", "victim"), ("dftl.cmt_policy", "cache")] {
+    for (key, place) in
+        [("gc.victim", "victim"), ("gc.placement", "placement"), ("dftl.cmt_policy", "cache")]
+    {
         let mut config = tiny("dftl", BLOCKS, &[]);
         config.set(key, "own").expect("a legal value");
         let message = refused(&config);
@@ -237,7 +239,7 @@ fn a_setting_that_says_own_needs_a_policy_and_a_policy_its_setting() {
     for (given, key) in [
         (OwnPolicies { placement: None, cache: None, ..whims() }, "gc.victim"),
         (OwnPolicies { placement: None, victim: None, ..whims() }, "dftl.cmt_policy"),
-        (OwnPolicies { victim: None, cache: None, ..whims() }, "gc.separate_frontiers"),
+        (OwnPolicies { victim: None, cache: None, ..whims() }, "gc.placement"),
     ] {
         let mut config = tiny("dftl", BLOCKS, &[]);
         config.own = given;

@@ -84,6 +84,52 @@ fn fifo_meets_the_closed_form_and_greedy_stays_just_below() {
     }
 }
 
+/// Write amplification of FIFO cleaning of one log, of which share `r` of the writes goes uniformly
+/// to share `f` of the pages: a page survives a turn of the log if nobody writes it meanwhile. Every
+/// page is moved once a turn that it survives, so that A = r / (1 - exp(-r a / f A)) + the same of
+/// the others; by iteration.
+fn two_temperatures(a: f64, f: f64, r: f64) -> f64 {
+    let part = |share: f64, pages: f64, w: f64| share / (1.0 - (-share * a / (pages * w)).exp());
+    (0..10_000).fold(1.5, |w, _| part(r, f, w) + part(1.0 - r, 1.0 - f, w))
+}
+
+/// The form against the numbers that it was published with, and the device against the form; two
+/// classes change nothing, since one queue empties all blocks in the order in which they were
+/// filled, whatever is in them.
+#[test]
+fn a_mixed_log_meets_its_closed_form_and_two_classes_in_one_queue_change_nothing() {
+    for (a, f, r, printed) in
+        [(1.15, 0.2, 0.8, 4.370), (1.25, 0.1, 0.9, 3.533), (1.5, 0.05, 0.95, 2.66)]
+    {
+        let form = two_temperatures(a, f, r);
+        assert!((form / printed - 1.0).abs() < 0.001, "{form} where {printed} is printed");
+    }
+    let logical = 1u32 << 17;
+    for (utilisation, per_mille) in [(1.25, 200), (1.5, 100)] {
+        let blocks = (f64::from(logical) * utilisation / f64::from(PAGES_PER_BLOCK)) as u32;
+        let hot = logical / 1000 * per_mille;
+        let skewed = |rng: &mut Rng| match rng.below(1000) >= per_mille {
+            true => rng.below(hot),
+            false => hot + rng.below(logical - hot),
+        };
+        let run = |placement, open: f64| {
+            let held =
+                f64::from((THRESHOLD - 1) * PAGES_PER_BLOCK) + open * f64::from(PAGES_PER_BLOCK);
+            let a = (f64::from(blocks * PAGES_PER_BLOCK) - held) / f64::from(logical);
+            let pairs = [("gc.victim", "fifo"), ("gc.placement", placement)];
+            let config = device(logical, blocks, &pairs);
+            let measured = write_amplification(&config, 8 * logical, 12 * logical, skewed);
+            let f = f64::from(hot) / f64::from(logical);
+            let form = two_temperatures(a, f, 1.0 - f64::from(per_mille) / 1000.0);
+            println!("a = {a:.4}, {placement}: {measured:.4}, closed form {form:.4}");
+            assert!((measured / form - 1.0).abs() < 0.01, "{placement}: {measured}, form {form}");
+            measured
+        };
+        let (mixed, divided) = (run("none", 0.5), run("sep_gc", 1.0));
+        assert!((divided / mixed - 1.0).abs() < 0.005, "{mixed} in one class, {divided} in two");
+    }
+}
+
 /// A page map with greedy cleaning in the plainest form: the same geometry, free-block rule and
 /// frontiers, a scan of all blocks per victim.
 struct Naive {

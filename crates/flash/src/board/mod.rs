@@ -360,6 +360,22 @@ impl Board {
         self.meter.victim(copied, pages);
     }
 
+    /// The host's next page goes to a class of data.
+    pub fn class_written(&mut self, class: u8) {
+        self.meter.class_written(class);
+    }
+
+    /// So many pages are moved to a class of data.
+    pub fn class_moved(&mut self, class: u8, pages: u32) {
+        self.meter.class_moved(class, pages);
+    }
+
+    /// A block of a class was emptied, out of which `copied` pages were moved, after so many pages
+    /// of the host since it was opened.
+    pub fn class_victim(&mut self, class: u8, copied: u32, lifespan: Option<u64>) {
+        self.meter.class_victim(class, copied, lifespan);
+    }
+
     /// A log block was merged by turning it into a data block.
     pub fn merge_switch(&mut self) {
         self.meter.merge_switch();

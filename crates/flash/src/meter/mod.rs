@@ -3,6 +3,7 @@
 //! What is a ratio, a percentile or a joule is worked out by the report, from these.
 
 mod buckets;
+mod classes;
 mod counts;
 mod groups;
 mod latency;
@@ -11,6 +12,7 @@ mod streams;
 mod window_times;
 mod windows;
 
+pub use classes::ClassCounts;
 pub use counts::Counts;
 pub use latency::{LatencyMeter, LatencyStatistics};
 pub use pieces::Piece;
@@ -18,7 +20,7 @@ pub use streams::StreamCounts;
 pub use windows::{Responses, Window, Windows};
 
 pub use crate::names::{BlockRole, Cause, Event, Level};
-use crate::request::{Completion, Op, Request, STREAMS_MAX};
+use crate::request::{CLASSES_MAX, Completion, Op, Request, STREAMS_MAX};
 use pieces::Pieces;
 
 /// Values of all levels, each plus one; 0 where nothing was told.
@@ -84,6 +86,7 @@ pub struct Meter {
     merges: Merges,
     host: HostCounts,
     streams: [StreamCounts; STREAMS_MAX],
+    classes: [ClassCounts; CLASSES_MAX],
     latency: LatencyMeter,
     windows: Windows,
     pieces: Pieces,
@@ -110,6 +113,7 @@ impl Meter {
             },
             host: HostCounts::default(),
             streams: [StreamCounts::default(); STREAMS_MAX],
+            classes: [ClassCounts::default(); CLASSES_MAX],
             latency: LatencyMeter::new(),
             windows: Windows::new(),
             pieces: Pieces::default(),
@@ -357,6 +361,7 @@ impl Meter {
         merges.associativity.fill(0);
         self.host = HostCounts::default();
         self.streams.fill(StreamCounts::default());
+        self.classes.fill(ClassCounts::default());
         self.latency.reset();
         self.windows.reset();
         self.pieces.reset();

@@ -23,7 +23,7 @@ use crate::parts::checkpoint::Checkpoints;
 use crate::parts::cmt::Cmt;
 use crate::parts::map_cache::MapCache;
 use crate::parts::map_recovery::{Consistency, FoundMap, Survivor};
-use crate::parts::page_space::{PageSpace, Stream};
+use crate::parts::page_space::PageSpace;
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
 use crate::settings::SharedSettings;
@@ -56,11 +56,17 @@ impl<C: MapCache> DemandMapped<C> {
         let geometry = board.geometry();
         let space = PageSpace::new(board, config, needs.threshold, seed);
         let parts = (Translation::new(geometry), TrimRecords::new(geometry));
-        Self::assemble(board, config, (space, cache), parts, Self::checkpoints(board, needs))
+        Self::assemble(
+            board,
+            config,
+            (space, cache),
+            parts,
+            Self::checkpoints(board, config, needs),
+        )
     }
 
-    fn checkpoints(board: &Board, needs: &Needs) -> Checkpoints {
-        let open = 3 * board.geometry().planes();
+    fn checkpoints(board: &Board, config: &SharedSettings, needs: &Needs) -> Checkpoints {
+        let open = (config.data_streams() + 1) * board.geometry().planes();
         Checkpoints::new(board.nand(), needs.checkpoint_words as u32, open)
     }
 
@@ -132,10 +138,11 @@ impl<C: MapCache> DemandMapped<C> {
     #[inline]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         let plane = self.space.place_beside_withheld(board, io);
-        let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
+        let is_update = || self.map.cache.entry(io.lpn).flatten().is_some();
+        let place = (plane, self.space.host_stream(board, io, is_update));
+        let ready = self.space.make_room(board, &mut self.map, place, known)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
-        let place = (plane, Stream::Data);
         let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
             board.program_update(new, old, io, PageKind::Data, ready)
         })?;
@@ -159,6 +166,7 @@ impl<C: MapCache> DemandMapped<C> {
             self.space.invalidate(board, old);
             self.map.cache.change(lpn, None);
             self.map.trims.trim(lpn);
+            self.space.trimmed(lpn);
         }
         Ok(known)
     }
@@ -371,7 +379,7 @@ impl<C: MapCache> DemandMapped<C> {
         let found = survivor.find_map(board, after)?;
         let FoundMap { translation, mut trims, changed, checkpoint, when } = found;
         let (space, mut when) = PageSpace::recover(board, config, needs.threshold, seed, when)?;
-        let mut checkpoints = Self::checkpoints(board, needs);
+        let mut checkpoints = Self::checkpoints(board, config, needs);
         checkpoints.restore(&checkpoint);
         let living = |lpn: Lpn| match changed.binary_search_by_key(&lpn, |&(lpn, _)| lpn) {
             Ok(found) => changed[found].1.is_some(),

@@ -40,6 +40,7 @@ pub mod owned_logs;
 pub mod page_mapped;
 pub mod page_runs;
 pub mod page_space;
+pub mod placement;
 pub mod prediction_record;
 pub mod ram_data;
 pub mod random_log;

@@ -8,7 +8,7 @@
 
 use crate::answers::{Location, Room};
 use crate::parts::oob_scan::{self, Extent};
-use crate::parts::page_space::{Moved, PageOwner, PageSpace, Stream, Threshold};
+use crate::parts::page_space::{self, Moved, PageOwner, PageSpace, Place, Stream, Threshold};
 use crate::parts::trim_records::TrimRecords;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
@@ -120,12 +120,12 @@ pub fn minimum_blocks(config: &SharedSettings, threshold: u32) -> u64 {
     let geometry = Geometry::new(device);
     let records =
         u64::from(TrimRecords::segments(&geometry)).div_ceil(u64::from(device.units_per_block()));
-    planes * (data + reserve(threshold)) + 2 * records
+    planes * (data + reserve(config, threshold)) + 2 * records
 }
 
 /// Blocks of each plane that hold no data.
-pub fn reserve(threshold: u32) -> u64 {
-    u64::from(PageSpace::reserve(threshold.min(64), 3))
+pub fn reserve(config: &SharedSettings, threshold: u32) -> u64 {
+    u64::from(PageSpace::reserve(threshold.min(64), config.data_streams() + 1))
 }
 
 /// A record and the one that replaces it, per segment.
@@ -141,6 +141,7 @@ pub fn ram_use(config: &SharedSettings, own: &[RamUse]) -> Vec<RamUse> {
     structures.push(entry("valid_counts", u64::from(geometry.blocks()) * 2));
     structures.push(entry("valid_bitmap", u64::from(geometry.pages()).div_ceil(8)));
     structures.push(entry("trim_records", TrimRecords::ram_bytes(&geometry)));
+    structures.extend(page_space::placement_ram(config));
     structures
 }
 
@@ -181,27 +182,30 @@ impl<T: PageTable> PageMapped<T> {
         }
     }
 
-    /// First half of a write: the plane that takes the page, after collection where it is due.
+    /// First half of a write: the plane that takes the page and the frontier in it, after collection
+    /// where it is due.
     #[inline]
     pub fn make_room(
         &mut self,
         board: &mut Board,
         io: &PageIo,
         after: When,
-    ) -> Result<(PlaneId, When), Fault> {
+    ) -> Result<(Place, When), Fault> {
         let plane = self.space.place_host(board, io);
-        Ok((plane, self.make_room_in(board, plane, after)?))
+        let is_update = || self.map.table.entry(io.lpn).is_some();
+        let place = (plane, self.space.host_stream(board, io, is_update));
+        Ok((place, self.make_room_in(board, place, after)?))
     }
 
-    /// The same in a plane that the scheme chose.
+    /// The same in a place that the scheme chose.
     #[inline]
     pub fn make_room_in(
         &mut self,
         board: &mut Board,
-        plane: PlaneId,
+        place: Place,
         after: When,
     ) -> Result<When, Fault> {
-        self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)
+        self.space.make_room(board, &mut self.map, place, after)
     }
 
     /// Second half: programs the next page of the frontier, marks the old page, changes the table.
@@ -211,11 +215,10 @@ impl<T: PageTable> PageMapped<T> {
         &mut self,
         board: &mut Board,
         io: &PageIo,
-        plane: PlaneId,
+        place: Place,
         ready: When,
     ) -> Result<When, Fault> {
         let old = self.map.table.entry(io.lpn);
-        let place = (plane, Stream::Data);
         let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
             board.program_update(new, old, io, PageKind::Data, ready)
         })?;
@@ -239,6 +242,7 @@ impl<T: PageTable> PageMapped<T> {
         self.space.invalidate(board, old);
         self.map.table.change(lpn, None);
         self.map.trims.trim(lpn);
+        self.space.trimmed(lpn);
         true
     }
 

@@ -12,17 +12,22 @@
 mod collect;
 mod companions;
 mod frontier;
+mod garbage_share;
 mod idle;
 mod level;
+mod placing;
 mod recovery;
 pub mod settings;
+mod stream;
 mod threshold;
 mod withheld;
 
+pub use placing::{Place, ram_use as placement_ram};
 pub use settings::Threshold;
+pub use stream::Stream;
 
-use crate::own::{Asked, Maker, OwnPlacement};
 use crate::parts::free_pool::FreePool;
+use crate::parts::page_space::placing::Placing;
 use crate::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
 use crate::parts::victim::Victims;
 use crate::parts::wear::{FreeRule, Levelling};
@@ -35,33 +40,8 @@ use ftlab_flash::board::nand::run::Mover;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::settings::WearPolicy;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::BlockRole;
 use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, Tag, zeroed};
-
-/// What is written to a frontier of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// Host data, and moved data too unless `gc.separate_frontiers`.
-    Data = 0,
-    /// Moved data under `gc.separate_frontiers`.
-    MovedData = 1,
-    /// Map pages, checkpoints, trim records.
-    Map = 2,
-    /// What levelling moves out of one block into a worn one, data or map.
-    Worn = 3,
-}
-
-const STREAMS: usize = 4;
-
-impl Stream {
-    fn role(self) -> BlockRole {
-        match self {
-            Stream::Data | Stream::MovedData | Stream::Worn => BlockRole::Data,
-            Stream::Map => BlockRole::Map,
-        }
-    }
-}
 
 /// A page that collection moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +145,7 @@ struct Frontier {
 struct Plane {
     free: FreePool,
     victims: Victims,
-    frontiers: [Frontier; STREAMS],
+    frontiers: [Frontier; Stream::COUNT],
     threshold: u32,
     valid: u32,
     /// Blocks out of use.
@@ -184,10 +164,12 @@ pub struct PageSpace {
     order: PlacementOrder,
     mode: GcMode,
     moved_data: Stream,
-    /// Who decides block by block between that and the host's frontier.
-    placement: Option<Asked<dyn OwnPlacement>>,
+    /// Who decides where data goes; none: the host's to its frontier, moved data as said above.
+    placing: Option<Box<Placing>>,
     threshold: (u32, u32),
     adaptive: bool,
+    /// Share of garbage above which a write collects, in parts per million.
+    garbage_share: Option<u64>,
     emergency: u32,
     idle_factor: u32,
     /// Pages that an idle step moves.
@@ -237,16 +219,17 @@ impl PageSpace {
     fn without_blocks(board: &Board, config: &SharedSettings, threshold: u32, seed: u64) -> Self {
         let nand = board.nand();
         let geometry = nand.geometry();
+        let garbage_share = garbage_share::of(config);
         let plane = |index: u32| {
             let plane = PlaneId(index);
             Plane {
                 free: FreePool::empty(nand, plane, FreeRule::of(config)),
                 victims: config.victims(nand, plane),
-                frontiers: [Frontier::default(); STREAMS],
+                frontiers: [Frontier::default(); Stream::COUNT],
                 threshold,
                 valid: 0,
                 retired: nand.factory_bad_in(plane).len() as u32,
-                usable: geometry.pages_per_block,
+                usable: if garbage_share.is_some() { 0 } else { geometry.pages_per_block },
             }
         };
         PageSpace {
@@ -255,9 +238,10 @@ impl PageSpace {
             order: config.alloc.order,
             mode: config.gc.mode,
             moved_data: if config.gc.separate_frontiers { Stream::MovedData } else { Stream::Data },
-            placement: config.own.placement.as_ref().map(Maker::made),
+            placing: Placing::new(config, geometry, seed).map(Box::new),
             threshold: (threshold, config.gc.threshold_max.max(threshold)),
             adaptive: config.gc.threshold_mode == ThresholdMode::Adaptive,
+            garbage_share,
             emergency: EMERGENCY_BLOCKS + Threshold::failure_reserve(config),
             idle_factor: config.gc.idle_factor,
             idle_pages: match config.gc.idle_pages {
@@ -298,7 +282,8 @@ impl PageSpace {
         }
         // Among planes that are free at the same time the emptiest takes the page, so that no
         // plane fills up with valid pages while others have room.
-        let most = self.blocks_per_plane - Self::reserve(self.threshold.0, 2);
+        let open = self.data_streams().count() as u32;
+        let most = self.blocks_per_plane - Self::reserve(self.threshold.0, open);
         let key = |index: usize| {
             let plane = &self.planes[index];
             let full = most.saturating_sub(plane.retired) * self.pages_per_block;
@@ -321,7 +306,7 @@ impl PageSpace {
     /// home is down to its last block, the plane with most free blocks.
     pub fn home_or_roomiest(&self, nand: &Nand, part: u32) -> PlaneId {
         let room = |plane: &Plane| {
-            let frontier = plane.frontiers[Stream::Map as usize];
+            let frontier = plane.frontiers[Stream::Map.index()];
             let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
             if has_page { u32::MAX } else { plane.free.len() }
         };
@@ -368,7 +353,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let known = &mut self.planes[plane.index()];
-        let frontier = &known.frontiers[stream as usize];
+        let frontier = &known.frontiers[stream.index()];
         if frontier.block.is_some() && frontier.next < known.usable {
             return Ok(after);
         }
@@ -383,14 +368,17 @@ impl PageSpace {
         (plane, stream): (PlaneId, Stream),
         after: When,
     ) -> Result<When, Fault> {
+        let after = self.collect_share(board, owner, plane, after)?;
+        let usable = self.usable();
         let known = &mut self.planes[plane.index()];
-        let frontier = &known.frontiers[stream as usize];
-        known.usable = self.pages_per_block;
+        let frontier = &known.frontiers[stream.index()];
+        known.usable = usable;
         if frontier.block.is_some() && frontier.next == self.pages_per_block {
             self.close(board.nand(), plane, stream);
         }
         let limit = self.collection_limit(plane);
-        if self.planes[plane.index()].free.len() >= limit {
+        let free = self.planes[plane.index()].free.len();
+        if free >= limit || self.needs_no_block((plane, stream), limit - free) {
             return Ok(after);
         }
         self.collect_until(board, owner, plane, limit, after)
@@ -421,7 +409,7 @@ impl PageSpace {
 
     /// The frontier's block becomes a candidate, unless it is withheld.
     fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
-        if let Some(block) = self.planes[plane.index()].frontiers[stream as usize].block.take() {
+        if let Some(block) = self.planes[plane.index()].frontiers[stream.index()].block.take() {
             if self.holds_back(block) {
                 self.hold(nand, block);
             } else {

@@ -1,12 +1,14 @@
 //! What an experiment says about schemes and devices, read as far as no workload is needed for it.
 
 use ftlab_engine::config::Config;
+use ftlab_engine::future::Known;
 
 use crate::devices;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::observer::Observer;
 use crate::options::text::legal;
+use crate::plan::future;
 use crate::plan::repeat::Repeat;
 use crate::selection::{self, Chosen};
 use crate::workload::choice::WorkloadChoice;
@@ -37,6 +39,8 @@ impl Asked {
         for one in &mut chosen {
             decide_itself(&mut one.config, experiment)?;
         }
+        // Settings are judged before the workload is read.
+        future::tell(&mut chosen, &Known::default());
         Ok(Asked { chosen, changes, repeat })
     }
 
@@ -76,7 +80,7 @@ fn decide_itself(config: &mut Config, experiment: &Experiment) -> Result<()> {
         set("gc.victim", "own")?;
     }
     if own.placement.is_some() {
-        set("gc.separate_frontiers", "true")?;
+        set("gc.placement", "own")?;
     }
     if own.cache.is_some() {
         set("dftl.cmt_policy", "own")?;

@@ -19,6 +19,7 @@ use crate::plan::first_pass::{
     FirstPass, active_region, description, footprint, log_of_footprint, needs_footprint,
 };
 use crate::plan::footprint::Footprint;
+use crate::plan::future;
 use crate::plan::layout::Layout;
 use crate::plan::refusals::{
     refuse_other_caches, refuse_prefix_of_all, refuse_second_passes, refuse_to_repeat,
@@ -153,6 +154,7 @@ pub(crate) fn planned(
         refuse_to_repeat(repeat, &choice, modes, &chosen)?;
     }
     refuse_second_passes(&choice, capacity, mode, modes, &chosen)?;
+    future::refuse(&chosen, &choice, modes, repeat)?;
     // A device that wears out in mid-trace tells how far it was read; what is held was read whole.
     if let Some(traces) = known.traces.filter(|_| repeat == Repeat::Once) {
         choice.decoded = traces.of(&choice, observer)?;
@@ -205,6 +207,7 @@ pub(crate) fn planned(
     let spans = first_pass.spans;
     let layout = Layout { mode, capacity_bytes, extent_bytes, page_bytes, spans };
     refuse_prefix_of_all(&chosen, modes, requests_known)?;
+    future::know(&mut chosen, (&workload, &layout), observer)?;
     let footprint = match needs_footprint(&chosen, modes) {
         true => Some(footprint(&workload, &layout, observer)?),
         false => None,

@@ -75,6 +75,22 @@ pub struct OwnPolicy {
     pub asked: u64,
 }
 
+/// A class of data of a placement policy, as measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DataClass {
+    /// Pages that the host wrote to it.
+    pub host_pages: u64,
+    /// Pages that collection moved to it.
+    pub moved_pages: u64,
+    /// Blocks of it that were collected.
+    pub victims: u64,
+    /// Mean share of their pages that was valid; null without victims.
+    pub victim_valid_share: Option<f64>,
+    /// Mean of the host pages written from opening a block to collecting it; null without one.
+    pub lifespan_pages_mean: Option<f64>,
+}
+
 /// How the device was prepared before the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

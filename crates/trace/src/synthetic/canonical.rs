@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::arrivals::Arrivals;
 use super::distribution::Distribution;
+use super::reshuffle::Reshuffling;
 use super::spec::SyntheticSpec;
 use super::stack::StackUnit;
 use super::writers::Sequence;
@@ -112,6 +113,9 @@ impl SyntheticSpec {
                 Some(extent) if extent == self.align_bytes => write!(out, ",scatter=1")?,
                 Some(extent) => write!(out, ",scatter={extent}")?,
             }
+        }
+        if let Some(Reshuffling { every_bytes, share_millionths }) = self.reshuffle {
+            write!(out, ",reshuffle={every_bytes}/{}", Percent(share_millionths))?;
         }
         if self.block_sizes.iter().map(|(bytes, _)| *bytes).min() != Some(self.align_bytes) {
             write!(out, ",blockalign={}", self.align_bytes)?;

@@ -72,7 +72,7 @@ pub fn with_changes(spec: &str, changes: &[(String, String)]) -> Result<(String,
         settings.retain(|(known, _)| !replaced.contains(known));
         if (key, value.as_str()) == ("random_distribution", "random") {
             // Nothing is hot any more that could be scattered.
-            settings.retain(|(known, _)| *known != "scatter");
+            settings.retain(|(known, _)| !matches!(*known, "scatter" | "reshuffle"));
         }
         match settings.iter_mut().find(|(known, _)| *known == key) {
             Some((_, known)) => *known = value,

@@ -6,6 +6,7 @@ use super::arrivals::Clock;
 use super::distribution::{Distribution, Sampler};
 use super::make::Make;
 use super::random::{Purpose, Stream};
+use super::reshuffle::Reshuffle;
 use super::scatter::Scatter;
 use super::spec::{Mode, SyntheticSpec};
 use super::stack::Stack;
@@ -34,6 +35,7 @@ pub struct Generator {
     stack: Option<Stack>,
     sampler: Sampler,
     scatter: Option<Scatter>,
+    reshuffle: Option<Reshuffle>,
     /// The last block at which a request of the first size begins, and that size.
     last_block: (u64, u64),
     addresses: Stream,
@@ -59,7 +61,8 @@ impl Generator {
         let is_plain = spec.mode.is_random()
             && spec.block_sizes.len() == 1
             && spec.sequential_millionths == 0
-            && spec.stack.is_none();
+            && spec.stack.is_none()
+            && spec.reshuffle.is_none();
         Self {
             issued: 0,
             op,
@@ -73,6 +76,7 @@ impl Generator {
                 .map(|distances| Stack::new(distances, spec.stack_unit, spec.seed)),
             sampler: Sampler::new(spec.distribution, blocks),
             scatter,
+            reshuffle: spec.reshuffle.map(|how| Reshuffle::new(how, blocks, spec.seed)),
             addresses: Stream::new(spec.seed, Purpose::Address),
             operations: Stream::new(spec.seed, Purpose::Operation),
             sizes: Stream::new(spec.seed, Purpose::Size),
@@ -135,11 +139,15 @@ impl Generator {
     fn fresh_block(&mut self) -> u64 {
         let (sampler, scatter) = (&self.sampler, self.scatter.as_ref());
         let addresses = &mut self.addresses;
-        let mut draw = || drawn(sampler, scatter, addresses);
-        match &self.stack {
-            Some(stack) => stack.outside(draw),
-            None => draw(),
-        }
+        let Some(reshuffle) = &self.reshuffle else {
+            let mut draw = || drawn(sampler, scatter, addresses);
+            return match &self.stack {
+                Some(stack) => stack.outside(draw),
+                None => draw(),
+            };
+        };
+        let rank = reshuffle.apply(sampler.rank(addresses));
+        scatter.map_or(rank, |scatter| scatter.apply(rank))
     }
 
     /// Position and size of a request that may depend on those before it.
@@ -150,6 +158,9 @@ impl Generator {
         if let Some(stack) = &mut self.stack {
             let align = self.spec.align_bytes;
             stack.touch_request(position / align, (position + size - 1) / align);
+        }
+        if let Some(reshuffle) = &mut self.reshuffle {
+            reshuffle.requested(size);
         }
         self.previous_end = Some(position + size);
         (position, size)

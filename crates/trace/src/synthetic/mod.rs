@@ -15,6 +15,7 @@ mod kind;
 mod make;
 mod permutation;
 mod random;
+mod reshuffle;
 mod scatter;
 mod settings;
 mod spec;

@@ -4,7 +4,7 @@ use crate::error::{Result, TraceError, unknown_name};
 use crate::number::integer;
 
 /// Every key of an inline spec.
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 23] = [
     "bs",
     "bssplit",
     "blockalign",
@@ -15,6 +15,7 @@ pub(super) const KEYS: [&str; 22] = [
     "rwmixread",
     "random_distribution",
     "scatter",
+    "reshuffle",
     "stack",
     "stack_unit",
     "seq_fraction",

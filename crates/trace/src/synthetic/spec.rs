@@ -2,6 +2,7 @@
 
 use super::arrivals::Arrivals;
 use super::distribution::Distribution;
+use super::reshuffle::Reshuffling;
 use super::settings::{KEYS, Settings, number, wrong};
 use super::stack::{StackDistances, StackUnit};
 use super::writers::Sequence;
@@ -84,6 +85,8 @@ pub struct SyntheticSpec {
     /// Extents that are scattered over the span, in bytes, each with its blocks side by side; none
     /// where the hottest blocks lie at the beginning.
     pub scatter_bytes: Option<u64>,
+    /// How what is hot changes; none: it stays so.
+    pub reshuffle: Option<Reshuffling>,
     /// What random addresses are multiples of, in bytes.
     pub align_bytes: u64,
     /// How often random requests go to what was requested lately; none: never on purpose.
@@ -140,6 +143,9 @@ impl SyntheticSpec {
         };
         let skewed = distribution != Distribution::Uniform;
         settings.refuse("scatter", skewed, "with random_distribution=zipf, pareto or hotcold")?;
+        let fresh = skewed && settings.get("stack").is_none();
+        let why = "with random_distribution=zipf, pareto or hotcold and without stack";
+        settings.refuse("reshuffle", fresh, why)?;
         let align_bytes = alignment(settings, &block_sizes, span_bytes)?;
         Ok(Self {
             mode,
@@ -150,6 +156,7 @@ impl SyntheticSpec {
             distribution,
             sequence: sequence(settings, &block_sizes, span_bytes)?,
             scatter_bytes: scatter(settings, align_bytes, span_bytes)?,
+            reshuffle: reshuffle(settings)?,
             align_bytes,
             stack: stack(settings, span_bytes / align_bytes)?,
             stack_unit: stack_unit(settings, largest(&block_sizes) / align_bytes)?,
@@ -336,6 +343,21 @@ fn scatter(settings: &Settings<'_>, align: u64, span: u64) -> Result<Option<u64>
             })
         }
     }
+}
+
+/// `reshuffle=SIZE`, or `SIZE/PERCENT` of the ranks.
+fn reshuffle(settings: &Settings<'_>) -> Result<Option<Reshuffling>> {
+    let Some(text) = settings.get("reshuffle") else { return Ok(None) };
+    let read = || {
+        let (size, percent) = text.split_once('/').unwrap_or((text, "20"));
+        let every_bytes = parse_bytes(size).ok().filter(|bytes| *bytes > 0)?;
+        let share_millionths = parse_millionths(percent.trim_end_matches('%'))?;
+        let legal = 1..=1_000_000;
+        legal.contains(&share_millionths).then_some(Reshuffling { every_bytes, share_millionths })
+    };
+    let legal = "SIZE or SIZE/PERCENT: bytes of requests from one change to the next, share of the \
+                 blocks that trade places (the hottest; 20)";
+    read().map(Some).ok_or_else(|| wrong("reshuffle is illegal", text, legal))
 }
 
 /// Most streams side by side: each is held.

@@ -28,6 +28,7 @@ mod cached_map;
 mod mixed_map;
 mod own_logs;
 mod page;
+mod placement;
 mod ram_managing;
 mod shared_logs;
 mod split_ram;
@@ -52,8 +53,9 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 8] = [
+const FAMILIES: [&[Variant]; 9] = [
     page::VARIANTS,
+    placement::VARIANTS,
     block::VARIANTS,
     own_logs::VARIANTS,
     shared_logs::VARIANTS,

@@ -1,7 +1,6 @@
 //! Collecting garbage: which victim fits, what moves where, and when it is enough.
 
 use super::{Moved, Newer, PageOwner, PageSpace, Stream};
-use crate::own::Collected;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::run::Mover;
@@ -146,7 +145,7 @@ impl PageSpace {
     }
 
     pub(super) fn is_map(&self, block: BlockId) -> bool {
-        self.stream_of[block.index()] == Stream::Map as u8 + 1
+        self.stream_of[block.index()] == Stream::Map.mark()
     }
 
     /// Whether the free blocks hold all that collecting `victim` writes.
@@ -154,7 +153,7 @@ impl PageSpace {
         let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
         let valid = board.nand().valid_pages(victim);
         let blocks = |stream: Stream, pages: u32| {
-            let frontier = plane.frontiers[stream as usize];
+            let frontier = plane.frontiers[stream.index()];
             let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
             pages.saturating_sub(left).div_ceil(self.pages_per_block)
         };
@@ -162,36 +161,24 @@ impl PageSpace {
         if self.is_map(victim) {
             return blocks(Stream::Map, valid) <= free;
         }
-        let mut moved = blocks(self.moved_data, valid);
-        if self.placement.is_some() {
-            // Who decides is asked when the victim is chosen.
-            moved = moved.max(blocks(Stream::Data, valid));
-        }
+        let lent = self.blocks_with_loans(board.geometry().plane_of_block(victim), valid);
+        let moved = lent.unwrap_or_else(|| blocks(self.moved_data, valid));
         // Most owners write at most a map page per page moved; only when that is too much are they
         // counted.
         moved + blocks(Stream::Map, owner.most_map_writes(self, victim, valid)) <= free
             || moved + blocks(Stream::Map, owner.map_writes(self, board, victim)) <= free
     }
 
-    /// Where the pages of a victim go, and why.
-    pub(super) fn destination(&self, nand: &Nand, victim: BlockId) -> (Stream, Cause) {
+    /// Where the pages of a victim go (none: each is asked for by itself), and why.
+    pub(super) fn destination(&mut self, nand: &Nand, victim: BlockId) -> (Option<Stream>, Cause) {
         if self.is_map(victim) {
-            return (Stream::Map, Cause::GcMapBlock);
+            return (Some(Stream::Map), Cause::GcMapBlock);
         }
-        let Some(placement) = &self.placement else { return (self.moved_data, Cause::Gc) };
-        let known = nand.state().block(victim);
-        let apart = placement.ask().apart(Collected {
-            block: victim.0,
-            pages_per_block: self.pages_per_block,
-            valid: nand.valid_pages(victim),
-            erases: known.erases,
-            age: known.age(nand.sequence()),
-        });
-        (if apart { self.moved_data } else { Stream::Data }, Cause::Gc)
+        (self.data_goes(nand, victim), Cause::Gc)
     }
 
     /// Moves every valid page of a victim, lets the owner finish, and erases it.
-    fn collect<O: PageOwner>(
+    pub(super) fn collect<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
@@ -229,12 +216,15 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (victim, stream): (BlockId, Stream),
+        (victim, stream): (BlockId, Option<Stream>),
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
         self.is_candidate_no_more(board.nand(), victim);
         let moved = self.move_some(board, owner, (victim, stream, u32::MAX), cause, after)?;
+        if cause == Cause::Gc {
+            self.note_collected(board, victim, moved.0);
+        }
         self.stream_of[victim.index()] = 0;
         Ok(moved)
     }
@@ -245,7 +235,7 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (victim, stream, most): (BlockId, Stream, u32),
+        (victim, stream, most): (BlockId, Option<Stream>, u32),
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
@@ -267,7 +257,7 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (victim, stream, most): (BlockId, Stream, u32),
+        (victim, stream, most): (BlockId, Option<Stream>, u32),
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
@@ -324,16 +314,22 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (victim, stream, movers): (BlockId, Stream, &mut [Mover]),
+        (victim, stream, movers): (BlockId, Option<Stream>, &mut [Mover]),
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
         let plane = board.geometry().plane_of_block(victim);
         let at_once = owner.at_once();
         let mut done = after;
+        if stream.is_none() {
+            self.decide(victim, movers);
+        }
         let mut left = movers;
         while !left.is_empty() {
-            let (first, count) = self.next_pages(board, (plane, stream), left.len() as u32)?;
+            let (stream, alike) =
+                stream.map_or_else(|| self.decided(left.len()), |s| (s, left.len()));
+            let (first, count) = self.next_pages(board, (plane, stream), alike as u32)?;
+            self.count_moved(board, stream, count);
             let (run, others) = left.split_at_mut(count as usize);
             if at_once {
                 board.move_run((victim, run), first, cause, after);
@@ -357,7 +353,7 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (victim, stream, most): (BlockId, Stream, u32),
+        (victim, stream, most): (BlockId, Option<Stream>, u32),
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
@@ -378,6 +374,8 @@ impl PageSpace {
                 continue;
             }
             let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
+            let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
+            self.count_moved(board, stream, 1);
             let ready = owner.may_move(after);
             let (new, moved) = match newer {
                 Some(newer) => {
@@ -464,7 +462,7 @@ impl PageSpace {
         self.close_full(board.nand(), plane);
         for _ in 0..self.blocks_per_plane {
             let known = &self.planes[plane.index()];
-            let frontier = known.frontiers[Stream::Map as usize];
+            let frontier = known.frontiers[Stream::Map.index()];
             let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
             if has_page || known.free.len() > 2 {
                 break;
@@ -500,9 +498,9 @@ impl PageSpace {
     }
 
     /// Full blocks of every stream become candidates.
-    fn close_full(&mut self, nand: &Nand, plane: PlaneId) {
-        for stream in [Stream::Data, Stream::MovedData, Stream::Map] {
-            let frontier = self.planes[plane.index()].frontiers[stream as usize];
+    pub(super) fn close_full(&mut self, nand: &Nand, plane: PlaneId) {
+        for stream in self.data_streams().chain([Stream::Map]) {
+            let frontier = self.planes[plane.index()].frontiers[stream.index()];
             if frontier.block.is_some() && frontier.next == self.pages_per_block {
                 self.close(nand, plane, stream);
             }

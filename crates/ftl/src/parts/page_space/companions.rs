@@ -60,7 +60,7 @@ impl PageSpace {
 
     /// Place in its block of the next host page in a plane.
     fn next_offset(&self, plane: PlaneId) -> u32 {
-        let frontier = &self.planes[plane.index()].frontiers[Stream::Data as usize];
+        let frontier = &self.planes[plane.index()].frontiers[Stream::Data.index()];
         match frontier.block {
             Some(_) if frontier.next < self.pages_per_block => frontier.next,
             _ => 0,
@@ -70,7 +70,7 @@ impl PageSpace {
     /// Whether the next host page of a plane waits for a collection.
     fn must_collect(&self, plane: PlaneId) -> bool {
         let known = &self.planes[plane.index()];
-        let frontier = &known.frontiers[Stream::Data as usize];
+        let frontier = &known.frontiers[Stream::Data.index()];
         let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
         !has_page && known.free.len() < self.collection_limit(plane)
     }

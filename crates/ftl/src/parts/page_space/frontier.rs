@@ -6,7 +6,7 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Event;
-use ftlab_flash::units::{PlaneId, Ppn};
+use ftlab_flash::units::{BlockId, PlaneId, Ppn};
 
 impl PageSpace {
     /// Programs the next page of a stream; a failed program closes its block (its other pages
@@ -26,7 +26,9 @@ impl PageSpace {
                 self.planes[plane.index()].valid += 1;
                 Ok((ppn, done))
             }
-            Err(fault) => self.program_elsewhere(board, (plane, stream), fault, &mut program),
+            Err(fault) => {
+                self.program_elsewhere(board, (plane, stream), (ppn, fault), &mut program)
+            }
         }
     }
 
@@ -36,13 +38,15 @@ impl PageSpace {
         &mut self,
         board: &mut Board,
         (plane, stream): (PlaneId, Stream),
-        mut fault: Fault,
+        (mut ppn, mut fault): (Ppn, Fault),
         program: &mut dyn FnMut(&mut Board, Ppn, When) -> Result<When, Fault>,
     ) -> Result<(Ppn, When), Fault> {
         while let Fault::ProgramFailed { known, .. } = fault {
             board.event(Event::ProgramFailures, 1);
-            self.close(board.nand(), plane, stream);
-            let ppn = self.next_page(board, plane, stream)?;
+            // A class that borrows has the failed page in another one's block.
+            let failed = self.frontier_of(board.geometry().block_of(ppn), (plane, stream));
+            self.close(board.nand(), plane, failed);
+            ppn = self.next_page(board, plane, stream)?;
             match program(board, ppn, known) {
                 Ok(done) => {
                     self.planes[plane.index()].valid += 1;
@@ -57,12 +61,13 @@ impl PageSpace {
     /// Consecutive pages of a stream, as many as are wanted and its block has, at least one.
     pub(super) fn next_pages(
         &mut self,
-        board: &Board,
+        board: &mut Board,
         (plane, stream): (PlaneId, Stream),
         wanted: u32,
     ) -> Result<(Ppn, u32), Fault> {
         let first = self.next_page(board, plane, stream)?;
-        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        let stream = self.frontier_of(board.geometry().block_of(first), (plane, stream));
+        let frontier = &mut self.planes[plane.index()].frontiers[stream.index()];
         let more = (wanted - 1).min(self.pages_per_block - frontier.next);
         frontier.next += more;
         Ok((first, more + 1))
@@ -71,11 +76,11 @@ impl PageSpace {
     #[inline(always)]
     pub(super) fn next_page(
         &mut self,
-        board: &Board,
+        board: &mut Board,
         plane: PlaneId,
         stream: Stream,
     ) -> Result<Ppn, Fault> {
-        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        let frontier = &mut self.planes[plane.index()].frontiers[stream.index()];
         match frontier.block {
             Some(block) if frontier.next < self.pages_per_block => {
                 let ppn = board.geometry().page(block, frontier.next);
@@ -90,15 +95,29 @@ impl PageSpace {
     #[cold]
     fn next_page_elsewhere(
         &mut self,
-        board: &Board,
+        board: &mut Board,
         plane: PlaneId,
         stream: Stream,
     ) -> Result<Ppn, Fault> {
+        let lender = self.lender(board, (plane, stream));
+        if lender != stream {
+            return self.next_page(board, plane, lender);
+        }
         self.close(board.nand(), plane, stream);
         self.open(board, plane, stream)?;
-        let frontier = &mut self.planes[plane.index()].frontiers[stream as usize];
+        let frontier = &mut self.planes[plane.index()].frontiers[stream.index()];
         frontier.next = 1;
         Ok(board.geometry().page(frontier.block.expect("opened above"), 0))
+    }
+
+    /// The stream that has a block open: the one given, unless that borrowed from another.
+    fn frontier_of(&self, block: BlockId, (plane, stream): (PlaneId, Stream)) -> Stream {
+        let frontiers = &self.planes[plane.index()].frontiers;
+        let has_it = |stream: &Stream| frontiers[stream.index()].block == Some(block);
+        if has_it(&stream) {
+            return stream;
+        }
+        self.data_streams().find(has_it).expect("a page that was just given is of an open block")
     }
 
     pub(super) fn open(
@@ -116,11 +135,12 @@ impl PageSpace {
             return Err(self.out_of_blocks(board, plane));
         };
         let holds = if stream == Stream::Worn { self.levelled } else { stream };
-        self.stream_of[block.index()] = holds as u8 + 1;
+        self.stream_of[block.index()] = holds.mark();
+        self.note_opened(block);
         if !self.holds_back(block) {
             self.is_in_use(board.nand(), block);
         }
-        self.planes[plane.index()].frontiers[stream as usize] =
+        self.planes[plane.index()].frontiers[stream.index()] =
             Frontier { block: Some(block), next: 0 };
         Ok(())
     }

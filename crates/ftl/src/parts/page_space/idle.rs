@@ -21,7 +21,7 @@ pub(super) struct Paused {
     victim: BlockId,
     copied: u32,
     /// Where its pages go, and why: decided when it was begun.
-    destination: (Stream, Cause),
+    destination: (Option<Stream>, Cause),
 }
 
 impl PageSpace {
@@ -101,7 +101,7 @@ impl PageSpace {
         Ok(all)
     }
 
-    fn begun(&self, board: &Board, victim: BlockId) -> Paused {
+    fn begun(&mut self, board: &Board, victim: BlockId) -> Paused {
         Paused { victim, copied: 0, destination: self.destination(board.nand(), victim) }
     }
 
@@ -127,6 +127,9 @@ impl PageSpace {
         }
         self.paused = None;
         let role = self.role(victim);
+        if cause == Cause::Gc {
+            self.note_collected(board, victim, copied);
+        }
         self.stream_of[victim.index()] = 0;
         let erased = self.reclaimed(board, (victim, role), copied, done)?;
         let plane = board.geometry().plane_of_block(victim);

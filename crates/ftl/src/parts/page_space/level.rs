@@ -27,10 +27,9 @@ impl PageSpace {
             return Ok(after);
         }
         let open = |stream: &Stream| {
-            self.planes[plane.index()].frontiers[*stream as usize].block == Some(victim)
+            self.planes[plane.index()].frontiers[stream.index()].block == Some(victim)
         };
-        let streams = [Stream::Data, Stream::MovedData, Stream::Map];
-        if let Some(stream) = streams.into_iter().find(open) {
+        if let Some(stream) = self.data_streams().chain([Stream::Map]).find(open) {
             self.close(board.nand(), plane, stream);
         }
         if self.is_withheld(victim) {
@@ -38,10 +37,11 @@ impl PageSpace {
         }
         let is_map = self.is_map(victim);
         let role = if is_map { BlockRole::Map } else { BlockRole::Data };
-        self.levelled = if is_map { Stream::Map } else { self.moved_data };
-        let moved = self.empty(board, owner, (victim, Stream::Worn), Cause::Wear, after);
+        self.levelled = if is_map { Stream::Map } else { self.levelled_data(victim) };
+        let worn = (victim, Some(Stream::Worn));
+        let moved = self.empty(board, owner, worn, Cause::Wear, after);
         // Whether it is full or not: what comes next is none of this block's business.
-        let target = self.planes[plane.index()].frontiers[Stream::Worn as usize].block;
+        let target = self.planes[plane.index()].frontiers[Stream::Worn.index()].block;
         self.close(board.nand(), plane, Stream::Worn);
         let (_, mut done) = moved?;
         if let Some(target) = target {
@@ -57,7 +57,7 @@ impl PageSpace {
         let plane = board.geometry().plane_of_block(victim);
         let map_pages = if self.is_map(victim) { 0 } else { owner.map_writes(self, board, victim) };
         let known = &self.planes[plane.index()];
-        let frontier = known.frontiers[Stream::Map as usize];
+        let frontier = known.frontiers[Stream::Map.index()];
         let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
         let map_blocks = map_pages.saturating_sub(left).div_ceil(self.pages_per_block);
         known.free.len() > 1 + map_blocks

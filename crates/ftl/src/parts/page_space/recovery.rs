@@ -96,19 +96,18 @@ impl PageSpace {
         if known.valid == 0 {
             return self.release(board, block, stream.role(), Cause::Recover, after);
         }
-        let known_plane = &mut self.planes[plane.index()];
-        known_plane.valid += known.valid;
-        let open = known.top < self.pages_per_block && !known.read_only;
-        let taken = |stream: Stream| known_plane.frontiers[stream as usize].block.is_some();
-        if open && stream == Stream::Data && taken(Stream::Data) {
-            stream = self.moved_data;
+        if stream == Stream::Data {
+            self.note_found(known.valid);
         }
-        self.stream_of[block.index()] = stream as u8 + 1;
+        self.planes[plane.index()].valid += known.valid;
+        let open = known.top < self.pages_per_block && !known.read_only;
+        stream = self.found_stream(plane, stream, open);
+        self.stream_of[block.index()] = stream.mark();
         self.is_in_use(board.nand(), block);
-        let frontier = self.planes[plane.index()].frontiers[stream as usize];
+        let frontier = self.planes[plane.index()].frontiers[stream.index()];
         if open && (frontier.block.is_none() || known.top < frontier.next) {
             full.extend(frontier.block);
-            self.planes[plane.index()].frontiers[stream as usize] =
+            self.planes[plane.index()].frontiers[stream.index()] =
                 Frontier { block: Some(block), next: known.top };
         } else {
             full.push(block);

@@ -3,6 +3,7 @@
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::{choices, settings};
 
+use crate::parts::placement::PlacementKind;
 use crate::parts::victim::VictimKind;
 
 /// The threshold of free blocks as written in the settings.
@@ -27,6 +28,17 @@ impl Threshold {
             return (share > 0.0 && share < 1.0).then_some(Threshold::Share(share));
         }
         text.parse().ok().filter(|&blocks| blocks > 0).map(Threshold::Blocks)
+    }
+}
+
+choices! {
+    /// What says that garbage is collected, in the foreground.
+    pub enum GcTrigger {
+        /// Too few free blocks (gc.threshold).
+        FreeBlocks = "free_blocks",
+        /// More superseded pages than gc.garbage_share of all that are written, or too few free
+        /// blocks.
+        GarbageShare = "garbage_share",
     }
 }
 
@@ -85,6 +97,14 @@ settings! {
             legal("auto, a number of blocks, or a percentage above 0% and below 100%",
                 |v| Threshold::parse(v).is_some()),
             source("DFTL 2014, 3.3");
+        /// What says that garbage is collected: as drives do, or as log-structured stores do.
+        trigger: GcTrigger = GcTrigger::FreeBlocks, legal("", |_| true),
+            source("SepBIT (FAST 2022)");
+        /// Share of superseded pages in a plane above which every host write collects one victim,
+        /// of which at least as large a share is superseded (garbage_share).
+        garbage_share: f64 = 0.15, legal("above 0 and below 1, for example 0.15 or 15%",
+            |v| *v > 0.0 && *v < 1.0),
+            source("SepBIT (FAST 2022), its simulator");
         /// What a percentage is a share of.
         threshold_base: ThresholdBase = ThresholdBase::Plane, legal("", |_| true),
             source("HAT 2010, 4");
@@ -104,6 +124,9 @@ settings! {
         idle_pages: u32 = 0, legal("0..=65536", |v| *v <= 65536), source("ftlab");
         /// Whether a plane collects alone, or all planes of its die that are about to.
         unit: GcUnit = GcUnit::Plane, legal("", |_| true), source("HAT 2010, 4: per plane");
+        /// Which write frontier takes a page of data.
+        placement: PlacementKind = PlacementKind::None, legal("", |_| true),
+            source("docs/papers/placement.md");
         /// Whether collected pages go to a write frontier of their own.
         separate_frontiers: bool = false, legal("", |_| true),
             source("docs/papers/others.md#ideal-page: FlashSim shares");

@@ -46,10 +46,10 @@ impl Withheld {
 
 impl PageSpace {
     /// From now on closed data blocks are withheld, and moved data has a frontier of its own
-    /// whatever `gc.separate_frontiers` and an own placement policy say.
+    /// whatever `gc.separate_frontiers` says.
     pub fn withhold(&mut self, nand: &Nand) {
+        assert!(self.placing.is_none(), "who withholds blocks divides data itself");
         self.moved_data = Stream::MovedData;
-        self.placement = None;
         self.withheld = Some(Withheld::new(nand.geometry(), true));
     }
 
@@ -81,7 +81,7 @@ impl PageSpace {
     #[inline]
     pub fn update_blocks(&self, plane: PlaneId, stream: Stream) -> u32 {
         let is_open = |frontier: &super::Frontier| {
-            let holds = |block: BlockId| self.stream_of[block.index()] == stream as u8 + 1;
+            let holds = |block: BlockId| self.stream_of[block.index()] == stream.mark();
             frontier.block.is_some_and(holds)
         };
         let open = self.planes[plane.index()].frontiers.iter().filter(|f| is_open(f)).count();
@@ -121,7 +121,7 @@ impl PageSpace {
     /// Whether the next page of a stream takes a fresh block. A full one is closed.
     #[inline]
     pub fn needs_block(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) -> bool {
-        let frontier = self.planes[plane.index()].frontiers[stream as usize];
+        let frontier = self.planes[plane.index()].frontiers[stream.index()];
         if frontier.block.is_some() && frontier.next < self.pages_per_block {
             return false;
         }
@@ -193,7 +193,7 @@ impl PageSpace {
         let pool = &mut self.planes[plane.index()].free;
         let taken = if self.dynamic { pool.take_worn() } else { pool.take() };
         let Some(block) = taken else { return Err(self.out_of_blocks(board, plane)) };
-        self.stream_of[block.index()] = Stream::Data as u8 + 1;
+        self.stream_of[block.index()] = Stream::Data.mark();
         self.hold(board.nand(), block);
         Ok((block, when))
     }
@@ -311,7 +311,9 @@ impl PageSpace {
         match stream {
             Stream::Data => 0,
             Stream::MovedData => 1,
-            Stream::Map | Stream::Worn => unreachable!("only data is withheld, by what it is"),
+            Stream::Map | Stream::Worn | Stream::Class(_) => {
+                unreachable!("only data is withheld, by what it is")
+            }
         }
     }
 
@@ -322,7 +324,7 @@ impl PageSpace {
 
     pub(super) fn hold(&mut self, nand: &Nand, block: BlockId) {
         let plane = nand.geometry().plane_of_block(block);
-        let moved = self.stream_of[block.index()] == Stream::MovedData as u8 + 1;
+        let moved = self.stream_of[block.index()] == Stream::MovedData.mark();
         let stream = if moved { Stream::MovedData } else { Stream::Data };
         if self.holds_back(block) {
             if let Some(levelling) = &mut self.levelling {

@@ -1,0 +1,204 @@
+//! Placement policies on devices: what must come out equal, what write amplification says of them,
+//! what they count and what they take of memory.
+
+use crate::common::outcome::same;
+use crate::common::{config, open, pages, submit, tiny};
+use ftlab_engine::config::Config;
+use ftlab_engine::future::Future;
+use ftlab_engine::meter::{Cause, ClassCounts, Event};
+use ftlab_engine::request::Op;
+use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::schemes;
+use ftlab_engine::ssd::Device;
+
+const SEP_GC: (&str, &str) = ("gc.placement", "sep_gc");
+const SEPBIT: (&str, &str) = ("gc.placement", "sepbit");
+const ONE: (&str, &str) = ("placement.classes", "1");
+
+#[test]
+fn one_class_is_none_and_two_by_origin_are_separate_frontiers() {
+    for scheme in ["ideal_page", "dftl"] {
+        for policy in ["sepbit", "dac", "mida"] {
+            same((scheme, &[("gc.placement", policy), ONE]), (scheme, &[]), &[]);
+        }
+        same((scheme, &[SEP_GC]), (scheme, &[("gc.separate_frontiers", "true")]), &[]);
+    }
+}
+
+/// With a lifespan of 0 nothing that the host writes is short-lived, and whatever is moved is old.
+#[test]
+fn sepbit_without_a_lifespan_is_sep_gc() {
+    let held = ("placement.sepbit_lifespan", "0");
+    for scheme in ["ideal_page", "dftl"] {
+        same((scheme, &[SEPBIT, held]), (scheme, &[SEP_GC]), &[]);
+    }
+}
+
+/// A chain of groups of which there are two sends everything that is moved to the second.
+#[test]
+fn a_chain_of_two_is_sep_gc() {
+    let chain = [("gc.placement", "mida"), ("placement.classes", "2")];
+    same(("ideal_page", &chain), ("ideal_page", &[SEP_GC]), &[]);
+}
+
+#[test]
+fn schemes_that_withhold_blocks_refuse_every_policy() {
+    for scheme in ["lazyftl", "janus", "cftl"] {
+        let (row, _) = schemes::find(scheme).expect("a scheme");
+        let refused = (row.check)(&config(&[SEPBIT])).expect_err("refused").to_string();
+        assert!(refused.contains("gc.placement = sepbit") && refused.contains(scheme), "{refused}");
+    }
+}
+
+/// Page by page the worked example of `dac` on a device: W W W W, then collected, then W.
+#[test]
+fn a_class_takes_a_block_when_it_is_first_written() {
+    let config = tiny("ideal_page", 24, &[("gc.placement", "dac")]);
+    let mut device = open("ideal_page", &config);
+    let used = |device: &dyn Device| -> u32 {
+        let state = device.board().nand().state();
+        let blocks = (0..device.board().geometry().blocks()).map(ftlab_engine::units::BlockId);
+        blocks.filter(|&block| state.block(block).programmed > 0).count() as u32
+    };
+    for (write, blocks) in [1, 2, 3, 4, 5, 6, 6, 6, 6, 7].into_iter().enumerate() {
+        submit(device.as_mut(), &config, Op::Write, 5);
+        // Six classes; the last one's block is full after its fourth page.
+        assert_eq!(used(device.as_ref()), blocks, "after {} writes", write + 1);
+    }
+}
+
+fn classes(device: &dyn Device) -> Vec<ClassCounts> {
+    let classes = device.config().data_classes() as usize;
+    device.board().meter().classes()[..classes].to_vec()
+}
+
+/// Sums over classes are the totals, and what a policy says of classes shows.
+#[test]
+fn classes_count_what_the_host_wrote_and_what_was_moved() {
+    for (policy, scheme) in [("sepbit", "ideal_page"), ("dac", "dftl"), ("mida", "tpftl")] {
+        let soon = ("placement.sepbit_victims", "2");
+        let config = tiny(scheme, 60, &[("gc.placement", policy), soon]);
+        let mut device = open(scheme, &config);
+        let mut rng = Rng::new(4, Purpose::Workload);
+        let logical = config.device.logical_pages() as u32;
+        let mut write = |device: &mut dyn Device, count: u32| {
+            for _ in 0..count {
+                let page =
+                    if rng.below(10) < 8 { rng.below(logical / 5) } else { rng.below(logical) };
+                submit(device, &config, Op::Write, u64::from(page));
+            }
+        };
+        write(device.as_mut(), 3000);
+        device.start_measuring();
+        write(device.as_mut(), 3000);
+        let counts = classes(device.as_ref());
+        let sum = |of: fn(&ClassCounts) -> u64| counts.iter().map(of).sum::<u64>();
+        let meter = device.board().meter();
+        assert_eq!(sum(|class| class.host_pages), 3000, "{policy}");
+        assert_eq!(sum(|class| class.moved_pages), meter.programs(Cause::Gc), "{policy}");
+        assert_eq!(sum(|class| class.copied_pages), meter.programs(Cause::Gc), "{policy}");
+        assert!(sum(|class| class.victims) > 100, "{policy}: {counts:?}");
+        assert_eq!(sum(|class| class.victims), sum(|class| class.timed_victims), "{policy}");
+        let used = counts.iter().filter(|class| class.host_pages + class.moved_pages > 0).count();
+        assert!(used >= 4, "{policy}: {counts:?}");
+    }
+}
+
+#[test]
+fn memory_is_told_of_policies_and_of_tables_of_times() {
+    let bytes = |pairs: &[(&str, &str)]| {
+        let config = tiny("ideal_page", 24, pairs);
+        let (row, _) = schemes::find("ideal_page").expect("a scheme");
+        let all = (row.ram_use)(&config);
+        let of = |name: &str| {
+            all.iter().find(|found| found.structure == name).map_or(0, |found| found.bytes)
+        };
+        (of("placement_policy"), of("placement_times"))
+    };
+    // 24 blocks of four pages: 96 pages.
+    assert_eq!(bytes(&[]), (0, 0));
+    assert_eq!(bytes(&[SEP_GC]), (0, 0));
+    assert_eq!(bytes(&[("gc.placement", "dac")]), (36, 0));
+    assert_eq!(bytes(&[SEPBIT]), (768, 0));
+    assert_eq!(bytes(&[SEPBIT, ("placement.times", "dram")]), (768, 384));
+    assert_eq!(bytes(&[SEPBIT, ("placement.sepbit_window", "exact")]), (0, 384));
+}
+
+/// Blocks of 64 pages.
+const BLOCK: u32 = 64;
+const LOGICAL: u32 = 1 << 14;
+
+/// The pages of a workload: each is written once, then by Zipf's law, while the hottest fifth of the
+/// ranks is shuffled every so many writes (SepBIT's synthetic workload, scaled).
+fn zipf(alpha: f64, count: usize, shuffle: usize) -> Vec<u32> {
+    let mut rng = Rng::new(11, Purpose::Workload);
+    let mut below = 0.0;
+    let sums: Vec<f64> = (1..=LOGICAL)
+        .map(|rank| {
+            below += f64::from(rank).powf(-alpha);
+            below
+        })
+        .collect();
+    let mut places: Vec<u32> = (0..LOGICAL).collect();
+    let hottest = LOGICAL / 5;
+    let mut all: Vec<u32> = (0..LOGICAL).collect();
+    for write in 0..count {
+        if write % shuffle == 0 {
+            (1..hottest).rev().for_each(|last| {
+                places.swap(last as usize, rng.below(last + 1) as usize);
+            });
+        }
+        let drawn = f64::from(rng.below(1 << 30)) / f64::from(1u32 << 30) * below;
+        all.push(places[sums.partition_point(|&sum| sum <= drawn).min(LOGICAL as usize - 1)]);
+    }
+    all
+}
+
+/// Write amplification of a policy in a log-structured store that collects, greedily, where more
+/// than 15 % of what is written is garbage; over all but the first fifth of the writes.
+fn amplification(policy: &str, writes: &[u32]) -> f64 {
+    let mut config = config(&[
+        ("gc.placement", policy),
+        ("gc.trigger", "garbage_share"),
+        ("device.pages_per_block", "64"),
+    ]);
+    let bytes = u64::from(LOGICAL) * config.device.page_bytes.0;
+    config.device.set_capacity(bytes, 0);
+    config.device.blocks_per_plane = LOGICAL / BLOCK * 3 / 2;
+    if policy == "fk" {
+        let mut pass = Future::pass(LOGICAL);
+        writes.iter().for_each(|&page| pass.written(page).expect("few"));
+        config.future = Some(pass.done());
+    }
+    let mut device = open("ideal_page", &config);
+    // The future begins where measuring begins: at once.
+    device.start_measuring();
+    let write = |device: &mut dyn Device, config: &Config, page: u32| {
+        device.submit(&pages(config, Op::Write, u64::from(page), 1)).expect("the device works");
+    };
+    let warm = writes.len() / 5;
+    writes[..warm].iter().for_each(|&page| write(device.as_mut(), &config, page));
+    let before = device.board().meter().total_programs();
+    writes[warm..].iter().for_each(|&page| write(device.as_mut(), &config, page));
+    let programs = device.board().meter().total_programs() - before;
+    device.audit().expect("the audit passes");
+    assert_eq!(device.board().meter().events(Event::ClassesBorrowed), 0, "{policy}: room for all");
+    programs as f64 / (writes.len() - warm) as f64
+}
+
+/// SepBIT (FAST 2022), its synthetic workloads: without skew placement gains nothing, with it
+/// everybody gains, and the more the more is known.
+#[test]
+fn the_more_a_policy_knows_the_less_it_writes_where_writes_are_skewed() {
+    let policies = ["fk", "sepbit", "sep_gc", "none"];
+    for alpha in [0.0, 0.6, 0.8, 1.0] {
+        let writes = zipf(alpha, 30 * LOGICAL as usize, LOGICAL as usize / 100);
+        let all = policies.map(|policy| amplification(policy, &writes));
+        println!("zipf {alpha}: {policies:?} {all:.4?}");
+        if alpha >= 0.6 {
+            assert!(all.is_sorted(), "zipf {alpha}: {policies:?} {all:?}");
+        } else {
+            assert!((all[1] / all[3] - 1.0).abs() < 0.04, "zipf {alpha}: {all:?}");
+        }
+    }
+}

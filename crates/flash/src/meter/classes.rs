@@ -1,0 +1,43 @@
+//! Counts of each class of data, where a placement policy divides it (`gc.placement`).
+
+use super::Meter;
+
+/// What became of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassCounts {
+    /// Pages that the host wrote to it.
+    pub host_pages: u64,
+    /// Pages that collection moved to it.
+    pub moved_pages: u64,
+    /// Blocks of it that were collected.
+    pub victims: u64,
+    /// Pages that were moved out of these.
+    pub copied_pages: u64,
+    /// Those of them of which it is known when they were opened.
+    pub timed_victims: u64,
+    /// Host pages written between their opening and their collection, in all.
+    pub lifespans: u64,
+}
+
+impl Meter {
+    /// Counts by class; all zero where no policy divides data.
+    pub fn classes(&self) -> &[ClassCounts] {
+        &self.classes
+    }
+
+    pub(crate) fn class_written(&mut self, class: u8) {
+        self.classes[class as usize].host_pages += 1;
+    }
+
+    pub(crate) fn class_moved(&mut self, class: u8, pages: u32) {
+        self.classes[class as usize].moved_pages += u64::from(pages);
+    }
+
+    pub(crate) fn class_victim(&mut self, class: u8, copied: u32, lifespan: Option<u64>) {
+        let counts = &mut self.classes[class as usize];
+        counts.victims += 1;
+        counts.copied_pages += u64::from(copied);
+        counts.timed_victims += u64::from(lifespan.is_some());
+        counts.lifespans += lifespan.unwrap_or(0);
+    }
+}

@@ -1,0 +1,69 @@
+//! Collecting by the share of garbage (`gc.trigger = garbage_share`), as log-structured stores do:
+//! as soon as more than `gc.garbage_share` of what is written in a plane is superseded, whatever is
+//! free. The threshold of free blocks stands beside it.
+
+use super::{PageOwner, PageSpace, Stream};
+use crate::settings::SharedSettings;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::units::{BlockId, PlaneId};
+
+use super::settings::GcTrigger;
+
+/// A share in parts per million: the state of the engine has no fractions.
+const WHOLE: u64 = 1_000_000;
+
+/// The share in force, in parts per million; none: free blocks alone decide.
+pub(super) fn of(config: &SharedSettings) -> Option<u64> {
+    let share = (config.gc.garbage_share * WHOLE as f64).round() as u64;
+    (config.gc.trigger == GcTrigger::GarbageShare).then_some(share)
+}
+
+impl PageSpace {
+    /// Pages of a frontier that are written before anything is looked at: all, or none where every
+    /// write may collect.
+    pub(super) fn usable(&self) -> u32 {
+        if self.garbage_share.is_some() { 0 } else { self.pages_per_block }
+    }
+
+    /// Whether a write that was only stopped to look at garbage goes on with its block, as free
+    /// blocks are fewer than the limit by no more than the blocks opened since a collection ended.
+    pub(super) fn needs_no_block(&self, (plane, stream): (PlaneId, Stream), short: u32) -> bool {
+        let frontier = &self.planes[plane.index()].frontiers[stream.index()];
+        let has_room = frontier.block.is_some() && frontier.next < self.pages_per_block;
+        self.garbage_share.is_some() && has_room && short <= 2
+    }
+
+    /// Collects a victim of a plane that holds too much garbage, if one holds enough.
+    pub(super) fn collect_share<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let Some(share) = self.garbage_share else { return Ok(after) };
+        let known = &self.planes[plane.index()];
+        let blocks = self.blocks_per_plane - known.free.len() - known.retired;
+        let left = |frontier: &super::Frontier| {
+            frontier.block.map_or(0, |_| u64::from(self.pages_per_block - frontier.next))
+        };
+        let written = u64::from(blocks) * u64::from(self.pages_per_block)
+            - known.frontiers.iter().map(left).sum::<u64>();
+        let garbage = written - u64::from(known.valid);
+        if garbage * WHOLE <= share * written {
+            return Ok(after);
+        }
+        self.close_full(board.nand(), plane);
+        let pages = u64::from(self.pages_per_block);
+        let (victim, found) = self.choose(board, plane, after);
+        let is_worth = |block: &BlockId| {
+            (pages - u64::from(board.nand().valid_pages(*block))) * WHOLE >= share * pages
+        };
+        match victim.filter(is_worth).filter(|&block| self.fits(board, owner, block)) {
+            Some(victim) => self.collect(board, owner, victim, found),
+            None => Ok(found),
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Classes of data: whom a placement policy is asked about, what is remembered for it, and where a
+//! page goes whose class has no block.
+//!
+//! The clock is the number of host pages written. A class takes a free block when it is first
+//! written. Down to the last free block, which a collection may need for map pages, a class without
+//! room takes a page of the nearest class that has some: collection needs no more free blocks than
+//! with one class, since every page of an open block is there for all. After a power cut nobody
+//! knows what a block held: it counts as of class 1, and the clock begins anew.
+
+use super::{PageSpace, Stream};
+use crate::parts::placement::{
+    Goes, HostWrite, MovedPage, Placement, PlacementContext, Times, Victim,
+};
+use crate::settings::SharedSettings;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::nand::run::Mover;
+use ftlab_flash::memory::{Memory, RamUse};
+use ftlab_flash::meter::{Event, Level};
+use ftlab_flash::request::PageIo;
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, zeroed};
+
+/// A plane, and the frontier in it that takes a page.
+pub type Place = (PlaneId, Stream);
+
+/// Free blocks down to which a class may take one for itself.
+const KEPT_BLOCKS: u32 = 1;
+
+/// Which class a block counts as that was found after a power cut.
+const FOUND_CLASS: u8 = 1;
+
+/// A placement policy at work.
+#[derive(Clone, Debug)]
+pub(super) struct Placing {
+    policy: Placement,
+    classes: u8,
+    /// Host pages written.
+    clock: u64,
+    /// Logical pages that are written and not trimmed.
+    living: u64,
+    /// Clock of each page's last write plus one, in 32 bits: ages are below 2^32. 0: unknown.
+    written: Option<Vec<u32>>,
+    /// Clock at which each block was opened plus one; 0: before a power cut.
+    created: Vec<u64>,
+    /// Classes of the pages that move together.
+    decided: Vec<u8>,
+}
+
+fn context<'a>(config: &'a SharedSettings, geometry: &Geometry, seed: u64) -> PlacementContext<'a> {
+    PlacementContext {
+        settings: &config.placement,
+        classes: config.data_classes(),
+        logical_pages: geometry.logical_pages,
+        segment_pages: geometry.pages_per_block * geometry.planes(),
+        page_bytes: config.device.unit_bytes(),
+        seed,
+        future: config.future.as_ref(),
+        own: config.own.placement.as_ref(),
+    }
+}
+
+/// Bytes by structure of the placement policy in force.
+pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
+    let geometry = Geometry::new(&config.device);
+    let kind = config.gc.placement;
+    let times = 4 * u64::from(geometry.logical_pages);
+    let entry = |structure, bytes| RamUse { structure, bytes, memory: Memory::Dram };
+    let has_table = config.keeps_times();
+    let found = [
+        entry("placement_policy", kind.ram_bytes(&context(config, &geometry, 0))),
+        entry("placement_times", if has_table { times } else { 0 }),
+    ];
+    found.into_iter().filter(|entry| entry.bytes > 0).collect()
+}
+
+impl Placing {
+    /// The policy in force, which has seen nothing.
+    pub(super) fn new(config: &SharedSettings, geometry: &Geometry, seed: u64) -> Option<Self> {
+        let context = context(config, geometry, seed);
+        let kind = config.gc.placement;
+        let policy = Placement::new(kind, &context)?;
+        let times = kind.times(&config.placement) != Times::Never;
+        Some(Placing {
+            policy,
+            classes: context.classes,
+            clock: 0,
+            living: 0,
+            written: times.then(|| zeroed(geometry.logical_pages as usize)),
+            created: zeroed(geometry.blocks() as usize),
+            decided: Vec::with_capacity(geometry.pages_per_block as usize),
+        })
+    }
+
+    /// Time since a page was written last.
+    fn age(&self, lpn: Lpn) -> Option<u64> {
+        let stored = self.written.as_ref()?[lpn.index()];
+        (stored > 0).then(|| u64::from((self.clock as u32).wrapping_sub(stored - 1)))
+    }
+
+    /// The class of the next page that the host writes, which is written then.
+    fn host(&mut self, io: &PageIo, is_update: bool) -> u8 {
+        let class = self.policy.host(&HostWrite {
+            lpn: io.lpn,
+            now: self.clock,
+            is_update,
+            age: if is_update { self.age(io.lpn) } else { None },
+            living: self.living,
+            request: io.request,
+        });
+        debug_assert!(class < self.classes, "class {class} of {}", self.classes);
+        if let Some(written) = &mut self.written {
+            // 0 stands for unknown: once in 2^32 writes an age is one too small.
+            written[io.lpn.index()] = (self.clock as u32).wrapping_add(1).max(1);
+        }
+        self.clock += 1;
+        self.living += u64::from(!is_update);
+        class
+    }
+
+    fn victim(&self, nand: &Nand, block: BlockId, class: u8) -> Victim {
+        let known = nand.state().block(block);
+        Victim {
+            block: block.0,
+            class,
+            created: self.created[block.index()].checked_sub(1),
+            now: self.clock,
+            pages_per_block: nand.geometry().pages_per_block,
+            valid: nand.valid_pages(block),
+            erases: known.erases,
+            age: known.age(nand.sequence()),
+        }
+    }
+
+    fn moved(&mut self, lpn: Lpn, from: u8) -> u8 {
+        let (now, age) = (self.clock, self.age(lpn));
+        self.policy.moved(&MovedPage { lpn, from, now, age })
+    }
+}
+
+impl PageSpace {
+    /// The frontier that takes a page which the host writes next; `is_update` says whether an older
+    /// version is there.
+    #[inline(always)]
+    pub fn host_stream(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        is_update: impl FnOnce() -> bool,
+    ) -> Stream {
+        if self.placing.is_none() {
+            return Stream::Data;
+        }
+        self.host_class(board, io, is_update())
+    }
+
+    #[cold]
+    fn host_class(&mut self, board: &mut Board, io: &PageIo, is_update: bool) -> Stream {
+        let placing = self.placing.as_mut().expect("the caller looked");
+        let class = placing.host(io, is_update);
+        board.class_written(class);
+        Stream::of_class(class)
+    }
+
+    /// What came before was preparation.
+    pub fn measuring_begins(&mut self, _: &mut Board) {
+        if let Some(placing) = &mut self.placing {
+            placing.policy.measuring_begins(placing.clock);
+        }
+    }
+
+    /// A page is trimmed, of which there was a version.
+    pub fn trimmed(&mut self, lpn: Lpn) {
+        let Some(placing) = &mut self.placing else { return };
+        placing.living = placing.living.saturating_sub(1);
+        if let Some(written) = &mut placing.written {
+            written[lpn.index()] = 0;
+        }
+        placing.policy.trimmed(lpn);
+    }
+
+    /// Where the pages of a data block that is to be emptied go; none: each by itself.
+    pub(super) fn data_goes(&mut self, nand: &Nand, victim: BlockId) -> Option<Stream> {
+        let class = self.class_of(victim);
+        let Some(placing) = &mut self.placing else { return Some(self.moved_data) };
+        let victim = placing.victim(nand, victim, class);
+        match placing.policy.victim(&victim) {
+            Goes::Whole(class) => Some(Stream::of_class(class)),
+            Goes::PageByPage => None,
+        }
+    }
+
+    /// The class of a block of data.
+    pub(super) fn class_of(&self, block: BlockId) -> u8 {
+        let stream = Stream::of_mark(self.stream_of[block.index()]);
+        stream.and_then(Stream::class).unwrap_or(0)
+    }
+
+    /// What the block takes that levelling moves a block of data to: pages keep their class.
+    pub(super) fn levelled_data(&self, victim: BlockId) -> Stream {
+        match self.placing {
+            Some(_) => Stream::of_class(self.class_of(victim)),
+            None => self.moved_data,
+        }
+    }
+
+    /// Decides for pages that are listed where each of them goes.
+    pub(super) fn decide(&mut self, victim: BlockId, movers: &[Mover]) {
+        let from = self.class_of(victim);
+        let Some(placing) = &mut self.placing else { return };
+        let mut decided = std::mem::take(&mut placing.decided);
+        decided.clear();
+        decided.extend(movers.iter().map(|page| placing.moved(Lpn(page.logical), from)));
+        placing.decided = decided;
+    }
+
+    /// Where the next page of those that were decided about goes, and how many behind it, of `left`
+    /// at the end of the list, go there too.
+    pub(super) fn decided(&self, left: usize) -> (Stream, usize) {
+        let placing = self.placing.as_ref().expect("decided about");
+        let rest = &placing.decided[placing.decided.len() - left..];
+        let alike = rest.iter().take_while(|&&class| class == rest[0]).count();
+        (Stream::of_class(rest[0]), alike)
+    }
+
+    /// Where one page goes that moves by itself.
+    pub(super) fn moved_stream(&mut self, victim: BlockId, lpn: Lpn) -> Stream {
+        let from = self.class_of(victim);
+        let placing = self.placing.as_mut().expect("pages are asked about one by one");
+        Stream::of_class(placing.moved(lpn, from))
+    }
+
+    /// Pages were moved to a class.
+    pub(super) fn count_moved(&self, board: &mut Board, stream: Stream, pages: u32) {
+        if let (Some(_), Some(class)) = (&self.placing, stream.class()) {
+            board.class_moved(class, pages);
+        }
+    }
+
+    /// A block was opened.
+    pub(super) fn note_opened(&mut self, block: BlockId) {
+        if let Some(placing) = &mut self.placing {
+            placing.created[block.index()] = placing.clock + 1;
+        }
+    }
+
+    /// A block of data is empty, from which so many pages were moved; before its erase.
+    pub(super) fn note_collected(&mut self, board: &mut Board, block: BlockId, copied: u32) {
+        let class = self.class_of(block);
+        let Some(placing) = &mut self.placing else { return };
+        let victim = Victim { valid: copied, ..placing.victim(board.nand(), block, class) };
+        placing.policy.collected(&victim);
+        let lifespan = victim.created.map(|created| victim.now - created);
+        board.class_victim(class, copied, lifespan);
+        if let Some(lifespan) = placing.policy.lifespan() {
+            board.level(Level::PlacementLifespan, lifespan);
+        }
+    }
+
+    /// The frontier that gives a class its next page: its own, unless it has no room and free
+    /// blocks are few.
+    pub(super) fn lender(&self, board: &mut Board, (plane, stream): Place) -> Stream {
+        let (Some(placing), Some(class)) = (&self.placing, stream.class()) else { return stream };
+        let known = &self.planes[plane.index()];
+        let has_room = |stream: Stream| {
+            let frontier = known.frontiers[stream.index()];
+            frontier.block.is_some() && frontier.next < self.pages_per_block
+        };
+        if has_room(stream) || known.free.len() > KEPT_BLOCKS {
+            return stream;
+        }
+        let nearest = (0..placing.classes)
+            .filter(|&other| has_room(Stream::of_class(other)))
+            .min_by_key(|other| other.abs_diff(class));
+        let Some(nearest) = nearest else { return stream };
+        board.event(Event::ClassesBorrowed, 1);
+        Stream::of_class(nearest)
+    }
+
+    /// Free blocks that moved pages need where classes lend each other what their open blocks have
+    /// left; none: no policy divides data.
+    pub(super) fn blocks_with_loans(&self, plane: PlaneId, pages: u32) -> Option<u32> {
+        let classes = self.placing.as_ref()?.classes;
+        let known = &self.planes[plane.index()];
+        let left = |class: u8| {
+            let frontier = known.frontiers[Stream::of_class(class).index()];
+            frontier.block.map_or(0, |_| self.pages_per_block - frontier.next)
+        };
+        let room = (0..classes).map(left).sum();
+        Some(pages.saturating_sub(room).div_ceil(self.pages_per_block))
+    }
+
+    /// Every class of data, or the two streams of every space.
+    pub(super) fn data_streams(&self) -> impl Iterator<Item = Stream> + use<> {
+        let classes = self.placing.as_ref().map_or(2, |placing| placing.classes.max(2));
+        (0..classes).map(Stream::of_class)
+    }
+
+    /// What a block of `stream` counts as that was found after a power cut. Where one can be written
+    /// on, the first stream of data without a block goes on with it.
+    pub(super) fn found_stream(&self, plane: PlaneId, stream: Stream, open: bool) -> Stream {
+        let frontiers = &self.planes[plane.index()].frontiers;
+        let lacks_block = |stream: &Stream| frontiers[stream.index()].block.is_none();
+        match &self.placing {
+            _ if stream != Stream::Data => stream,
+            None if open && !lacks_block(&stream) => self.moved_data,
+            None => stream,
+            Some(placing) => {
+                let mut classes = (0..placing.classes).map(Stream::of_class);
+                let found = Stream::of_class(FOUND_CLASS.min(placing.classes - 1));
+                classes.find(|stream| open && lacks_block(stream)).unwrap_or(found)
+            }
+        }
+    }
+
+    /// So many pages of host data were found after a power cut.
+    pub(super) fn note_found(&mut self, pages: u32) {
+        if let Some(placing) = &mut self.placing {
+            placing.living += u64::from(pages);
+        }
+    }
+}

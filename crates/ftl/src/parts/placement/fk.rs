@@ -1,0 +1,115 @@
+//! # Idea
+//! Who knows when a page will be overwritten puts together what dies together: no policy can know
+//! more.
+//!
+//! # Source
+//! "Future knowledge" (FK) of SepBIT (FAST 2022).
+//!
+//! # Rule
+//! Of what the page has left to live, host pages, count the whole segments: that is the class, at
+//! most the last. Host writes and moved pages alike.
+//!
+//! # Deviations
+//! An oracle: it needs a first pass over the workload ([`Future`]). While the device is prepared a
+//! page lives until its first write in the workload, as if that began at once. A segment is what the
+//! open blocks of a class hold, one in every plane.
+//!
+//! # Memory
+//! 8 bytes a logical page for the time of death; what the future says is in no device.
+
+use std::sync::Arc;
+
+use super::settings::PlacementSettings;
+use super::{Classes, HostWrite, MovedPage, PlacementContext, PlacementPolicy};
+use crate::future::{Future, NEVER};
+use ftlab_flash::units::Lpn;
+
+/// Times of death.
+#[derive(Clone, Debug)]
+pub struct Fk {
+    last: u8,
+    segment: u64,
+    future: Arc<Future>,
+    /// Host pages written when the workload began; none: it has not.
+    begun: Option<u64>,
+    /// When each page dies, in host pages of the workload; [`NEVER`].
+    death: Vec<u32>,
+}
+
+impl PlacementPolicy for Fk {
+    fn classes(_: &PlacementSettings) -> Classes {
+        Classes::Set(6)
+    }
+
+    fn ram_bytes(context: &PlacementContext<'_>) -> u64 {
+        8 * u64::from(context.logical_pages)
+    }
+
+    fn new(context: &PlacementContext<'_>) -> Self {
+        let future = context.future.expect("`gc.placement = fk` was checked to come with a future");
+        Fk {
+            last: context.classes - 1,
+            segment: u64::from(context.segment_pages),
+            future: Arc::clone(&future.0),
+            begun: None,
+            death: future.0.first().to_vec(),
+        }
+    }
+
+    fn host(&mut self, write: &HostWrite) -> u8 {
+        if let Some(begun) = self.begun {
+            self.death[write.lpn.index()] = self.future.death_of_write(write.now - begun);
+            return self.class(write.lpn, write.now - begun + 1);
+        }
+        self.class(write.lpn, 0)
+    }
+
+    fn moved(&mut self, page: &MovedPage) -> u8 {
+        self.class(page.lpn, self.begun.map_or(0, |begun| page.now - begun))
+    }
+
+    fn trimmed(&mut self, lpn: Lpn) {
+        self.death[lpn.index()] = NEVER;
+    }
+
+    fn measuring_begins(&mut self, now: u64) {
+        self.begun = Some(now);
+    }
+}
+
+impl Fk {
+    /// By whole segments that a page has left at a time of the workload.
+    fn class(&self, lpn: Lpn, now: u64) -> u8 {
+        let left = match self.death[lpn.index()] {
+            NEVER => return self.last,
+            death => u64::from(death).saturating_sub(now),
+        };
+        (left / self.segment).min(u64::from(self.last)) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Bench;
+
+    /// Segments of eight pages. Page 0 is written at 0, 3, 20 and never again; page 1 at 1 and 60.
+    #[test]
+    fn a_page_is_classed_by_the_segments_that_it_has_left() {
+        let mut writes = vec![0, 1, 2, 0];
+        writes.extend(10..26);
+        writes.push(0);
+        writes.extend(26..60);
+        writes.extend([3, 4, 5, 6, 7, 1]);
+        let mut fk = Bench::with_future(64, &writes);
+        let classes: Vec<u8> = writes.iter().map(|&page| fk.write(page)).collect();
+        // Two pages left to live; then 59, of which seven are whole segments; never; 16 left.
+        assert_eq!(classes[..4], [0, 5, 5, 2]);
+        assert_eq!(classes[20], 5, "page 0 is not written again");
+        let mut fk = Bench::with_future(64, &writes);
+        let moved: Vec<(u32, u8)> =
+            writes[..30].iter().map(|&page| (page, fk.write(page))).collect();
+        assert_eq!(moved[1], (1, 5));
+        // At 30, page 1 dies at 60: 30 left, three segments.
+        assert_eq!(fk.moved(1, 5), 3);
+    }
+}

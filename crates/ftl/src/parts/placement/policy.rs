@@ -1,0 +1,141 @@
+//! What a placement policy is: what it is built from, what it is told, and what it answers.
+
+use super::settings::PlacementSettings;
+use crate::future::Known;
+use crate::own::{Maker, OwnPlacement};
+use ftlab_flash::request::RequestShape;
+use ftlab_flash::units::Lpn;
+
+/// What a policy is built from.
+pub struct PlacementContext<'a> {
+    /// Its settings.
+    pub settings: &'a PlacementSettings,
+    /// Classes in force.
+    pub classes: u8,
+    /// Logical pages of the device.
+    pub logical_pages: u32,
+    /// Pages that the open blocks of a class hold, one in every plane: a segment.
+    pub segment_pages: u32,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Of streams of random numbers.
+    pub seed: u64,
+    /// What `fk` knows.
+    pub future: Option<&'a Known>,
+    /// Whom `own` asks.
+    pub own: Option<&'a Maker<dyn OwnPlacement>>,
+}
+
+/// How many classes a policy has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Classes {
+    /// By its nature.
+    Fixed(u8),
+    /// As `placement.classes` says; so many where that is auto.
+    Set(u8),
+}
+
+/// What a policy must know of the time of a page's last write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// Nothing.
+    Never,
+    /// When it is moved: the page itself can say it.
+    WhenMoved,
+    /// When it is overwritten: a table says it.
+    WhenWritten,
+}
+
+/// A page that the host writes. Times are host pages written: nothing else moves the clock.
+#[derive(Clone, Copy, Debug)]
+pub struct HostWrite {
+    /// The page.
+    pub lpn: Lpn,
+    /// Pages that the host wrote before it.
+    pub now: u64,
+    /// Whether an older version is there.
+    pub is_update: bool,
+    /// Time since its last write, where that is known.
+    pub age: Option<u64>,
+    /// Logical pages that are written and not trimmed, before this one.
+    pub living: u64,
+    /// Its request.
+    pub request: RequestShape,
+}
+
+/// A page that collection moves.
+#[derive(Clone, Copy, Debug)]
+pub struct MovedPage {
+    /// The page.
+    pub lpn: Lpn,
+    /// Class of the block that it leaves.
+    pub from: u8,
+    /// Pages that the host has written.
+    pub now: u64,
+    /// Time since its last write, where that is known.
+    pub age: Option<u64>,
+}
+
+/// A block of data that is emptied.
+#[derive(Clone, Copy, Debug)]
+pub struct Victim {
+    /// Its number on the device.
+    pub block: u32,
+    /// Its class.
+    pub class: u8,
+    /// Host pages written when it was opened; none: before a power cut.
+    pub created: Option<u64>,
+    /// Pages that the host has written.
+    pub now: u64,
+    /// Pages of every block.
+    pub pages_per_block: u32,
+    /// Valid pages.
+    pub valid: u32,
+    /// Times that it was erased.
+    pub erases: u32,
+    /// Pages that the device programmed since the block's last one.
+    pub age: u32,
+}
+
+/// Where the pages of a victim go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goes {
+    /// All to one class.
+    Whole(u8),
+    /// Each is asked for by itself.
+    PageByPage,
+}
+
+/// How data is divided into classes.
+pub trait PlacementPolicy: Sized {
+    /// How many classes it has.
+    fn classes(settings: &PlacementSettings) -> Classes;
+    /// What it must know of times.
+    fn times(_settings: &PlacementSettings) -> Times {
+        Times::Never
+    }
+    /// Bytes of what it remembers, beside the table of times.
+    fn ram_bytes(_context: &PlacementContext<'_>) -> u64 {
+        0
+    }
+    /// One that has seen nothing.
+    fn new(context: &PlacementContext<'_>) -> Self;
+    /// The class of a page that the host writes.
+    fn host(&mut self, write: &HostWrite) -> u8;
+    /// Where the pages of a victim go; it is chosen, and none has been moved.
+    fn victim(&mut self, _victim: &Victim) -> Goes {
+        Goes::PageByPage
+    }
+    /// The class of a page that moves by itself.
+    fn moved(&mut self, page: &MovedPage) -> u8;
+    /// A page was trimmed: its next write is its first.
+    fn trimmed(&mut self, _lpn: Lpn) {}
+    /// A victim is empty.
+    fn collected(&mut self, _victim: &Victim) {}
+    /// What came before was preparation; so many pages were written in it.
+    fn measuring_begins(&mut self, _now: u64) {}
+    /// The time that it goes by now, where it has one.
+    fn lifespan(&self) -> Option<u64> {
+        None
+    }
+}
