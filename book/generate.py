@@ -200,6 +200,7 @@ MAKERS = {
         ("title", "paper", False), ("authors", "authors", False), ("year", "year", False)]),
     "table of schedulers": lambda program: listed(program, "schedulers", [
         ("name", "scheduler", True), ("about", "what it does", False)]),
+    "table of placements": lambda program: ", ".join(f"`{row['name']}`" for row in program.list("placements")),
     "table of victims": lambda program: ", ".join(f"`{row['name']}`" for row in program.list("victims")),
     "table of experiments": lambda program: listed(program, "experiments", [
         ("name", "experiment", True), ("paper", "paper", False), ("item", "item", False),

@@ -111,6 +111,8 @@ pub enum Listing {
     Families,
     /// Victim policies of garbage collection
     Victims,
+    /// Placement policies: which write frontier takes a page of data
+    Placements,
     /// Host write buffers, in front of any scheme
     Buffers,
     /// Schedulers of the driver's queue

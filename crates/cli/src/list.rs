@@ -3,6 +3,8 @@
 use ftlab_engine::buffer::{self, BufferPaper};
 use ftlab_engine::config::Config;
 use ftlab_engine::host::SchedulerKind;
+use ftlab_engine::parts::placement::settings::PlacementSettings;
+use ftlab_engine::parts::placement::{Classes, PlacementKind};
 use ftlab_engine::parts::victim::VictimKind;
 use ftlab_engine::schemes::{Family, Row, TABLE};
 use ftlab_lab::devices::DEVICES;
@@ -98,6 +100,7 @@ pub fn listed(what: Listing) -> Result<List> {
         Listing::Schemes => schemes(),
         Listing::Families => families(),
         Listing::Victims => victims(),
+        Listing::Placements => placements(),
         Listing::Buffers => buffers(),
         Listing::Schedulers => schedulers(),
         Listing::Devices => devices()?,
@@ -189,6 +192,18 @@ fn families() -> List {
 fn victims() -> List {
     let rows = VictimKind::ALL.iter().map(|(_, name)| vec![(*name).into()]).collect();
     List::new(&["name"], 1, rows)
+}
+
+fn placements() -> List {
+    let row = |&(kind, name): &(PlacementKind, &'static str)| {
+        let (classes, settable) = match kind.classes(&PlacementSettings::default()) {
+            Classes::Fixed(classes) => (classes, false),
+            Classes::Set(classes) => (classes, true),
+        };
+        vec![name.into(), u32::from(classes).into(), settable.into()]
+    };
+    let rows = PlacementKind::ALL.iter().map(row).collect();
+    List::new(&["name", "classes", "classes_can_be_set"], 3, rows)
 }
 
 fn buffers() -> List {

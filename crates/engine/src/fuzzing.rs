@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::schemes;
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
+use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ssd::buffer::BufferKind;
 
 /// Settings that a fuzzer's first bytes choose among.
@@ -36,6 +37,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("buffer.idle_flush", &["false", "true"]),
     ("buffer.pad_unwritten", &["true", "false"]),
     ("device.ram_nonvolatile", &["false", "true"]),
+    ("gc.trigger", &["free_blocks", "garbage_share"]),
+    ("gc.placement", &["none", "sepbit", "dac", "multilog", "mida", "eti"]),
 ];
 
 /// The first byte chooses the scheme, the next ones its settings, the rest is a stream of requests;
@@ -58,6 +61,10 @@ pub fn operations(data: &[u8]) {
     }
     if config.buffer.name.reads().is_none() {
         config.buffer.cache_reads = Optional(None);
+    }
+    // Some schemes divide data themselves.
+    if config.gc.separate_frontiers || (row.check)(&config).is_err() {
+        config.gc.placement = PlacementKind::None;
     }
     let bytes = 20 * 4 * 1024;
     config.device.set_capacity(bytes, 0);

@@ -28,7 +28,8 @@ use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Tag};
 use ftlab_ftl::answers::Location;
-use ftlab_ftl::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
+use ftlab_ftl::parts::page_space::settings::{GcMode, GcTrigger, GcUnit, ThresholdMode};
+use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ftl::parts::victim::VictimKind;
 use ftlab_ssd::ssd::{Device, DeviceError};
 
@@ -75,6 +76,13 @@ pub fn check(scheme: &str, config: &SsdSettings) -> Result<(), SettingError> {
     if gc.threshold_mode != ThresholdMode::Fixed {
         let legal = ThresholdMode::Fixed.name();
         return unknown("gc.threshold_mode", gc.threshold_mode.name(), legal);
+    }
+    if gc.placement != PlacementKind::None {
+        let legal = PlacementKind::None.name();
+        return unknown("gc.placement", gc.placement.name(), legal);
+    }
+    if gc.trigger != GcTrigger::FreeBlocks {
+        return unknown("gc.trigger", gc.trigger.name(), GcTrigger::FreeBlocks.name());
     }
     if gc.unit != GcUnit::Plane {
         return unknown("gc.unit", gc.unit.name(), GcUnit::Plane.name());

@@ -66,6 +66,8 @@ pub struct RequestShape {
     pub index: u32,
     /// Its size in sectors of 512 bytes: less than its pages hold where it begins or ends inside one.
     pub sectors: u32,
+    /// What the host says about where it belongs (`host.hints`); 0 where it says nothing.
+    pub hint: u8,
 }
 
 /// What the time from a request's arrival to its completion was spent on, in nanoseconds, along the

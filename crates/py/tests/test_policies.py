@@ -57,7 +57,7 @@ class Oldest:
 def numbers(result):
     """A result without what says who decided."""
     told = result.to_dict()
-    for key in ("warnings", "own_policies", "config", "made"):
+    for key in ("warnings", "own_policies", "classes", "config", "made"):
         told.pop(key, None)
     return told
 

@@ -5,10 +5,11 @@ use std::ops::{Deref, DerefMut};
 
 use ftlab_flash::board::settings::TimingProfile;
 use ftlab_flash::settings::{Group, Groups, SettingError};
+use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ftl::settings::SharedSettings;
 
 use crate::buffer::{BufferKind, BufferSettings, PAGES_MIN, PolicySettings};
-use crate::host::settings::HostSettings;
+use crate::host::settings::{Hints, HostSettings};
 
 /// What decides a device under any scheme. The groups that schemes share are read as if they were
 /// here: `settings.gc`, `settings.device`.
@@ -73,6 +74,13 @@ impl SsdSettings {
     pub fn check(&self) -> Result<(), SettingError> {
         self.host.check()?;
         self.shared.check()?;
+        if self.gc.placement == PlacementKind::Hint && self.host.hints == Hints::None {
+            return Err(SettingError::Conflict(
+                "gc.placement = hint goes by what requests say, and under host.hints = none they \
+                 say nothing; legal: host.hints = unit"
+                    .to_owned(),
+            ));
+        }
         self.check_buffer()
     }
 

@@ -9,6 +9,7 @@ use crate::buffer::{Below, Buffered, Front};
 pub use crate::device::{Device, DeviceError, Served};
 use crate::fit;
 use crate::host::link::Link;
+use crate::host::settings::Hints;
 use crate::ledger::Ledger;
 use crate::outstanding::Outstanding;
 use crate::page_split::PageSplit;
@@ -46,6 +47,8 @@ pub struct Ssd<S: Scheme> {
     seed: u64,
     link: Link,
     streams: u32,
+    /// Whether a request says where its data belongs, by its unit.
+    hints: bool,
     outstanding: Outstanding,
     last_completion: Nanos,
     /// The device's clock when measuring began: time 0 of arrivals and completions.
@@ -92,6 +95,7 @@ impl<S: Scheme> Ssd<S> {
             seed,
             link: Link::new(&config.host, depth as usize),
             streams: config.host.streams,
+            hints: config.host.hints == Hints::Unit,
             outstanding: Outstanding::new(depth as usize),
             last_completion: 0,
             epoch: 0,
@@ -168,7 +172,8 @@ impl<S: Scheme> Ssd<S> {
         }
         let (first, pages) = self.split.pages(request);
         let sectors = request.sectors;
-        let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors };
+        let hint = if self.hints { request.unit as u8 } else { 0 };
+        let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors, hint };
         let mut done = start;
         for index in 0..pages {
             let lpn = Lpn(first + index);

@@ -9,7 +9,8 @@ const CHURN: &str = "--workload randwrite:bs=2k,span=100%,count=3x";
 #[test]
 fn every_list_is_there_in_three_forms() {
     let bench = Bench::new();
-    let lists = "schemes families victims buffers schedulers devices workloads formats keys";
+    let lists =
+        "schemes families victims placements buffers schedulers devices workloads formats keys";
     for what in lists.split(' ') {
         let short = bench.ftlab(&format!("list {what}")).ok();
         let table = bench.ftlab(&format!("list {what} --table")).ok();

@@ -50,7 +50,7 @@ fn factory_bad_blocks_are_as_many_as_asked_for_in_every_plane() {
 }
 
 fn write(board: &mut Board, page: u32, sectors: u64) -> Result<When, Fault> {
-    let request = RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4 };
+    let request = RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4, hint: 0 };
     let io = PageIo { lpn: Lpn(page), sectors, cause: Cause::Host, data: Tag(1), request };
     board.program_update(Ppn(page), None, &io, PageKind::Data, When::START)
 }
@@ -290,7 +290,8 @@ fn a_copyback_whose_read_needs_a_retry_loads_the_corrected_page() {
     ]);
     let mut board = Board::new(&config, 1, 0);
     for page in 0..64 {
-        let request = RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4 };
+        let request =
+            RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4, hint: 0 };
         let data = Tag(page + 1);
         let io = PageIo { lpn: Lpn(page), sectors: 1, cause: Cause::Host, data, request };
         let _ = board

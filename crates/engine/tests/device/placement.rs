@@ -3,10 +3,10 @@
 
 use crate::common::outcome::same;
 use crate::common::{config, open, pages, submit, tiny};
-use ftlab_engine::config::Config;
+use ftlab_engine::config::{Config, PlacementKind};
 use ftlab_engine::future::Future;
 use ftlab_engine::meter::{Cause, ClassCounts, Event};
-use ftlab_engine::request::Op;
+use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
@@ -201,4 +201,64 @@ fn the_more_a_policy_knows_the_less_it_writes_where_writes_are_skewed() {
             assert!((all[1] / all[3] - 1.0).abs() < 0.04, "zipf {alpha}: {all:?}");
         }
     }
+}
+
+/// Two tenants: one writes its half in order, over and over, the other at random. Each has a handle
+/// of its own, so that what the first wrote dies a block at a time; without hints its pages lie
+/// between the other's and are moved. Power is cut in between, and counts by handle are exact.
+#[test]
+fn tenants_with_handles_of_their_own_do_not_move_each_others_pages() {
+    let run = |pairs: &[(&str, &str)]| {
+        let mut config = config(&[("device.pages_per_block", "64")]);
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        let bytes = u64::from(LOGICAL) * config.device.page_bytes.0;
+        config.device.set_capacity(bytes, 0);
+        config.device.blocks_per_plane = LOGICAL / BLOCK * 5 / 4;
+        let mut device = open("ideal_page", &config);
+        let (mut rng, half) = (Rng::new(8, Purpose::Workload), LOGICAL / 2);
+        let mut turn = 0;
+        let mut write = |device: &mut dyn Device, count: u32| {
+            for _ in 0..count {
+                let unit = turn % 2;
+                let page = if unit == 0 { turn / 2 % half } else { half + rng.below(half) };
+                let request = pages(&config, Op::Write, u64::from(page), 1);
+                let _ = device.submit(&Request { unit, ..request }).expect("the device works");
+                turn += 1;
+            }
+        };
+        write(device.as_mut(), 6 * LOGICAL);
+        device.power_cycle().expect("it starts again");
+        write(device.as_mut(), 6 * LOGICAL);
+        device.audit().expect("the audit passes");
+        device.start_measuring();
+        write(device.as_mut(), 6 * LOGICAL);
+        device.audit().expect("the audit passes");
+        let counts = device.board().meter().classes();
+        if config.gc.placement == PlacementKind::Hint {
+            let of_each = u64::from(3 * LOGICAL);
+            assert_eq!((counts[0].host_pages, counts[1].host_pages), (of_each, of_each));
+        }
+        (device.board().meter().total_programs() as f64 / f64::from(6 * LOGICAL), counts.to_vec())
+    };
+    let hints = [("gc.placement", "hint"), ("host.hints", "unit"), ("placement.handles", "2")];
+    let (mixed, _) = run(&[]);
+    let (initially, counts) = run(&hints);
+    assert_eq!(counts[0].moved_pages + counts[1].moved_pages, 0, "moved pages lie apart");
+    let (persistently, counts) =
+        run(&[&hints[..], &[("placement.isolation", "persistently")]].concat());
+    assert_eq!(counts[0].moved_pages, 0, "blocks written in order die whole: {counts:?}");
+    assert!(counts[1].moved_pages > 0);
+    println!(
+        "one log {mixed:.3}, initially isolated {initially:.3}, persistently {persistently:.3}"
+    );
+    assert!(
+        persistently < 0.8 * mixed && initially < 0.8 * mixed,
+        "{mixed} {initially} {persistently}"
+    );
+}
+
+#[test]
+fn hints_that_nobody_gives_are_refused() {
+    let refused = config(&[("gc.placement", "hint")]).check().expect_err("refused").to_string();
+    assert!(refused.contains("host.hints"), "{refused}");
 }

@@ -122,7 +122,7 @@ mod tests {
     use ftlab_flash::units::{Lpn, Tag};
 
     fn is_long(detector: &RequestSize, pages: u32, sectors: u32) -> bool {
-        detector.is_long(&RequestShape { first_lpn: Lpn(0), pages, index: 0, sectors })
+        detector.is_long(&RequestShape { first_lpn: Lpn(0), pages, index: 0, sectors, hint: 0 })
     }
 
     /// What a detector says about requests (first page, pages), page by page.
@@ -132,7 +132,8 @@ mod tests {
         for &(first, pages) in requests {
             for index in 0..pages {
                 let sectors = 4 * pages;
-                let request = RequestShape { first_lpn: Lpn(first), pages, index, sectors };
+                let request =
+                    RequestShape { first_lpn: Lpn(first), pages, index, sectors, hint: 0 };
                 let (lpn, cause, data) = (Lpn(first + index), Cause::Host, Tag(1));
                 let io = PageIo { lpn, sectors: u64::MAX, cause, data, request };
                 verdicts.push(detector.judge(&mut board, &io));

@@ -18,8 +18,8 @@ _PLACES = {
     "_errors": ["UsageError", "RunError"],
     "_experiment": ["Experiment", "compare", "inspect", "run"],
     "_lists": [
-        "buffers", "devices", "experiments", "families", "formats", "keys", "schedulers",
-        "schemes", "victims", "workloads",
+        "buffers", "devices", "experiments", "families", "formats", "keys", "placements",
+        "schedulers", "schemes", "victims", "workloads",
     ],
     "_results": ["Comparison", "Inspection", "Result"],
     "_tables": ["Table"],

@@ -133,6 +133,10 @@ class _RunResult(_Record):
         """Policies that the calling program decided itself; the key is absent where a policy of ours
         decided everything."""
     @property
+    def classes(self) -> list[_DataClass]:
+        """Classes of data, where a placement policy divides it (`gc.placement`); the key is absent
+        otherwise."""
+    @property
     def tail(self) -> _Tail | None:
         """The slowest requests, where `--tail` asked for them; the key is absent otherwise."""
     @property
@@ -960,6 +964,24 @@ class _OwnPolicy(_Record):
     def asked(self) -> int:
         """How often it was asked, preparing the device included."""
 
+class _DataClass(_Record):
+    """A class of data of a placement policy, as measured."""
+    @property
+    def host_pages(self) -> int:
+        """Pages that the host wrote to it."""
+    @property
+    def moved_pages(self) -> int:
+        """Pages that collection moved to it."""
+    @property
+    def victims(self) -> int:
+        """Blocks of it that were collected."""
+    @property
+    def victim_valid_share(self) -> float | None:
+        """Mean share of their pages that was valid; null without victims."""
+    @property
+    def lifespan_pages_mean(self) -> float | None:
+        """Mean of the host pages written from opening a block to collecting it; null without one."""
+
 class _Tail(_Record):
     """The slowest reads and writes of a run."""
     @property
@@ -1563,6 +1585,9 @@ def formats() -> list[dict[str, Any]]:
 
 def keys() -> list[dict[str, Any]]:
     """Settings, with default, meaning, legal range and source: a list of dicts, as `ftlab list keys --json` prints them."""
+
+def placements() -> list[dict[str, Any]]:
+    """Placement policies: which write frontier takes a page of data: a list of dicts, as `ftlab list placements --json` prints them."""
 
 def schedulers() -> list[dict[str, Any]]:
     """Schedulers of the driver's queue: a list of dicts, as `ftlab list schedulers --json` prints them."""

@@ -18,6 +18,7 @@ def _list(name, about):
 schemes = _list("schemes", "Flash translation layers, with family, paper, presets and deviations")
 families = _list("families", "Families of schemes, for `schemes='family:NAME'`")
 victims = _list("victims", "Victim policies of garbage collection")
+placements = _list("placements", "Placement policies: which write frontier takes a page of data")
 buffers = _list("buffers", "Host write buffers, in front of any scheme")
 schedulers = _list("schedulers", "Schedulers of the driver's queue")
 devices = _list("devices", "Bundled devices, with their sizes")

@@ -26,7 +26,7 @@ class Victim(Protocol):
 
 
 class Placement(Protocol):
-    """Where the data pages of a collected block go. Sets `gc.separate_frontiers`."""
+    """Where the data pages of a collected block go. Sets `gc.placement`."""
 
     def apart(self, block):
         """True for the frontier of moved pages, False for that of the host's writes. `block` has

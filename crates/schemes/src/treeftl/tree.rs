@@ -357,8 +357,13 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     fn write_out(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
         let Held { lpn, tag, sectors, ready, .. } = *self.held().get(data);
         let sectors = sectors & self.all_sectors;
-        let request =
-            RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: sectors.count_ones() };
+        let request = RequestShape {
+            first_lpn: lpn,
+            pages: 1,
+            index: 0,
+            sectors: sectors.count_ones(),
+            hint: 0,
+        };
         let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
         let done = self.base.write(board, &io, after.waits_for_buffer(ready))?;
         board.event(Event::BufferFlushes, 1);

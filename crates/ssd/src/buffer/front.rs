@@ -285,7 +285,13 @@ impl Front {
             sectors,
             cause: Cause::Pad,
             data,
-            request: RequestShape { first_lpn, pages, index, sectors: pages * sectors_per_page },
+            request: RequestShape {
+                first_lpn,
+                pages,
+                index,
+                sectors: pages * sectors_per_page,
+                hint: 0,
+            },
         };
         // Step 1: pages that are missing are read, unless they were never written.
         self.fills.clear();
@@ -331,7 +337,13 @@ impl Front {
 
     /// Whole pages that leave together are a request.
     fn shape(&self, first_lpn: Lpn, pages: u32, index: u32) -> RequestShape {
-        RequestShape { first_lpn, pages, index, sectors: pages * self.all_sectors.count_ones() }
+        RequestShape {
+            first_lpn,
+            pages,
+            index,
+            sectors: pages * self.all_sectors.count_ones(),
+            hint: 0,
+        }
     }
 
     /// Writes one page of the buffer to flash.

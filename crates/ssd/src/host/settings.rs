@@ -29,6 +29,16 @@ pub(crate) fn parse_weights(text: &str) -> Option<Vec<u32>> {
 }
 
 choices! {
+    /// What requests say about where their data belongs.
+    pub enum Hints {
+        /// Nothing.
+        None = "none",
+        /// The number of their unit: ASU, volume or disk of a trace, part of a mix; modulo 256.
+        Unit = "unit",
+    }
+}
+
+choices! {
     /// Whether both directions of a link work at once.
     pub enum Duplex {
         /// One transfer at a time, as SATA does.
@@ -60,6 +70,10 @@ settings! {
         /// (ASU, volume or disk of its trace record) modulo streams.
         streams: u32 = 1, legal("1..=16", |v| (1..=STREAMS_MAX as u32).contains(v)),
             source("NVMe Base Specification, submission queues");
+        /// What requests say about where their data belongs (gc.placement = hint); what a buffer
+        /// writes out says nothing.
+        hints: Hints = Hints::None, legal("", |_| true),
+            source("NVMe Base Specification, streams; TP 4146, data placement");
         /// How streams take turns.
         arbitration: Arbitration = Arbitration::Fifo, legal("", |_| true),
             source("NVMe Base Specification, command arbitration");

@@ -6,6 +6,8 @@ const SEP_GC: (&str, &str) = ("gc.placement", "sep_gc");
 const DAC: (&str, &str) = ("gc.placement", "dac");
 const SEPBIT: (&str, &str) = ("gc.placement", "sepbit");
 const MULTILOG: (&str, &str) = ("gc.placement", "multilog");
+const HINT: (&str, &str) = ("gc.placement", "hint");
+const UNITS: (&str, &str) = ("host.hints", "unit");
 const MIDA: (&str, &str) = ("gc.placement", "mida");
 /// Few victims to a lifespan, so that there is one on a tiny device.
 const SOON: (&str, &str) = ("placement.sepbit_victims", "2");
@@ -27,6 +29,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[SEPBIT, SOON, PAGE, UNIT, PAGES]),
     durable("ideal_page", advanced!(SEPBIT, SOON, ("gc.unit", "die"), ("gc.mode", "both"))),
     durable("ideal_page", &[SEPBIT, SOON, SHARE, ("gc.garbage_share", "0.2")]),
+    durable("ideal_page", &[HINT, UNITS]),
+    durable("ideal_page", &[HINT, UNITS, ("placement.isolation", "persistently")]),
     durable("ideal_page", &[MULTILOG]),
     durable(
         "ideal_page",

@@ -11,6 +11,7 @@ mod dac;
 mod eti;
 mod fadac;
 mod fk;
+mod hint;
 mod mida;
 mod multilog;
 mod own;
@@ -123,6 +124,8 @@ macro_rules! placement_table {
 placement_table! {
     /// What the host writes, and what is moved.
     SepGc = "sep_gc" => sep_gc::SepGc,
+    /// By the hint of the host: reclaim unit handles.
+    Hint = "hint" => hint::Hint,
     /// By region: one hotter with every update, one colder with every move.
     Dac = "dac" => dac::Dac,
     /// By the time that a page lived before it was overwritten, or has lived when it is moved.
@@ -225,9 +228,15 @@ mod tests {
 
         /// The class of the next write, which is of this page.
         pub fn write(&mut self, page: u32) -> u8 {
+            self.write_with(page, 0)
+        }
+
+        /// The same with a hint.
+        pub fn write_with(&mut self, page: u32, hint: u8) -> u8 {
             let living = self.written.iter().flatten().count() as u64;
             let last = self.written[page as usize].replace(self.now);
-            let request = RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 8 };
+            let request =
+                RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 8, hint };
             let (lpn, now, is_update) = (Lpn(page), self.now, last.is_some());
             let age = last.map(|last| now - last);
             self.now += 1;

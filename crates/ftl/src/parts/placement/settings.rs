@@ -25,6 +25,16 @@ choices! {
     }
 }
 
+choices! {
+    /// Where pages go that are moved out of a reclaim unit.
+    pub enum Isolation {
+        /// To one class for all handles.
+        Initially = "initially",
+        /// To their own handle.
+        Persistently = "persistently",
+    }
+}
+
 settings! {
     /// How data is divided into classes (`gc.placement`).
     pub struct PlacementSettings in "placement" {
@@ -33,6 +43,12 @@ settings! {
         classes: Optional<u32> = Optional(None),
             legal("auto, or 1..=16", |v| v.0.is_none_or(|k| (1..=CLASSES_MAX as u32).contains(&k))),
             source("SepBIT (FAST 2022): 6 classes for every policy");
+        /// Reclaim unit handles that hints of the host choose among (hint).
+        handles: u32 = 8, legal("1..=15", |v| (1..=15).contains(v)),
+            source("NVMe TP 4146; FEMU");
+        /// Where pages go that collection moves out of a handle's block (hint).
+        isolation: Isolation = Isolation::Initially, legal("", |_| true),
+            source("NVMe TP 4146, reclaim unit handle types");
         /// Where the last write time of a page is kept that only collection asks for.
         times: KeptTimes = KeptTimes::Oob, legal("", |_| true),
             source("docs/papers/placement.md#times");
