@@ -25,6 +25,9 @@ const controlLevels = {
     "How often the history table of ADAPT was right in the last interval."],
   group_logs_permille: ["Group logs", "Log blocks per group (mean)", 1000,
     "Log blocks that a group of data blocks may use, mean over the groups (N-K mapping)."],
+  placement_lifespan: ["Lifespan", "Lifespan (host pages)", 1,
+    "Host pages written from opening a block of short-lived data to its collection, on average, "
+    + "which SepBIT divides pages by."],
   longest_chain: ["Chain", "Longest chain (blocks)", 1,
     "Replacement blocks that hang on one logical block: a read may look through all of them."],
 };

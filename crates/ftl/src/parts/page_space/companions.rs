@@ -21,7 +21,8 @@ impl PageSpace {
 
     #[cold]
     fn announce(&self, board: &mut Board, io: &PageIo, plane: PlaneId) {
-        if self.order == PlacementOrder::Dynamic {
+        // Classes fill their blocks at different speeds: offsets would hardly ever meet.
+        if self.order == PlacementOrder::Dynamic || self.placing.is_some() {
             return;
         }
         let geometry = board.geometry();

@@ -192,8 +192,7 @@ impl PageSpace {
 
     /// The class of a block of data.
     pub(super) fn class_of(&self, block: BlockId) -> u8 {
-        let stream = Stream::of_mark(self.stream_of[block.index()]);
-        stream.and_then(Stream::class).unwrap_or(0)
+        Stream::class_of_mark(self.stream_of[block.index()]).unwrap_or(0)
     }
 
     /// What the block takes that levelling moves a block of data to: pages keep their class.

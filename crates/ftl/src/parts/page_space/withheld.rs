@@ -311,9 +311,7 @@ impl PageSpace {
         match stream {
             Stream::Data => 0,
             Stream::MovedData => 1,
-            Stream::Map | Stream::Worn | Stream::Class(_) => {
-                unreachable!("only data is withheld, by what it is")
-            }
+            _ => unreachable!("only data is withheld, by what it is"),
         }
     }
 

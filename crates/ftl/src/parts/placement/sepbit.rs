@@ -9,9 +9,10 @@
 //! # Rule
 //! l is the mean lifespan (time from opening to collection) of the last `placement.sepbit_victims`
 //! blocks of class 0 that were collected, in disjoint batches; infinite before the first batch.
-//! Host write of a page whose overwritten version lived v: class 0 if v < l, else 1; a first write:
-//! 1. Moved page: 2 if its block was of class 0; else by the time g since its last write 3 if
-//! g < 4 l, 4 if g < 16 l, 5 beyond; with another number of classes so on by powers of 4.
+//! Host write of a page whose overwritten version lived v: class 0 if v < l, else class 1; a first
+//! write: class 1. Moved page: class 2 if its block was of class 0; else by the time g since its last
+//! write class 3 if g < 4 l, class 4 if g < 16 l, class 5 beyond; with another number of classes so on
+//! by powers of 4.
 //!
 //! v comes from a queue of the pages written (`placement.sepbit_window`): every write enters, and at
 //! most two leave while there are more than min(living pages, l). A page whose newest entry has left
