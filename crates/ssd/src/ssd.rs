@@ -276,10 +276,29 @@ impl<S: Scheme> Ssd<S> {
 }
 
 impl<S: Scheme> Ssd<S> {
-    /// Serves a request. A `PLAIN` device has neither a buffer nor a link that takes time, tells no
-    /// streams apart, and does nothing in gaps.
+    /// Serves a request and counts it as completed.
     #[inline(always)]
-    fn submit_one<const PLAIN: bool>(
+    fn submit_one(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
+        let completion = self.take::<false>(request, at)?;
+        self.count(request.op, &completion);
+        if self.streams > 1 {
+            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
+        }
+        Ok(completion)
+    }
+
+    #[inline(always)]
+    fn count(&mut self, op: Op, completion: &Completion) {
+        if self.board.meter_mut().complete(op, completion) {
+            let free_blocks = self.scheme().room().free_blocks;
+            self.board.meter_mut().sample_free_blocks(free_blocks);
+        }
+    }
+
+    /// Serves a request, whose completion the caller counts. A `PLAIN` device has neither a buffer
+    /// nor a link that takes time, tells no streams apart, and does nothing in gaps.
+    #[inline(always)]
+    fn take<const PLAIN: bool>(
         &mut self,
         request: &Request,
         at: Nanos,
@@ -340,13 +359,6 @@ impl<S: Scheme> Ssd<S> {
         debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
         self.outstanding.push(completed);
         self.last_completion = self.last_completion.max(completed);
-        if self.board.meter_mut().complete(request.op, &completion) {
-            let free_blocks = self.scheme().room().free_blocks;
-            self.board.meter_mut().sample_free_blocks(free_blocks);
-        }
-        if !PLAIN && self.streams > 1 {
-            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
-        }
         Ok(completion)
     }
 }
@@ -357,7 +369,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
-        self.submit_one::<false>(request, at)
+        self.submit_one(request, at)
     }
 
     fn submit_all(
@@ -366,8 +378,8 @@ impl<S: Scheme> Device for Ssd<S> {
         served: &mut Served,
     ) -> Result<(), DeviceError> {
         match self.is_plain() {
-            true => self.submit_row::<true>(requests, served),
-            false => self.submit_row::<false>(requests, served),
+            true => self.submit_plain_row(requests, served),
+            false => self.submit_row(requests, served),
         }
     }
 

@@ -248,16 +248,16 @@ impl Board {
     }
 
     /// Moves pages of `victim` to the pages from `to` on, which are of one block: a copy each, after
-    /// which the page is not valid any more. Says of each when that is done. Only where
-    /// [`Nand::moves_runs`].
+    /// which the page is not valid any more. Says of each when that is done, and when all are. Only
+    /// where [`Nand::moves_runs`].
     pub fn move_run(
         &mut self,
         victim: (BlockId, &mut [Mover]),
         to: Ppn,
         cause: Cause,
         after: When,
-    ) {
-        self.nand.move_run(&mut self.meter, victim, to, cause, after);
+    ) -> When {
+        self.nand.move_run(&mut self.meter, victim, to, cause, after)
     }
 
     /// The same without times: [`Board::time_move`] follows for each page, from the moment at which

@@ -43,11 +43,11 @@ impl WindowTimes {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, direction: usize, window: usize, time: Nanos) {
+    pub(super) fn record(&mut self, direction: usize, window: usize, time: Nanos, count: u32) {
         let bucket = bucket(time);
         self.used[direction] |= 1 << (bucket / FINE);
         let group = (direction * GROUPS + bucket / FINE) * OF_GROUP;
-        self.counts[group + window * FINE + bucket % FINE] += 1;
+        self.counts[group + window * FINE + bucket % FINE] += count;
     }
 
     pub(super) fn reset(&mut self) {
@@ -156,7 +156,7 @@ mod tests {
     fn joined_windows_hold_the_times_of_both() {
         let mut times = WindowTimes::new();
         for (window, time) in [(0, 5), (1, 5), (2, 1_000), (3, 70), (WINDOWS - 1, 9)] {
-            times.record(1, window, time);
+            times.record(1, window, time, 1);
         }
         times.widen();
         let found = |times: &WindowTimes, window| -> Vec<_> { times.buckets(1, window).collect() };

@@ -136,9 +136,7 @@ impl<C: MapCache> DemandMapped<C> {
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
         let place = (plane, Stream::Data);
-        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
-            board.program_update(new, old, io, PageKind::Data, ready)
-        })?;
+        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }

@@ -216,9 +216,7 @@ impl<T: PageTable> PageMapped<T> {
     ) -> Result<When, Fault> {
         let old = self.map.table.entry(io.lpn);
         let place = (plane, Stream::Data);
-        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
-            board.program_update(new, old, io, PageKind::Data, ready)
-        })?;
+        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
         self.written(board, io.lpn, (old, new));
         Ok(done)
     }

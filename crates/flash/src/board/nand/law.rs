@@ -66,11 +66,14 @@ pub fn program_run(
     at
 }
 
-/// Of a page that moves: it must be readable and valid.
+/// Of a page that moves with others of a block: it must be one of them, readable and valid.
 #[cold]
-pub fn refuse_move(geometry: &Geometry, state: &State, ppn: Ppn) -> ! {
-    read(geometry, state, ppn);
-    refuse_invalidation(geometry, ppn);
+pub fn refuse_move(geometry: &Geometry, state: &State, block: BlockId, ppn: Ppn) -> ! {
+    if geometry.block_of(ppn) == block {
+        read(geometry, state, ppn);
+        invalidate(geometry, state, ppn);
+    }
+    panic!("page {ppn} moves with others that are not of its block and kind");
 }
 
 #[inline]

@@ -75,7 +75,7 @@ impl Nand {
     }
 
     /// Time and count of a program that works.
-    #[inline]
+    #[inline(always)]
     pub(super) fn book_plainly(
         &mut self,
         meter: &mut Meter,

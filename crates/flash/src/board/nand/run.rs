@@ -30,7 +30,7 @@ impl Nand {
     }
 
     /// Moves pages of `victim` to the pages from `to` on, which must be of one block, and says of
-    /// each when that is done. Every copy could begin at `after`.
+    /// each when that is done. Every copy could begin at `after`; when all are done.
     pub(in crate::board) fn move_run(
         &mut self,
         meter: &mut Meter,
@@ -38,16 +38,20 @@ impl Nand {
         to: Ppn,
         cause: Cause,
         after: When,
-    ) {
+    ) -> When {
         self.move_records(meter, (victim, movers), to, cause);
         let block = self.geometry.block_of(to);
         let [source, target] = [victim, block].map(|block| self.geometry.plane_of_block(block));
-        if self.clock.copy_run((source, victim), (target, block, to), cause, movers, after) {
-            return;
+        let pages = ((source, victim), (target, block, to));
+        if let Some(done) = self.clock.copy_run(pages, cause, movers, after) {
+            return done;
         }
+        let mut done = after;
         for (new, mover) in (to.0..).map(Ppn).zip(movers) {
             mover.done = self.time_move((mover.old, new), cause, after);
+            done = done.join(mover.done);
         }
+        done
     }
 
     /// Moves pages as [`Nand::move_run`] does, but for the time of each ([`Nand::time_move`]):
@@ -65,17 +69,11 @@ impl Nand {
         );
         let (count, words) = (movers.len() as u32, movers[0].kind.holds_words());
         let at = law::program_run(&self.geometry, &self.state, self.order, (to, count));
-        for (place, mover) in (to.0..).zip(movers.iter()) {
-            self.sequence += 1;
-            assert!(
-                self.geometry.block_of(mover.old) == victim && mover.kind.holds_words() == words,
-                "page {} moves with others that are not of its block and kind",
-                mover.old
-            );
-            if !self.state.move_record((mover.old, Ppn(place)), words, self.sequence) {
-                law::refuse_move(&self.geometry, &self.state, mover.old);
-            }
+        let moved = self.state.move_records((victim, movers), to, words, self.sequence + 1);
+        if let Err(refused) = moved {
+            law::refuse_move(&self.geometry, &self.state, victim, refused);
         }
+        self.sequence += u64::from(count);
         self.state.count_programs(at, count, self.sequence);
         self.state.count_moved((victim, at.0), count, words);
         meter.copies(cause, count);

@@ -336,16 +336,16 @@ impl PageSpace {
             let (first, count) = self.next_pages(board, (plane, stream), left.len() as u32)?;
             let (run, others) = left.split_at_mut(count as usize);
             if at_once {
-                board.move_run((victim, run), first, cause, after);
+                done = done.join(board.move_run((victim, &mut *run), first, cause, after));
             } else {
                 board.move_records((victim, run), first, cause);
             }
             for (new, mover) in (first.0..).map(Ppn).zip(run) {
                 if !at_once {
                     mover.done = board.time_move((mover.old, new), cause, owner.may_move(after));
+                    done = done.join(mover.done);
                 }
                 let Mover { old, logical, kind, done: moved } = *mover;
-                done = done.join(moved);
                 owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
             }
             left = others;

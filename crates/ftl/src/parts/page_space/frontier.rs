@@ -4,8 +4,10 @@
 use super::{Frontier, PageSpace, Stream};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Event;
+use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{PlaneId, Ppn};
 
 impl PageSpace {
@@ -28,6 +30,39 @@ impl PageSpace {
             }
             Err(fault) => self.program_elsewhere(board, (plane, stream), fault, &mut program),
         }
+    }
+
+    /// The same of a page of the host that supersedes `old`. Most of what is written is: here nothing
+    /// stands between the frontier and the gate.
+    #[inline(always)]
+    pub fn write(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): (PlaneId, Stream),
+        (io, kind, old): (&PageIo, PageKind, Option<Ppn>),
+        after: When,
+    ) -> Result<(Ppn, When), Fault> {
+        let ppn = self.next_page(board, plane, stream)?;
+        match board.program_update(ppn, old, io, kind, after) {
+            Ok(done) => {
+                self.planes[plane.index()].valid += 1;
+                Ok((ppn, done))
+            }
+            Err(fault) => self.write_elsewhere(board, (plane, stream), (io, kind, old), fault),
+        }
+    }
+
+    #[cold]
+    fn write_elsewhere(
+        &mut self,
+        board: &mut Board,
+        place: (PlaneId, Stream),
+        (io, kind, old): (&PageIo, PageKind, Option<Ppn>),
+        fault: Fault,
+    ) -> Result<(Ppn, When), Fault> {
+        self.program_elsewhere(board, place, fault, &mut |board, new, ready| {
+            board.program_update(new, old, io, kind, ready)
+        })
     }
 
     /// After a program that failed, for whatever reason.

@@ -114,28 +114,29 @@ impl Clock {
     }
 
     /// Copies of pages of one block to the pages of another from `first` on, one after another,
-    /// each of which could begin at `after`. Says of each when it is done; false where each must be
-    /// booked with care.
+    /// each of which could begin at `after`. Says of each when it is done, and when all are; none
+    /// where each must be booked with care.
     pub fn copy_run(
         &mut self,
-        (source, victim): (PlaneId, BlockId),
-        (target, block, first): (PlaneId, BlockId, Ppn),
+        ((source, victim), (target, block, first)): ((PlaneId, BlockId), (PlaneId, BlockId, Ppn)),
         cause: Cause,
         movers: &mut [Mover],
         after: When,
-    ) -> bool {
+    ) -> Option<When> {
         let count = movers.len() as u64;
         match self.way() {
-            Way::Long => return false,
+            Way::Long => None,
             Way::OneServer => {
                 let (start, step) = self.serve_copies(cause, count);
                 for (number, mover) in (1..).zip(movers) {
                     mover.done = When::at(start + number * step);
                 }
+                Some(after.join(When::at(self.server)))
             }
             Way::CellsAndChannel => {
                 self.count(count, count);
                 let (from, to) = (self.sites[source.index()], self.sites[target.index()]);
+                let mut all = after;
                 for (place, mover) in (first.0..).zip(movers) {
                     let (sensed, fetched) = self.fetch(from, (mover.old, victim), after);
                     let (loaded, done) = self.put(to, (Ppn(place), block), fetched);
@@ -144,10 +145,11 @@ impl Clock {
                         true => after.until_by_map(done),
                         false => after.until(sensed).until_by_channel(loaded).until(done),
                     };
+                    all = all.join(mover.done);
                 }
+                Some(all)
             }
         }
-        true
     }
 
     /// So many copies one after another on the one server, where it makes no difference which pages
