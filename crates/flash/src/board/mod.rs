@@ -164,7 +164,6 @@ impl Board {
     /// Programs a page with host data, reading the superseded page first where a partial write
     /// needs its other sectors (`io.partial_write = rmw`). The old page stays valid. If it cannot
     /// be read, the new page is unreadable as a whole: errors have the size of a page.
-    #[inline(always)]
     pub fn program_update(
         &mut self,
         new: Ppn,
@@ -183,6 +182,24 @@ impl Board {
         }
         let page = PageWrite { logical, kind, tag, sectors, unreadable };
         self.nand.program(&mut self.meter, new, page, io.cause, after)
+    }
+
+    /// The same where nothing can fail and nothing is read first; none where it is not so.
+    #[inline(always)]
+    pub fn program_plainly(
+        &mut self,
+        new: Ppn,
+        io: &PageIo,
+        kind: PageKind,
+        after: When,
+    ) -> Option<When> {
+        if self.rmw || !self.nand.is_plain() {
+            return None;
+        }
+        let unreadable = io.data == Tag::UNREADABLE;
+        let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors);
+        let page = PageWrite { logical, kind, tag, sectors, unreadable };
+        Some(self.nand.program_plainly(&mut self.meter, new, page, io.cause, after))
     }
 
     /// A write of part of a page whose other sectors are kept.

@@ -132,11 +132,18 @@ impl<C: MapCache> DemandMapped<C> {
     #[inline]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         let plane = self.space.place_beside_withheld(board, io);
-        let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
+        let place = (plane, Stream::Data);
+        let ready = match self.space.has_room(place) {
+            true => known,
+            false => self.space.make_room(board, &mut self.map, place, known)?,
+        };
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
-        let place = (plane, Stream::Data);
-        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
+        let (new, done) = match self.space.write_shortly(board, place, (io, PageKind::Data), ready)
+        {
+            Some(written) => written,
+            None => self.space.write(board, place, (io, PageKind::Data, old), ready)?,
+        };
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }

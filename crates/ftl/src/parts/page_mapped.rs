@@ -182,7 +182,7 @@ impl<T: PageTable> PageMapped<T> {
     }
 
     /// First half of a write: the plane that takes the page, after collection where it is due.
-    #[inline]
+    #[inline(always)]
     pub fn make_room(
         &mut self,
         board: &mut Board,
@@ -194,19 +194,23 @@ impl<T: PageTable> PageMapped<T> {
     }
 
     /// The same in a plane that the scheme chose.
-    #[inline]
+    #[inline(always)]
     pub fn make_room_in(
         &mut self,
         board: &mut Board,
         plane: PlaneId,
         after: When,
     ) -> Result<When, Fault> {
-        self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)
+        let place = (plane, Stream::Data);
+        Ok(match self.space.has_room(place) {
+            true => after,
+            false => self.space.make_room(board, &mut self.map, place, after)?,
+        })
     }
 
     /// Second half: programs the next page of the frontier, marks the old page, changes the table.
     /// The old page is taken from the table now: collection may have moved it.
-    #[inline]
+    #[inline(always)]
     pub fn put(
         &mut self,
         board: &mut Board,
@@ -216,13 +220,17 @@ impl<T: PageTable> PageMapped<T> {
     ) -> Result<When, Fault> {
         let old = self.map.table.entry(io.lpn);
         let place = (plane, Stream::Data);
-        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
+        let (new, done) = match self.space.write_shortly(board, place, (io, PageKind::Data), ready)
+        {
+            Some(written) => written,
+            None => self.space.write(board, place, (io, PageKind::Data, old), ready)?,
+        };
         self.written(board, io.lpn, (old, new));
         Ok(done)
     }
 
     /// The host's page was programmed: the old one is invalid, the table says so.
-    #[inline]
+    #[inline(always)]
     pub fn written(&mut self, board: &mut Board, lpn: Lpn, (old, new): (Option<Ppn>, Ppn)) {
         if let Some(old) = old {
             self.space.invalidate(board, old);

@@ -32,37 +32,38 @@ impl PageSpace {
         }
     }
 
-    /// The same of a page of the host that supersedes `old`. Most of what is written is: here nothing
-    /// stands between the frontier and the gate.
-    #[inline(always)]
+    /// The same of a page of the host that supersedes `old`.
+    #[inline(never)]
     pub fn write(
-        &mut self,
-        board: &mut Board,
-        (plane, stream): (PlaneId, Stream),
-        (io, kind, old): (&PageIo, PageKind, Option<Ppn>),
-        after: When,
-    ) -> Result<(Ppn, When), Fault> {
-        let ppn = self.next_page(board, plane, stream)?;
-        match board.program_update(ppn, old, io, kind, after) {
-            Ok(done) => {
-                self.planes[plane.index()].valid += 1;
-                Ok((ppn, done))
-            }
-            Err(fault) => self.write_elsewhere(board, (plane, stream), (io, kind, old), fault),
-        }
-    }
-
-    #[cold]
-    fn write_elsewhere(
         &mut self,
         board: &mut Board,
         place: (PlaneId, Stream),
         (io, kind, old): (&PageIo, PageKind, Option<Ppn>),
-        fault: Fault,
+        after: When,
     ) -> Result<(Ppn, When), Fault> {
-        self.program_elsewhere(board, place, fault, &mut |board, new, ready| {
+        self.program(board, place, after, |board, new, ready| {
             board.program_update(new, old, io, kind, ready)
         })
+    }
+
+    /// The short way of [`PageSpace::write`], which nearly every page can take: its frontier has a
+    /// page left, and the program can only work. None where it is not so.
+    #[inline(always)]
+    pub fn write_shortly(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): (PlaneId, Stream),
+        (io, kind): (&PageIo, PageKind),
+        after: When,
+    ) -> Option<(Ppn, When)> {
+        let known = &mut self.planes[plane.index()];
+        let frontier = &mut known.frontiers[stream as usize];
+        let block = frontier.block.filter(|_| frontier.next < self.pages_per_block)?;
+        let ppn = board.geometry().page(block, frontier.next);
+        let done = board.program_plainly(ppn, io, kind, after)?;
+        frontier.next += 1;
+        known.valid += 1;
+        Some((ppn, done))
     }
 
     /// After a program that failed, for whatever reason.

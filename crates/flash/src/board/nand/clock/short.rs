@@ -2,11 +2,29 @@
 //! kept in a register or drawn, and every page takes the same time: the same bookings as of
 //! `operations.rs`, in the same order, with nothing decided between them.
 
-use super::{Clock, Site, Way};
+use super::{Clock, Load, Place, Site, Way};
 use crate::board::nand::mover::Mover;
 use crate::board::when::When;
 use crate::meter::Cause;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn};
+
+/// Later, after a page was sensed and crossed the channel.
+#[inline(always)]
+fn fetched(after: When, cause: Cause, (sensed, done): (Nanos, Nanos)) -> When {
+    match cause.is_map() {
+        true => after.until_by_map(done),
+        false => after.until(sensed).until_by_channel(done),
+    }
+}
+
+/// Later, after a page crossed the channel and was programmed.
+#[inline(always)]
+fn loaded_and_programmed(after: When, cause: Cause, (loaded, done): (Nanos, Nanos)) -> When {
+    match cause.is_map() {
+        true => after.until_by_map(done),
+        false => after.until_by_channel(loaded).until(done),
+    }
+}
 
 impl Clock {
     /// How operations are booked just now.
@@ -27,7 +45,7 @@ impl Clock {
     }
 
     /// Books one transfer; returns its end.
-    #[inline]
+    #[inline(always)]
     fn cross(&mut self, channel: u32, length: Nanos, from: Nanos) -> Nanos {
         let resource = &mut self.channels[channel as usize];
         resource.forget(self.server);
@@ -38,8 +56,8 @@ impl Clock {
 
     /// One page from cells to controller: when it was sensed, and when it is there.
     #[inline]
-    fn fetch(&mut self, site: Site, (ppn, block): (Ppn, BlockId), after: When) -> (Nanos, Nanos) {
-        let from = after.time().max(self.ready.to_read(ppn));
+    fn fetch(&mut self, site: Site, (ppn, block): (Ppn, BlockId), from: Nanos) -> (Nanos, Nanos) {
+        let from = from.max(self.ready.to_read(ppn));
         let sensed = self.cells[site.cells as usize].book(from, self.read.one) + self.read.one;
         self.ready.uses(block, sensed);
         (sensed, self.cross(site.channel, self.unit_transfer, sensed))
@@ -66,51 +84,67 @@ impl Clock {
         self.done.programs += programs;
     }
 
-    /// One page from the cells to the controller, on the one server.
-    #[inline]
-    pub(super) fn read_on_server(&mut self, cause: Cause) -> When {
-        self.count(1, 0);
-        self.serve_flat(cause, self.read.one, self.unit_transfer)
-    }
-
-    /// The same on cells and channel.
-    pub(super) fn read_in_parallel(
-        &mut self,
-        plane: PlaneId,
-        page: (Ppn, BlockId),
-        cause: Cause,
-        after: When,
-    ) -> When {
-        self.count(1, 0);
-        let (sensed, done) = self.fetch(self.sites[plane.index()], page, after);
-        match cause.is_map() {
-            true => after.until_by_map(done),
-            false => after.until(sensed).until_by_channel(done),
+    /// One page from the cells to the controller; none where it must be booked with care.
+    #[inline(always)]
+    pub(super) fn read_shortly(&mut self, at: Place, cause: Cause, after: When) -> Option<When> {
+        match (self.way(), at.page) {
+            (Way::OneServer, _) => {
+                self.count(1, 0);
+                Some(self.serve_flat(cause, self.read.one, self.unit_transfer))
+            }
+            (Way::CellsAndChannel, Some(page)) => {
+                let (sensed, done) = self.read_in_parallel(at.plane, page, after.time());
+                Some(fetched(after, cause, (sensed, done)))
+            }
+            _ => None,
         }
     }
 
-    /// One page from the controller to the cells, on the one server.
-    #[inline]
-    pub(super) fn program_on_server(&mut self, cause: Cause) -> When {
-        self.count(0, 1);
-        self.serve_flat(cause, self.program.one, self.transfer)
-    }
-
-    /// The same on cells and channel.
-    pub(super) fn program_in_parallel(
+    /// Moments and not tokens go over the border of a function: they fit into registers.
+    #[inline(never)]
+    fn read_in_parallel(
         &mut self,
         plane: PlaneId,
         page: (Ppn, BlockId),
+        from: Nanos,
+    ) -> (Nanos, Nanos) {
+        self.count(1, 0);
+        self.fetch(self.sites[plane.index()], page, from)
+    }
+
+    /// One page from the controller to the cells; none where it must be booked with care.
+    #[inline(always)]
+    pub(super) fn program_shortly(
+        &mut self,
+        (plane, block, ppn): (PlaneId, BlockId, Ppn),
+        load: Load,
         cause: Cause,
         after: When,
-    ) -> When {
-        self.count(0, 1);
-        let (loaded, done) = self.put(self.sites[plane.index()], page, after.time());
-        self.newest_program = done;
-        match cause.is_map() {
-            true => after.until_by_map(done),
-            false => after.until_by_channel(loaded).until(done),
+    ) -> Option<When> {
+        match (self.way(), load) {
+            (Way::OneServer, Load::Channel) => {
+                self.count(0, 1);
+                Some(self.serve_flat(cause, self.program.one, self.transfer))
+            }
+            (Way::CellsAndChannel, Load::Channel) => {
+                let put = self.program_in_parallel(plane, (ppn, block), after.time());
+                Some(loaded_and_programmed(after, cause, put))
+            }
+            _ => None,
         }
+    }
+
+    #[inline(never)]
+    fn program_in_parallel(
+        &mut self,
+        plane: PlaneId,
+        page: (Ppn, BlockId),
+        from: Nanos,
+    ) -> (Nanos, Nanos) {
+        self.count(0, 1);
+        let put = self.put(self.sites[plane.index()], page, from);
+        self.newest_program = put.1;
+        put
     }
 
     /// Copies of pages of one block to the pages of another from `first` on, one after another,
@@ -138,8 +172,8 @@ impl Clock {
                 let (from, to) = (self.sites[source.index()], self.sites[target.index()]);
                 let mut all = after;
                 for (place, mover) in (first.0..).zip(movers) {
-                    let (sensed, fetched) = self.fetch(from, (mover.old, victim), after);
-                    let (loaded, done) = self.put(to, (Ppn(place), block), fetched);
+                    let (sensed, read) = self.fetch(from, (mover.old, victim), after.time());
+                    let (loaded, done) = self.put(to, (Ppn(place), block), read);
                     self.newest_program = done;
                     mover.done = match cause.is_map() {
                         true => after.until_by_map(done),
