@@ -133,7 +133,7 @@ impl<S: Scheme> Ssd<S> {
 
     /// When a request enters the device that may do so from `at`. In the serial profile that is
     /// not before the server is free, for example of an idle step that overran the arrival.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, at: Nanos) -> (Nanos, When) {
         let admitted = self.outstanding.admit(at);
         let clock = self.board.nand_mut().clock_mut();
@@ -156,38 +156,48 @@ impl<S: Scheme> Ssd<S> {
     fn serve<const PLAIN: bool>(
         &mut self,
         request: &Request,
+        (first, pages): (u32, u32),
         start: When,
     ) -> Result<When, DeviceError> {
         if request.op == Op::Flush {
-            let (buffer, mut below) = self.parts();
-            let written = match buffer {
-                Some(buffer) => buffer.flush(&mut below, start)?,
-                None => start,
-            };
-            return Ok(below.scheme.flush(below.board, written)?);
+            return self.serve_flush(start);
         }
-        let (first, pages) = self.split.pages(request);
         let sectors = request.sectors;
         let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors };
-        let mut done = start;
-        for index in 0..pages {
-            let lpn = Lpn(first + index);
-            let io = PageIo {
-                lpn,
-                sectors: self.split.sectors(request, lpn.0),
-                cause: Cause::Host,
-                data: Tag(0),
-                request: RequestShape { index, ..shape },
-            };
-            let page_done = match request.op {
-                Op::Read => self.read_page::<PLAIN>(&io, start)?,
-                Op::Write => self.write_page::<PLAIN>(io, start)?,
-                Op::Trim => self.trim_page(&io, request, start)?,
-                Op::Flush => unreachable!("a flush has no pages"),
-            };
-            done = done.join(page_done);
+        let mut done = start.join(self.serve_page::<PLAIN>(request, shape, start)?);
+        for index in 1..pages {
+            let others = RequestShape { index, ..shape };
+            done = done.join(self.serve_page::<PLAIN>(request, others, start)?);
         }
         Ok(done)
+    }
+
+    #[cold]
+    fn serve_flush(&mut self, start: When) -> Result<When, DeviceError> {
+        let (buffer, mut below) = self.parts();
+        let written = match buffer {
+            Some(buffer) => buffer.flush(&mut below, start)?,
+            None => start,
+        };
+        Ok(below.scheme.flush(below.board, written)?)
+    }
+
+    #[inline(always)]
+    fn serve_page<const PLAIN: bool>(
+        &mut self,
+        whole: &Request,
+        request: RequestShape,
+        start: When,
+    ) -> Result<When, DeviceError> {
+        let lpn = Lpn(request.first_lpn.0 + request.index);
+        let sectors = self.split.sectors(whole, lpn.0);
+        let mut io = PageIo { lpn, sectors, cause: Cause::Host, data: Tag(0), request };
+        match whole.op {
+            Op::Read => self.read_page::<PLAIN>(&io, start),
+            Op::Write => self.write_page::<PLAIN>(&mut io, start),
+            Op::Trim => self.trim_page(&io, whole, start),
+            Op::Flush => unreachable!("a flush has no pages"),
+        }
     }
 
     /// Serves a request that began at `begun`, then does what the scheme has to do behind it. When
@@ -196,10 +206,10 @@ impl<S: Scheme> Ssd<S> {
     fn serve_and_settle<const PLAIN: bool>(
         &mut self,
         request: &Request,
-        begun: Nanos,
-        start: When,
+        pages: (u32, u32),
+        (begun, start): (Nanos, When),
     ) -> Result<(Nanos, PathSplit), DeviceError> {
-        let done = self.serve::<PLAIN>(request, start)?;
+        let done = self.serve::<PLAIN>(request, pages, start)?;
         let clock = self.board.nand().clock();
         let times = (clock.completion(done).max(begun), clock.split(begun, done));
         let (_, below) = self.parts();
@@ -238,7 +248,7 @@ impl<S: Scheme> Ssd<S> {
     #[inline(always)]
     fn write_page<const PLAIN: bool>(
         &mut self,
-        mut io: PageIo,
+        io: &mut PageIo,
         start: When,
     ) -> Result<When, DeviceError> {
         // Neither 0 nor the number that stands for what cannot be read.
@@ -248,8 +258,8 @@ impl<S: Scheme> Ssd<S> {
         let (buffer, mut below) = self.parts();
         let ready = below.board.nand_mut().clock_mut().host_page(start);
         let done = match buffer {
-            Some(buffer) if !PLAIN => buffer.write(&mut below, &io, ready)?,
-            _ => below.scheme.write(below.board, &io, ready)?,
+            Some(buffer) if !PLAIN => buffer.write(&mut below, io, ready)?,
+            _ => below.scheme.write(below.board, io, ready)?,
         };
         self.ledger.wrote(io.lpn, io.data);
         Ok(done)
@@ -275,11 +285,26 @@ impl<S: Scheme> Ssd<S> {
     }
 }
 
+/// How a request went, on the device's own clock.
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    arrival: Nanos,
+    admitted: Nanos,
+    /// Across the link.
+    begun: Nanos,
+    /// Done, but for the link.
+    ready: Nanos,
+    completed: Nanos,
+    /// From `begun` to `ready`.
+    split: PathSplit,
+}
+
 impl<S: Scheme> Ssd<S> {
     /// Serves a request and counts it as completed.
     #[inline(always)]
     fn submit_one(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
-        let completion = self.take::<false>(request, at)?;
+        let taken = self.take::<false>(request, at)?;
+        let completion = self.completion(&taken);
         self.count(request.op, &completion);
         if self.streams > 1 {
             self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
@@ -302,7 +327,7 @@ impl<S: Scheme> Ssd<S> {
         &mut self,
         request: &Request,
         at: Nanos,
-    ) -> Result<Completion, DeviceError> {
+    ) -> Result<Taken, DeviceError> {
         self.split.check_range(request)?;
         assert!(
             request.sectors > 0 || request.op == Op::Flush,
@@ -322,15 +347,16 @@ impl<S: Scheme> Ssd<S> {
             false => self.send_command(request, admitted, start),
         };
         let pages = match request.op {
-            Op::Flush => 0,
-            _ => u64::from(self.split.pages(request).1),
+            Op::Flush => (0, 0),
+            _ => self.split.pages(request),
         };
-        self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
+        let counted = (u64::from(pages.1), u64::from(request.sectors));
+        self.board.meter_mut().request(request.op, counted.0, counted.1);
         self.unreadable = None;
         if !PLAIN {
             self.ledger.begin();
         }
-        let (ready, split) = match self.serve_and_settle::<PLAIN>(request, begun, start) {
+        let (ready, split) = match self.serve_and_settle::<PLAIN>(request, pages, (begun, start)) {
             Ok(times) => times,
             Err(error) => {
                 self.board.meter_mut().interrupt();
@@ -341,8 +367,17 @@ impl<S: Scheme> Ssd<S> {
             Op::Read if !PLAIN && !self.link.is_free() => self.link.receive(ready, request.sectors),
             _ => ready,
         };
+        self.outstanding.push(completed);
+        self.last_completion = self.last_completion.max(completed);
+        Ok(Taken { arrival, admitted, begun, ready, completed, split })
+    }
+
+    /// The same as the host sees it.
+    #[inline(always)]
+    fn completion(&self, taken: &Taken) -> Completion {
+        let &Taken { arrival, admitted, begun, ready, completed, split } = taken;
         let completion = Completion {
-            arrival: request.arrival,
+            arrival: arrival - self.epoch,
             admitted: admitted - self.epoch,
             completed: completed - self.epoch,
             stages: Stages {
@@ -356,10 +391,9 @@ impl<S: Scheme> Ssd<S> {
             },
             unreadable: self.unreadable,
         };
-        debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
-        self.outstanding.push(completed);
-        self.last_completion = self.last_completion.max(completed);
-        Ok(completion)
+        let Completion { stages, .. } = completion;
+        debug_assert_eq!(stages.total(), completion.system(), "stages of {completion:?}");
+        completion
     }
 }
 

@@ -264,23 +264,30 @@ impl Board {
         Ok(done)
     }
 
-    /// Moves pages of `victim` to the pages from `to` on, which are of one block: a copy each, after
-    /// which the page is not valid any more. Says of each when that is done, and when all are. Only
+    /// Moves the first `count` valid pages of `victim`, all of which hold `words` or none, to the
+    /// pages from `to` on, which are of one block: a copy each, after which the page is not valid any
+    /// more. Lists them; [`Board::time_moves`] or [`Board::time_move`] follows and says when. Only
     /// where [`Nand::moves_runs`].
-    pub fn move_run(
+    pub fn move_valid(
+        &mut self,
+        victim: (BlockId, bool),
+        to: (Ppn, u32),
+        cause: Cause,
+        moved: &mut Vec<Mover>,
+    ) {
+        self.nand.move_valid(&mut self.meter, victim, to, cause, moved);
+    }
+
+    /// Says of each page of such a run when it is copied, where every copy could begin at `after`;
+    /// when all are.
+    pub fn time_moves(
         &mut self,
         victim: (BlockId, &mut [Mover]),
         to: Ppn,
         cause: Cause,
         after: When,
     ) -> When {
-        self.nand.move_run(&mut self.meter, victim, to, cause, after)
-    }
-
-    /// The same without times: [`Board::time_move`] follows for each page, from the moment at which
-    /// it may be copied.
-    pub fn move_records(&mut self, victim: (BlockId, &[Mover]), to: Ppn, cause: Cause) {
-        self.nand.move_records(&mut self.meter, victim, to, cause);
+        self.nand.time_moves(victim, to, cause, after)
     }
 
     /// When a page of such a run is copied, which is the next one of it.

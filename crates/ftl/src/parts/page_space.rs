@@ -216,7 +216,7 @@ pub struct PageSpace {
     withheld: Option<withheld::Withheld>,
     /// Victims reclaimed since the device was started.
     reclaimed: u64,
-    /// Pages that move together; between collections, those that moved last.
+    /// Pages that moved together last.
     movers: Vec<Mover>,
 }
 

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use super::{Device, DeviceError, Served, Ssd};
+use super::{Device, DeviceError, Served, Ssd, Taken};
+use ftlab_flash::board::Board;
 use ftlab_flash::meter::{Meter, Totals};
-use ftlab_flash::request::{Completion, Op, Request, Stages};
+use ftlab_flash::request::{Completion, Op, Request};
 use ftlab_flash::units::{Lpn, Nanos};
 use ftlab_ftl::answers::Location;
 use ftlab_ftl::scheme::Scheme;
@@ -45,8 +46,9 @@ impl<S: Scheme> Ssd<S> {
     ) -> Result<(), DeviceError> {
         for request in requests {
             self.arrives(request, served);
-            let completion = self.submit_one(request, request.arrival)?;
-            served.note(&completion);
+            let Completion { arrival, admitted, completed, .. } =
+                self.submit_one(request, request.arrival)?;
+            served.note((arrival, admitted, completed));
         }
         Ok(())
     }
@@ -77,13 +79,16 @@ impl<S: Scheme> Ssd<S> {
             }
             for request in some {
                 self.arrives(request, served);
-                let completion = self.take::<true>(request, request.arrival)?;
-                if !alike.takes(request.op, &completion, self.board.meter()) {
+                let taken = self.take::<true>(request, request.arrival)?;
+                let [arrival, admitted, completed] =
+                    [taken.arrival, taken.admitted, taken.completed].map(|at| at - self.epoch);
+                served.note((arrival, admitted, completed));
+                if self.unreadable.is_some() || !alike.takes(request.op, &taken, &self.board) {
                     alike.count(self.board.meter_mut());
+                    let completion = self.completion(&taken);
                     self.count(request.op, &completion);
-                    alike.begin(request.op, &completion, self.board.meter().present_window());
+                    alike.begin(request.op, (taken, completion), self.board.meter());
                 }
-                served.note(&completion);
             }
         }
         Ok(())
@@ -101,9 +106,9 @@ impl<S: Scheme> Ssd<S> {
 
 impl Served {
     #[inline(always)]
-    fn note(&mut self, completion: &Completion) {
-        self.longest.passes(completion.arrival, completion.admitted);
-        self.completed = self.completed.max(completion.completed);
+    fn note(&mut self, (arrival, admitted, completed): (Nanos, Nanos, Nanos)) {
+        self.longest.passes(arrival, admitted);
+        self.completed = self.completed.max(completed);
     }
 }
 
@@ -111,9 +116,9 @@ impl Served {
 /// collections: as long, by the same stages, and done in the same window. They are counted together.
 #[derive(Default)]
 struct Alike {
-    op: Option<Op>,
-    device: Nanos,
-    stages: Stages,
+    like: Option<(Op, Completion)>,
+    taken: Taken,
+    /// On the device's own clock.
     window: Range<Nanos>,
     /// How many there are, when the last of them was done, and what was counted by then.
     requests: u32,
@@ -122,30 +127,30 @@ struct Alike {
 }
 
 impl Alike {
-    /// This request was counted; others may be like it.
+    /// This request was counted; others may be like it, unless it could not be read.
     #[inline(always)]
-    fn begin(&mut self, op: Op, completion: &Completion, window: Range<Nanos>) {
-        let is_whole = completion.unreadable.is_none();
+    fn begin(&mut self, op: Op, (taken, completion): (Taken, Completion), meter: &Meter) {
+        let epoch = taken.completed - completion.completed;
+        let Range { start, end } = meter.present_window();
         *self = Alike {
-            op: is_whole.then_some(op),
-            device: completion.device(),
-            stages: completion.stages,
-            window,
+            like: completion.unreadable.is_none().then_some((op, completion)),
+            taken,
+            window: start + epoch..end + epoch,
             ..Alike::default()
         };
     }
 
     /// Takes a request in, if it is like those before.
     #[inline(always)]
-    fn takes(&mut self, op: Op, completion: &Completion, meter: &Meter) -> bool {
-        // The stages but for the first are what the time in the device was spent on.
-        let is_alike = self.op == Some(op)
-            && completion.device() == self.device
-            && completion.stages == self.stages
-            && completion.unreadable.is_none()
-            && self.window.contains(&completion.completed);
+    fn takes(&mut self, op: Op, taken: &Taken, board: &Board) -> bool {
+        let first = &self.taken;
+        let is_alike = self.like.is_some_and(|(known, _)| known == op)
+            && taken.completed - taken.admitted == first.completed - first.admitted
+            && taken.admitted - taken.arrival == first.admitted - first.arrival
+            && taken.split == first.split
+            && self.window.contains(&taken.completed);
         if is_alike {
-            (self.last, self.totals) = (completion.completed, meter.totals());
+            (self.last, self.totals) = (taken.completed, board.meter().totals());
             self.requests += 1;
         }
         is_alike
@@ -154,14 +159,14 @@ impl Alike {
     /// Counts those that were taken in.
     #[inline(always)]
     fn count(&mut self, meter: &mut Meter) {
-        if let (Some(op), 1..) = (self.op, self.requests) {
-            let arrival = self.last - self.stages.total();
+        let Some((op, like)) = self.like else { return };
+        if self.requests > 0 {
+            let later = self.last - self.taken.completed;
             let completion = Completion {
-                arrival,
-                admitted: arrival + self.stages.driver_queue,
-                completed: self.last,
-                stages: self.stages,
-                unreadable: None,
+                arrival: like.arrival + later,
+                admitted: like.admitted + later,
+                completed: like.completed + later,
+                ..like
             };
             meter.complete_alike(op, &completion, self.requests, self.totals);
             self.requests = 0;

@@ -66,14 +66,11 @@ pub fn program_run(
     at
 }
 
-/// Of a page that moves with others of a block: it must be one of them, readable and valid.
+/// Of a valid page that moves with others: it must be readable, and of their sort.
 #[cold]
-pub fn refuse_move(geometry: &Geometry, state: &State, block: BlockId, ppn: Ppn) -> ! {
-    if geometry.block_of(ppn) == block {
-        read(geometry, state, ppn);
-        invalidate(geometry, state, ppn);
-    }
-    panic!("page {ppn} moves with others that are not of its block and kind");
+pub fn refuse_move(geometry: &Geometry, state: &State, ppn: Ppn) -> ! {
+    read(geometry, state, ppn);
+    panic!("page {ppn} moves with others that are not of its kind");
 }
 
 #[inline]

@@ -73,7 +73,7 @@ impl Resource {
             {
                 return start;
             }
-        } else if after > self.tail {
+        } else if self.is_useful((self.tail, after)) {
             self.leave_gap((self.tail, after));
         }
         let start = self.tail.max(after);
@@ -112,6 +112,7 @@ impl Resource {
         Some(start)
     }
 
+    #[inline(always)]
     fn is_useful(&self, gap: (Nanos, Nanos)) -> bool {
         gap.1 - gap.0 >= self.shortest.max(1)
     }

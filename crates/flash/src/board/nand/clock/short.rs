@@ -55,7 +55,7 @@ impl Clock {
     }
 
     /// One page from cells to controller: when it was sensed, and when it is there.
-    #[inline]
+    #[inline(always)]
     fn fetch(&mut self, site: Site, (ppn, block): (Ppn, BlockId), from: Nanos) -> (Nanos, Nanos) {
         let from = from.max(self.ready.to_read(ppn));
         let sensed = self.cells[site.cells as usize].book(from, self.read.one) + self.read.one;
@@ -64,7 +64,7 @@ impl Clock {
     }
 
     /// One page from controller to cells: when it was in the register, and when it is programmed.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, site: Site, (ppn, block): (Ppn, BlockId), from: Nanos) -> (Nanos, Nanos) {
         let loaded = self.cross(site.channel, self.transfer, from);
         let from = loaded.max(self.ready.to_program(block));

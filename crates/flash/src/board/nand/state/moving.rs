@@ -1,84 +1,80 @@
 //! The valid pages of a block that move to consecutive pages of another, all at once: records and
 //! marks are walked side by side, and blocks are looked at once.
 
-use super::{PageKind, PageRecord, STAMP_BITS, State, mask_within};
+use super::{PageRecord, STAMP_BITS, State, mask_within};
 use crate::board::nand::mover::Mover;
+use crate::board::when::When;
 use crate::units::{BlockId, Ppn};
 
 impl State {
-    /// Hands over the valid pages of a block with what they hold, the first `most` of them, as long
-    /// as the answer is true; whether it always was.
+    /// Whether the valid pages of a block hold words; none where some do and some do not.
     #[inline]
-    pub(in crate::board::nand) fn each_valid(
-        &self,
-        block: BlockId,
-        most: u32,
-        mut page: impl FnMut(Ppn, u32, PageKind) -> bool,
-    ) -> bool {
-        let first = block.0 * self.pages_per_block;
-        let end = first + self.pages_per_block;
-        let records = &self.pages[first as usize..end as usize];
-        let mut left = most;
-        for index in first / 64..end.div_ceil(64) {
-            let mut word = self.valid[index as usize] & mask_within(index, first, end);
-            while word != 0 {
-                if left == 0 {
-                    return true;
-                }
-                left -= 1;
-                let ppn = index * 64 + word.trailing_zeros();
-                word &= word - 1;
-                let record = &records[(ppn - first) as usize];
-                let logical = record.logical_plus_one.wrapping_sub(1);
-                if !page(Ppn(ppn), logical, record.kind()) {
-                    return false;
-                }
-            }
+    pub(in crate::board::nand) fn hold_words(&self, block: BlockId) -> Option<bool> {
+        if self.block(block).payloads == 0 {
+            return Some(false);
         }
-        true
+        let pages = std::iter::successors(self.next_valid(block, 0), |&Ppn(page)| {
+            let next = page + 1 - block.0 * self.pages_per_block;
+            self.next_valid(block, next)
+        });
+        let mut all = pages.map(|page| self.pages[page.index()].kind().holds_words());
+        let first = all.next().unwrap_or(false);
+        all.all(|words| words == first).then_some(first)
     }
 
-    /// Pages of `victim` move to the pages from `to` on: records and the marks of where they were,
-    /// not yet what [`State::count_programs`] and [`State::count_moved`] do for all; the first of
-    /// them gets the sequence number `sequence`. The words of pages that hold `words` go with them.
+    /// The first `count` valid pages of `victim` move to the pages from `to` on: records and the
+    /// marks of where they were, not yet what [`State::count_programs`] and [`State::count_moved`]
+    /// do for all; the first of them gets the sequence number `sequence`. The words of pages that
+    /// hold `words` go with them. Lists what moved.
     ///
     /// # Errors
-    /// The first page that is none of the victim's, not valid, or of the other sort.
+    /// The first page that cannot be read or is of the other sort.
+    ///
+    /// # Panics
+    /// When there are not so many, or when they are of the block that they move to.
     #[inline]
-    pub(in crate::board::nand) fn move_records(
+    pub(in crate::board::nand) fn move_valid(
         &mut self,
-        (victim, movers): (BlockId, &[Mover]),
-        to: Ppn,
-        words: bool,
+        (victim, words): (BlockId, bool),
+        (to, count): (Ppn, u32),
         mut sequence: u64,
+        moved: &mut Vec<Mover>,
     ) -> Result<(), Ppn> {
-        let first = victim.0 * self.pages_per_block;
-        let (from, to) = (first as usize, to.index());
-        let ranges = [from..from + self.pages_per_block as usize, to..to + movers.len()];
-        let known = self.pages.get_disjoint_mut(ranges);
-        let [source, target] = known.expect("pages of a block move to another block");
-        let valid = &mut self.valid[..];
-        for (mover, new) in movers.iter().zip(target) {
-            let old = mover.old;
-            let (word, bit) = (old.index() / 64, 1 << (old.0 % 64));
-            let Some(record) = source.get_mut(old.0.wrapping_sub(first) as usize) else {
-                return Err(old);
-            };
-            let is_valid = record.is_written() && valid[word] & bit != 0;
-            if !is_valid || record.kind().holds_words() != words {
-                return Err(old);
+        let (first, end) = (victim.0 * self.pages_per_block, (victim.0 + 1) * self.pages_per_block);
+        let ranges = [first as usize..end as usize, to.index()..(to.0 + count) as usize];
+        let [source, target] = self.pages.get_disjoint_mut(ranges).unwrap_or_else(|_| {
+            panic!("pages of block {victim} move to pages from {to} on, which are its own")
+        });
+        let mut target = target.iter_mut();
+        for index in first / 64..end.div_ceil(64) {
+            let marks = &mut self.valid[index as usize];
+            let mut left = *marks & mask_within(index, first, end);
+            while left != 0
+                && let Some(new) = target.next()
+            {
+                let old = index * 64 + left.trailing_zeros();
+                left &= left - 1;
+                let record = &mut source[(old - first) as usize];
+                let kind = record.kind();
+                if !record.is_written() || kind.holds_words() != words {
+                    return Err(Ppn(old));
+                }
+                let kept = record.stamp & ((1 << STAMP_BITS) - 1);
+                *new = PageRecord { stamp: sequence << STAMP_BITS | kept, ..*record };
+                sequence += 1;
+                if words {
+                    assert!(record.tag > 0, "page {old} holds no payload");
+                    record.tag = 0;
+                }
+                let logical = record.logical_plus_one - 1;
+                moved.push(Mover { old: Ppn(old), logical, kind, done: When::START });
             }
-            valid[word] &= !bit;
-            let kept = record.stamp & ((1 << STAMP_BITS) - 1);
-            *new = PageRecord { stamp: sequence << STAMP_BITS | kept, ..*record };
-            sequence += 1;
-            if words {
-                assert!(record.tag > 0, "page {old} holds no payload");
-                record.tag = 0;
-            }
+            *marks &= left | !mask_within(index, first, end);
         }
+        let missing = target.len();
+        assert!(missing == 0, "block {victim} has {missing} pages fewer than move to {to}");
         if !words && !self.masks.is_empty() {
-            for (mover, to) in movers.iter().zip(to..) {
+            for (mover, to) in moved[moved.len() - count as usize..].iter().zip(to.index()..) {
                 self.masks[to] = self.masks[mover.old.index()];
             }
         }
