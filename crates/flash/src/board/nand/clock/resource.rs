@@ -90,7 +90,11 @@ impl Resource {
 
     #[inline(never)]
     fn book_in_gap(&mut self, after: Nanos, length: Nanos) -> Option<Nanos> {
-        let first = self.gaps.partition_point(|gap| gap.1 < after + length);
+        // Those that are over are forgotten: nearly always the oldest that is left ends late enough.
+        let first = match self.oldest_ends >= after + length {
+            true => 0,
+            false => self.gaps.partition_point(|gap| gap.1 < after + length),
+        };
         let fits = |gap: &(Nanos, Nanos)| gap.0.max(after) + length <= gap.1;
         let index = first + self.gaps.range(first..).position(fits)?;
         let gap = &mut self.gaps[index];

@@ -26,6 +26,16 @@ fn loaded_and_programmed(after: When, cause: Cause, (loaded, done): (Nanos, Nano
     }
 }
 
+/// Later, after a page was sensed, crossed the channel to the controller and back, and was
+/// programmed.
+#[inline(always)]
+fn copied(after: When, map: bool, (sensed, loaded, done): (Nanos, Nanos, Nanos)) -> When {
+    match map {
+        true => after.until_by_map(done),
+        false => after.until(sensed).until_by_channel(loaded).until(done),
+    }
+}
+
 impl Clock {
     /// How operations are booked just now.
     #[inline]
@@ -169,21 +179,69 @@ impl Clock {
             }
             Way::CellsAndChannel => {
                 self.count(count, count);
-                let (from, to) = (self.sites[source.index()], self.sites[target.index()]);
+                let sites = (self.sites[source.index()], self.sites[target.index()]);
+                if sites.0.cells == sites.1.cells && sites.0.channel == sites.1.channel {
+                    return Some(self.copy_in_place(
+                        sites.0,
+                        (victim, block, first),
+                        cause,
+                        movers,
+                        after,
+                    ));
+                }
                 let mut all = after;
                 for (place, mover) in (first.0..).zip(movers) {
-                    let (sensed, read) = self.fetch(from, (mover.old, victim), after.time());
-                    let (loaded, done) = self.put(to, (Ppn(place), block), read);
+                    let (sensed, read) = self.fetch(sites.0, (mover.old, victim), after.time());
+                    let (loaded, done) = self.put(sites.1, (Ppn(place), block), read);
                     self.newest_program = done;
-                    mover.done = match cause.is_map() {
-                        true => after.until_by_map(done),
-                        false => after.until(sensed).until_by_channel(loaded).until(done),
-                    };
+                    mover.done = copied(after, cause.is_map(), (sensed, loaded, done));
                     all = all.join(mover.done);
                 }
                 Some(all)
             }
         }
+    }
+
+    /// The same where all of them keep to one place: its cells and its channel are looked up once,
+    /// and the two blocks are told of all copies together.
+    fn copy_in_place(
+        &mut self,
+        site: Site,
+        (victim, block, first): (BlockId, BlockId, Ppn),
+        cause: Cause,
+        movers: &mut [Mover],
+        after: When,
+    ) -> When {
+        let (read, program) = (self.read.one, self.program.one);
+        let (out, back, now) = (self.unit_transfer, self.transfer, self.server);
+        let cells = &mut self.cells[site.cells as usize];
+        let channel = &mut self.channels[site.channel as usize];
+        let map = cause.is_map();
+        let (mut written, mut waited, mut last_sensed, mut done) =
+            (self.ready.to_program(block), 0, 0, 0);
+        let mut latest = (after.time(), None);
+        for (index, mover) in movers.iter_mut().enumerate() {
+            let from = after.time().max(self.ready.to_read(mover.old));
+            let sensed = cells.book(from, read) + read;
+            last_sensed = sensed.max(last_sensed);
+            channel.forget(now);
+            let fetched = channel.book(sensed, out) + out;
+            channel.forget(now);
+            let loaded = channel.book(fetched, back) + back;
+            waited += loaded - sensed - out - back;
+            done = cells.book(loaded.max(written), program) + program;
+            written = done.max(written);
+            self.ready.programs_page(Ppn(first.0 + index as u32), done);
+            mover.done = copied(after, map, (sensed, loaded, done));
+            if done > latest.0 {
+                latest = (done, Some(index));
+            }
+        }
+        self.busy.bus_wait += waited;
+        self.newest_program = done;
+        self.ready.uses(victim, last_sensed);
+        self.ready.programs_block(block, written);
+        latest.1.map_or(after, |index| movers[index].done)
     }
 
     /// So many copies one after another on the one server, where it makes no difference which pages
