@@ -60,14 +60,6 @@ impl When {
         self.path
     }
 
-    /// The same, part by part: a token that a function leaves in memory is taken from there, so that
-    /// the short way beside that function need not go through the same memory.
-    #[inline(always)]
-    pub(crate) fn by_parts(self) -> Self {
-        let Path { controller, map, buffer, channel } = self.path;
-        When { time: self.time, path: Path { controller, map, buffer, channel } }
-    }
-
     /// Later, after work of the flash itself.
     #[inline]
     pub(crate) fn until(self, time: Nanos) -> Self {

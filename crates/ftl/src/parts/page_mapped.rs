@@ -201,11 +201,13 @@ impl<T: PageTable> PageMapped<T> {
         plane: PlaneId,
         after: When,
     ) -> Result<When, Fault> {
-        let place = (plane, Stream::Data);
-        Ok(match self.space.has_room(place) {
-            true => after,
-            false => self.space.make_room(board, &mut self.map, place, after)?,
-        })
+        self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)
+    }
+
+    /// Whether a plane takes a page as it is: [`PageMapped::make_room_in`] would do nothing.
+    #[inline(always)]
+    pub fn has_room(&self, plane: PlaneId) -> bool {
+        self.space.has_room((plane, Stream::Data))
     }
 
     /// Second half: programs the next page of the frontier, marks the old page, changes the table.
@@ -220,11 +222,24 @@ impl<T: PageTable> PageMapped<T> {
     ) -> Result<When, Fault> {
         let old = self.map.table.entry(io.lpn);
         let place = (plane, Stream::Data);
-        let (new, done) = match self.space.write_shortly(board, place, (io, PageKind::Data), ready)
-        {
-            Some(written) => written,
-            None => self.space.write(board, place, (io, PageKind::Data, old), ready)?,
-        };
+        match self.space.write_shortly(board, place, (io, PageKind::Data), ready) {
+            Some((new, done)) => {
+                self.written(board, io.lpn, (old, new));
+                Ok(done)
+            }
+            None => self.put_with_care(board, io, (place, old), ready),
+        }
+    }
+
+    #[inline(never)]
+    fn put_with_care(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        (place, old): ((PlaneId, Stream), Option<Ppn>),
+        ready: When,
+    ) -> Result<When, Fault> {
+        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
         self.written(board, io.lpn, (old, new));
         Ok(done)
     }

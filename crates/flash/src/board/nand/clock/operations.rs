@@ -91,7 +91,7 @@ impl Clock {
             return after;
         }
         self.busy.controller += self.controller_page;
-        self.control(self.controller_page, Cause::Host, after).by_parts()
+        self.control(self.controller_page, Cause::Host, after)
     }
 
     /// Controller time of a search.
@@ -136,7 +136,7 @@ impl Clock {
     pub fn read_page(&mut self, at: Place, cause: Cause, after: When) -> When {
         match self.read_shortly(at, cause, after) {
             Some(done) => done,
-            None => self.read_page_at(at, cause, after).by_parts(),
+            None => self.read_page_at(at, cause, after),
         }
     }
 
@@ -362,7 +362,7 @@ impl Clock {
     ) -> When {
         match self.program_shortly((plane, block, ppn), load, cause, after) {
             Some(done) => done,
-            None => self.program_page_at((plane, block, ppn), load, cause, after).by_parts(),
+            None => self.program_page_at((plane, block, ppn), load, cause, after),
         }
     }
 
