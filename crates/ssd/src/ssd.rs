@@ -17,7 +17,7 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::clock::PathSplit;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Cause;
-use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape, Stages, Unreadable};
+use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape, Unreadable};
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Nanos, PlaneId, Tag};
 use ftlab_ftl::answers::{Location, Room};
@@ -28,6 +28,7 @@ mod caches;
 mod chunk;
 mod gaps;
 mod power;
+mod taking;
 mod versions;
 
 /// A device under one scheme. It begins on a line of the cache, wherever it lies.
@@ -164,10 +165,25 @@ impl<S: Scheme> Ssd<S> {
         }
         let sectors = request.sectors;
         let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors };
-        let mut done = start.join(self.serve_page::<PLAIN>(request, shape, start)?);
-        for index in 1..pages {
-            let others = RequestShape { index, ..shape };
-            done = done.join(self.serve_page::<PLAIN>(request, others, start)?);
+        let done = start.join(self.serve_page::<PLAIN>(request, shape, start)?);
+        if pages == 1 {
+            Ok(done)
+        } else {
+            self.serve_others::<PLAIN>(request, shape, (start, done))
+        }
+    }
+
+    /// All pages of a request but the first, which is done at `done`.
+    #[inline(never)]
+    fn serve_others<const PLAIN: bool>(
+        &mut self,
+        request: &Request,
+        shape: RequestShape,
+        (start, mut done): (When, When),
+    ) -> Result<When, DeviceError> {
+        for index in 1..shape.pages {
+            let other = RequestShape { index, ..shape };
+            done = done.join(self.serve_page::<PLAIN>(request, other, start)?);
         }
         Ok(done)
     }
@@ -282,118 +298,6 @@ impl<S: Scheme> Ssd<S> {
         let done = below.scheme.trim(below.board, io, start)?;
         self.ledger.forgot(io.lpn);
         Ok(done)
-    }
-}
-
-/// How a request went, on the device's own clock.
-#[derive(Clone, Copy, Debug, Default)]
-struct Taken {
-    arrival: Nanos,
-    admitted: Nanos,
-    /// Across the link.
-    begun: Nanos,
-    /// Done, but for the link.
-    ready: Nanos,
-    completed: Nanos,
-    /// From `begun` to `ready`.
-    split: PathSplit,
-}
-
-impl<S: Scheme> Ssd<S> {
-    /// Serves a request and counts it as completed.
-    #[inline(always)]
-    fn submit_one(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
-        let taken = self.take::<false>(request, at)?;
-        let completion = self.completion(&taken);
-        self.count(request.op, &completion);
-        if self.streams > 1 {
-            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
-        }
-        Ok(completion)
-    }
-
-    #[inline(always)]
-    fn count(&mut self, op: Op, completion: &Completion) {
-        if self.board.meter_mut().complete(op, completion) {
-            let free_blocks = self.scheme().room().free_blocks;
-            self.board.meter_mut().sample_free_blocks(free_blocks);
-        }
-    }
-
-    /// Serves a request, whose completion the caller counts. A `PLAIN` device has neither a buffer
-    /// nor a link that takes time, tells no streams apart, and does nothing in gaps.
-    #[inline(always)]
-    fn take<const PLAIN: bool>(
-        &mut self,
-        request: &Request,
-        at: Nanos,
-    ) -> Result<Taken, DeviceError> {
-        self.split.check_range(request)?;
-        assert!(
-            request.sectors > 0 || request.op == Op::Flush,
-            "a {:?} request must have at least one sector",
-            request.op
-        );
-        let (arrival, at) = (request.arrival + self.epoch, request.arrival.max(at) + self.epoch);
-        if !PLAIN {
-            let works = self.idle_work || self.buffer.as_ref().is_some_and(Front::works_in_gaps);
-            if works && at > self.last_completion {
-                self.use_gap(at)?;
-            }
-        }
-        let (admitted, start) = self.admit(at);
-        let (begun, start) = match PLAIN {
-            true => (admitted, start),
-            false => self.send_command(request, admitted, start),
-        };
-        let pages = match request.op {
-            Op::Flush => (0, 0),
-            _ => self.split.pages(request),
-        };
-        let counted = (u64::from(pages.1), u64::from(request.sectors));
-        self.board.meter_mut().request(request.op, counted.0, counted.1);
-        self.unreadable = None;
-        if !PLAIN {
-            self.ledger.begin();
-        }
-        let (ready, split) = match self.serve_and_settle::<PLAIN>(request, pages, (begun, start)) {
-            Ok(times) => times,
-            Err(error) => {
-                self.board.meter_mut().interrupt();
-                return Err(error);
-            }
-        };
-        let completed = match request.op {
-            Op::Read if !PLAIN && !self.link.is_free() => self.link.receive(ready, request.sectors),
-            _ => ready,
-        };
-        self.outstanding.push(completed);
-        self.last_completion = self.last_completion.max(completed);
-        Ok(Taken { arrival, admitted, begun, ready, completed, split })
-    }
-
-    /// The same as the host sees it.
-    #[inline(always)]
-    fn completion(&self, taken: &Taken) -> Completion {
-        let &Taken { arrival, admitted, begun, ready, completed, split } = taken;
-        let completion = Completion {
-            arrival: arrival - self.epoch,
-            admitted: admitted - self.epoch,
-            completed: completed - self.epoch,
-            stages: Stages {
-                driver_queue: admitted - arrival,
-                host_link: (begun - admitted) + (completed - ready),
-                controller: split.controller,
-                buffer: split.buffer,
-                map: split.map,
-                flash: split.flash,
-                channel: split.channel,
-            },
-            unreadable: self.unreadable,
-        };
-        let Completion { stages, .. } = completion;
-        debug_assert_eq!(stages.total(), completion.system(), "stages of {completion:?}");
-        completion
     }
 }
 

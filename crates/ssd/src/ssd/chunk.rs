@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Device, DeviceError, Served, Ssd, Taken};
+use super::taking::Taken;
+use super::{Device, DeviceError, Served, Ssd};
 use ftlab_flash::board::Board;
 use ftlab_flash::meter::{Meter, Totals};
 use ftlab_flash::request::{Completion, Op, Request};
