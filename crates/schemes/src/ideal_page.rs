@@ -173,8 +173,7 @@ impl Scheme for IdealPage {
         self.base.read(board, io, known)
     }
 
-    // Where a page is all that a request writes, the scheme is all that the request costs.
-    #[inline(always)]
+    #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let plane = self.base.space.place_host(board, io);
         match self.base.has_room(plane) {

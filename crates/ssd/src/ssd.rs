@@ -165,23 +165,8 @@ impl<S: Scheme> Ssd<S> {
         }
         let sectors = request.sectors;
         let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors };
-        let done = start.join(self.serve_page::<PLAIN>(request, shape, start)?);
-        if pages == 1 {
-            Ok(done)
-        } else {
-            self.serve_others::<PLAIN>(request, shape, (start, done))
-        }
-    }
-
-    /// All pages of a request but the first, which is done at `done`.
-    #[inline(never)]
-    fn serve_others<const PLAIN: bool>(
-        &mut self,
-        request: &Request,
-        shape: RequestShape,
-        (start, mut done): (When, When),
-    ) -> Result<When, DeviceError> {
-        for index in 1..shape.pages {
+        let mut done = start.join(self.serve_page::<PLAIN>(request, shape, start)?);
+        for index in 1..pages {
             let other = RequestShape { index, ..shape };
             done = done.join(self.serve_page::<PLAIN>(request, other, start)?);
         }
