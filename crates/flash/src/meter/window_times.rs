@@ -33,10 +33,10 @@ impl WindowTimes {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, direction: usize, window: usize, time: Nanos) {
+    pub(super) fn record(&mut self, direction: usize, window: usize, time: Nanos, count: u32) {
         let bucket = bucket(FINE_BITS, time).min(FINE * GROUPS - 1);
         let counts = self.0[direction].group_mut(bucket / FINE);
-        counts[window * FINE + bucket % FINE] += 1;
+        counts[window * FINE + bucket % FINE] += count;
     }
 
     pub(super) fn reset(&mut self) {
@@ -81,7 +81,7 @@ mod tests {
     fn joined_windows_hold_the_times_of_both() {
         let mut times = WindowTimes::new();
         for (window, time) in [(0, 5), (1, 5), (2, 1_000), (3, 70), (WINDOWS - 1, 9)] {
-            times.record(1, window, time);
+            times.record(1, window, time, 1);
         }
         times.widen();
         let found = |times: &WindowTimes, window| -> Vec<_> { times.buckets(1, window).collect() };

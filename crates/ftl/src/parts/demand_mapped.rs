@@ -34,7 +34,7 @@ use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag};
 
 /// Page-mapped data whose map lies on flash.
 #[derive(Clone)]
@@ -132,19 +132,42 @@ impl<C: MapCache> DemandMapped<C> {
     #[inline]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         let plane = self.space.place_beside_withheld(board, io);
-        let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
+        let place = (plane, Stream::Data);
+        if self.space.has_room(place)
+            && let Some((new, done)) =
+                self.space.write_shortly(board, place, (io, PageKind::Data), known)
+        {
+            let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
+            self.written(board, io.lpn, (old, new));
+            return Ok(done);
+        }
+        self.write_with_care(board, io, place, known)
+    }
+
+    #[inline(never)]
+    fn write_with_care(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        place: (PlaneId, Stream),
+        known: When,
+    ) -> Result<When, Fault> {
+        let ready = self.space.make_room(board, &mut self.map, place, known)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
-        let place = (plane, Stream::Data);
-        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
-            board.program_update(new, old, io, PageKind::Data, ready)
-        })?;
+        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
+        self.written(board, io.lpn, (old, new));
+        Ok(done)
+    }
+
+    /// The host's page was programmed: the old one is invalid, the cached entry says so.
+    #[inline]
+    fn written(&mut self, board: &mut Board, lpn: Lpn, (old, new): (Option<Ppn>, Ppn)) {
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }
-        self.map.cache.change(io.lpn, Some(new));
-        self.map.trims.written(io.lpn);
-        Ok(done)
+        self.map.cache.change(lpn, Some(new));
+        self.map.trims.written(lpn);
     }
 
     /// Forgets a page whose entry the cache holds.

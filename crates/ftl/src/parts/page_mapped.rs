@@ -182,7 +182,7 @@ impl<T: PageTable> PageMapped<T> {
     }
 
     /// First half of a write: the plane that takes the page, after collection where it is due.
-    #[inline]
+    #[inline(always)]
     pub fn make_room(
         &mut self,
         board: &mut Board,
@@ -194,7 +194,7 @@ impl<T: PageTable> PageMapped<T> {
     }
 
     /// The same in a plane that the scheme chose.
-    #[inline]
+    #[inline(always)]
     pub fn make_room_in(
         &mut self,
         board: &mut Board,
@@ -204,9 +204,15 @@ impl<T: PageTable> PageMapped<T> {
         self.space.make_room(board, &mut self.map, (plane, Stream::Data), after)
     }
 
+    /// Whether a plane takes a page as it is: [`PageMapped::make_room_in`] would do nothing.
+    #[inline(always)]
+    pub fn has_room(&self, plane: PlaneId) -> bool {
+        self.space.has_room((plane, Stream::Data))
+    }
+
     /// Second half: programs the next page of the frontier, marks the old page, changes the table.
     /// The old page is taken from the table now: collection may have moved it.
-    #[inline]
+    #[inline(always)]
     pub fn put(
         &mut self,
         board: &mut Board,
@@ -216,15 +222,30 @@ impl<T: PageTable> PageMapped<T> {
     ) -> Result<When, Fault> {
         let old = self.map.table.entry(io.lpn);
         let place = (plane, Stream::Data);
-        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
-            board.program_update(new, old, io, PageKind::Data, ready)
-        })?;
+        match self.space.write_shortly(board, place, (io, PageKind::Data), ready) {
+            Some((new, done)) => {
+                self.written(board, io.lpn, (old, new));
+                Ok(done)
+            }
+            None => self.put_with_care(board, io, (place, old), ready),
+        }
+    }
+
+    #[inline(never)]
+    fn put_with_care(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        (place, old): ((PlaneId, Stream), Option<Ppn>),
+        ready: When,
+    ) -> Result<When, Fault> {
+        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
         self.written(board, io.lpn, (old, new));
         Ok(done)
     }
 
     /// The host's page was programmed: the old one is invalid, the table says so.
-    #[inline]
+    #[inline(always)]
     pub fn written(&mut self, board: &mut Board, lpn: Lpn, (old, new): (Option<Ppn>, Ppn)) {
         if let Some(old) = old {
             self.space.invalidate(board, old);

@@ -216,7 +216,7 @@ pub struct PageSpace {
     withheld: Option<withheld::Withheld>,
     /// Victims reclaimed since the device was started.
     reclaimed: u64,
-    /// Pages that move together; between collections, those that moved last.
+    /// Pages that moved together last.
     movers: Vec<Mover>,
 }
 
@@ -367,12 +367,19 @@ impl PageSpace {
         (plane, stream): (PlaneId, Stream),
         after: When,
     ) -> Result<When, Fault> {
-        let known = &mut self.planes[plane.index()];
-        let frontier = &known.frontiers[stream as usize];
-        if frontier.block.is_some() && frontier.next < known.usable {
-            return Ok(after);
+        match self.has_room((plane, stream)) {
+            true => Ok(after),
+            false => self.make_room_behind_frontier(board, owner, (plane, stream), after),
         }
-        self.make_room_behind_frontier(board, owner, (plane, stream), after)
+    }
+
+    /// Whether `stream` has a page to write in `plane` as it is: [`PageSpace::make_room`] would do
+    /// nothing.
+    #[inline(always)]
+    pub fn has_room(&self, (plane, stream): (PlaneId, Stream)) -> bool {
+        let known = &self.planes[plane.index()];
+        let frontier = &known.frontiers[stream as usize];
+        frontier.block.is_some() && frontier.next < known.usable
     }
 
     #[cold]

@@ -39,6 +39,7 @@ impl Clock {
     }
 
     /// The DRAM works for `length`.
+    #[inline(always)]
     pub fn access_dram(&mut self, length: Nanos, after: When) -> When {
         self.busy.ram += length;
         let start = match self.serial {
@@ -83,6 +84,7 @@ impl Clock {
         self.server
     }
 
+    #[inline(always)]
     fn passed_by_memory(&mut self, what: RamWork, end: Nanos, after: When) -> When {
         if self.serial {
             let spent = match what {
