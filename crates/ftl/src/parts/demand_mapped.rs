@@ -95,7 +95,7 @@ impl<C: MapCache> DemandMapped<C> {
         io: &PageIo,
         known: When,
     ) -> Result<(When, Tag), Fault> {
-        match self.map.cache.entry(io.lpn).expect("the entry was translated") {
+        match self.map.cached(board, io.lpn).expect("the entry was translated") {
             Some(ppn) => board.read(ppn, io.cause, known),
             None => board.read_unwritten(io.lpn, known),
         }
@@ -134,7 +134,7 @@ impl<C: MapCache> DemandMapped<C> {
         let plane = self.space.place_beside_withheld(board, io);
         let ready = self.space.make_room(board, &mut self.map, (plane, Stream::Data), known)?;
         // Looked up after collection, which may have moved the old version.
-        let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
+        let old = self.map.cached(board, io.lpn).expect("the entry was translated");
         let place = (plane, Stream::Data);
         let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
             board.program_update(new, old, io, PageKind::Data, ready)
@@ -155,7 +155,7 @@ impl<C: MapCache> DemandMapped<C> {
             let (part, _) = self.map.translation.part_of(lpn);
             (known, _) = self.write_back_part(board, part, Cause::Translate, known)?;
         }
-        if let Some(old) = self.map.cache.entry(lpn).expect("the entry was translated") {
+        if let Some(old) = self.map.cached(board, lpn).expect("the entry was translated") {
             self.space.invalidate(board, old);
             self.map.cache.change(lpn, None);
             self.map.trims.trim(lpn);
