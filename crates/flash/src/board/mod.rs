@@ -291,6 +291,7 @@ impl Board {
     }
 
     /// When a page of such a run is copied, which is the next one of it.
+    #[inline]
     pub fn time_move(&mut self, from_to: (Ppn, Ppn), cause: Cause, after: When) -> When {
         self.nand.time_move(from_to, cause, after)
     }

@@ -95,7 +95,7 @@ impl<C: MapCache> DemandMapped<C> {
         io: &PageIo,
         known: When,
     ) -> Result<(When, Tag), Fault> {
-        match self.map.cache.entry(io.lpn).expect("the entry was translated") {
+        match self.map.cached(board, io.lpn).expect("the entry was translated") {
             Some(ppn) => board.read(ppn, io.cause, known),
             None => board.read_unwritten(io.lpn, known),
         }
@@ -137,7 +137,7 @@ impl<C: MapCache> DemandMapped<C> {
             && let Some((new, done)) =
                 self.space.write_shortly(board, place, (io, PageKind::Data), known)
         {
-            let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
+            let old = self.map.cached(board, io.lpn).expect("the entry was translated");
             self.written(board, io.lpn, (old, new));
             return Ok(done);
         }
@@ -154,7 +154,7 @@ impl<C: MapCache> DemandMapped<C> {
     ) -> Result<When, Fault> {
         let ready = self.space.make_room(board, &mut self.map, place, known)?;
         // Looked up after collection, which may have moved the old version.
-        let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
+        let old = self.map.cached(board, io.lpn).expect("the entry was translated");
         let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
         self.written(board, io.lpn, (old, new));
         Ok(done)
@@ -178,7 +178,7 @@ impl<C: MapCache> DemandMapped<C> {
             let (part, _) = self.map.translation.part_of(lpn);
             (known, _) = self.write_back_part(board, part, Cause::Translate, known)?;
         }
-        if let Some(old) = self.map.cache.entry(lpn).expect("the entry was translated") {
+        if let Some(old) = self.map.cached(board, lpn).expect("the entry was translated") {
             self.space.invalidate(board, old);
             self.map.cache.change(lpn, None);
             self.map.trims.trim(lpn);

@@ -102,6 +102,7 @@ impl Nand {
     }
 
     /// The time of one copy of a run.
+    #[inline]
     pub(in crate::board) fn time_move(
         &mut self,
         (from, to): (Ppn, Ppn),
@@ -111,6 +112,10 @@ impl Nand {
         if let Some((start, length)) = self.clock.copies_on_server(cause, 1) {
             return When::at(start + length);
         }
+        self.time_move_on_cells((from, to), cause, after)
+    }
+
+    fn time_move_on_cells(&mut self, (from, to): (Ppn, Ppn), cause: Cause, after: When) -> When {
         let read = self.clock.read_page(self.place(from), cause, after);
         let block = self.geometry.block_of(to);
         let program = (self.geometry.plane_of_block(block), block, to);
