@@ -1,6 +1,5 @@
 #!/bin/sh
-# Fetches Debian's kernel for virtual machines, without installing it, and unpacks it with a list of its
-# modules' dependencies.
+# Fetches Debian's kernel for virtual machines and unpacks it, without installing it.
 #   tests/kernel.sh FOLDER
 set -eu
 
@@ -8,12 +7,11 @@ set -eu
 folder=$1
 [ -e "$folder/complete" ] && exit 0
 here=$(dirname "$(realpath "$0")")
-"$here/install.sh" qemu-system-x86 busybox-static kmod cpio e2fsprogs
+"$here/install.sh" qemu-system-x86 busybox-static cpio e2fsprogs
 rm -rf "$folder"
 mkdir -p "$folder"
 package=$(apt-cache depends linux-image-cloud-amd64 |
     sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -n 1)
 [ -n "$package" ] || { echo "$0: Debian's linux-image-cloud-amd64 is not known here" >&2; exit 1; }
-(cd "$folder" && apt-get download -qq "$package" && dpkg-deb -x ./*.deb . && rm ./*.deb)
-depmod -b "$folder" "$(basename "$folder"/lib/modules/*)"
+(cd "$folder" && apt-get download -qq "$package" && dpkg-deb -x ./*.deb . && rm -r ./*.deb lib usr)
 touch "$folder/complete"

@@ -1,5 +1,7 @@
 // The charts over time of a drive that serves. What it told so far is in `live`.
 
+// Nothing was asked yet; what waits for the page waits for the first answer.
+document.documentElement.dataset.live = "false";
 // Columns of the drive's looks, as /live.json names them; all count since serving began.
 const live = { looks: null, reclaims: [], blocks: null, told: null };
 const LOOKS_MAX = 4800;
