@@ -103,7 +103,8 @@ fn command(experiment: &Experiment, typed: &ServeArguments) -> String {
     let options = run.strip_prefix("ftlab run").unwrap_or(&run);
     let store =
         typed.store.as_ref().map_or(String::new(), |path| format!(" --store {}", path.display()));
-    format!("ftlab serve{options}{store} --listen {} --timing {}", typed.listen, typed.timing)
+    let http = typed.http.as_ref().map_or(String::new(), |at| format!(" --http {at}"));
+    format!("ftlab serve{options}{store} --listen {} --timing {}{http}", typed.listen, typed.timing)
 }
 
 /// A server where it was asked for, and what clients call it.

@@ -7,7 +7,13 @@ const STATES = {
 };
 const STALE = "#E69F00";
 const WEAR = ["#fde9c8", "#fbc97f", "#f2a25a", "#d9733f", "#b04a2f", "#7a2b22"];
-const map = { colour: "state", at: null, before: null, cell: 0, columns: 1, erased: new Set(), written: new Set() };
+// Rings around what the reclaim that is shown erased, and where its pages went: seen on every fill.
+const [VICTIM, TARGET] = ["#e8175d", "#00c2a8"];
+const map = {
+  colour: "state", at: null, cell: 0, columns: 1, erased: new Set(), written: new Set(),
+  // Blocks of the reclaim that is shown.
+  victims: [], targets: [],
+};
 
 const pagesOf = (blocks) => blocks.pages_per_block * blocks.per_cell;
 
@@ -52,12 +58,17 @@ function drawBlocks() {
   const look = { ink: cssColour("ink"), line: cssColour("line"), panel: cssColour("panel") };
   const draw = map.colour === "wear" ? drawWear : drawState;
   for (let at = 0; at < blocks.states.length; at++) draw(pen, at, placeOf(at), look);
-  for (const at of map.written) ring(pen, placeOf(at), cssColour("link"), 1.5);
-  for (const at of map.erased) ring(pen, placeOf(at), look.ink, 2);
+  // Thin where there is little room: what is within counts more.
+  const width_ = map.cell < 10 ? 1 : 1.5;
+  for (const at of map.written) ring(pen, placeOf(at), cssColour("link"), width_);
+  for (const at of map.erased) ring(pen, placeOf(at), look.ink, width_);
+  for (const block of map.targets) ring(pen, placeOf(cellOf(block)), TARGET, 2.5);
+  for (const block of map.victims) ring(pen, placeOf(cellOf(block)), VICTIM, 2.5);
   if (map.at !== null) ring(pen, placeOf(map.at), cssColour("fails"), 2.5);
   describeBlocks();
 }
 
+const cellOf = (block) => Math.floor(block / live.blocks.per_cell);
 const placeOf = (at) => [(at % map.columns) * map.cell, Math.floor(at / map.columns) * map.cell];
 
 function ring(pen, [x, y], colour, width) {
@@ -135,7 +146,8 @@ function describeBlocks() {
   const present = STATE_ORDER.filter((state) => blocks.states.includes(state));
   const marks = [
     [edged(cssColour("link")), "written since the picture before"],
-    [edged(cssColour("ink")), "erased since the picture before"],
+    [edged(cssColour("ink")), "erased since then"],
+    [edged(VICTIM), "erased by what is shown below"], [edged(TARGET), "its pages went there"],
   ];
   if (map.colour === "wear") {
     const step = Math.max(1, max - min) / WEAR.length;

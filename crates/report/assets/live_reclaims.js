@@ -3,7 +3,7 @@
 const RECLAIMS_MAX = 24;
 const LISTED = 10;
 const reclaims = { chosen: null };
-const PAGES = { m: ["moved first", "#0072B2"], s: ["stale", STALE], ".": ["never written", null] };
+const PAGES = { m: ["moved before the erase", "#0072B2"], s: ["stale", STALE], ".": ["never written", null] };
 const several = (count, one, more = `${one}s`) => `${grouped(count)} ${count === 1 ? one : more}`;
 const WHY = {
   gc: "collection", gc_map_block: "collection of map pages", merge: "merge", migrate: "move between areas",
@@ -44,6 +44,9 @@ function drawReclaim() {
   legendOf(document.getElementById("page-legend"), Object.values(PAGES)
     .map(([name, colour]) => [filled(colour ?? cssColour("panel")), name]));
   listReclaims(shown);
+  map.victims = shown.victims.map((victim) => victim.block);
+  map.targets = shown.victims.flatMap((victim) => victim.to.map(([block]) => block));
+  drawBlocks();
 }
 
 function victimOf(victim) {
@@ -65,7 +68,7 @@ function victimOf(victim) {
 
 // A square a page, in rows; a page that was moved has an arrow's head as well as a colour.
 function pagesPicture(pages, label) {
-  const [size, columns] = pages.length > 128 ? [9, 32] : [13, 16];
+  const [size, columns] = pages.length > 128 ? [9, 32] : [18, 16];
   const rows = Math.ceil(pages.length / columns);
   const svg = svgElement("svg", {
     viewBox: `0 0 ${columns * size} ${rows * size}`, width: columns * size, height: rows * size,
