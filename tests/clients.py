@@ -169,13 +169,21 @@ def taken(client, length):
     return bytes(data)
 
 
+def whole(client, length):
+    """So many bytes, of a server that may be killed meanwhile."""
+    data = taken(client, length)
+    if len(data) < length:
+        raise ConnectionError
+    return data
+
+
 def negotiated(served):
     """A client past the oldest of the handshakes."""
     client = connected(served)
-    greeting = taken(client, 18)
+    greeting = whole(client, 18)
     assert greeting[:16] == MAGIC + OPTIONS, greeting
     client.sendall(struct.pack(">I", 3) + OPTIONS + struct.pack(">II", EXPORT_NAME, 0))
-    size, _ = struct.unpack(">QH", taken(client, 10))
+    size, _ = struct.unpack(">QH", whole(client, 10))
     assert size == 16 * MIB, size
     return client
 
@@ -271,8 +279,9 @@ class Oracle:
 
     def work(self, served):
         """Writes, trims and flushes, one answered after the other, until the server is gone."""
-        client = negotiated(served)
+        client = None
         try:
+            client = negotiated(served)
             while True:
                 self.number += 1
                 first = self.random.randrange(self.SECTORS // 8 if self.number % 2 else self.SECTORS)
@@ -297,19 +306,18 @@ class Oracle:
                     self.flushed += 1
                     # A trim of part of a page may be ignored: what was there is there still.
                     self.settle(served, client)
-        except (ConnectionError, BrokenPipeError):
+        except ConnectionError:
             return
         finally:
-            client.close()
+            if client:
+                client.close()
 
     def settle(self, served, client):
         """Behind a flush each sector holds what it is read as; only those that changed are read."""
         for at, may in enumerate(self.may):
             if len(may) > 1:
                 client.sendall(request(READ, at * 512, 512))
-                reply = taken(client, 16 + 512)
-                if len(reply) < 16 + 512:
-                    raise ConnectionError
+                reply = whole(client, 16 + 512)
                 assert reply[16:] in (may if bytes(512) in may else may[-1:]), f"sector {at} before any crash"
                 self.may[at] = [reply[16:]]
 
@@ -348,6 +356,8 @@ def crashes(ftlab, times):
                     oracle.work(served)
                     killer.join()
             assert oracle.flushed > times, f"{name}: only {oracle.flushed} flushes"
+            print(f"{name}: killed {times} times, {oracle.number} requests, {oracle.flushed} flushes",
+                  flush=True)
     print(f"killed {times} times each, {len(FAMILIES)} families kept what was flushed")
 
 
