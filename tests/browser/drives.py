@@ -40,12 +40,13 @@ class Drive:
         self.writer = None
 
     def write(self, *options):
-        """fio, until it is ended."""
+        """fio, until it is ended; one process, so that it can be stopped."""
         self.writer = subprocess.Popen(
-            ["fio", "--name=w", "--ioengine=nbd", f"--uri={self.url}", "--rw=randrw", "--rwmixread=30",
+            ["fio", "--name=w", "--thread", "--ioengine=nbd", f"--uri={self.url}", "--rw=randrw", "--rwmixread=30",
              "--bs=4k", f"--size={SIZE_MIB}M", "--iodepth=4", "--time_based", "--runtime=3600",
              "--random_distribution=zipf:1.1", *options],
-            cwd=self.folder, stdout=subprocess.DEVNULL)
+            # When the drive is gone it says so.
+            cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def told(self, path):
         """What it says under a path."""

@@ -58,16 +58,18 @@ function drawBlocks() {
   const look = { ink: cssColour("ink"), line: cssColour("line"), panel: cssColour("panel") };
   const draw = map.colour === "wear" ? drawWear : drawState;
   for (let at = 0; at < blocks.states.length; at++) draw(pen, at, placeOf(at), look);
-  // Thin where there is little room: what is within counts more.
-  const width_ = map.cell < 10 ? 1 : 1.5;
-  for (const at of map.written) ring(pen, placeOf(at), cssColour("link"), width_);
-  for (const at of map.erased) ring(pen, placeOf(at), look.ink, width_);
+  if (marked()) {
+    for (const at of map.written) ring(pen, placeOf(at), cssColour("link"), 1.5);
+    for (const at of map.erased) ring(pen, placeOf(at), look.ink, 1.5);
+  }
   for (const block of map.targets) ring(pen, placeOf(cellOf(block)), TARGET, 2.5);
   for (const block of map.victims) ring(pen, placeOf(cellOf(block)), VICTIM, 2.5);
   if (map.at !== null) ring(pen, placeOf(map.at), cssColour("fails"), 2.5);
   describeBlocks();
 }
 
+// Where there is little room a ring would hide what is within, which counts more.
+const marked = () => map.cell >= 10;
 const cellOf = (block) => Math.floor(block / live.blocks.per_cell);
 const placeOf = (at) => [(at % map.columns) * map.cell, Math.floor(at / map.columns) * map.cell];
 
@@ -145,8 +147,8 @@ function describeBlocks() {
   const { min, max, mean } = blocks.wear;
   const present = STATE_ORDER.filter((state) => blocks.states.includes(state));
   const marks = [
-    [edged(cssColour("link")), "written since the picture before"],
-    [edged(cssColour("ink")), "erased since then"],
+    ...(marked() ? [[edged(cssColour("link")), "written since the picture before"],
+      [edged(cssColour("ink")), "erased since then"]] : []),
     [edged(VICTIM), "erased by what is shown below"], [edged(TARGET), "its pages went there"],
   ];
   if (map.colour === "wear") {

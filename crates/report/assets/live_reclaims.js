@@ -2,7 +2,7 @@
 
 const RECLAIMS_MAX = 24;
 const LISTED = 10;
-const reclaims = { chosen: null };
+const reclaims = { chosen: null, room: 0 };
 const PAGES = { m: ["moved before the erase", "#0072B2"], s: ["stale", STALE], ".": ["never written", null] };
 const several = (count, one, more = `${one}s`) => `${grouped(count)} ${count === 1 ? one : more}`;
 const WHY = {
@@ -40,7 +40,11 @@ function drawReclaim() {
     + `${several(shown.erased, "block was", "blocks were")} erased, and `
     + `${several(shown.copied, "page was", "pages were")} moved. ${several(pages, "stale page")} became room`
     + (untold > 0 ? ` in the first ${shown.victims.length}, which are drawn.` : ".");
-  document.getElementById("victims").replaceChildren(...shown.victims.map(victimOf));
+  const victims = document.getElementById("victims");
+  victims.replaceChildren(...shown.victims.map(victimOf));
+  // What stands below should not jump with every reclaim: room that was once needed is kept.
+  reclaims.room = Math.max(reclaims.room, victims.offsetHeight);
+  victims.style.minHeight = `${reclaims.room}px`;
   legendOf(document.getElementById("page-legend"), Object.values(PAGES)
     .map(([name, colour]) => [filled(colour ?? cssColour("panel")), name]));
   listReclaims(shown);
@@ -118,6 +122,10 @@ function turnTo(step) {
   reclaims.chosen = next === live.reclaims.at(-1) ? null : next.number;
   drawReclaim();
 }
+narrowScreen.addEventListener("change", () => {
+  reclaims.room = 0;
+  drawReclaim();
+});
 document.getElementById("older").addEventListener("click", () => turnTo(-1));
 document.getElementById("newer").addEventListener("click", () => turnTo(1));
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawReclaim);

@@ -26,7 +26,7 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
     let tell = |sentence: &dyn Fn(&RunResult) -> String| together(runs, &labels, sentence);
     let mut all = vec![
         ("Workload", tell(&of)),
-        ("Requests", tell(&|run| requests(&run.workload))),
+        ("Requests", tell(&requests)),
         ("Device", tell(&|run| run.device.clone())),
         ("Preparation", format!("{}{}", tell(&precondition), erased_before(runs))),
         ("Steady state", tell(&steady_state)),
@@ -63,9 +63,13 @@ fn command(runs: &[RunResult]) -> Option<String> {
 /// How the timing of requests begins that clients sent.
 const SERVED: &str = "served";
 
+fn is_served(run: &RunResult) -> bool {
+    run.made.timing.split(':').next() == Some(SERVED)
+}
+
 /// What was run, and of what kind it is.
 fn of(run: &RunResult) -> String {
-    if run.made.timing.split(':').next() == Some(SERVED) {
+    if is_served(run) {
         return format!("{} (as they came, not recorded)", run.workload.name);
     }
     workload(&run.workload, run.made.filter.as_deref())
@@ -199,8 +203,10 @@ fn units(list: &str) -> String {
     format!("{word} {}", list.replace(',', ", "))
 }
 
-fn requests(workload: &Workload) -> String {
+fn requests(run: &RunResult) -> String {
+    let workload = &run.workload;
     let addresses = match workload.address.as_str() {
+        "strict" if is_served(run) => "addresses as they came".to_owned(),
         "strict" => "addresses as recorded".to_owned(),
         "modulo" => "addresses folded into the device by remainder".to_owned(),
         "dense" => "addresses packed densely in order of first touch".to_owned(),
