@@ -255,10 +255,12 @@ def refusals(ftlab):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file"
         file.write_text("kept")
-        for listen, why in [(f"unix:{file}", "is taken"), ("tcp:0.0.0.0:0", "other machines"),
-                            ("somewhere", "no address"), ("tcp:127.0.0.1", "no address")]:
+        for listen, why in [([f"unix:{file}"], "is taken"), (["tcp:0.0.0.0:0"], "other machines"),
+                            (["somewhere"], "no address"), (["tcp:127.0.0.1"], "no address"),
+                            ([f"unix:{folder}/s", "--http", "0.0.0.0:0"], "other machines"),
+                            ([f"unix:{folder}/s", "--http", "127.0.0.1"], "no address")]:
             done = subprocess.run([ftlab, "serve", "--scheme", "dftl", *DEVICE, "--capacity", "16MiB",
-                                   "--listen", listen], capture_output=True, text=True, timeout=20)
+                                   "--listen", *listen], capture_output=True, text=True, timeout=20)
             assert done.returncode == 2 and why in done.stderr and "legal: " in done.stderr, done
         assert file.read_text() == "kept"
     print("what cannot be listened on is refused")

@@ -3,8 +3,8 @@
 
     tests/nvme.py FTLAB KERNEL
 
-KERNEL is what tests/kernel.sh unpacked; it has NVMe and ext4 built in. The machine (qemu, without KVM) has a drive of ours behind an
-NVMe controller. Its only program writes a pattern to the device and reads it back, discards it, makes an
+KERNEL is what tests/kernel.sh unpacked; it has NVMe and ext4 built in. The machine (qemu, without KVM)
+has a drive of ours behind an NVMe controller. Its only program writes a pattern to the device and reads it back, discards it, makes an
 ext4, writes files, trims it, and compares after mounting it again. Ends with 1 where something does not
 hold.
 """

@@ -161,7 +161,8 @@ def test_curves_grow_while_it_is_written_to(fresh):
     pressed = "return document.querySelector('#throughput {}').getAttribute('aria-pressed')"
     assert fresh.execute_script(pressed.format("[data-view=requests]")) == "true"
     assert fresh.execute_script(pressed.format(".legend button")) == "false"
-    causes = fresh.execute_script("return [...document.querySelectorAll('#waf .legend button')].map((b) => b.textContent)")
+    names = "return [...document.querySelectorAll('#waf .legend button')].map((b) => b.textContent)"
+    causes = fresh.execute_script(names)
     assert {"host", "gc", "translate"} <= set(causes), causes
 
 

@@ -1,9 +1,9 @@
 //! `ftlab serve`: a simulated drive as a network block device, until a signal ends it.
 
+mod listening;
 mod page;
 
 use std::fs;
-use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,7 @@ use crate::output::{identify, written};
 use crate::print;
 use crate::progress::Progress;
 use crate::watch::Watch;
+use listening::listen;
 use page::Page;
 
 /// How often signals are looked for.
@@ -105,45 +106,6 @@ fn command(experiment: &Experiment, typed: &ServeArguments) -> String {
         typed.store.as_ref().map_or(String::new(), |path| format!(" --store {}", path.display()));
     let http = typed.http.as_ref().map_or(String::new(), |at| format!(" --http {at}"));
     format!("ftlab serve{options}{store} --listen {} --timing {}{http}", typed.listen, typed.timing)
-}
-
-/// A server where it was asked for, and what clients call it.
-fn listen(text: &str, anyone: bool) -> Result<(Server, String)> {
-    let wrong = |why: &str| {
-        Error::usage(format!(
-            "--listen {text} {why}; legal: unix:PATH of a new socket, tcp:127.0.0.1:PORT, and with \
-             --listen-anyone tcp:HOST:PORT"
-        ))
-    };
-    let cannot = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => wrong("is taken"),
-        _ => wrong(&format!("cannot be listened on ({error})")),
-    };
-    match text.split_once(':') {
-        Some(("unix", path)) if !path.is_empty() => {
-            let server = Server::unix(Path::new(path)).map_err(cannot)?;
-            Ok((server, format!("nbd+unix:///?socket={path}")))
-        }
-        Some(("tcp", address)) => {
-            let all = addresses(address).ok_or_else(|| wrong("names no address"))?;
-            if !anyone && !is_local(&all) {
-                return Err(wrong("would let other machines read and write the drive"));
-            }
-            let server = Server::tcp(all.as_slice()).map_err(cannot)?;
-            let address = server.address().map_or_else(String::new, |found| found.to_string());
-            Ok((server, format!("nbd://{address}")))
-        }
-        _ => Err(wrong("is no address")),
-    }
-}
-
-fn addresses(text: &str) -> Option<Vec<SocketAddr>> {
-    text.to_socket_addrs().ok().map(Iterator::collect)
-}
-
-/// Whether only this machine reaches them.
-fn is_local(addresses: &[SocketAddr]) -> bool {
-    addresses.iter().all(|address| address.ip().is_loopback())
 }
 
 /// What a drive tells of itself.

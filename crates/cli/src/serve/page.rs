@@ -11,7 +11,7 @@ use ftlab_lab::{Error, Result};
 use ftlab_report::live;
 use serde_json::Value;
 
-use super::{addresses, is_local};
+use super::listening::{addresses, is_local};
 
 const JSON: &str = "application/json";
 
