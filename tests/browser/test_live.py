@@ -156,8 +156,12 @@ def test_curves_grow_while_it_is_written_to(fresh):
     until(fresh, f"{last} > {before + 2}")
     # What was chosen stays chosen, and what was hidden hidden.
     fresh.find_element("css selector", "#throughput [data-view=requests]").click()
-    fresh.find_element("css selector", "#throughput .legend button").click()
+    until(fresh, "return document.querySelectorAll('#throughput .legend button').length === 2")
+    button = fresh.find_element("css selector", "#throughput .legend button")
+    button.click()
     time.sleep(1.5)
+    # Pages that redraw themselves leave what is pressed in its place.
+    assert button.get_attribute("aria-pressed") == "false"
     pressed = "return document.querySelector('#throughput {}').getAttribute('aria-pressed')"
     assert fresh.execute_script(pressed.format("[data-view=requests]")) == "true"
     assert fresh.execute_script(pressed.format(".legend button")) == "false"

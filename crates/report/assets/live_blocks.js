@@ -96,12 +96,15 @@ function drawState(pen, at, [x, y], look) {
     pen.stroke();
     return;
   }
-  const share = (pages) => (size * pages) / pagesOf(live.blocks);
-  const [live_, dead] = [share(valid[at]), share(stale[at])];
+  // Whole points, which are sharp; what is there at all has one.
+  const share = (pages) => Math.round((size * pages) / pagesOf(live.blocks));
+  const dead = stale[at] > 0 ? Math.max(1, share(stale[at])) : 0;
+  const used = Math.max(share(valid[at] + stale[at]), dead);
   pen.fillStyle = colour ?? look.line;
-  pen.fillRect(x, y + size - live_, size, live_);
+  pen.fillRect(x, y + size - used + dead, size, used - dead);
   pen.fillStyle = STALE;
-  pen.fillRect(x, y + size - live_ - dead, size, dead);
+  pen.fillRect(x, y + size - used, size, dead);
+  if (!marked()) return;
   pen.strokeStyle = look.line;
   pen.lineWidth = 0.5;
   pen.strokeRect(x + 0.25, y + 0.25, size - 0.5, size - 0.5);
