@@ -36,7 +36,10 @@ fn numbers(value: &Value) -> Vec<u64> {
 /// Scattered writes of a page each, `count` of them.
 fn write(drive: &Drive, count: u64) {
     for number in 0..count {
-        let page = number * 769 % (drive.size() / PAGE);
+        // Fibonacci's hash: no two blocks grow old alike, so that something must be moved.
+        let mixed = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let page = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33;
+        let page = page % (drive.size() / PAGE);
         drive.write(page * PAGE, &[number as u8; PAGE as usize], false).unwrap();
     }
 }
