@@ -168,7 +168,7 @@ function drawLegend(figure, plot, entries) {
   // One that stays as it is stays there: a page that redraws itself must not take a button away from
   // under a finger.
   const made = entries.some((entry) => entry.act) ? null
-    : JSON.stringify([entries, cssColour("ink"), [...figure.hiddenKeys]]);
+    : JSON.stringify([entries, cssColour("ink")]);
   if (made !== null && list.made === made) return;
   list.made = made;
   const focused = [...list.querySelectorAll("button")].indexOf(document.activeElement);
