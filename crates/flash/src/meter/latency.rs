@@ -20,7 +20,7 @@ const GROUPS: usize = LONGEST.ilog2() as usize - FINE_BITS as usize + 2;
 /// Times of one kind.
 #[derive(Clone, Debug)]
 pub struct LatencyStatistics {
-    histogram: Groups<u64, GROUPS>,
+    histogram: Groups<u64, FINE, GROUPS>,
     /// How many are in the histogram.
     count: u64,
     sum: u128,
@@ -42,7 +42,7 @@ impl Default for LatencyStatistics {
 impl LatencyStatistics {
     fn new() -> Self {
         LatencyStatistics {
-            histogram: Groups::new(FINE),
+            histogram: Groups::new(),
             count: 0,
             sum: 0,
             sum_of_squares: 0,

@@ -25,11 +25,11 @@ const OF_GROUP: usize = WINDOWS * FINE;
 
 /// Reads and writes: for each, counts by group of buckets, window and bucket in its group.
 #[derive(Clone, Debug)]
-pub(super) struct WindowTimes([Groups<u32, GROUPS>; 2]);
+pub(super) struct WindowTimes([Groups<u32, OF_GROUP, GROUPS>; 2]);
 
 impl WindowTimes {
     pub(super) fn new() -> Self {
-        WindowTimes(std::array::from_fn(|_| Groups::new(OF_GROUP)))
+        WindowTimes(std::array::from_fn(|_| Groups::new()))
     }
 
     #[inline]
