@@ -285,11 +285,16 @@ class Oracle:
         return struct.pack(">QQ", self.number, at) * 32
 
     def work(self, served):
-        """Writes, trims and flushes, one answered after the other, until the server is gone."""
+        """Writes, trims and flushes, one answered after the other; after some of them, however long they
+        take, the server is killed at any moment."""
         client = None
+        begun, doomed = self.number, self.random.randrange(80)
+        killer = threading.Timer(self.random.uniform(0, 0.1), served.process.kill)
         try:
             client = negotiated(served)
             while True:
+                if self.number - begun == doomed:
+                    killer.start()
                 self.number += 1
                 first = self.random.randrange(self.SECTORS // 8 if self.number % 2 else self.SECTORS)
                 count = min(self.random.choice([1, 7, 8, 16, 64]), self.SECTORS - first)
@@ -318,6 +323,8 @@ class Oracle:
         except ConnectionError:
             return
         finally:
+            if killer.ident:
+                killer.join()
             if client:
                 client.close()
 
@@ -370,10 +377,7 @@ def crashes(ftlab, times):
                         _, result = served.end()
                         assert result["audit"] == "passed", result["audit"]
                         break
-                    killer = threading.Timer(oracle.random.uniform(0.02, 0.3), served.process.kill)
-                    killer.start()
                     oracle.work(served)
-                    killer.join()
             assert oracle.flushed > times, f"{name}: only {oracle.flushed} flushes"
             print(f"{name}: killed {times} times, {oracle.number} requests, {oracle.flushed} flushes",
                   flush=True)
@@ -389,15 +393,11 @@ def the_canary_is_caught(ftlab):
                 if oracle.wrong(served):
                     print("a server that loses one page in a thousand is caught")
                     return
-                killer = threading.Timer(0.3, served.process.kill)
-                killer.start()
                 try:
                     oracle.work(served)
                 except AssertionError:
                     print("a server that loses one page in a thousand is caught")
                     return
-                finally:
-                    killer.join()
     sys.exit("a server that loses one page in a thousand was not caught")
 
 

@@ -324,7 +324,7 @@ mod tests {
     fn no_head_panics_or_is_answered_with_what_it_did_not_ask_for() {
         let good = b"GET /there?a=1 HTTP/1.1\r\nHost: localhost:80\r\nConnection: close\r\n\r\n";
         let pages = |path: &str, _: &str| {
-            (path == "/there").then(|| Answer { kind: "text/plain", body: Cow::Borrowed(b"x") })
+            (path == "/there").then_some(Answer { kind: "text/plain", body: Cow::Borrowed(b"x") })
         };
         let (mut seed, mut right) = (0x9e37_79b9_7f4a_7c15_u64, 0);
         let mut next = || {

@@ -155,10 +155,9 @@ impl<'a> Live<'a> {
     #[must_use]
     pub fn blocks(&self) -> Value {
         let mut kept = locked(&self.blocks);
-        if let Some((when, known)) = &*kept {
-            if when.elapsed() < BLOCKS_EVERY {
-                return known.clone();
-            }
+        let fresh = kept.as_ref().filter(|(when, _)| when.elapsed() < BLOCKS_EVERY);
+        if let Some((_, known)) = fresh {
+            return known.clone();
         }
         let made = self.make_blocks();
         *kept = Some((Instant::now(), made.clone()));
