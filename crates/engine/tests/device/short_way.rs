@@ -28,6 +28,9 @@ const DEVICES: &[Pairs<'_>] = &[
 /// How many, their sum and that of their squares, and all of them.
 type Times = (u64, u128, u128, Vec<(Nanos, u64)>);
 
+/// A window, and of the response times in it the buckets: shortest, longest, how many.
+type Windowed = (Window, Vec<(Nanos, Nanos, u64)>);
+
 /// All that a run leaves to compare.
 #[derive(Debug, PartialEq)]
 pub struct Left {
@@ -38,8 +41,7 @@ pub struct Left {
     cells: CellOperations,
     stages: [u128; 7],
     times: Vec<Times>,
-    /// Each window, and the response times in it.
-    windows: Vec<(Window, Vec<(Nanos, Nanos, u64)>)>,
+    windows: Vec<Windowed>,
     ends: Nanos,
 }
 
