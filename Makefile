@@ -34,8 +34,8 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-minute docs book book-test browser clients test-clients reproduce quick package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
-    browser-report browser-workload browser-papers browser-explore browser-sweep
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief docs book book-test browser clients test-clients reproduce quick package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
+    browser-report browser-workload browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
 	$(CARGO) build --release --locked $(PACKAGES)
@@ -66,32 +66,35 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 	$(FTLAB) reproduce all --resume --out out/papers
 
 test: export PACKAGES = $(PYTHON_PACKAGES)
-test: check ## everything that CI runs: lints, all tests, fuzzing for a minute, packages, Python, the browser test
+test: check ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
 	$(MAKE) -j2 tests build
 	$(MAKE) -j2 demo cost notebooks-test book-test clients
 	$(MAKE) -j2 quick package
-	$(MAKE) -j2 browser fuzz-minute
+	$(MAKE) -j2 browser fuzz-brief
 
+# The Python package is tested from Python.
 tests: ## the tests of every crate
-	$(SMALL_DEVICES) $(CARGO) test --locked --workspace
+	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --exclude ftlab-py
 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, every cut of every variant, pages at all widths, ten minutes of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance
 	$(MAKE) demo quick
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
-	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace --test fuzz_smoke
+	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace -p ftlab-nbd --test fuzz_smoke
 
 # Needs one core.
-fuzz-minute:
-	FTLAB_FUZZ_SECONDS=30 $(CARGO) test --locked --workspace --test fuzz_smoke
+fuzz-brief: ## three targets for ten seconds each
+	FTLAB_FUZZ_SECONDS=10 $(CARGO) test --locked --workspace --exclude ftlab-py --test fuzz_smoke
 
 clients: build ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
 	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin
 	python3 tests/clients.py $(FTLAB)
 
-test-clients: clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it; as root
+test-clients: clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it, Linux with its NVMe driver in qemu, 200 kills of each family; as root
 	command -v nbdfuse mke2fs fusermount3 >/dev/null || tests/install.sh libnbd-bin fuse3 e2fsprogs
 	python3 tests/clients.py $(FTLAB) --file-systems
+	tests/kernel.sh target/nvme
+	python3 tests/nvme.py $(FTLAB) target/nvme
 	python3 tests/clients.py $(FTLAB) --crashes 200
 
 package: ## packs every crate, and checks what was packed without anything beside it
@@ -168,7 +171,7 @@ pgo: ## target/pgo/ftlab: a release binary that was trained on runs of every sch
 	tests/pgo.sh
 
 fuzz: ## libFuzzer targets; needs a nightly toolchain and cargo-fuzz
-	for target in operations trace_lines trace_spec trace_compression trace_pipeline; do \
+	for target in nbd operations trace_lines trace_spec trace_compression trace_pipeline; do \
 	    cargo +nightly fuzz run $$target -- -max_total_time=60 || exit 1; \
 	done
 
@@ -195,7 +198,7 @@ $(MDBOOK):
 	$(CARGO) install --locked --no-default-features --features search --version $(MDBOOK_VERSION) \
 	    --root target/tools/mdbook-$(MDBOOK_VERSION) mdbook
 
-browser: $(addprefix browser-,report workload papers explore sweep) ## opens the pages of demo and quick set in Debian's chromium; with -j2 two at a time
+browser: $(addprefix browser-,report workload papers explore sweep drive) ## opens the pages of demo and quick set, and that of a drive, in Debian's chromium; with -j2 two at a time
 
 browser-report:
 	tests/browser/run.sh $(DEMO)/report.html $(DEMO)/results.json
@@ -207,6 +210,8 @@ browser-explore:
 	tests/browser/run.sh $(EXPLORE) $(PAPERS)
 browser-sweep:
 	tests/browser/run.sh $(SWEEP)/report.html $(SWEEP)
+browser-drive:
+	tests/browser/run.sh --drive $(FTLAB)
 
 clean:
 	rm -rf target out

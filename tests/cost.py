@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-PAGES = 30_000
+PAGES = 20_000
 TOLERANCE = 1.03
 DEVICE = ["--device", "dftl2014", "--capacity", "128MiB", "--set", "device.over_provisioning=0.25"]
 # One cache for every machine: what a core has to itself, and enough behind it for all of the device. The first level may

@@ -5,6 +5,7 @@ import os
 import pathlib
 import tempfile
 
+import drives
 import page
 import pytest
 from selenium import webdriver
@@ -26,8 +27,10 @@ ARGUMENTS = [
 
 
 def pytest_addoption(parser):
-    parser.addoption("--report", type=pathlib.Path, required=True)
-    parser.addoption("--results", type=pathlib.Path, required=True)
+    parser.addoption("--report", type=pathlib.Path)
+    parser.addoption("--results", type=pathlib.Path)
+    # The program, whose drive is looked at in the place of a report.
+    parser.addoption("--drive", type=pathlib.Path)
     parser.addoption("--shots", type=pathlib.Path, required=True)
 
 
@@ -68,9 +71,12 @@ def pytest_ignore_collect(collection_path, config):
     name = collection_path.name
     if not name.startswith("test_"):
         return None
+    if config.getoption("drive"):
+        return name not in {"test_live.py", "test_every_page.py"} or None
     own = own_checks(config.getoption("results"))
     if own is None:
-        others = {"test_inspection.py", "test_reproduction.py", "test_explore.py", "test_sweep.py"}
+        others = {"test_inspection.py", "test_reproduction.py", "test_explore.py", "test_sweep.py",
+                  "test_live.py"}
         return name in others or None
     # A reproduction is many pages, which its own checks open one after another.
     every = set() if own == "test_reproduction.py" else {"test_every_page.py"}
@@ -78,7 +84,16 @@ def pytest_ignore_collect(collection_path, config):
 
 
 @pytest.fixture(scope="session")
-def report(pytestconfig):
+def served(pytestconfig):
+    """A drive that serves, and is written to all the time."""
+    with drives.written_to(pytestconfig.getoption("drive")) as drive:
+        yield drive
+
+
+@pytest.fixture(scope="session")
+def report(pytestconfig, request):
+    if pytestconfig.getoption("drive"):
+        return request.getfixturevalue("served").page
     return pytestconfig.getoption("report")
 
 

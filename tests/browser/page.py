@@ -45,7 +45,10 @@ def show(browser, path, width):
 
 def wait_until_drawn(browser):
     """Fails by a time-out when a script stopped before the last chart."""
-    ready = "return document.documentElement.dataset.ready === 'true'"
+    ready = """
+    const { ready, live } = document.documentElement.dataset;
+    return ready === 'true' && live !== 'false';
+    """
     WebDriverWait(browser, 60).until(lambda driver: driver.execute_script(ready))
 
 
@@ -60,7 +63,8 @@ def console_faults(browser):
 
 
 def network_faults(browser, path, beside=()):
-    """Requests for anything but the file itself, what it carries inside, and files beside it."""
+    """Requests for anything but the file itself, what it carries inside, and files beside it; of a page that
+    is served, for anything elsewhere."""
     faults = []
     for entry in browser.get_log("performance"):
         message = json.loads(entry["message"])["message"]
@@ -70,6 +74,8 @@ def network_faults(browser, path, beside=()):
         # The browser's own start page may still be loading.
         own = ("data:", "blob:", "chrome:", "chrome-untrusted:")
         files = [path.as_uri(), *(file.as_uri() for file in beside)]
+        if path.as_uri().startswith("http://"):
+            own = (*own, path.as_uri())
         if url not in files and not url.startswith(own):
             faults.append(f"asks for {url}")
     return faults

@@ -3,12 +3,17 @@
 # the page of `ftlab trace inspect --html` and its JSON, the pages of `ftlab reproduce` and claims.json, and the page of `ftlab explore` and the folder
 # of its runs, and the page of a sweep and its folder.
 #   tests/browser/run.sh REPORT.html RESULTS.json|RESULTS
+# With --drive the page of a drive that `ftlab serve --http` serves, while fio writes to it.
+#   tests/browser/run.sh --drive FTLAB
 # Screenshots go to target/browser/. Installs what is missing: Debian's chromium, a Python venv.
 set -eu
 
 if [ $# -ne 2 ]; then
-    echo "usage: $0 REPORT.html RESULTS.json|RESULTS" >&2
+    echo "usage: $0 REPORT.html RESULTS.json|RESULTS, or $0 --drive FTLAB" >&2
     exit 2
+fi
+if [ "$1" = --drive ]; then
+    set -- "$2" "$2" drive
 fi
 for file in "$1" "$2"; do
     if [ ! -e "$file" ]; then
@@ -33,7 +38,14 @@ mkdir -p "$root/target"
     "$here/../venv.sh" "$venv" "$here/requirements.txt"
 ) 9>"$root/target/browser-venv.lock"
 
+if [ "${3-}" = drive ]; then
+    shots=$root/target/browser/drive
+    command -v fio nbdcopy >/dev/null || "$here/../install.sh" fio libnbd-bin
+    set -- --drive "$results"
+else
+    set -- --report "$report" --results "$results"
+fi
 rm -rf "$shots"
 mkdir -p "$shots"
 exec "$venv/bin/python" -B -m pytest -q -p no:cacheprovider --rootdir "$here" "$here" \
-    --report "$report" --results "$results" --shots "$shots"
+    "$@" --shots "$shots"

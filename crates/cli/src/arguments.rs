@@ -437,7 +437,10 @@ pub struct ServeArguments {
     /// Where clients find the drive: unix:PATH or tcp:127.0.0.1:PORT (port 0: any that is free)
     #[arg(long, value_name = "unix:PATH|tcp:HOST:PORT")]
     pub listen: String,
-    /// Listen on an address that other machines reach; whoever reaches it reads and writes the drive
+    /// Show the drive on a page while it serves, at http://127.0.0.1:PORT (port 0: any that is free)
+    #[arg(long, value_name = "HOST:PORT")]
+    pub http: Option<String>,
+    /// Listen on addresses that other machines reach; whoever reaches them reads and writes the drive
     #[arg(long)]
     pub listen_anyone: bool,
     /// Keep the drive in this folder, new or that of a drive of the same scheme and settings, so that it

@@ -1,7 +1,9 @@
 //! `ftlab serve`: a simulated drive as a network block device, until a signal ends it.
 
+mod listening;
+mod page;
+
 use std::fs;
-use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +22,8 @@ use crate::output::{identify, written};
 use crate::print;
 use crate::progress::Progress;
 use crate::watch::Watch;
+use listening::listen;
+use page::Page;
 
 /// How often signals are looked for.
 const LOOK: Duration = Duration::from_millis(50);
@@ -42,9 +46,11 @@ pub fn serve(typed: &ServeArguments, watch: &Watch) -> Result<()> {
     let json = typed.json.as_deref().map(claim).transpose()?;
     let record = typed.record.as_deref().map(named_ftb).transpose()?.map(claim).transpose()?;
     let (server, url) = listen(&typed.listen, typed.listen_anyone)?;
+    let http = typed.http.as_deref();
+    let http = http.map(|text| page::listen(text, typed.listen_anyone)).transpose()?;
     let recorded = record.as_ref().map(ResultFile::handle).transpose()?;
     let keep = (typed.store.as_deref(), recorded);
-    let mut drive = Drive::open(serving, pace, keep, &progress)?;
+    let drive = Drive::open(serving, pace, keep, &progress)?;
     drive.lose_every(typed.canary);
     drop(progress);
     let size = Quantity::Bytes.format(drive.size() as f64);
@@ -52,8 +58,14 @@ pub fn serve(typed: &ServeArguments, watch: &Watch) -> Result<()> {
         format!(", found again in {} of simulated time", Quantity::Nanoseconds.format(took as f64))
     });
     print::text(&format!("{title}, {size}{found}, serves {url}; Ctrl-C ends it"))?;
-    let told = Told { drive: &drive, title: &title, command: command(&experiment, typed) };
-    serve_until_told(server, &told, typed.stats.as_deref(), watch)?;
+    let command = command(&experiment, typed);
+    let page =
+        http.map(|listener| Page::new(listener, &drive, &title, page::facts(&size, &command)));
+    if let Some(page) = &page {
+        print::text(&format!("It is shown at {}", page.url()))?;
+    }
+    let told = Told { drive: &drive, title: &title, command };
+    serve_until_told(server, page.as_ref(), &told, (typed.stats.as_deref(), watch))?;
     // What failed cannot be looked through.
     let result = told.result(drive.failure().is_none());
     drive.close().map_err(Error::Run)?;
@@ -92,38 +104,8 @@ fn command(experiment: &Experiment, typed: &ServeArguments) -> String {
     let options = run.strip_prefix("ftlab run").unwrap_or(&run);
     let store =
         typed.store.as_ref().map_or(String::new(), |path| format!(" --store {}", path.display()));
-    format!("ftlab serve{options}{store} --listen {} --timing {}", typed.listen, typed.timing)
-}
-
-/// A server where it was asked for, and what clients call it.
-fn listen(text: &str, anyone: bool) -> Result<(Server, String)> {
-    let wrong = |why: &str| {
-        Error::usage(format!(
-            "--listen {text} {why}; legal: unix:PATH of a new socket, tcp:127.0.0.1:PORT, and with \
-             --listen-anyone tcp:HOST:PORT"
-        ))
-    };
-    let cannot = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AddrInUse => wrong("is taken"),
-        _ => wrong(&format!("cannot be listened on ({error})")),
-    };
-    match text.split_once(':') {
-        Some(("unix", path)) if !path.is_empty() => {
-            let server = Server::unix(Path::new(path)).map_err(cannot)?;
-            Ok((server, format!("nbd+unix:///?socket={path}")))
-        }
-        Some(("tcp", address)) => {
-            let all: Vec<SocketAddr> =
-                address.to_socket_addrs().map_err(|_| wrong("names no address"))?.collect();
-            if !anyone && !all.iter().all(|address| address.ip().is_loopback()) {
-                return Err(wrong("would let other machines read and write the drive"));
-            }
-            let server = Server::tcp(all.as_slice()).map_err(cannot)?;
-            let address = server.address().map_or_else(String::new, |found| found.to_string());
-            Ok((server, format!("nbd://{address}")))
-        }
-        _ => Err(wrong("is no address")),
-    }
+    let http = typed.http.as_ref().map_or(String::new(), |at| format!(" --http {at}"));
+    format!("ftlab serve{options}{store} --listen {} --timing {}{http}", typed.listen, typed.timing)
 }
 
 /// What a drive tells of itself.
@@ -148,15 +130,19 @@ impl Told<'_> {
 /// Serves until a signal ends it, or the drive fails.
 fn serve_until_told(
     server: Server,
+    page: Option<&Page<'_>>,
     told: &Told<'_>,
-    statistics: Option<&Path>,
-    watch: &Watch,
+    (statistics, watch): (Option<&Path>, &Watch),
 ) -> Result<()> {
     let asked = wants_table()?;
-    let end = server.handle();
+    let (end, page_ends) = (server.handle(), AtomicBool::new(false));
     let mut due = Instant::now();
     thread::scope(|scope| {
         let serving = scope.spawn(|| server.run(told.drive));
+        if let Some(page) = page {
+            scope.spawn(|| page.run(&page_ends));
+            scope.spawn(|| page.look(&page_ends));
+        }
         let mut look = || -> Result<()> {
             while watch.answer().is_continue() && told.drive.failure().is_none() {
                 if asked.swap(false, Ordering::Relaxed) {
@@ -173,6 +159,7 @@ fn serve_until_told(
         };
         let looked = look();
         end.stop();
+        page_ends.store(true, Ordering::SeqCst);
         let served = serving.join().map_err(|_| Error::Run("the server ended by a bug".to_owned()));
         looked?;
         served?.map_err(|error| Error::Run(format!("the server ended ({error})")))

@@ -7,9 +7,14 @@
 
 mod arena;
 mod drive;
+pub mod http;
+mod live;
+mod medium;
 mod pace;
 mod payloads;
 mod store;
+mod watched;
 
 pub use drive::Drive;
+pub use live::{EVERY, Live};
 pub use pace::Pace;

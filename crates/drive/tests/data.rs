@@ -104,3 +104,47 @@ fn holes_are_what_is_nowhere() {
 fn what_a_buffer_holds_is_read_from_it() {
     against_an_array(&drive("ideal_page", &["buffer.name=lru"]), 3000);
 }
+
+/// FAST_ZERO promises less work than writing: what is trimmed must be nowhere, for every scheme.
+#[test]
+fn zeroing_whole_pages_is_fast_and_leaves_holes() {
+    for row in TABLE {
+        let (name, drive) = (row.paper.name, drive(row.paper.name, &[]));
+        assert!(drive.abilities().fast_zero, "{name}");
+        let page = u64::from(drive.block_sizes().preferred_bytes);
+        let bytes = vec![1; 64 * page as usize];
+        drive.write(0, &bytes, false).unwrap();
+        for (offset, length, may_trim, fast) in [
+            (0, 64 * page, true, true),
+            (page, page, true, true),
+            (0, 64 * page, false, false),
+            (1, page, true, false),
+            (0, page + 1, true, false),
+        ] {
+            assert_eq!(drive.zeroes_fast(offset, length, may_trim), fast, "{name}");
+        }
+        let writes = |drive: &Drive| drive.result("", false).unwrap().host.write_requests;
+        let before = writes(&drive);
+        drive.zero(0, 64 * page, true, false).unwrap();
+        assert_eq!(writes(&drive), before, "{name}: nothing was written in the place of a trim");
+    }
+}
+
+#[test]
+fn a_question_about_all_of_a_drive_is_answered_from_its_beginning_on() {
+    let drive = drive("ideal_page", &[]);
+    let page = u64::from(drive.block_sizes().preferred_bytes);
+    drive.write(3 * page, &vec![1; page as usize], false).unwrap();
+    let (mut at, mut holes, mut data) = (0, 0, 0);
+    while at < BYTES {
+        let mut extents = Vec::new();
+        drive.status(at, (BYTES - at) as u32, &mut extents).unwrap();
+        assert!(!extents.is_empty());
+        for extent in extents {
+            let length = u64::from(extent.length_bytes);
+            *if extent.hole { &mut holes } else { &mut data } += length;
+            at += length;
+        }
+    }
+    assert_eq!((at, holes, data), (BYTES, BYTES - page, page));
+}

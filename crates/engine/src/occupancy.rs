@@ -227,7 +227,7 @@ impl PlanePlan {
 }
 
 /// Valid pages of `full` blocks of `b` pages under greedy cleaning, newest first; `live` in sum.
-fn greedy(full: usize, b: u32, live: u32) -> Vec<u32> {
+pub fn greedy(full: usize, b: u32, live: u32) -> Vec<u32> {
     let utilisation = f64::from(live) / full as f64;
     // The lowest level m, and the share of blocks in it: c (H_b - H_m) + x = 1 and
     // c (b - m) + m x = utilisation, with 0 <= x <= c / m.
@@ -271,7 +271,7 @@ fn fifo(full: usize, b: u32, live: u32, rng: &mut Rng) -> Vec<u32> {
 }
 
 /// The chance q with q + q^2 + ... + q^blocks = `sum`, below 1.
-fn survival(blocks: usize, sum: f64) -> f64 {
+pub fn survival(blocks: usize, sum: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..64 {
         let q = (low + high) / 2.0;
@@ -310,38 +310,5 @@ fn settle(valid: &mut [u32], b: u32, live: u32, mut next: impl FnMut(usize) -> u
 fn shuffle(numbers: &mut [u32], rng: &mut Rng) {
     for last in (1..numbers.len()).rev() {
         numbers.swap(last, rng.below(last as u32 + 1) as usize);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// FIFO: the oldest block's share p of valid pages solves p = exp(-(1 - p) a), a the physical
-    /// over the logical pages.
-    #[test]
-    fn the_oldest_block_is_as_full_as_the_closed_form_says() {
-        for a in [1.1, 1.25, 1.5] {
-            let blocks = 10_000;
-            let q = survival(blocks, blocks as f64 / a);
-            let oldest = q.powi(blocks as i32);
-            let expected = (-(1.0 - oldest) * a).exp();
-            assert!((oldest - expected).abs() < 1e-3, "a = {a}: {oldest} against {expected}");
-        }
-    }
-
-    /// Three blocks of 2 pages, 4 of them valid: levels 2 and 1 in the proportion of 1/2 to 1/1.
-    #[test]
-    fn greedy_levels_are_in_inverse_proportion_to_their_valid_pages() {
-        assert_eq!(greedy(3, 2, 4), [2, 1, 1]);
-        let valid = greedy(60_000, 64, 60_000 * 48);
-        let count = |level: u32| valid.iter().filter(|&&pages| pages == level).count() as f64;
-        for (level, other) in [(64, 48), (60, 40)] {
-            let expected = f64::from(other) / f64::from(level);
-            let found = count(level) / count(other);
-            assert!((found / expected - 1.0).abs() < 0.02, "{level}/{other}: {found}, {expected}");
-        }
-        assert_eq!(valid.iter().map(|&pages| u64::from(pages)).sum::<u64>(), 60_000 * 48);
-        assert!(valid.is_sorted_by(|a, b| a >= b), "the newest first");
     }
 }

@@ -54,7 +54,7 @@ pub struct Abilities {
     pub read_only: bool,
     /// `trim` does something.
     pub trim: bool,
-    /// `zero` is faster than writing zeroes; otherwise FAST_ZERO is answered with ENOTSUP.
+    /// There are stretches that [`Export::zeroes_fast`]: FAST_ZERO is offered.
     pub fast_zero: bool,
     /// A flush on one connection covers what was answered on all.
     pub multi_connection: bool,
@@ -97,6 +97,12 @@ pub trait Export: Send + Sync {
     fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<(), Error>;
     /// These bytes read as zeroes from now on; `may_trim`: a hole will do.
     fn zero(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<(), Error>;
+    /// Whether `zero` would take less than writing as many zeroes; asked only where
+    /// [`Abilities::fast_zero`] says that it may.
+    fn zeroes_fast(&self, offset: u64, length: u64, may_trim: bool) -> bool {
+        let _ = (offset, length, may_trim);
+        true
+    }
     /// The states from `offset` on, in order, appended to `extents`: at least one, and at most
     /// [`crate::wire::EXTENTS`] are told.
     fn status(&self, offset: u64, length: u32, extents: &mut Vec<Extent>) -> Result<(), Error> {

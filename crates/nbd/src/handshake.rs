@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 
 use crate::export::Export;
+use crate::follower::Follower;
 use crate::wire::{self, drain, take, wrong};
 
 /// What a client agreed on.
@@ -23,6 +24,7 @@ pub fn negotiate<R: Read, W: Write>(
     reader: &mut R,
     writer: &mut W,
     export: &dyn Export,
+    follower: &dyn Follower,
 ) -> io::Result<Option<Session>> {
     writer.write_all(&wire::NBDMAGIC.to_be_bytes())?;
     writer.write_all(&wire::IHAVEOPT.to_be_bytes())?;
@@ -51,10 +53,12 @@ pub fn negotiate<R: Read, W: Write>(
         }
         let mut data = vec![0; length as usize];
         reader.read_exact(&mut data)?;
+        let ending = follower.is_ending();
         let done = match option {
             wire::OPT_EXPORT_NAME => {
-                if !data.is_empty() {
-                    return Err(wrong("unknown export"));
+                // This option alone has no reply that could say so.
+                if ending || !data.is_empty() {
+                    return Err(wrong(if ending { "the server ends" } else { "unknown export" }));
                 }
                 writer.write_all(&export.size().to_be_bytes())?;
                 writer.write_all(&flags_of(export, session).to_be_bytes())?;
@@ -66,6 +70,10 @@ pub fn negotiate<R: Read, W: Write>(
                 // A client may leave without waiting for the answer.
                 let _ = writer.flush();
                 return Ok(None);
+            }
+            _ if ending => {
+                reply(writer, option, wire::REP_ERR_SHUTDOWN, &[])?;
+                false
             }
             _ => answer(writer, export, &mut session, option, &data)?,
         };
@@ -201,7 +209,7 @@ fn flags_of(export: &dyn Export, session: Session) -> u16 {
         | when(able.read_only, wire::READ_ONLY)
         | when(able.trim && !able.read_only, wire::SEND_TRIM)
         | when(!able.read_only, wire::SEND_WRITE_ZEROES)
-        | when(!able.read_only, wire::SEND_FAST_ZERO)
+        | when(able.fast_zero && !able.read_only, wire::SEND_FAST_ZERO)
         | when(session.structured, wire::SEND_DF)
         | when(able.multi_connection, wire::CAN_MULTI_CONN)
 }

@@ -1,16 +1,19 @@
 //! Listening, a thread per connection, and the end of both.
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::net::{self, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{self, Shutdown as Both, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::export::Export;
+use crate::follower::Follower;
 use crate::{handshake, transmission, wire};
 
 /// Connections at a time; further ones are closed at once.
@@ -19,6 +22,11 @@ pub const CONNECTIONS: usize = 64;
 pub const HANDSHAKE: Duration = Duration::from_secs(10);
 /// A client that takes no byte of its replies for so long is left.
 pub const WRITE: Duration = Duration::from_secs(30);
+/// From the first byte of a request to its last: a client that takes longer is left. Between two
+/// requests it may wait as long as it likes.
+pub const REQUEST: Duration = Duration::from_secs(60);
+/// From the moment at which a server is told to end: whoever is still there then is cut off.
+pub const GRACE: Duration = Duration::from_secs(3);
 /// How often waiting threads look whether the server ends.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -34,13 +42,31 @@ enum Stream {
     Tcp(TcpStream),
 }
 
+impl Stream {
+    /// Whoever waits for it waits no longer.
+    fn end(&self) {
+        // Where the client closed it first there is nothing left to end.
+        let _ = match self {
+            Stream::Unix(stream) => stream.shutdown(Both::Both),
+            Stream::Tcp(stream) => stream.shutdown(Both::Both),
+        };
+    }
+}
+
 /// What the threads of a server share.
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
-    open: AtomicUsize,
+    /// Connections that are open, by their number.
+    streams: Mutex<BTreeMap<u64, Arc<Stream>>>,
     connections: AtomicU64,
     requests: AtomicU64,
+}
+
+impl Shared {
+    fn streams(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Stream>>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Ends a server from any thread, and tells its counts.
@@ -48,7 +74,8 @@ struct Shared {
 pub struct Shutdown(Arc<Shared>);
 
 impl Shutdown {
-    /// No connection is accepted any more; requests that were begun are answered.
+    /// No connection is accepted any more; the request that is served is answered, later ones are
+    /// refused with ESHUTDOWN. Clients that do not leave by themselves are cut off after [`GRACE`].
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::SeqCst);
     }
@@ -70,6 +97,7 @@ impl Shutdown {
 pub struct Server {
     listener: Listener,
     shared: Arc<Shared>,
+    request: Duration,
 }
 
 impl Server {
@@ -91,7 +119,7 @@ impl Server {
         }
         let listener = UnixListener::bind(path)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener: Listener::Unix(listener, path.into()), shared: Arc::default() })
+        Ok(Self::new(Listener::Unix(listener, path.into())))
     }
 
     /// Listens on a TCP address.
@@ -102,7 +130,18 @@ impl Server {
     pub fn tcp(address: impl ToSocketAddrs) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { listener: Listener::Tcp(listener), shared: Arc::default() })
+        Ok(Self::new(Listener::Tcp(listener)))
+    }
+
+    fn new(listener: Listener) -> Self {
+        Self { listener, shared: Arc::default(), request: REQUEST }
+    }
+
+    /// Waits for the rest of a request no longer than this, in the place of [`REQUEST`].
+    #[must_use]
+    pub fn waiting(mut self, request: Duration) -> Self {
+        self.request = request;
+        self
     }
 
     /// The TCP address, when it is one.
@@ -126,27 +165,32 @@ impl Server {
     ///
     /// None at present: what fails ends its connection only.
     pub fn run(self, export: &dyn Export) -> io::Result<()> {
-        let shared = &*self.shared;
+        let (shared, request) = (&*self.shared, self.request);
         thread::scope(|scope| {
             while !shared.stop.load(Ordering::SeqCst) {
                 let Ok(stream) = self.accept() else {
                     thread::sleep(LOOK);
                     continue;
                 };
-                if shared.open.load(Ordering::SeqCst) >= CONNECTIONS {
+                if shared.streams().len() >= CONNECTIONS {
                     continue;
                 }
-                shared.open.fetch_add(1, Ordering::SeqCst);
-                let started = thread::Builder::new().spawn_scoped(scope, move || {
-                    let _open = Open(shared);
+                let number = shared.connections.fetch_add(1, Ordering::Relaxed);
+                let stream = Arc::new(stream);
+                shared.streams().insert(number, Arc::clone(&stream));
+                let open = Open { shared, number };
+                // Where no thread can be had, what it would have owned is dropped: it is closed.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || {
+                    let _open = open;
                     // How a client ended concerns nobody else.
-                    let _ = converse(&stream, export, shared);
+                    let _ = converse(&stream, export, (shared, request));
                 });
-                match started {
-                    Ok(_) => _ = shared.connections.fetch_add(1, Ordering::Relaxed),
-                    Err(_) => _ = shared.open.fetch_sub(1, Ordering::SeqCst),
-                }
             }
+            let until = Instant::now() + GRACE;
+            while !shared.streams().is_empty() && Instant::now() < until {
+                thread::sleep(LOOK);
+            }
+            shared.streams().values().for_each(|stream| stream.end());
         });
         Ok(())
     }
@@ -167,17 +211,24 @@ impl Drop for Server {
     }
 }
 
-/// Counts a connection down, also when an export panics.
-struct Open<'a>(&'a Shared);
+/// A connection while it is open, also when an export panics.
+struct Open<'a> {
+    shared: &'a Shared,
+    number: u64,
+}
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::SeqCst);
+        self.shared.streams().remove(&self.number);
     }
 }
 
 /// One client from its first byte to its last.
-fn converse(stream: &Stream, export: &dyn Export, shared: &Shared) -> io::Result<u64> {
+fn converse(
+    stream: &Stream,
+    export: &dyn Export,
+    (shared, request): (&Shared, Duration),
+) -> io::Result<u64> {
     match stream {
         Stream::Unix(stream) => {
             stream.set_nonblocking(false)?;
@@ -191,29 +242,54 @@ fn converse(stream: &Stream, export: &dyn Export, shared: &Shared) -> io::Result
             stream.set_write_timeout(Some(WRITE))?;
         }
     }
-    let patient = Patient { stream, shared, until: Some(Instant::now() + HANDSHAKE) };
-    let mut reader = BufReader::with_capacity(wire::BUFFER_BYTES, patient);
+    let until = Cell::new(Some(Instant::now() + HANDSHAKE));
+    let patience = Patience { shared, request, until };
+    let mut reader =
+        BufReader::with_capacity(wire::BUFFER_BYTES, Patient { stream, patience: &patience });
     let mut writer = BufWriter::with_capacity(wire::BUFFER_BYTES, stream);
-    let Some(session) = handshake::negotiate(&mut reader, &mut writer, export)? else {
+    let Some(session) = handshake::negotiate(&mut reader, &mut writer, export, &patience)? else {
         return Ok(0);
     };
-    reader.get_mut().until = None;
-    let count = || _ = shared.requests.fetch_add(1, Ordering::Relaxed);
-    transmission::transmit(&mut reader, &mut writer, export, session, &count)
+    patience.until.set(None);
+    transmission::transmit(&mut reader, &mut writer, export, session, &patience)
 }
 
-/// Reads while the server runs and the time is not up; then it is the end of the stream.
+/// How long a connection is waited for.
+struct Patience<'a> {
+    shared: &'a Shared,
+    request: Duration,
+    until: Cell<Option<Instant>>,
+}
+
+impl Follower for Patience<'_> {
+    fn is_ending(&self) -> bool {
+        self.shared.stop.load(Ordering::SeqCst)
+    }
+
+    fn begun(&self) {
+        self.until.set(Some(Instant::now() + self.request));
+    }
+
+    fn arrived(&self) {
+        self.until.set(None);
+    }
+
+    fn answered(&self) {
+        self.shared.requests.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Reads while the time is not up, and, once the server ends, what has come already; then it is the
+/// end of the stream.
 struct Patient<'a> {
     stream: &'a Stream,
-    shared: &'a Shared,
-    until: Option<Instant>,
+    patience: &'a Patience<'a>,
 }
 
 impl Read for Patient<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
-            let late = self.until.is_some_and(|until| Instant::now() >= until);
-            if late || self.shared.stop.load(Ordering::SeqCst) {
+            if self.patience.until.get().is_some_and(|until| Instant::now() >= until) {
                 return Ok(0);
             }
             let read = match self.stream {
@@ -221,7 +297,11 @@ impl Read for Patient<'_> {
                 Stream::Tcp(stream) => (&mut &*stream).read(bytes),
             };
             match read {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.patience.is_ending() {
+                        return Ok(0);
+                    }
+                }
                 other => return other,
             }
         }

@@ -2,9 +2,10 @@
 //!
 //! Replies leave when no whole request header is waiting: at depth 16 one system call carries many.
 
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write};
 
 use crate::export::{Error, Export, Extent};
+use crate::follower::Follower;
 use crate::handshake::Session;
 use crate::wire::{self, drain, take, wrong};
 
@@ -30,7 +31,8 @@ struct Room {
     extents: Vec<Extent>,
 }
 
-/// Serves requests until the client leaves; the number of them. `count` is called for each.
+/// Serves requests until the client leaves; the number of them. Once the server is about to end they
+/// are refused: what was answered before stays so, and the client hears why the rest is not.
 ///
 /// # Errors
 ///
@@ -40,7 +42,7 @@ pub fn transmit<R: Read, W: Write>(
     writer: &mut BufWriter<W>,
     export: &dyn Export,
     session: Session,
-    count: &dyn Fn(),
+    follower: &dyn Follower,
 ) -> io::Result<u64> {
     let mut room = Room::default();
     let mut served = 0;
@@ -48,7 +50,11 @@ pub fn transmit<R: Read, W: Write>(
         if reader.buffer().len() < HEADER_BYTES {
             writer.flush()?;
         }
-        let Some(request) = next(reader)? else { break };
+        if reader.fill_buf()?.is_empty() {
+            break;
+        }
+        follower.begun();
+        let request = next(reader)?;
         if request.command == wire::CMD_DISC {
             break;
         }
@@ -57,6 +63,8 @@ pub fn transmit<R: Read, W: Write>(
         } else {
             Ok(())
         };
+        follower.arrived();
+        let outcome = if follower.is_ending() { Err(Error::Shutdown) } else { outcome };
         let outcome = outcome.and_then(|()| check(export, session, &request));
         let outcome = outcome.and_then(|()| perform(export, &request, &mut room));
         answer(writer, session, &request, outcome, &room)?;
@@ -65,28 +73,24 @@ pub fn transmit<R: Read, W: Write>(
             room.payload.shrink_to(KEPT_BYTES);
         }
         served += 1;
-        count();
+        follower.answered();
     }
     writer.flush()?;
     Ok(served)
 }
 
-/// The next request; `None` where the stream ends between two.
-fn next(reader: &mut BufReader<impl Read>) -> io::Result<Option<Request>> {
-    use std::io::BufRead;
-    if reader.fill_buf()?.is_empty() {
-        return Ok(None);
-    }
+/// The header of a request.
+fn next(reader: &mut impl Read) -> io::Result<Request> {
     if u32::from_be_bytes(take(reader)?) != wire::REQUEST {
         return Err(wrong("a request without its magic"));
     }
-    Ok(Some(Request {
+    Ok(Request {
         flags: u16::from_be_bytes(take(reader)?),
         command: u16::from_be_bytes(take(reader)?),
         cookie: u64::from_be_bytes(take(reader)?),
         offset: u64::from_be_bytes(take(reader)?),
         length: u32::from_be_bytes(take(reader)?),
-    }))
+    })
 }
 
 /// Takes the payload of a write, or drops it when it is not to be written.
@@ -129,7 +133,8 @@ fn check(export: &dyn Export, session: Session, request: &Request) -> Result<(),
     let able = export.abilities();
     let legal = match request.command {
         wire::CMD_READ if session.structured => wire::FUA | wire::DF,
-        wire::CMD_WRITE_ZEROES => wire::FUA | wire::NO_HOLE | wire::FAST_ZERO,
+        wire::CMD_WRITE_ZEROES if able.fast_zero => wire::FUA | wire::NO_HOLE | wire::FAST_ZERO,
+        wire::CMD_WRITE_ZEROES => wire::FUA | wire::NO_HOLE,
         wire::CMD_BLOCK_STATUS if session.allocation => wire::FUA | wire::REQ_ONE,
         wire::CMD_READ | wire::CMD_WRITE | wire::CMD_FLUSH | wire::CMD_TRIM | wire::CMD_CACHE => {
             wire::FUA
@@ -159,11 +164,16 @@ fn check(export: &dyn Export, session: Session, request: &Request) -> Result<(),
         });
     }
     range(export, request)?;
+    // What was not offered is EINVAL; ENOTSUP is for a zeroing that would not be fast, alone.
     if request.command == wire::CMD_TRIM && !able.trim {
-        return Err(Error::NotSupported);
+        return Err(Error::Invalid);
     }
-    let fast = request.command == wire::CMD_WRITE_ZEROES && request.flags & wire::FAST_ZERO != 0;
-    if fast && !able.fast_zero { Err(Error::NotSupported) } else { Ok(()) }
+    if request.command != wire::CMD_WRITE_ZEROES || request.flags & wire::FAST_ZERO == 0 {
+        return Ok(());
+    }
+    let (may_trim, length) = (request.flags & wire::NO_HOLE == 0, u64::from(request.length));
+    let fast = export.zeroes_fast(request.offset, length, may_trim);
+    if fast { Ok(()) } else { Err(Error::NotSupported) }
 }
 
 /// Lets the export do it.

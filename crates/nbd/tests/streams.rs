@@ -7,14 +7,15 @@ use ftlab_nbd::{Abilities, Error, Export, serve};
 
 const SIZE: usize = 1 << 16;
 
-struct Memory(Mutex<Vec<u8>>, bool);
+/// Bytes, whether they may not be written, and whether some zeroing is fast.
+struct Memory(Mutex<Vec<u8>>, bool, bool);
 
 impl Export for Memory {
     fn size(&self) -> u64 {
         SIZE as u64
     }
     fn abilities(&self) -> Abilities {
-        Abilities { read_only: self.1, trim: true, fast_zero: false, multi_connection: true }
+        Abilities { read_only: self.1, trim: true, fast_zero: self.2, multi_connection: true }
     }
     fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
         bytes.copy_from_slice(&self.0.lock().unwrap()[offset as usize..][..bytes.len()]);
@@ -30,6 +31,9 @@ impl Export for Memory {
     fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<(), Error> {
         self.zero(offset, length, true, fua)
     }
+    fn zeroes_fast(&self, _offset: u64, length: u64, may_trim: bool) -> bool {
+        may_trim && length >= 512
+    }
     fn zero(&self, offset: u64, length: u64, _trim: bool, _fua: bool) -> Result<(), Error> {
         self.0.lock().unwrap()[offset as usize..][..length as usize].fill(0);
         Ok(())
@@ -37,7 +41,7 @@ impl Export for Memory {
 }
 
 fn memory(read_only: bool) -> Memory {
-    Memory(Mutex::new(vec![0; SIZE]), read_only)
+    Memory(Mutex::new(vec![0; SIZE]), read_only, false)
 }
 
 fn option(number: u32, data: &[u8]) -> Vec<u8> {
@@ -131,7 +135,12 @@ fn wrong_requests_get_the_errors_of_the_protocol() {
         (request(0x8000, 0, 0, 1), 22),
         (request(0, 99, 0, 1), 22),
         (request(0, 7, 0, 1), 22),
-        (request(16, 6, 0, 1), 95),
+        // FAST_ZERO was not offered; no request is of no bytes.
+        (request(16, 6, 0, 1), 22),
+        (request(0, 1, 0, 0), 22),
+        (request(0, 4, 0, 0), 22),
+        (request(0, 6, 0, 0), 22),
+        (request(0, 5, 0, 0), 22),
         (request(0, 6, size, 1), 28),
         ([request(0, 1, size, 1), vec![1]].concat(), 28),
         ([request(0, 1, 0, 33 << 20), vec![0; 33 << 20]].concat(), 22),
@@ -181,4 +190,22 @@ fn thousands_of_random_and_mutated_streams_end() {
         ended += u32::from(serve(Cursor::new(sent), Vec::new(), &memory(false)).is_ok());
     }
     assert!(ended > 0 && ended < 5000, "{ended} of 5000 ended properly");
+}
+
+#[test]
+fn zeroing_is_fast_where_it_is_and_refused_untouched_elsewhere() {
+    let export = Memory(Mutex::new(vec![7; SIZE]), false, true);
+    for (flags, length, errno) in [(16, 512, 0), (16 + 2, 512, 95), (16, 511, 95), (2, 511, 0)] {
+        export.0.lock().unwrap().fill(7);
+        let replies = talk(&export, false, &request(flags, 6, 0, length));
+        assert_eq!(replies[4..8], u32::to_be_bytes(errno), "flags {flags}, {length} bytes");
+        let zeroed = export.0.lock().unwrap().iter().filter(|&&byte| byte == 0).count();
+        assert_eq!(zeroed, if errno == 0 { length as usize } else { 0 });
+    }
+    for (fast, flag) in [(true, 1 << 11), (false, 0)] {
+        let export = Memory(Mutex::new(vec![0; SIZE]), false, fast);
+        let mut out = Vec::new();
+        serve(Cursor::new(hello(false)), &mut out, &export).unwrap();
+        assert_eq!(u16::from_be_bytes([out[26], out[27]]) & 1 << 11, flag, "offered where true");
+    }
 }

@@ -165,6 +165,12 @@ function symbolShape(symbol, colour) {
 // with an `act` does that; any other shows or hides its traces in this chart, and stays so.
 function drawLegend(figure, plot, entries) {
   const list = figure.querySelector(".legend");
+  // One that stays as it is stays there: a page that redraws itself must not take a button away from
+  // under a finger.
+  const made = entries.some((entry) => entry.act) ? null
+    : JSON.stringify([entries, cssColour("ink")]);
+  if (made !== null && list.made === made) return;
+  list.made = made;
   const focused = [...list.querySelectorAll("button")].indexOf(document.activeElement);
   list.replaceChildren();
   for (const entry of entries) {

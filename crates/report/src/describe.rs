@@ -25,8 +25,8 @@ pub fn facts(runs: &[RunResult]) -> Vec<Fact> {
     let labels = labels(runs);
     let tell = |sentence: &dyn Fn(&RunResult) -> String| together(runs, &labels, sentence);
     let mut all = vec![
-        ("Workload", tell(&|run| workload(&run.workload, run.made.filter.as_deref()))),
-        ("Requests", tell(&|run| requests(&run.workload))),
+        ("Workload", tell(&of)),
+        ("Requests", tell(&requests)),
         ("Device", tell(&|run| run.device.clone())),
         ("Preparation", format!("{}{}", tell(&precondition), erased_before(runs))),
         ("Steady state", tell(&steady_state)),
@@ -60,12 +60,33 @@ fn command(runs: &[RunResult]) -> Option<String> {
     (same && !first.is_empty()).then(|| first.clone())
 }
 
+/// How the timing of requests begins that clients sent.
+const SERVED: &str = "served";
+
+fn is_served(run: &RunResult) -> bool {
+    run.made.timing.split(':').next() == Some(SERVED)
+}
+
+/// What was run, and of what kind it is.
+fn of(run: &RunResult) -> String {
+    if is_served(run) {
+        return format!("{} (as they came, not recorded)", run.workload.name);
+    }
+    workload(&run.workload, run.made.filter.as_deref())
+}
+
 fn timing(run: &RunResult) -> String {
     match run.made.timing.split_once(':').unwrap_or((&run.made.timing, "")) {
         ("trace", "") => "as the workload says".to_owned(),
         ("trace", scale) => format!("as the workload says, times {scale}"),
         ("asap", _) => "a closed loop at the device's queue depth".to_owned(),
         ("closed", depth) => format!("a closed loop of {depth} requests in flight"),
+        (SERVED, "off") => "as clients asked, each answered as soon as it was served".to_owned(),
+        (SERVED, "real") => "as clients asked, each answered at its simulated time".to_owned(),
+        (SERVED, scale) => {
+            let scale = scale.strip_prefix("real:").unwrap_or(scale);
+            format!("as clients asked, each answered at its simulated time, times {scale}")
+        }
         (other, _) => other.to_owned(),
     }
 }
@@ -182,8 +203,10 @@ fn units(list: &str) -> String {
     format!("{word} {}", list.replace(',', ", "))
 }
 
-fn requests(workload: &Workload) -> String {
+fn requests(run: &RunResult) -> String {
+    let workload = &run.workload;
     let addresses = match workload.address.as_str() {
+        "strict" if is_served(run) => "addresses as they came".to_owned(),
         "strict" => "addresses as recorded".to_owned(),
         "modulo" => "addresses folded into the device by remainder".to_owned(),
         "dense" => "addresses packed densely in order of first touch".to_owned(),
@@ -364,6 +387,11 @@ mod tests {
         assert_eq!(command(&runs), None);
         runs[0].made.timing = "trace:2".to_owned();
         assert_eq!(timing(&runs[0]), "as the workload says, times 2");
+        runs[0].made.timing = "served:real:10".to_owned();
+        assert!(timing(&runs[0]).ends_with("at its simulated time, times 10"));
+        runs[0].workload.name = "clients".to_owned();
+        assert_eq!(of(&runs[0]), "clients (as they came, not recorded)");
+        runs[0].made.timing = "trace:2".to_owned();
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod flatten;
 pub mod format;
 pub mod gathered;
 pub mod inspection;
+pub mod live;
 pub mod metrics;
 pub mod phases;
 pub mod probe;

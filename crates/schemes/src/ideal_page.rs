@@ -37,9 +37,10 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, Ppn, Tag, pack, unpack, zeroed};
+use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::page_mapped::{self, PageMapped, PageTable};
+use ftlab_ftl::parts::page_space::{Place, Stream};
 use ftlab_ftl::scheme::SchemeConfig;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 
@@ -100,6 +101,34 @@ fn threshold(config: &Config) -> u32 {
     page_mapped::threshold(config, config.own.gc_low)
 }
 
+impl IdealPage {
+    /// Looked up after collection, which may have moved the old version; then updated.
+    #[inline(always)]
+    fn look_up_and_put(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        place: Place,
+        ready: When,
+    ) -> Result<When, Fault> {
+        let known = board.dram(2, ready);
+        self.base.put(board, io, place, known)
+    }
+
+    /// Apart from what nearly every write does.
+    #[inline(never)]
+    fn collect_and_put(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let (place, ready) = self.base.make_room_at(board, io, plane, after)?;
+        self.look_up_and_put(board, io, place, ready)
+    }
+}
+
 impl Scheme for IdealPage {
     const PAPER: Paper = Paper {
         name: "ideal_page",
@@ -147,10 +176,11 @@ impl Scheme for IdealPage {
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        let (place, ready) = self.base.make_room(board, io, after)?;
-        // Looked up after collection, which may have moved the old version; then updated.
-        let known = board.dram(2, ready);
-        self.base.put(board, io, place, known)
+        let plane = self.base.space.place_host(board, io);
+        match self.base.has_room(plane) {
+            true => self.look_up_and_put(board, io, (plane, Stream::Data), after),
+            false => self.collect_and_put(board, io, plane, after),
+        }
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {

@@ -55,6 +55,7 @@
 
 mod settings;
 mod umt;
+mod untold;
 
 pub use settings::{Convert, LazyFtlSettings};
 

@@ -93,6 +93,7 @@ pub struct Latte {
 
 impl Latte {
     /// The group was accessed now.
+    #[inline]
     fn touch(&mut self, board: &mut Board, group: Slot) {
         self.groups.renew(group);
         board.event(Event::LatteOps, 1);
@@ -142,11 +143,13 @@ impl Pruning for Latte {
         self.touch(board, map);
     }
 
+    #[inline]
     fn used_data(&mut self, board: &mut Board, (map, offset): (Slot, u32), _: Slot) {
         self.touch(board, map);
         self.accessed[map.index()] = pack(Some(offset));
     }
 
+    #[inline]
     fn data_left(&mut self, _: Slot, _: Slot) {}
 
     fn map_left(&mut self, board: &mut Board, map: Slot) {
@@ -162,8 +165,7 @@ impl Pruning for Latte {
         let map = victim.expect("two frames hold more than the translation page in use");
         // Rule 2: its CDP with the smallest offset, the one accessed last at the end.
         let last = unpack(self.accessed[map.index()]);
-        let offset = frames.first_child(map, last).or_else(|| frames.first_child(map, None));
-        match offset {
+        match frames.first_child(map, last) {
             Some(offset) => (Leaf::Data(frames.lpn(map, offset)), compared),
             // Rule 3: a group without CDP gives up its CTP.
             None => (Leaf::Map(map), compared),

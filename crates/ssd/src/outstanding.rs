@@ -1,66 +1,75 @@
 //! Requests that the device holds: when each of them is done.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use ftlab_flash::units::Nanos;
+
+/// Up to so many slots are kept in order: most requests are done behind all others, and few of those
+/// before are moved for the rest.
+const FEW: usize = 256;
 
 /// The slots of a device's queue.
 #[derive(Clone)]
 pub(crate) enum Outstanding {
     /// One slot, and when it is free; 0 while nothing is in it.
     One(Nanos),
-    /// Several, and what is in them.
-    Many(usize, BinaryHeap<Reverse<Nanos>>),
+    /// Several. Apart, so that whoever has one pays for no more than that.
+    Several(Box<Slots>),
+}
+
+/// Several slots.
+#[derive(Clone)]
+pub(crate) struct Slots {
+    depth: usize,
+    taken: Taken,
+}
+
+/// What is in them.
+#[derive(Clone)]
+enum Taken {
+    /// First done first.
+    Few(VecDeque<Nanos>),
+    Many(BinaryHeap<Reverse<Nanos>>),
 }
 
 impl Outstanding {
     /// Nothing is under way.
     pub fn new(depth: usize) -> Self {
-        match depth {
-            1 => Outstanding::One(0),
-            _ => Outstanding::Many(depth, BinaryHeap::with_capacity(depth + 1)),
-        }
+        let taken = match depth {
+            1 => return Outstanding::One(0),
+            2..=FEW => Taken::Few(VecDeque::with_capacity(depth + 1)),
+            _ => Taken::Many(BinaryHeap::with_capacity(depth + 1)),
+        };
+        Outstanding::Several(Box::new(Slots { depth, taken }))
     }
 
     /// When a request that arrives gets a slot.
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self, arrival: Nanos) -> Nanos {
         match self {
             Outstanding::One(free) => arrival.max(std::mem::take(free)),
-            Outstanding::Many(depth, heap) => {
-                while let Some(&Reverse(done)) = heap.peek() {
-                    if done <= arrival {
-                        heap.pop();
-                    } else if heap.len() >= *depth {
-                        heap.pop();
-                        return done;
-                    } else {
-                        break;
-                    }
-                }
-                arrival
-            }
+            Outstanding::Several(slots) => slots.admit(arrival),
         }
     }
 
     /// An admitted request is done at this moment.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, done: Nanos) {
         match self {
             Outstanding::One(free) => *free = done,
-            Outstanding::Many(_, heap) => heap.push(Reverse(done)),
+            Outstanding::Several(slots) => slots.push(done),
         }
     }
 
     /// When a slot is free, if none was left after the last admission.
-    #[inline]
+    #[inline(always)]
     pub fn next_slot(&self) -> Option<Nanos> {
         match self {
             Outstanding::One(0) => None,
             Outstanding::One(free) => Some(*free),
-            Outstanding::Many(depth, heap) if heap.len() < *depth => None,
-            Outstanding::Many(_, heap) => heap.peek().map(|&Reverse(done)| done),
+            Outstanding::Several(slots) if slots.len() < slots.depth => None,
+            Outstanding::Several(slots) => slots.first(),
         }
     }
 
@@ -68,7 +77,57 @@ impl Outstanding {
     pub fn clear(&mut self) {
         match self {
             Outstanding::One(free) => *free = 0,
-            Outstanding::Many(_, heap) => heap.clear(),
+            Outstanding::Several(slots) => slots.clear(),
+        }
+    }
+}
+
+impl Slots {
+    fn admit(&mut self, arrival: Nanos) -> Nanos {
+        while let Some(done) = self.first() {
+            let waits = done > arrival;
+            if waits && self.len() < self.depth {
+                break;
+            }
+            match &mut self.taken {
+                Taken::Few(done) => drop(done.pop_front()),
+                Taken::Many(heap) => drop(heap.pop()),
+            }
+            if waits {
+                return done;
+            }
+        }
+        arrival
+    }
+
+    fn push(&mut self, at: Nanos) {
+        match &mut self.taken {
+            Taken::Few(done) if done.back().is_none_or(|&last| last <= at) => done.push_back(at),
+            Taken::Few(done) => done.insert(done.partition_point(|&one| one <= at), at),
+            Taken::Many(heap) => heap.push(Reverse(at)),
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        match &self.taken {
+            Taken::Few(done) => done.len(),
+            Taken::Many(heap) => heap.len(),
+        }
+    }
+
+    #[inline]
+    fn first(&self) -> Option<Nanos> {
+        match &self.taken {
+            Taken::Few(done) => done.front().copied(),
+            Taken::Many(heap) => heap.peek().map(|&Reverse(done)| done),
+        }
+    }
+
+    fn clear(&mut self) {
+        match &mut self.taken {
+            Taken::Few(done) => done.clear(),
+            Taken::Many(heap) => heap.clear(),
         }
     }
 }
@@ -76,21 +135,29 @@ impl Outstanding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftlab_flash::rng::{Purpose, Rng};
 
-    /// The one slot is a heap of one.
+    /// One slot and a few in order are what a heap of as many is.
     #[test]
-    fn one_slot_is_the_shortest_queue() {
-        let mut heap = Outstanding::Many(1, BinaryHeap::new());
-        let mut one = Outstanding::new(1);
-        for (arrival, service) in [(0, 5), (2, 4), (9, 0), (9, 3), (20, 1), (20, 1)] {
-            let admitted = heap.admit(arrival);
-            assert_eq!(one.admit(arrival), admitted);
-            heap.push(admitted + service);
-            one.push(admitted + service);
-            assert_eq!(one.next_slot(), heap.next_slot());
+    fn slots_in_order_are_a_heap() {
+        let mut rng = Rng::new(5, Purpose::Workload);
+        for depth in [1, 2, 7, 32] {
+            let taken = Taken::Many(BinaryHeap::new());
+            let mut heap = Outstanding::Several(Box::new(Slots { depth, taken }));
+            let mut own = Outstanding::new(depth);
+            let mut arrival = 0;
+            for _ in 0..5_000 {
+                arrival += Nanos::from(rng.below(9));
+                let admitted = heap.admit(arrival);
+                assert_eq!(own.admit(arrival), admitted);
+                let done = admitted + 1 + Nanos::from(rng.below(8 * depth as u32));
+                heap.push(done);
+                own.push(done);
+                assert_eq!(own.next_slot(), heap.next_slot());
+            }
+            heap.clear();
+            own.clear();
+            assert_eq!((own.next_slot(), heap.next_slot()), (None, None));
         }
-        heap.clear();
-        one.clear();
-        assert_eq!((one.next_slot(), heap.next_slot()), (None, None));
     }
 }

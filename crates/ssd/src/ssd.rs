@@ -18,7 +18,7 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::clock::PathSplit;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Cause;
-use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape, Stages, Unreadable};
+use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape, Unreadable};
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, Nanos, PlaneId, Tag};
 use ftlab_ftl::answers::{Location, Room};
@@ -29,6 +29,7 @@ mod caches;
 mod chunk;
 mod gaps;
 mod power;
+mod taking;
 mod versions;
 
 /// A device under one scheme. It begins on a line of the cache, wherever it lies.
@@ -137,7 +138,7 @@ impl<S: Scheme> Ssd<S> {
 
     /// When a request enters the device that may do so from `at`. In the serial profile that is
     /// not before the server is free, for example of an idle step that overran the arrival.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, at: Nanos) -> (Nanos, When) {
         let admitted = self.outstanding.admit(at);
         let clock = self.board.nand_mut().clock_mut();
@@ -160,39 +161,49 @@ impl<S: Scheme> Ssd<S> {
     fn serve<const PLAIN: bool>(
         &mut self,
         request: &Request,
+        (first, pages): (u32, u32),
         start: When,
     ) -> Result<When, DeviceError> {
         if request.op == Op::Flush {
-            let (buffer, mut below) = self.parts();
-            let written = match buffer {
-                Some(buffer) => buffer.flush(&mut below, start)?,
-                None => start,
-            };
-            return Ok(below.scheme.flush(below.board, written)?);
+            return self.serve_flush(start);
         }
-        let (first, pages) = self.split.pages(request);
         let sectors = request.sectors;
         let hint = if self.hints { request.unit as u8 } else { 0 };
         let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors, hint };
-        let mut done = start;
-        for index in 0..pages {
-            let lpn = Lpn(first + index);
-            let io = PageIo {
-                lpn,
-                sectors: self.split.sectors(request, lpn.0),
-                cause: Cause::Host,
-                data: Tag(0),
-                request: RequestShape { index, ..shape },
-            };
-            let page_done = match request.op {
-                Op::Read => self.read_page::<PLAIN>(&io, start)?,
-                Op::Write => self.write_page::<PLAIN>(io, start)?,
-                Op::Trim => self.trim_page(&io, request, start)?,
-                Op::Flush => unreachable!("a flush has no pages"),
-            };
-            done = done.join(page_done);
+        let mut done = start.join(self.serve_page::<PLAIN>(request, shape, start)?);
+        for index in 1..pages {
+            let other = RequestShape { index, ..shape };
+            done = done.join(self.serve_page::<PLAIN>(request, other, start)?);
         }
         Ok(done)
+    }
+
+    #[cold]
+    fn serve_flush(&mut self, start: When) -> Result<When, DeviceError> {
+        let (buffer, mut below) = self.parts();
+        let written = match buffer {
+            Some(buffer) => buffer.flush(&mut below, start)?,
+            None => start,
+        };
+        Ok(below.scheme.flush(below.board, written)?)
+    }
+
+    #[inline(always)]
+    fn serve_page<const PLAIN: bool>(
+        &mut self,
+        whole: &Request,
+        request: RequestShape,
+        start: When,
+    ) -> Result<When, DeviceError> {
+        let lpn = Lpn(request.first_lpn.0 + request.index);
+        let sectors = self.split.sectors(whole, lpn.0);
+        let mut io = PageIo { lpn, sectors, cause: Cause::Host, data: Tag(0), request };
+        match whole.op {
+            Op::Read => self.read_page::<PLAIN>(&io, start),
+            Op::Write => self.write_page::<PLAIN>(&mut io, start),
+            Op::Trim => self.trim_page(&io, whole, start),
+            Op::Flush => unreachable!("a flush has no pages"),
+        }
     }
 
     /// Serves a request that began at `begun`, then does what the scheme has to do behind it. When
@@ -201,10 +212,10 @@ impl<S: Scheme> Ssd<S> {
     fn serve_and_settle<const PLAIN: bool>(
         &mut self,
         request: &Request,
-        begun: Nanos,
-        start: When,
+        pages: (u32, u32),
+        (begun, start): (Nanos, When),
     ) -> Result<(Nanos, PathSplit), DeviceError> {
-        let done = self.serve::<PLAIN>(request, start)?;
+        let done = self.serve::<PLAIN>(request, pages, start)?;
         let clock = self.board.nand().clock();
         let times = (clock.completion(done).max(begun), clock.split(begun, done));
         let (_, below) = self.parts();
@@ -243,7 +254,7 @@ impl<S: Scheme> Ssd<S> {
     #[inline(always)]
     fn write_page<const PLAIN: bool>(
         &mut self,
-        mut io: PageIo,
+        io: &mut PageIo,
         start: When,
     ) -> Result<When, DeviceError> {
         // Neither 0 nor the number that stands for what cannot be read.
@@ -253,8 +264,8 @@ impl<S: Scheme> Ssd<S> {
         let (buffer, mut below) = self.parts();
         let ready = below.board.nand_mut().clock_mut().host_page(start);
         let done = match buffer {
-            Some(buffer) if !PLAIN => buffer.write(&mut below, &io, ready)?,
-            _ => below.scheme.write(below.board, &io, ready)?,
+            Some(buffer) if !PLAIN => buffer.write(&mut below, io, ready)?,
+            _ => below.scheme.write(below.board, io, ready)?,
         };
         self.ledger.wrote(io.lpn, io.data);
         Ok(done)
@@ -280,89 +291,13 @@ impl<S: Scheme> Ssd<S> {
     }
 }
 
-impl<S: Scheme> Ssd<S> {
-    /// Serves a request. A `PLAIN` device has neither a buffer nor a link that takes time, tells no
-    /// streams apart, and does nothing in gaps.
-    #[inline(always)]
-    fn submit_one<const PLAIN: bool>(
-        &mut self,
-        request: &Request,
-        at: Nanos,
-    ) -> Result<Completion, DeviceError> {
-        self.split.check_range(request)?;
-        assert!(
-            request.sectors > 0 || request.op == Op::Flush,
-            "a {:?} request must have at least one sector",
-            request.op
-        );
-        let (arrival, at) = (request.arrival + self.epoch, request.arrival.max(at) + self.epoch);
-        if !PLAIN {
-            let works = self.idle_work || self.buffer.as_ref().is_some_and(Front::works_in_gaps);
-            if works && at > self.last_completion {
-                self.use_gap(at)?;
-            }
-        }
-        let (admitted, start) = self.admit(at);
-        let (begun, start) = match PLAIN {
-            true => (admitted, start),
-            false => self.send_command(request, admitted, start),
-        };
-        let pages = match request.op {
-            Op::Flush => 0,
-            _ => u64::from(self.split.pages(request).1),
-        };
-        self.board.meter_mut().request(request.op, pages, u64::from(request.sectors));
-        self.unreadable = None;
-        if !PLAIN {
-            self.ledger.begin();
-        }
-        let (ready, split) = match self.serve_and_settle::<PLAIN>(request, begun, start) {
-            Ok(times) => times,
-            Err(error) => {
-                self.board.meter_mut().interrupt();
-                return Err(error);
-            }
-        };
-        let completed = match request.op {
-            Op::Read if !PLAIN && !self.link.is_free() => self.link.receive(ready, request.sectors),
-            _ => ready,
-        };
-        let completion = Completion {
-            arrival: request.arrival,
-            admitted: admitted - self.epoch,
-            completed: completed - self.epoch,
-            stages: Stages {
-                driver_queue: admitted - arrival,
-                host_link: (begun - admitted) + (completed - ready),
-                controller: split.controller,
-                buffer: split.buffer,
-                map: split.map,
-                flash: split.flash,
-                channel: split.channel,
-            },
-            unreadable: self.unreadable,
-        };
-        debug_assert_eq!(completion.stages.total(), completion.system(), "stages of {request:?}");
-        self.outstanding.push(completed);
-        self.last_completion = self.last_completion.max(completed);
-        if self.board.meter_mut().complete(request.op, &completion) {
-            let free_blocks = self.scheme().room().free_blocks;
-            self.board.meter_mut().sample_free_blocks(free_blocks);
-        }
-        if !PLAIN && self.streams > 1 {
-            self.board.meter_mut().stream(request.unit % self.streams, request, &completion);
-        }
-        Ok(completion)
-    }
-}
-
 impl<S: Scheme> Device for Ssd<S> {
     fn submit(&mut self, request: &Request) -> Result<Completion, DeviceError> {
         self.submit_at(request, request.arrival)
     }
 
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError> {
-        self.submit_one::<false>(request, at)
+        self.submit_one(request, at)
     }
 
     fn submit_all(
@@ -371,8 +306,8 @@ impl<S: Scheme> Device for Ssd<S> {
         served: &mut Served,
     ) -> Result<(), DeviceError> {
         match self.is_plain() {
-            true => self.submit_row::<true>(requests, served),
-            false => self.submit_row::<false>(requests, served),
+            true => self.submit_plain_row(requests, served),
+            false => self.submit_row(requests, served),
         }
     }
 

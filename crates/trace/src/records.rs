@@ -267,10 +267,12 @@ impl<M: Make> Generated<M> {
     #[inline]
     fn each_of(&mut self, most: usize, mut take: impl FnMut(&Record) -> bool) -> bool {
         let most = self.left.min(most as u64);
-        let (mut made, mut goes_on) = (0, true);
-        while made < most && goes_on {
-            goes_on = take(&self.records.make());
+        let mut made = 0;
+        while made < most {
             made += 1;
+            if !take(&self.records.make()) {
+                break;
+            }
         }
         self.left -= made;
         self.summary.requests += made;

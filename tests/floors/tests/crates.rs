@@ -49,3 +49,10 @@ fn dependencies_are_read_from_their_section_alone() {
                     ftlab-ftl = { path = \"a\" }\nclap = \"4\"\n\n[dev-dependencies]\nftlab-lab = \"1\"\n";
     assert_eq!(ours(manifest), BTreeSet::from(["flash", "ftl"]));
 }
+
+/// The Python package's files: its crate has no tests in Rust, which would link it against Python.
+#[test]
+fn no_circle_of_files_of_the_python_package() {
+    let py = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/py");
+    ftlab_floors::check(py.to_str().expect("a path in UTF-8"), &[]);
+}

@@ -120,67 +120,77 @@ fn a_retired_block_is_out_of_use() {
     assert!(text.contains("erase of block 2: it was retired"), "{text}");
 }
 
-/// Pages 0 to 2 of block 0 in a list of those that move.
-fn movers(board: &mut Board) -> Vec<Mover> {
-    (0..3).for_each(|page| program(board, page));
-    let mut movers = Vec::new();
-    assert!(board.nand().list_movers(BlockId(0), u32::MAX, &mut movers));
-    movers
+/// Pages 0 to 2 of block 0 hold data.
+fn three_pages() -> Board {
+    let mut board = board(&[]);
+    (0..3).for_each(|page| program(&mut board, page));
+    assert_eq!(board.nand().hold_words(BlockId(0)), Some(false));
+    board
 }
 
-fn move_run(board: &mut Board, movers: &mut [Mover], to: u32) {
-    board.move_run((BlockId(0), movers), Ppn(to), Cause::Gc, When::START);
+/// Moves the first `count` valid pages of block 0: what is told of them.
+fn move_valid(board: &mut Board, (to, count): (u32, u32), words: bool) -> Vec<Mover> {
+    let mut moved = Vec::new();
+    board.move_valid((BlockId(0), words), (Ppn(to), count), Cause::Gc, &mut moved);
+    moved
 }
 
 #[test]
 fn pages_that_move_together_obey_every_law_of_single_ones() {
-    let refused = |act: &dyn Fn(&mut Board, &mut Vec<Mover>), rule: &str| {
-        let mut board = board(&[]);
-        let mut movers = movers(&mut board);
-        let text = refusal(&mut board, |board| act(board, &mut movers));
+    let refused = |act: &dyn Fn(&mut Board), rule: &str| {
+        let mut board = three_pages();
+        let text = refusal(&mut board, act);
         assert!(text.contains(rule), "{text}");
     };
-    refused(&|board, list| move_run(board, list, 6), "6 to 8: they are not of one block");
+    refused(&|board| drop(move_valid(board, (6, 3), false)), "6 to 8: they are not of one block");
     refused(
-        &|board, list| {
+        &|board| {
             program(board, 9);
-            move_run(board, list, 8);
+            move_valid(board, (8, 3), false);
         },
         "page 9 (block 2, offset 1): it is not erased",
     );
     refused(
-        &|board, list| {
+        &|board| {
             let _ = board.nand_mut().discard(Ppn(1));
-            move_run(board, list, 8);
+            move_valid(board, (8, 3), false);
         },
-        "page 1 (block 0, offset 1): it is not valid",
+        "block 0 has 1 pages fewer than move to 8",
     );
+    refused(&|board| drop(move_valid(board, (3, 1), false)), "which are its own");
+    refused(&|board| drop(move_valid(board, (8, 3), true)), "page 0 moves with others");
     refused(
-        &|board, list| {
-            list[1].old = Ppn(3);
-            move_run(board, list, 8);
-        },
-        "page 3 (block 0, offset 3): nothing readable there",
-    );
-    refused(
-        &|board, list| {
-            list[1].old = Ppn(5);
-            move_run(board, list, 8);
-        },
-        "page 5 moves with others",
-    );
-    refused(
-        &|board, list| {
+        &|board| {
             let _ = board.nand_mut().faults_mut();
-            move_run(board, list, 8);
+            move_valid(board, (8, 3), false);
         },
         "only where nothing can happen",
     );
-    let mut board = board(&[]);
-    let mut movers = movers(&mut board);
-    move_run(&mut board, &mut movers, 8);
+    let mut board = three_pages();
+    let _ = board.nand_mut().discard(Ppn(0));
+    let moved = move_valid(&mut board, (8, 1), false);
+    assert_eq!(moved.iter().map(|mover| mover.old.0).collect::<Vec<_>>(), [1]);
     let valid = (0..12).filter(|&page| board.nand().state().is_valid(Ppn(page)));
-    assert_eq!(valid.collect::<Vec<_>>(), [8, 9, 10]);
+    assert_eq!(valid.collect::<Vec<_>>(), [2, 8]);
+    assert_eq!(board.nand().valid_pages(BlockId(0)), 1);
+}
+
+/// Words move with words and data with data.
+#[test]
+fn a_block_says_what_its_valid_pages_hold() {
+    let mut board = three_pages();
+    let what = (PageKind::Map, 0);
+    let _ = board
+        .program_payload(Ppn(3), what, Payload::Words(&[1]), Cause::Translate, When::START)
+        .expect("no fault is planned");
+    assert_eq!(board.nand().hold_words(BlockId(0)), None, "both");
+    for page in 0..3 {
+        let _ = board.nand_mut().discard(Ppn(page));
+    }
+    assert_eq!(board.nand().hold_words(BlockId(0)), Some(true));
+    let moved = move_valid(&mut board, (8, 1), true);
+    assert_eq!(moved[0].kind, PageKind::Map);
+    assert_eq!(board.nand().payload(Ppn(8))[0], 1);
 }
 
 #[test]

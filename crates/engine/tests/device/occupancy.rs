@@ -123,3 +123,31 @@ fn what_no_analysis_covers_is_refused_by_name() {
         assert!(kept.contains("device.ram_nonvolatile = true, only under false"), "{kept}");
     }
 }
+
+/// FIFO: the oldest block's share p of valid pages solves p = exp(-(1 - p) a), a the physical
+/// over the logical pages.
+#[test]
+fn the_oldest_block_is_as_full_as_the_closed_form_says() {
+    for a in [1.1, 1.25, 1.5] {
+        let blocks = 10_000;
+        let q = occupancy::survival(blocks, blocks as f64 / a);
+        let oldest = q.powi(blocks as i32);
+        let expected = (-(1.0 - oldest) * a).exp();
+        assert!((oldest - expected).abs() < 1e-3, "a = {a}: {oldest} against {expected}");
+    }
+}
+
+/// Three blocks of 2 pages, 4 of them valid: levels 2 and 1 in the proportion of 1/2 to 1/1.
+#[test]
+fn greedy_levels_are_in_inverse_proportion_to_their_valid_pages() {
+    assert_eq!(occupancy::greedy(3, 2, 4), [2, 1, 1]);
+    let valid = occupancy::greedy(60_000, 64, 60_000 * 48);
+    let count = |level: u32| valid.iter().filter(|&&pages| pages == level).count() as f64;
+    for (level, other) in [(64, 48), (60, 40)] {
+        let expected = f64::from(other) / f64::from(level);
+        let found = count(level) / count(other);
+        assert!((found / expected - 1.0).abs() < 0.02, "{level}/{other}: {found}, {expected}");
+    }
+    assert_eq!(valid.iter().map(|&pages| u64::from(pages)).sum::<u64>(), 60_000 * 48);
+    assert!(valid.is_sorted_by(|a, b| a >= b), "the newest first");
+}

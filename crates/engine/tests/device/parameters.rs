@@ -1,6 +1,8 @@
 //! One test per parameter: what the setting promises, in exact numbers, so that a device that
 //! ignores it fails here.
 
+use std::collections::BTreeSet;
+
 use crate::common::{
     CONTROLLER, ERASE, LATENCIES, PROGRAM, READ, TRANSFER, fill, mixed, open, pages, place, record,
     submit, tiny,
@@ -14,6 +16,7 @@ use ftlab_engine::schemes::dftl::Dftl;
 use ftlab_engine::schemes::fast::Fast;
 use ftlab_engine::schemes::open as open_as;
 use ftlab_engine::ssd::{Device, Ssd};
+use ftlab_flash::settings::Groups;
 
 #[test]
 fn serial_time_is_the_sum_of_counts_times_latencies() {
@@ -390,4 +393,15 @@ fn searches_cost_a_step_per_candidate_or_one_each_or_nothing() {
             assert_eq!((scan.0[1], list.0[1]), (16 * scan.4, scan.4), "{scheme}");
         }
     }
+}
+
+/// The order of the list is its own; a group that can be set must not be missing from it.
+#[test]
+fn every_group_that_can_be_set_is_listed() {
+    let mut config = Config::default();
+    let names = |groups: Vec<&'static str>| groups.into_iter().collect::<BTreeSet<_>>();
+    let listed = names(config.groups().iter().map(|group| group.name()).collect());
+    let settable = names(config.groups_mut().iter().map(|group| group.name()).collect());
+    assert_eq!(listed, settable);
+    assert!(listed.contains("device") && listed.contains("bplru") && listed.contains("dftl"));
 }

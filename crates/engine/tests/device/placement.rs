@@ -226,10 +226,7 @@ fn tenants_with_handles_of_their_own_do_not_move_each_others_pages() {
                 turn += 1;
             }
         };
-        write(device.as_mut(), 6 * LOGICAL);
-        device.power_cycle().expect("it starts again");
-        write(device.as_mut(), 6 * LOGICAL);
-        device.audit().expect("the audit passes");
+        write(device.as_mut(), 12 * LOGICAL);
         device.start_measuring();
         write(device.as_mut(), 6 * LOGICAL);
         device.audit().expect("the audit passes");
@@ -238,7 +235,14 @@ fn tenants_with_handles_of_their_own_do_not_move_each_others_pages() {
             let of_each = u64::from(3 * LOGICAL);
             assert_eq!((counts[0].host_pages, counts[1].host_pages), (of_each, of_each));
         }
-        (device.board().meter().total_programs() as f64 / f64::from(6 * LOGICAL), counts.to_vec())
+        let counts = counts.to_vec();
+        let waf = device.board().meter().total_programs() as f64 / f64::from(6 * LOGICAL);
+        // What is written in order goes on in the middle of some block then: its blocks do not end
+        // any more where those of its last round do, and are not compared with the model.
+        device.power_cycle().expect("it starts again");
+        write(device.as_mut(), LOGICAL);
+        device.audit().expect("the audit passes");
+        (waf, counts)
     };
     let hints = [("gc.placement", "hint"), ("host.hints", "unit"), ("placement.handles", "2")];
     let (mixed, _) = run(&[]);

@@ -8,8 +8,8 @@ use ftlab_engine::board::nand::clock::{CellOperations, ServiceTime};
 use ftlab_engine::board::nand::state::BlockState;
 use ftlab_engine::config::Config;
 use ftlab_engine::host::Driver;
-use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics};
-use ftlab_engine::request::Request;
+use ftlab_engine::meter::{BlockRole, Cause, Event, LatencyStatistics, Window};
+use ftlab_engine::request::{Op, Request};
 use ftlab_engine::schemes::TABLE;
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{BlockId, Nanos, Ppn};
@@ -28,6 +28,9 @@ const DEVICES: &[Pairs<'_>] = &[
 /// How many, their sum and that of their squares, and all of them.
 type Times = (u64, u128, u128, Vec<(Nanos, u64)>);
 
+/// A window, and of the response times in it the buckets: shortest, longest, how many.
+type Windowed = (Window, Vec<(Nanos, Nanos, u64)>);
+
 /// All that a run leaves to compare.
 #[derive(Debug, PartialEq)]
 pub struct Left {
@@ -38,6 +41,7 @@ pub struct Left {
     cells: CellOperations,
     stages: [u128; 7],
     times: Vec<Times>,
+    windows: Vec<Windowed>,
     ends: Nanos,
 }
 
@@ -58,6 +62,10 @@ pub fn left(device: &dyn Device) -> Left {
     let times = latency.read().iter().chain(latency.write());
     let all =
         |one: &LatencyStatistics| (one.count(), one.sum(), one.sum_of_squares(), one.cumulative());
+    let responses = (0..meter.windows().all().len()).map(|window| {
+        let of = |op| meter.windows().responses(op, window);
+        of(Op::Read).chain(of(Op::Write)).collect()
+    });
     Left {
         counts,
         pages: (0..nand.geometry().pages()).map(page).collect(),
@@ -66,6 +74,7 @@ pub fn left(device: &dyn Device) -> Left {
         cells: nand.clock().cell_operations(),
         stages: latency.stages(),
         times: times.map(all).collect(),
+        windows: meter.windows().all().iter().copied().zip(responses).collect(),
         ends: device.idle_from(),
     }
 }
@@ -136,8 +145,8 @@ fn first_difference(short: &Left, long: &Left) -> String {
     match short.pages.iter().zip(&long.pages).position(|(one, two)| one != two) {
         Some(page) => format!("page {page}: {} and {}", short.pages[page], long.pages[page]),
         None => format!(
-            "times {:?} {:?} and {:?} {:?}",
-            short.service, short.stages, long.service, long.stages
+            "times {:?} {:?} {:?} and {:?} {:?} {:?}",
+            short.service, short.stages, short.windows, long.service, long.stages, long.windows
         ),
     }
 }

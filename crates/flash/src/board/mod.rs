@@ -164,7 +164,6 @@ impl Board {
     /// Programs a page with host data, reading the superseded page first where a partial write
     /// needs its other sectors (`io.partial_write = rmw`). The old page stays valid. If it cannot
     /// be read, the new page is unreadable as a whole: errors have the size of a page.
-    #[inline(always)]
     pub fn program_update(
         &mut self,
         new: Ppn,
@@ -183,6 +182,24 @@ impl Board {
         }
         let page = PageWrite { logical, kind, tag, sectors, unreadable };
         self.nand.program(&mut self.meter, new, page, io.cause, after)
+    }
+
+    /// The same where nothing can fail and nothing is read first; none where it is not so.
+    #[inline(always)]
+    pub fn program_plainly(
+        &mut self,
+        new: Ppn,
+        io: &PageIo,
+        kind: PageKind,
+        after: When,
+    ) -> Option<When> {
+        if self.rmw || !self.nand.is_plain() {
+            return None;
+        }
+        let unreadable = io.data == Tag::UNREADABLE;
+        let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors);
+        let page = PageWrite { logical, kind, tag, sectors, unreadable };
+        Some(self.nand.program_plainly(&mut self.meter, new, page, io.cause, after))
     }
 
     /// A write of part of a page whose other sectors are kept.
@@ -247,26 +264,34 @@ impl Board {
         Ok(done)
     }
 
-    /// Moves pages of `victim` to the pages from `to` on, which are of one block: a copy each, after
-    /// which the page is not valid any more. Says of each when that is done. Only where
-    /// [`Nand::moves_runs`].
-    pub fn move_run(
+    /// Moves the first `count` valid pages of `victim`, all of which hold `words` or none, to the
+    /// pages from `to` on, which are of one block: a copy each, after which the page is not valid any
+    /// more. Lists them; [`Board::time_moves`] or [`Board::time_move`] follows and says when. Only
+    /// where [`Nand::moves_runs`].
+    pub fn move_valid(
+        &mut self,
+        victim: (BlockId, bool),
+        to: (Ppn, u32),
+        cause: Cause,
+        moved: &mut Vec<Mover>,
+    ) {
+        self.nand.move_valid(&mut self.meter, victim, to, cause, moved);
+    }
+
+    /// Says of each page of such a run when it is copied, where every copy could begin at `after`;
+    /// when all are.
+    pub fn time_moves(
         &mut self,
         victim: (BlockId, &mut [Mover]),
         to: Ppn,
         cause: Cause,
         after: When,
-    ) {
-        self.nand.move_run(&mut self.meter, victim, to, cause, after);
-    }
-
-    /// The same without times: [`Board::time_move`] follows for each page, from the moment at which
-    /// it may be copied.
-    pub fn move_records(&mut self, victim: (BlockId, &[Mover]), to: Ppn, cause: Cause) {
-        self.nand.move_records(&mut self.meter, victim, to, cause);
+    ) -> When {
+        self.nand.time_moves(victim, to, cause, after)
     }
 
     /// When a page of such a run is copied, which is the next one of it.
+    #[inline]
     pub fn time_move(&mut self, from_to: (Ppn, Ppn), cause: Cause, after: When) -> When {
         self.nand.time_move(from_to, cause, after)
     }

@@ -52,6 +52,8 @@ pub(super) struct Pcm {
     queue: usize,
     /// What is forgotten ended here at the latest.
     floor: Nanos,
+    /// What is known ends here at the latest.
+    until: Nanos,
     /// Start and end, in order of time, never moved.
     reads: VecDeque<(Nanos, Nanos)>,
     /// In order of time, which is that of acceptance.
@@ -69,6 +71,7 @@ impl Pcm {
             write: config.timing.pcm_write.0,
             queue: 0,
             floor: 0,
+            until: 0,
             reads: VecDeque::new(),
             writes: VecDeque::new(),
             full: (0, 0),
@@ -79,7 +82,7 @@ impl Pcm {
         assert!(queue > 0, "a queue of phase-change memory holds one write at least");
         self.queue = queue as usize;
         // What the queue held when the power went is written: the port begins idle.
-        self.floor = 0;
+        (self.floor, self.until) = (0, 0);
         self.full = (0, 0);
         self.reads.clear();
         self.writes.clear();
@@ -89,9 +92,7 @@ impl Pcm {
 
     /// When everything is done.
     pub fn idle_from(&self) -> Nanos {
-        let read = self.reads.back().map_or(0, |read| read.1);
-        let write = self.writes.back().map_or(0, |write| write.end);
-        self.floor.max(read).max(write)
+        self.floor.max(self.until)
     }
 
     /// Whether nothing is booked that is not over: what is booked next begins when it can.
@@ -103,6 +104,18 @@ impl Pcm {
     /// Forgets what is over at `now`, and the oldest of too many.
     #[inline]
     fn forget(&mut self, now: Nanos) {
+        if self.is_idle() {
+            return;
+        }
+        if self.until > now {
+            return self.forget_some(now);
+        }
+        self.floor = self.floor.max(self.until);
+        self.reads.clear();
+        self.writes.clear();
+    }
+
+    fn forget_some(&mut self, now: Nanos) {
         let over = |end: Nanos, known: usize, most: usize| end <= now || known > most;
         while let Some(&(_, end)) =
             self.reads.front().filter(|read| over(read.1, self.reads.len(), KNOWN))
@@ -119,7 +132,15 @@ impl Pcm {
     }
 
     /// The first moment from `start` on at which no read is in the way for `length`.
+    #[inline]
     fn between_reads(&self, start: Nanos, length: Nanos) -> Nanos {
+        if self.reads.back().is_none_or(|last| last.1 <= start) {
+            return start;
+        }
+        self.between_reads_from(start, length)
+    }
+
+    fn between_reads_from(&self, start: Nanos, length: Nanos) -> Nanos {
         let mut next = self.reads.partition_point(|read| read.1 <= start);
         self.between_reads_behind(&mut next, start, length)
     }
@@ -140,8 +161,19 @@ impl Pcm {
     }
 
     /// Books a read from `from` on; returns its start.
+    #[inline]
     fn book_read(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
-        let mut start = from.max(self.floor);
+        let start = from.max(self.floor);
+        if self.is_idle() && self.read > 0 {
+            self.until = start + self.read;
+            self.reads.push_front((start, self.until));
+            return start;
+        }
+        self.book_read_among_others(start, timeline)
+    }
+
+    fn book_read_among_others(&mut self, from: Nanos, timeline: &mut Timeline) -> Nanos {
+        let mut start = from;
         while !self.is_idle() {
             let next = self.writes.partition_point(|write| write.end <= start);
             // A write that begins at this very moment lets the read go first.
@@ -155,15 +187,12 @@ impl Pcm {
         }
         if self.read > 0 {
             let end = start + self.read;
-            if self.is_idle() {
-                // In front, where the last one was taken: the same place of memory every time.
-                self.reads.push_front((start, end));
-                return start;
-            }
             let place = self.reads.partition_point(|read| read.0 < start);
             self.reads.insert(place, (start, end));
             let moved = self.writes.partition_point(|write| write.start < start);
             self.move_from(moved, end, timeline);
+            let written = self.writes.back().map_or(0, |write| write.end);
+            self.until = self.until.max(end).max(written);
         }
         start
     }
@@ -190,7 +219,17 @@ impl Pcm {
     }
 
     /// When a write that is ready at `from` is taken by the queue.
+    #[inline]
     fn accepted(&mut self, from: Nanos) -> Nanos {
+        let at = from.max(self.floor);
+        // No write is known, or none at this moment: the queue is empty.
+        if self.writes.back().is_none_or(|last| last.end <= at) && at > self.full.1 {
+            return at;
+        }
+        self.accepted_among_others(from)
+    }
+
+    fn accepted_among_others(&mut self, from: Nanos) -> Nanos {
         let mut at = from.max(self.floor);
         let joins = (self.full.0..=self.full.1).contains(&at);
         let begins = if joins { self.full.0 } else { at };
@@ -223,6 +262,18 @@ impl Pcm {
         taken.find(|write| write.unit == Some(unit) && at(write) <= write.start).map(at)
     }
 
+    /// Books a write from `from` on at an idle port, which others of its `unit` may join; returns
+    /// when it is accepted, which is when it begins.
+    #[inline]
+    fn book_write_alone(&mut self, from: Nanos, unit: Option<u32>) -> Nanos {
+        let start = from.max(self.floor);
+        let end = start + self.write;
+        self.until = end;
+        // In front, where the last one was taken: the same place of memory every time.
+        self.writes.push_front(Write { accepted: start, start, end, span: 0, unit });
+        start
+    }
+
     /// Books a write from `from` on, which others of its `unit` may join; returns when it is
     /// accepted, and whether it joined one.
     fn book_write(
@@ -235,11 +286,12 @@ impl Pcm {
             return (from, false);
         }
         let accepted = self.accepted(from);
-        if let Some(joined) = unit.and_then(|unit| self.joined(unit, from, accepted)) {
+        if let Some(unit) = unit
+            && let Some(joined) = self.joined(unit, from, accepted)
+        {
             return (joined, true);
         }
-        let is_idle = self.is_idle();
-        let (index, start) = if is_idle { (0, accepted) } else { self.behind(accepted) };
+        let (index, start) = self.behind(accepted);
         let end = start + self.write;
         let (port, work, cause) = (Unit::Pcm, Work::Write, Cause::Translate);
         let span = match timeline.is_on() {
@@ -247,18 +299,31 @@ impl Pcm {
             false => 0,
         };
         let write = Write { accepted, start, end, span, unit };
-        if is_idle {
-            self.writes.push_front(write);
+        self.until = self.until.max(end);
+        if index == self.writes.len() {
+            self.writes.push_back(write);
         } else {
-            self.writes.insert(index, write);
-            self.move_from(index + 1, end, timeline);
+            self.insert(index, write, timeline);
         }
         (accepted, false)
     }
 
+    /// A write takes a place before others, which move.
+    fn insert(&mut self, index: usize, write: Write, timeline: &mut Timeline) {
+        self.writes.insert(index, write);
+        self.move_from(index + 1, write.end, timeline);
+        self.until = self.until.max(self.writes[self.writes.len() - 1].end);
+    }
+
     /// The place of a write that the queue takes at `accepted`, and when it begins.
+    #[inline]
     fn behind(&self, accepted: Nanos) -> (usize, Nanos) {
-        let index = self.writes.partition_point(|write| write.accepted <= accepted);
+        let index = match self.writes.back() {
+            Some(last) if last.accepted > accepted => {
+                self.writes.partition_point(|write| write.accepted <= accepted)
+            }
+            _ => self.writes.len(),
+        };
         let before = index.checked_sub(1).map_or(0, |before| self.writes[before].end);
         (index, self.between_reads(accepted.max(before), self.write))
     }
@@ -311,6 +376,7 @@ impl Board {
 
     /// The same for an entry of a program unit: it joins a write of that unit that the queue holds
     /// and that has not begun, or begins at this moment, and then costs nothing of its own.
+    #[inline]
     pub fn pcm_write_in(&mut self, unit: Option<u32>, after: When) -> When {
         let (from, accepted) = self.book_pcm_write(unit, after);
         self.nand.clock_mut().waits_for_port(accepted - from, accepted, after)
@@ -323,7 +389,12 @@ impl Board {
         let clock = self.nand.clock_mut();
         let from = clock.earliest(after);
         self.pcm.forget(clock.now());
-        let (accepted, joined) = self.pcm.book_write(from, unit, clock.timeline_mut());
+        let timeline = clock.timeline_mut();
+        let alone = self.pcm.is_idle() && self.pcm.write > 0 && !timeline.is_on();
+        let (accepted, joined) = match alone {
+            true => (self.pcm.book_write_alone(from, unit), false),
+            false => self.pcm.book_write(from, unit, timeline),
+        };
         if !joined {
             self.meter.event(Event::PcmWrites, 1);
             clock.pcm_is_written(self.pcm.write);

@@ -20,7 +20,7 @@ const GROUPS: usize = LONGEST.ilog2() as usize - FINE_BITS as usize + 2;
 /// Times of one kind.
 #[derive(Clone, Debug)]
 pub struct LatencyStatistics {
-    histogram: Groups<u64, GROUPS>,
+    histogram: Groups<u64, FINE, GROUPS>,
     /// How many are in the histogram.
     count: u64,
     sum: u128,
@@ -42,7 +42,7 @@ impl Default for LatencyStatistics {
 impl LatencyStatistics {
     fn new() -> Self {
         LatencyStatistics {
-            histogram: Groups::new(FINE),
+            histogram: Groups::new(),
             count: 0,
             sum: 0,
             sum_of_squares: 0,
@@ -55,11 +55,17 @@ impl LatencyStatistics {
     /// Takes one time, ns.
     #[inline]
     pub fn record(&mut self, time: Nanos) {
+        self.record_often(time, 1);
+    }
+
+    /// Takes one time, ns, so often.
+    #[inline]
+    fn record_often(&mut self, time: Nanos, count: u64) {
         if time != self.repeated.0 {
             self.settle();
             self.repeated.0 = time;
         }
-        self.repeated.1 += 1;
+        self.repeated.1 += count;
     }
 
     fn settle(&mut self) {
@@ -194,8 +200,9 @@ impl LatencyMeter {
         }
     }
 
+    /// So many requests that went alike.
     #[inline]
-    pub(super) fn record(&mut self, op: Op, completion: &Completion) {
+    pub(super) fn record(&mut self, op: Op, completion: &Completion, count: u32) {
         let group = match op {
             Op::Read => &mut self.read,
             Op::Write => &mut self.write,
@@ -203,23 +210,24 @@ impl LatencyMeter {
             Op::Trim | Op::Flush => return,
         };
         let [system, device, queue] = group;
-        system.record(completion.system());
-        device.record(completion.device());
-        queue.record(completion.queue());
-        if completion.system() < SHORT && self.recent.1 < RECENT {
+        let many = u64::from(count);
+        system.record_often(completion.system(), many);
+        device.record_often(completion.device(), many);
+        queue.record_often(completion.queue(), many);
+        if completion.system() < SHORT && self.recent.1 + count <= RECENT {
             for (sum, time) in self.recent.0.iter_mut().zip(completion.stages.all()) {
-                *sum += time;
+                *sum += many * time;
             }
-            self.recent.1 += 1;
+            self.recent.1 += count;
         } else {
-            self.sum_up(&completion.stages);
+            self.sum_up(&completion.stages, count);
         }
     }
 
     #[cold]
-    fn sum_up(&mut self, stages: &Stages) {
+    fn sum_up(&mut self, stages: &Stages, count: u32) {
         for (sum, time) in self.stages.iter_mut().zip(stages.all()) {
-            *sum += u128::from(time);
+            *sum += u128::from(count) * u128::from(time);
         }
         for (sum, recent) in self.stages.iter_mut().zip(self.recent.0) {
             *sum += u128::from(recent);

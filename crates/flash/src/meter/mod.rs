@@ -17,10 +17,13 @@ pub use counts::Counts;
 pub use latency::{LatencyMeter, LatencyStatistics};
 pub use pieces::Piece;
 pub use streams::StreamCounts;
-pub use windows::{Responses, Window, Windows};
+pub use windows::{Responses, Totals, Window, Windows};
 
 pub use crate::names::{BlockRole, Cause, Event, Level};
+use std::ops::Range;
+
 use crate::request::{CLASSES_MAX, Completion, Op, Request, STREAMS_MAX};
+use crate::units::Nanos;
 use pieces::Pieces;
 
 /// Values of all levels, each plus one; 0 where nothing was told.
@@ -324,10 +327,45 @@ impl Meter {
         if let Some(unreadable) = completion.unreadable {
             self.unreadable(unreadable.pages);
         }
-        self.latency.record(op, completion);
-        let written = self.host.pages[Op::Write as usize];
-        let overhead = (written, self.overhead_programs, self.total_erases);
-        self.windows.record(op, completion, overhead)
+        self.latency.record(op, completion, 1);
+        let totals = self.totals();
+        self.windows.record(op, completion, totals)
+    }
+
+    /// What windows show the growth of.
+    #[inline(always)]
+    pub fn totals(&self) -> Totals {
+        Totals {
+            host_pages_written: self.host.pages[Op::Write as usize],
+            overhead_programs: self.overhead_programs,
+            erases: self.total_erases,
+        }
+    }
+
+    /// The window in which the request completed that was counted last.
+    #[inline]
+    pub fn present_window(&self) -> Range<Nanos> {
+        self.windows.present()
+    }
+
+    /// Counts requests that completed one after another, `completion` as the last of them, each as
+    /// long and by the same stages, readable, and in the window of the request counted before;
+    /// `totals` are those of when the last was done.
+    ///
+    /// # Panics
+    /// When a piece of a request is among them.
+    #[inline]
+    pub fn complete_alike(
+        &mut self,
+        op: Op,
+        completion: &Completion,
+        requests: u32,
+        totals: Totals,
+    ) {
+        assert!(self.pieces.is_whole(), "pieces of a request are counted one by one");
+        self.host.completed += u64::from(requests);
+        self.latency.record(op, completion, requests);
+        self.windows.record_alike(op, completion, requests, totals);
     }
 
     /// How many blocks are free now, in the plane with fewest.

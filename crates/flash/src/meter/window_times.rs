@@ -25,18 +25,18 @@ const OF_GROUP: usize = WINDOWS * FINE;
 
 /// Reads and writes: for each, counts by group of buckets, window and bucket in its group.
 #[derive(Clone, Debug)]
-pub(super) struct WindowTimes([Groups<u32, GROUPS>; 2]);
+pub(super) struct WindowTimes([Groups<u32, OF_GROUP, GROUPS>; 2]);
 
 impl WindowTimes {
     pub(super) fn new() -> Self {
-        WindowTimes(std::array::from_fn(|_| Groups::new(OF_GROUP)))
+        WindowTimes(std::array::from_fn(|_| Groups::new()))
     }
 
     #[inline]
-    pub(super) fn record(&mut self, direction: usize, window: usize, time: Nanos) {
+    pub(super) fn record(&mut self, direction: usize, window: usize, time: Nanos, count: u32) {
         let bucket = bucket(FINE_BITS, time).min(FINE * GROUPS - 1);
         let counts = self.0[direction].group_mut(bucket / FINE);
-        counts[window * FINE + bucket % FINE] += 1;
+        counts[window * FINE + bucket % FINE] += count;
     }
 
     pub(super) fn reset(&mut self) {
@@ -81,7 +81,7 @@ mod tests {
     fn joined_windows_hold_the_times_of_both() {
         let mut times = WindowTimes::new();
         for (window, time) in [(0, 5), (1, 5), (2, 1_000), (3, 70), (WINDOWS - 1, 9)] {
-            times.record(1, window, time);
+            times.record(1, window, time, 1);
         }
         times.widen();
         let found = |times: &WindowTimes, window| -> Vec<_> { times.buckets(1, window).collect() };

@@ -1,5 +1,7 @@
 //! What happened over simulated time, in a fixed number of windows that widen as the run goes on.
 
+use std::ops::Range;
+
 use super::window_times::{WINDOWS, WindowTimes};
 use super::{Level, Levels};
 use crate::request::{Completion, Op};
@@ -29,6 +31,17 @@ impl Responses {
             max: self.max.max(other.max),
         }
     }
+}
+
+/// What windows show the growth of, since measuring began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Host pages written.
+    pub host_pages_written: u64,
+    /// Pages programmed for another reason than the host's data.
+    pub overhead_programs: u64,
+    /// Blocks erased.
+    pub erases: u64,
 }
 
 /// Kinds of requests that windows tell apart: reads, writes, and those that move no data.
@@ -106,8 +119,8 @@ pub struct Windows {
     /// The window of the last completion, and where it starts.
     present: usize,
     present_start: Nanos,
-    /// Totals at the last completion: host pages, overhead programs, erases.
-    seen: (u64, u64, u64),
+    /// At the last completion.
+    seen: Totals,
     /// Where the levels stand now.
     levels: Levels,
 }
@@ -121,7 +134,7 @@ impl Windows {
             used: 0,
             present: 0,
             present_start: 0,
-            seen: (0, 0, 0),
+            seen: Totals::default(),
             levels: [0; Level::COUNT],
         }
     }
@@ -129,17 +142,30 @@ impl Windows {
     pub(super) fn reset(&mut self) {
         self.windows.fill(Window::default());
         self.times.reset();
-        (self.width, self.used, self.seen) = (FIRST_WIDTH, 0, (0, 0, 0));
+        (self.width, self.used, self.seen) = (FIRST_WIDTH, 0, Totals::default());
         self.present_start = 0;
     }
 
     /// Adds a completion; true when it is the first of its window.
     #[inline]
-    pub(super) fn record(
+    pub(super) fn record(&mut self, op: Op, completion: &Completion, totals: Totals) -> bool {
+        self.record_alike(op, completion, 1, totals)
+    }
+
+    /// The window into which the last completion fell.
+    #[inline]
+    pub(super) fn present(&self) -> Range<Nanos> {
+        self.present_start..self.present_start + self.width
+    }
+
+    /// Adds so many completions that went alike, all in the window of the last of them.
+    #[inline(always)]
+    pub(super) fn record_alike(
         &mut self,
         op: Op,
         completion: &Completion,
-        totals: (u64, u64, u64),
+        count: u32,
+        totals: Totals,
     ) -> bool {
         // Completions come nearly in order: most fall into the window of the one before.
         let elapsed = completion.completed.wrapping_sub(self.present_start);
@@ -152,15 +178,15 @@ impl Windows {
         let first = window.is_empty();
         let kind = (op as usize).min(OTHERS);
         let responses = &mut window.responses[kind];
-        responses.requests += 1;
-        responses.sum += u128::from(system);
+        responses.requests += u64::from(count);
+        responses.sum += u128::from(count) * u128::from(system);
         responses.max = responses.max.max(system);
         if kind < OTHERS {
-            self.times.record(kind, self.present, system);
+            self.times.record(kind, self.present, system, count);
         }
-        window.host_pages_written += totals.0 - self.seen.0;
-        window.overhead_programs += totals.1 - self.seen.1;
-        window.erases += totals.2 - self.seen.2;
+        window.host_pages_written += totals.host_pages_written - self.seen.host_pages_written;
+        window.overhead_programs += totals.overhead_programs - self.seen.overhead_programs;
+        window.erases += totals.erases - self.seen.erases;
         self.seen = totals;
         first
     }
@@ -239,16 +265,16 @@ mod tests {
     fn a_window_shows_where_a_level_stood_at_its_end() {
         let mut windows = Windows::new();
         windows.level(Level::ThetaPages, 5);
-        windows.record(Op::Write, &completed_at(0), (0, 0, 0));
+        windows.record(Op::Write, &completed_at(0), Totals::default());
         windows.level(Level::ThetaPages, 7);
-        windows.record(Op::Write, &completed_at(2 * FIRST_WIDTH), (0, 0, 0));
+        windows.record(Op::Write, &completed_at(2 * FIRST_WIDTH), Totals::default());
         windows.level(Level::ThetaPages, 9);
         let theta = |windows: &Windows| -> Vec<Option<u64>> {
             windows.all().iter().map(|window| window.level(Level::ThetaPages)).collect()
         };
         assert_eq!(theta(&windows), [Some(7), None, Some(9)]);
         assert_eq!(windows.all()[0].level(Level::PhiPages), None, "never told");
-        windows.record(Op::Write, &completed_at(WINDOWS as Nanos * FIRST_WIDTH), (0, 0, 0));
+        windows.record(Op::Write, &completed_at(WINDOWS as Nanos * FIRST_WIDTH), Totals::default());
         assert_eq!(theta(&windows)[..2], [Some(7), Some(9)], "pairs of windows were joined");
         windows.reset();
         assert_eq!(windows.level_now(Level::ThetaPages), Some(9), "measuring moves no area");

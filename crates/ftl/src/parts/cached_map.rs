@@ -65,9 +65,11 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
             return true;
         }
         let lpn = Lpn(logical);
+        if !self.cache.is_unresolved(lpn) {
+            return true;
+        }
         let newest = self.cache.entry(lpn).flatten();
-        let superseded =
-            self.cache.is_unresolved(lpn) && newest.is_some_and(|newest| newest != old);
+        let superseded = newest.is_some_and(|newest| newest != old);
         if superseded {
             self.cache.resolve(lpn);
         }
@@ -164,6 +166,15 @@ impl<C: MapCache> CachedMap<C> {
         }
     }
 
+    /// An entry that memory holds; none if only flash knows.
+    #[inline]
+    pub fn cached(&self, board: &Board, lpn: Lpn) -> Option<Option<Ppn>> {
+        match self.cache.entry(lpn) {
+            None if self.cache.defers(lpn) => Some(self.translation.entry(board, lpn)),
+            known => known,
+        }
+    }
+
     /// An entry as memory has it, else as flash has it; costs nothing.
     #[inline]
     pub fn current(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
@@ -171,8 +182,8 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// Whether a page that moves costs no map write, because its entry is cached.
-    fn is_lazy(&self, lpn: Lpn, ppn: Ppn) -> bool {
-        self.lazy_copying && self.cache.entry(lpn) == Some(Some(ppn))
+    fn is_lazy(&self, board: &Board, lpn: Lpn, ppn: Ppn) -> bool {
+        self.lazy_copying && self.cached(board, lpn) == Some(Some(ppn))
     }
 
     /// The translation pages, each once, that moving a data block's pages would change on flash, in
@@ -183,7 +194,7 @@ impl<C: MapCache> CachedMap<C> {
         while let Some(ppn) = board.nand().state().next_valid(victim, offset) {
             offset = board.geometry().offset_of(ppn) + 1;
             if let OobRead::Written(oob) = board.nand().state().oob(ppn)
-                && !self.is_lazy(Lpn(oob.logical), ppn)
+                && !self.is_lazy(board, Lpn(oob.logical), ppn)
             {
                 parts.push((self.translation.part_of(Lpn(oob.logical)).0, 0));
             }
@@ -200,7 +211,7 @@ impl<C: MapCache> CachedMap<C> {
         if page.newer {
             self.cache.wrote_newer(lpn);
         }
-        match self.cache.entry(lpn) {
+        match self.cached(board, lpn) {
             Some(Some(ppn)) if ppn == page.old => {
                 self.cache.change(lpn, Some(page.new));
                 if self.lazy_copying {
@@ -254,7 +265,7 @@ impl<C: MapCache> CachedMap<C> {
 
     /// Decides what a moved page means for its translation page, which has been read.
     fn settle_moved(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn, new: Ppn) {
-        if let Some(entry) = self.cache.entry(lpn) {
+        if let Some(entry) = self.cached(board, lpn) {
             assert!(
                 entry == Some(new),
                 "page {lpn} was moved to {new}, but its cached entry points elsewhere"
@@ -265,18 +276,25 @@ impl<C: MapCache> CachedMap<C> {
         }
     }
 
-    /// Adds a cached entry to the edits of its translation page, which has been read. The version
-    /// that a write without look-up superseded is found there, and becomes invalid now.
-    fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) {
-        if self.cache.is_unresolved(lpn) {
-            self.cache.resolve(lpn);
-            if let Some(old) = self.translation.entry(board, lpn) {
-                space.invalidate(board, old);
-                board.event(Event::DeferredInvalidations, 1);
-            }
+    /// Where a write without look-up made an entry, its translation page, which has been read, says
+    /// which version that superseded; it becomes invalid now. Whether there was such a write.
+    fn resolve(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) -> bool {
+        if !self.cache.is_unresolved(lpn) {
+            return false;
         }
+        self.cache.resolve(lpn);
+        if let Some(old) = self.translation.entry(board, lpn) {
+            space.invalidate(board, old);
+            board.event(Event::DeferredInvalidations, 1);
+        }
+        true
+    }
+
+    /// Adds a cached entry to the edits of its translation page, which has been read.
+    fn edit_from_cache(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn) {
+        self.resolve(space, board, lpn);
         let place = self.translation.part_of(lpn).1;
-        let entry = self.cache.entry(lpn).expect("the entry is cached");
+        let entry = self.cached(board, lpn).expect("the entry is cached");
         self.edits.push((place, pack(entry.map(|ppn| ppn.0))));
     }
 
@@ -296,10 +314,8 @@ impl<C: MapCache> CachedMap<C> {
         let done = self.translation.write(space, board, part, &self.edits, how, after)?;
         // Clean only now: a power cut before this point leaves the entries changed, and a battery
         // keeps exactly those.
-        let first = self.translation.lpns_of(part).start;
-        for &(place, _) in &self.edits {
-            self.cache.clean(Lpn(first + place));
-        }
+        let first = Lpn(self.translation.lpns_of(part).start);
+        self.cache.clean_places(first, self.edits.iter().map(|&(place, _)| place));
         Ok(done)
     }
 
@@ -397,11 +413,19 @@ impl<C: MapCache> CachedMap<C> {
 
     /// Makes the changed entries of a translation page the edits; returns how many there are.
     fn collect_changed(&mut self, space: &mut PageSpace, board: &mut Board, part: u32) -> u32 {
+        let lpns = self.translation.lpns_of(part);
+        let (first, mut unresolved) = (lpns.start, 0);
         self.edits.clear();
-        let mut lpns = self.translation.lpns_of(part);
-        while let Some(lpn) = self.cache.first_dirty(lpns.clone()) {
-            self.edit_from_cache(space, board, lpn);
-            lpns.start = lpn.0 + 1;
+        self.cache.each_dirty(lpns, |lpn, ppn, is_unresolved| {
+            self.edits.push((lpn.0 - first, pack(ppn.map(|ppn| ppn.0))));
+            unresolved += u32::from(is_unresolved);
+        });
+        for edit in 0..self.edits.len() {
+            if unresolved == 0 {
+                break;
+            }
+            let lpn = Lpn(first + self.edits[edit].0);
+            unresolved -= u32::from(self.resolve(space, board, lpn));
         }
         self.edits.len() as u32
     }

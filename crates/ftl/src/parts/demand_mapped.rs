@@ -23,7 +23,7 @@ use crate::parts::checkpoint::Checkpoints;
 use crate::parts::cmt::Cmt;
 use crate::parts::map_cache::MapCache;
 use crate::parts::map_recovery::{Consistency, FoundMap, Survivor};
-use crate::parts::page_space::PageSpace;
+use crate::parts::page_space::{PageSpace, Stream};
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
 use crate::settings::SharedSettings;
@@ -34,7 +34,7 @@ use ftlab_flash::board::settings::PartialWrite;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
-use ftlab_flash::units::{Lpn, Ppn, Tag};
+use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag};
 
 /// Page-mapped data whose map lies on flash.
 #[derive(Clone)]
@@ -101,7 +101,7 @@ impl<C: MapCache> DemandMapped<C> {
         io: &PageIo,
         known: When,
     ) -> Result<(When, Tag), Fault> {
-        match self.map.cache.entry(io.lpn).expect("the entry was translated") {
+        match self.map.cached(board, io.lpn).expect("the entry was translated") {
             Some(ppn) => board.read(ppn, io.cause, known),
             None => board.read_unwritten(io.lpn, known),
         }
@@ -138,20 +138,45 @@ impl<C: MapCache> DemandMapped<C> {
     #[inline]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         let plane = self.space.place_beside_withheld(board, io);
+        let place = (plane, Stream::Data);
+        // A space whose data a policy divides is never taken for one that has room.
+        if self.space.has_room(place)
+            && let Some((new, done)) =
+                self.space.write_shortly(board, place, (io, PageKind::Data), known)
+        {
+            let old = self.map.cached(board, io.lpn).expect("the entry was translated");
+            self.written(board, io.lpn, (old, new));
+            return Ok(done);
+        }
+        self.write_with_care(board, io, plane, known)
+    }
+
+    #[inline(never)]
+    fn write_with_care(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        plane: PlaneId,
+        known: When,
+    ) -> Result<When, Fault> {
         let is_update = || self.map.cache.entry(io.lpn).flatten().is_some();
         let place = (plane, self.space.host_stream(board, io, is_update));
         let ready = self.space.make_room(board, &mut self.map, place, known)?;
         // Looked up after collection, which may have moved the old version.
-        let old = self.map.cache.entry(io.lpn).expect("the entry was translated");
-        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
-            board.program_update(new, old, io, PageKind::Data, ready)
-        })?;
+        let old = self.map.cached(board, io.lpn).expect("the entry was translated");
+        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
+        self.written(board, io.lpn, (old, new));
+        Ok(done)
+    }
+
+    /// The host's page was programmed: the old one is invalid, the cached entry says so.
+    #[inline]
+    fn written(&mut self, board: &mut Board, lpn: Lpn, (old, new): (Option<Ppn>, Ppn)) {
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }
-        self.map.cache.change(io.lpn, Some(new));
-        self.map.trims.written(io.lpn);
-        Ok(done)
+        self.map.cache.change(lpn, Some(new));
+        self.map.trims.written(lpn);
     }
 
     /// Forgets a page whose entry the cache holds.
@@ -162,7 +187,7 @@ impl<C: MapCache> DemandMapped<C> {
             let (part, _) = self.map.translation.part_of(lpn);
             (known, _) = self.write_back_part(board, part, Cause::Translate, known)?;
         }
-        if let Some(old) = self.map.cache.entry(lpn).expect("the entry was translated") {
+        if let Some(old) = self.map.cached(board, lpn).expect("the entry was translated") {
             self.space.invalidate(board, old);
             self.map.cache.change(lpn, None);
             self.map.trims.trim(lpn);

@@ -64,6 +64,7 @@ impl HeldPages {
     }
 
     /// Pages that are here.
+    #[inline]
     pub fn len(&self) -> u32 {
         self.held
     }
@@ -96,6 +97,7 @@ impl HeldPages {
     }
 
     /// A free frame takes a page; returns the frame and when it was free.
+    #[inline]
     pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
         assert!(!self.is_full(), "all {} frames are taken", self.frames());
         let slot = Slot(self.free.pop().unwrap_or(self.used));
@@ -121,6 +123,7 @@ impl HeldPages {
 
     /// The page in a frame was read from flash as a whole; it is there at `ready`. What the host
     /// wrote stays.
+    #[inline]
     pub fn fill(&mut self, slot: Slot, tag: Tag, ready: When) {
         let held = &mut self.frames[slot.index()];
         if !held.dirty {
@@ -131,6 +134,7 @@ impl HeldPages {
     }
 
     /// Flash now holds what the frame holds.
+    #[inline]
     pub fn clean(&mut self, slot: Slot) {
         let held = &mut self.frames[slot.index()];
         self.dirty -= u32::from(held.dirty);
@@ -140,6 +144,7 @@ impl HeldPages {
     }
 
     /// A page leaves; its frame is free from `ready`.
+    #[inline]
     pub fn leave(&mut self, slot: Slot, ready: When) {
         let held = &mut self.frames[slot.index()];
         self.slot_of[held.lpn.index()] = 0;

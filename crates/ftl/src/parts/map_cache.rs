@@ -14,16 +14,38 @@ use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
 pub trait MapCache {
     /// The entry of a page as memory has it, physical page or nowhere; none if only flash knows.
     fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>>;
+    /// Whether memory holds a translation page without a copy of what flash says: of a page for
+    /// which [`MapCache::entry`] has nothing then, the entry is as on flash, and known.
+    fn defers(&self, _: Lpn) -> bool {
+        false
+    }
     /// Whether memory holds an entry that its translation page on flash does not say yet.
     fn is_dirty(&self, lpn: Lpn) -> bool;
     /// The first of some consecutive pages of whose entries that is so.
     fn first_dirty(&self, mut lpns: std::ops::Range<u32>) -> Option<Lpn> {
         lpns.find(|&lpn| self.is_dirty(Lpn(lpn))).map(Lpn)
     }
+    /// Every one of the pages of a translation page of whose entries that is so, in order, with the
+    /// entry, and whether what it supersedes is not known ([`MapCache::is_unresolved`]).
+    fn each_dirty(
+        &self,
+        mut lpns: std::ops::Range<u32>,
+        mut each: impl FnMut(Lpn, Option<Ppn>, bool),
+    ) {
+        while let Some(lpn) = self.first_dirty(lpns.clone()) {
+            let entry = self.entry(lpn).expect("a changed entry is in memory");
+            each(lpn, entry, self.is_unresolved(lpn));
+            lpns.start = lpn.0 + 1;
+        }
+    }
     /// Changes an entry that memory holds; it differs from flash from now on.
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
     /// The translation page on flash says what memory says, if memory holds the entry.
     fn clean(&mut self, lpn: Lpn);
+    /// The same of several pages of a translation page, by their places behind its first one.
+    fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
+        places.for_each(|place| self.clean(Lpn(first.0 + place)));
+    }
     /// Every entry that differs from flash.
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_;
 

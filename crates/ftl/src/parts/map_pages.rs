@@ -1,6 +1,9 @@
 //! Cached translation pages: whole pages of the map in memory, each a copy of its page on flash
 //! with the entries that were changed since.
 //!
+//! What flash says anyway can be left where it is ([`MapPages::deferring`]): the words here are
+//! then those of changed entries alone, and to load a page copies nothing.
+//!
 //! Which page leaves next is the owner's business; it keeps the order by [`Slot`].
 
 use std::ops::Range;
@@ -11,7 +14,7 @@ use crate::parts::translation::Translation;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
-use ftlab_flash::units::{Lpn, Ppn, pack, unpack, zeroed};
+use ftlab_flash::units::{Divisor, Lpn, Ppn, pack, unpack, zeroed};
 
 /// Translation pages in memory.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct MapPages {
     part_of: Vec<u32>,
     /// The entries, a page of them per slot: physical page plus one.
     words: Vec<u32>,
+    /// Only the words of entries that differ from flash are kept.
+    defers: bool,
     /// One bit per entry that differs from flash.
     dirty: Vec<u64>,
     dirty_entries: Vec<u32>,
@@ -30,6 +35,7 @@ pub struct MapPages {
     ready: Vec<When>,
     free: Vec<u32>,
     entries_per_page: u32,
+    by_page: Divisor,
     entries: u32,
 }
 
@@ -48,14 +54,29 @@ impl MapPages {
             slot_of: zeroed(entries.div_ceil(per_page) as usize),
             part_of: zeroed(frames),
             words: zeroed(frames * per_page as usize),
+            defers: false,
             dirty: zeroed(frames * (per_page as usize).div_ceil(64)),
             dirty_entries: zeroed(frames),
             dirty_pages: 0,
             ready: vec![When::START; frames],
             free: (0..capacity).rev().collect(),
             entries_per_page: per_page,
+            by_page: Divisor::new(per_page),
             entries,
         }
+    }
+
+    /// The same, empty, without a copy of what flash says: of an entry that has not changed there
+    /// is no word here.
+    #[must_use]
+    pub fn deferring(self) -> Self {
+        MapPages { defers: true, ..self }
+    }
+
+    /// Whether a page's entry is known, and is not repeated here because flash says it.
+    #[inline]
+    pub fn defers(&self, lpn: Lpn) -> bool {
+        self.defers && self.find(self.by_page.quotient(lpn.0)).is_some()
     }
 
     /// Pages that it has room for.
@@ -64,6 +85,7 @@ impl MapPages {
     }
 
     /// Pages in memory.
+    #[inline]
     pub fn len(&self) -> u32 {
         self.capacity() - self.free.len() as u32
     }
@@ -113,14 +135,17 @@ impl MapPages {
         self.find(self.part(slot)) == Some(slot)
     }
 
-    /// Entries of a page, physical page plus one, 0 for "nowhere".
+    /// Entries of a page, physical page plus one, 0 for "nowhere"; none of pages that defer to
+    /// flash.
     #[inline]
     pub fn words(&self, slot: Slot) -> &[u32] {
+        debug_assert!(!self.defers, "most of these words are on flash alone");
         let from = slot.index() * self.entries_per_page as usize;
         &self.words[from..from + self.entries_per_page as usize]
     }
 
     /// Takes over a page that was just read from flash; there must be room.
+    #[inline]
     pub fn insert(
         &mut self,
         board: &Board,
@@ -128,23 +153,32 @@ impl MapPages {
         part: u32,
         ready: When,
     ) -> Slot {
+        if self.defers {
+            return self.take_slot(part, ready);
+        }
         let page = translation.location(part);
         self.insert_words(part, page.map(|page| board.nand().payload(page)), ready)
     }
 
     /// Takes over a page with what flash says, nothing if it was never written; there must be room.
     pub fn insert_words(&mut self, part: u32, words: Option<&[u32]>, ready: When) -> Slot {
-        debug_assert!(self.find(part).is_none());
-        let slot = self.free.pop().expect("the owner made room");
-        self.slot_of[part as usize] = pack(Some(slot));
-        self.part_of[slot as usize] = part;
-        self.ready[slot as usize] = ready;
-        let from = slot as usize * self.entries_per_page as usize;
+        let slot = self.take_slot(part, ready);
+        let from = slot.index() * self.entries_per_page as usize;
         let known = &mut self.words[from..from + self.entries_per_page as usize];
         match words {
             Some(words) => known.copy_from_slice(words),
             None => known.fill(0),
         }
+        slot
+    }
+
+    #[inline]
+    fn take_slot(&mut self, part: u32, ready: When) -> Slot {
+        debug_assert!(self.find(part).is_none());
+        let slot = self.free.pop().expect("the owner made room");
+        self.slot_of[part as usize] = pack(Some(slot));
+        self.part_of[slot as usize] = part;
+        self.ready[slot as usize] = ready;
         Slot(slot)
     }
 
@@ -156,6 +190,7 @@ impl MapPages {
     }
 
     /// Drops a page; what it alone knew must be on flash by now.
+    #[inline]
     pub fn remove(&mut self, slot: Slot) {
         assert_eq!(self.dirty_entries(slot), 0, "the page holds what flash does not");
         let part = self.part(slot);
@@ -163,11 +198,18 @@ impl MapPages {
         self.free.push(slot.0);
     }
 
+    /// Where the bits of a page are.
+    #[inline]
+    fn bits(&self, slot: Slot) -> Range<usize> {
+        let count = (self.entries_per_page as usize).div_ceil(64);
+        slot.index() * count..(slot.index() + 1) * count
+    }
+
     /// Slot, word and bit of an entry, if its page is in memory.
     #[inline]
     fn place(&self, lpn: Lpn) -> Option<(Slot, usize, (usize, u64))> {
-        let slot = self.find(lpn.0 / self.entries_per_page)?;
-        let place = (lpn.0 % self.entries_per_page) as usize;
+        let (part, place) = self.by_page.both(lpn.0);
+        let (slot, place) = (self.find(part)?, place as usize);
         let bits = (self.entries_per_page as usize).div_ceil(64);
         let word = slot.index() * self.entries_per_page as usize + place;
         Some((slot, word, (slot.index() * bits + place / 64, 1 << (place % 64))))
@@ -182,8 +224,9 @@ impl MapPages {
 impl MapCache for MapPages {
     #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
-        let (_, word, _) = self.place(lpn)?;
-        Some(unpack(self.words[word]).map(Ppn))
+        let (_, word, (index, bit)) = self.place(lpn)?;
+        let is_here = !self.defers || self.dirty[index] & bit != 0;
+        is_here.then(|| unpack(self.words[word]).map(Ppn))
     }
 
     #[inline]
@@ -214,6 +257,26 @@ impl MapCache for MapPages {
         None
     }
 
+    fn each_dirty(&self, lpns: Range<u32>, mut each: impl FnMut(Lpn, Option<Ppn>, bool)) {
+        let slot = self.find(self.by_page.quotient(lpns.start));
+        let Some(slot) = slot.filter(|&slot| self.dirty_entries(slot) > 0) else { return };
+        let entries = slot.index() * self.entries_per_page as usize;
+        let mut expected = self.dirty_entries(slot);
+        for (index, &word) in self.dirty[self.bits(slot)].iter().enumerate() {
+            if expected == 0 {
+                break;
+            }
+            let mut left = word;
+            while left != 0 {
+                expected -= 1;
+                let place = index * 64 + left.trailing_zeros() as usize;
+                left &= left - 1;
+                let entry = unpack(self.words[entries + place]).map(Ppn);
+                each(Lpn(lpns.start + place as u32), entry, false);
+            }
+        }
+    }
+
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let (slot, word, (index, bit)) = self.place(lpn).expect("the page is in memory");
@@ -236,6 +299,20 @@ impl MapCache for MapPages {
         }
     }
 
+    fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
+        let Some(slot) = self.find(self.by_page.quotient(first.0)) else { return };
+        let bits = self.bits(slot);
+        let words = &mut self.dirty[bits];
+        let mut cleaned = 0;
+        for place in places {
+            let (word, bit) = (&mut words[place as usize / 64], 1 << (place % 64));
+            cleaned += u32::from(*word & bit != 0);
+            *word &= !bit;
+        }
+        self.dirty_entries[slot.index()] -= cleaned;
+        self.dirty_pages -= u32::from(cleaned > 0 && self.dirty_entries[slot.index()] == 0);
+    }
+
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
         let pages = self.slots().filter(|&slot| self.dirty_entries(slot) > 0);
         let lpns = pages.flat_map(move |slot| {
@@ -252,6 +329,7 @@ impl MapCache for MapPages {
 mod tests {
     use super::*;
     use crate::settings::SharedSettings;
+    use ftlab_flash::rng::{Purpose, Rng};
 
     #[test]
     fn a_page_in_memory_knows_its_entries_and_which_of_them_flash_does_not() {
@@ -281,5 +359,50 @@ mod tests {
         assert_eq!(pages.entry(lpn), Some(Some(Ppn(8))), "clean, yet known");
         pages.remove(slot);
         assert_eq!((pages.entry(lpn), pages.len()), (None, 0));
+    }
+
+    /// Against pages with copies: of what has changed both say the same, of the rest the deferring
+    /// ones say that flash knows; and all that has changed is told and cleaned page by page.
+    #[test]
+    fn pages_that_defer_to_flash_know_what_has_changed() {
+        let mut config = SharedSettings::default();
+        config.device.blocks_per_plane = 64;
+        let board = Board::new(&config, 1, 8);
+        let geometry = board.geometry();
+        let translation = Translation::new(geometry);
+        let entries = geometry.entries_per_page();
+        let mut copies = MapPages::new(geometry, 2);
+        let mut pages = MapPages::new(geometry, 2).deferring();
+        for part in [0, 2] {
+            let _ = copies.insert(&board, &translation, part, When::START);
+            let _ = pages.insert(&board, &translation, part, When::START);
+        }
+        let mut rng = Rng::new(5, Purpose::Workload);
+        for _ in 0..2_000 {
+            let lpn = Lpn(rng.below(3 * entries));
+            if copies.entry(lpn).is_none() {
+                assert_eq!((pages.entry(lpn), pages.defers(lpn)), (None, false), "not in memory");
+                continue;
+            }
+            match rng.below(3) {
+                0 => [&mut copies, &mut pages].map(|pages| pages.change(lpn, Some(Ppn(lpn.0)))),
+                1 => [&mut copies, &mut pages].map(|pages| pages.clean(lpn)),
+                _ => [(); 2],
+            };
+            let known = copies.entry(lpn).filter(|_| copies.is_dirty(lpn));
+            assert_eq!((pages.entry(lpn), pages.defers(lpn)), (known, true));
+            let first = lpn.0 / entries * entries;
+            let mut told = Vec::new();
+            pages.each_dirty(first..first + entries, |lpn, ppn, _| told.push((lpn, ppn)));
+            let lpns = (first..first + entries).map(Lpn).filter(|&lpn| copies.is_dirty(lpn));
+            let changed: Vec<_> = lpns.map(|lpn| (lpn, copies.entry(lpn).flatten())).collect();
+            assert_eq!(told, changed);
+            if told.len() > 40 {
+                for pages in [&mut copies, &mut pages] {
+                    pages.clean_places(Lpn(first), told.iter().map(|(lpn, _)| lpn.0 - first));
+                }
+            }
+            assert_eq!(pages.dirty_pages(), copies.dirty_pages());
+        }
     }
 }

@@ -83,6 +83,24 @@ impl Marks {
         None
     }
 
+    /// Every member of a range, in order.
+    pub fn each(&self, range: std::ops::Range<u32>, mut each: impl FnMut(u32)) {
+        let mut from = range.start;
+        while from < range.end {
+            let mut word = self.levels[0][from as usize / 64] & (u64::MAX << (from % 64));
+            let base = from & !63;
+            while word != 0 {
+                let number = base + word.trailing_zeros();
+                if number >= range.end {
+                    return;
+                }
+                word &= word - 1;
+                each(number);
+            }
+            from = base.saturating_add(64);
+        }
+    }
+
     /// The first member in turn from a number on, `but` left out.
     pub fn in_turn(&self, from: u32, but: u32) -> Option<u32> {
         let other = |found: u32| if found == but { self.next(found + 1) } else { Some(found) };
@@ -114,6 +132,10 @@ mod tests {
                 let (from, but) = (rng.below(count), rng.below(count));
                 assert_eq!(marks.holds(from), model.contains(&from));
                 assert_eq!(marks.next(from), model.range(from..).next().copied());
+                let range = from.min(but)..from.max(but);
+                let mut members = Vec::new();
+                marks.each(range.clone(), |number| members.push(number));
+                assert!(model.range(range).eq(&members), "of {members:?}");
                 let turn = model.range(from..).chain(model.range(..from));
                 assert_eq!(marks.in_turn(from, but), turn.copied().find(|&found| found != but));
             }

@@ -184,7 +184,7 @@ impl<T: PageTable> PageMapped<T> {
 
     /// First half of a write: the plane that takes the page and the frontier in it, after collection
     /// where it is due.
-    #[inline]
+    #[inline(always)]
     pub fn make_room(
         &mut self,
         board: &mut Board,
@@ -192,13 +192,25 @@ impl<T: PageTable> PageMapped<T> {
         after: When,
     ) -> Result<(Place, When), Fault> {
         let plane = self.space.place_host(board, io);
+        self.make_room_at(board, io, plane, after)
+    }
+
+    /// The same in this plane.
+    #[inline(always)]
+    pub fn make_room_at(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<(Place, When), Fault> {
         let is_update = || self.map.table.entry(io.lpn).is_some();
         let place = (plane, self.space.host_stream(board, io, is_update));
         Ok((place, self.make_room_in(board, place, after)?))
     }
 
     /// The same in a place that the scheme chose.
-    #[inline]
+    #[inline(always)]
     pub fn make_room_in(
         &mut self,
         board: &mut Board,
@@ -208,9 +220,16 @@ impl<T: PageTable> PageMapped<T> {
         self.space.make_room(board, &mut self.map, place, after)
     }
 
+    /// Whether a plane takes a page as it is, in the host's frontier: [`PageMapped::make_room_in`]
+    /// would do nothing. Never where a policy divides data.
+    #[inline(always)]
+    pub fn has_room(&self, plane: PlaneId) -> bool {
+        self.space.has_room((plane, Stream::Data))
+    }
+
     /// Second half: programs the next page of the frontier, marks the old page, changes the table.
     /// The old page is taken from the table now: collection may have moved it.
-    #[inline]
+    #[inline(always)]
     pub fn put(
         &mut self,
         board: &mut Board,
@@ -219,15 +238,30 @@ impl<T: PageTable> PageMapped<T> {
         ready: When,
     ) -> Result<When, Fault> {
         let old = self.map.table.entry(io.lpn);
-        let (new, done) = self.space.program(board, place, ready, |board, new, ready| {
-            board.program_update(new, old, io, PageKind::Data, ready)
-        })?;
+        match self.space.write_shortly(board, place, (io, PageKind::Data), ready) {
+            Some((new, done)) => {
+                self.written(board, io.lpn, (old, new));
+                Ok(done)
+            }
+            None => self.put_with_care(board, io, (place, old), ready),
+        }
+    }
+
+    #[inline(never)]
+    fn put_with_care(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        (place, old): (Place, Option<Ppn>),
+        ready: When,
+    ) -> Result<When, Fault> {
+        let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
         self.written(board, io.lpn, (old, new));
         Ok(done)
     }
 
     /// The host's page was programmed: the old one is invalid, the table says so.
-    #[inline]
+    #[inline(always)]
     pub fn written(&mut self, board: &mut Board, lpn: Lpn, (old, new): (Option<Ppn>, Ppn)) {
         if let Some(old) = old {
             self.space.invalidate(board, old);

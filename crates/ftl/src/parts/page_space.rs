@@ -29,6 +29,7 @@ pub use stream::Stream;
 use crate::parts::free_pool::FreePool;
 use crate::parts::page_space::placing::Placing;
 use crate::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
+use crate::parts::placement::PlacementKind;
 use crate::parts::victim::Victims;
 use crate::parts::wear::{FreeRule, Levelling};
 use crate::settings::SharedSettings;
@@ -198,7 +199,7 @@ pub struct PageSpace {
     withheld: Option<withheld::Withheld>,
     /// Victims reclaimed since the device was started.
     reclaimed: u64,
-    /// Pages that move together; between collections, those that moved last.
+    /// Pages that moved together last.
     movers: Vec<Mover>,
 }
 
@@ -220,6 +221,8 @@ impl PageSpace {
         let nand = board.nand();
         let geometry = nand.geometry();
         let garbage_share = garbage_share::of(config);
+        let looks_always = garbage_share.is_some() || config.gc.placement != PlacementKind::None;
+        let usable = if looks_always { 0 } else { geometry.pages_per_block };
         let plane = |index: u32| {
             let plane = PlaneId(index);
             Plane {
@@ -229,7 +232,7 @@ impl PageSpace {
                 threshold,
                 valid: 0,
                 retired: nand.factory_bad_in(plane).len() as u32,
-                usable: if garbage_share.is_some() { 0 } else { geometry.pages_per_block },
+                usable,
             }
         };
         PageSpace {
@@ -352,12 +355,19 @@ impl PageSpace {
         (plane, stream): (PlaneId, Stream),
         after: When,
     ) -> Result<When, Fault> {
-        let known = &mut self.planes[plane.index()];
-        let frontier = &known.frontiers[stream.index()];
-        if frontier.block.is_some() && frontier.next < known.usable {
-            return Ok(after);
+        match self.has_room((plane, stream)) {
+            true => Ok(after),
+            false => self.make_room_behind_frontier(board, owner, (plane, stream), after),
         }
-        self.make_room_behind_frontier(board, owner, (plane, stream), after)
+    }
+
+    /// Whether `stream` has a page to write in `plane` as it is: [`PageSpace::make_room`] would do
+    /// nothing.
+    #[inline(always)]
+    pub fn has_room(&self, (plane, stream): (PlaneId, Stream)) -> bool {
+        let known = &self.planes[plane.index()];
+        let frontier = &known.frontiers[stream as usize];
+        frontier.block.is_some() && frontier.next < known.usable
     }
 
     #[cold]

@@ -8,7 +8,15 @@ use crate::parts::slots::Slot;
 use crate::parts::slots::slot_list::SlotLists;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::when::When;
-use ftlab_flash::units::{Lpn, Ppn, Tag, zeroed};
+use ftlab_flash::units::{Divisor, Lpn, Ppn, Tag, zeroed};
+use zerocopy::FromZeros;
+
+/// Where a cached data page hangs.
+#[derive(Clone, Copy, Debug, FromZeros)]
+struct Place {
+    map: u32,
+    offset: u32,
+}
 
 /// Cached translation pages (CTP) and cached data pages (CDP).
 ///
@@ -19,6 +27,8 @@ pub struct Frames {
     /// The translation pages.
     pub maps: MapPages,
     data: HeldPages,
+    /// Of each data page: the translation page above it, and the place of its entry there.
+    places: Vec<Place>,
     /// Data pages that are newer than flash, by their last write.
     dirty: SlotLists<1>,
     /// One bit per page that a cached translation page tells the place of: that data page is
@@ -31,6 +41,7 @@ pub struct Frames {
     words_per_map: usize,
     /// Pages that one translation page tells the place of: a group.
     pages_per_map: u32,
+    by_group: Divisor,
     logical_pages: u32,
     all_sectors: u64,
     /// Collection writes what is here instead of copying what is older.
@@ -41,7 +52,7 @@ impl Frames {
     /// Room for so many translation pages and data pages; the owner sees to it that both together
     /// are no more than there are frames.
     pub fn new(geometry: &Geometry, maps: u32, data: u32, for_collection: bool) -> Self {
-        let maps = MapPages::new(geometry, maps);
+        let maps = MapPages::new(geometry, maps).deferring();
         Self::with(geometry, maps, (geometry.entries_per_page(), data), for_collection)
     }
 
@@ -62,12 +73,14 @@ impl Frames {
         Frames {
             maps,
             data: HeldPages::new(data, geometry.logical_pages),
+            places: zeroed(data as usize),
             dirty: SlotLists::new(data),
             bits: zeroed(slots as usize * words_per_map),
             changed: zeroed(slots as usize * words_per_map),
             children: zeroed(slots as usize),
             words_per_map,
             pages_per_map,
+            by_group: Divisor::new(pages_per_map),
             logical_pages: geometry.logical_pages,
             all_sectors: geometry.all_sectors(),
             for_collection,
@@ -75,6 +88,7 @@ impl Frames {
     }
 
     /// Pages of both kinds.
+    #[inline]
     pub fn pages(&self) -> u32 {
         self.maps.len() + self.data.len()
     }
@@ -103,15 +117,15 @@ impl Frames {
 
     /// The translation page above a cached data page, and the place of its entry there.
     #[inline]
-    pub fn parent(&self, lpn: Lpn) -> (Slot, u32) {
-        let map = self.maps.find(self.part_of(lpn));
-        (map.expect("a cached data page hangs on its translation page"), self.offset(lpn))
+    pub fn parent(&self, data: Slot) -> (Slot, u32) {
+        let Place { map, offset } = self.places[data.index()];
+        (Slot(map), offset)
     }
 
     /// The translation page that tells the place of a page.
     #[inline]
     pub fn part_of(&self, lpn: Lpn) -> u32 {
-        lpn.0 / self.pages_per_map
+        self.by_group.quotient(lpn.0)
     }
 
     /// The page behind the last one of a group.
@@ -122,10 +136,11 @@ impl Frames {
     /// Place of a page in its group.
     #[inline]
     pub fn offset(&self, lpn: Lpn) -> u32 {
-        lpn.0 % self.pages_per_map
+        self.by_group.both(lpn.0).1
     }
 
     /// The page at a place of a group.
+    #[inline]
     pub fn lpn(&self, map: Slot, offset: u32) -> Lpn {
         Lpn(self.maps.part(map) * self.pages_per_map + offset)
     }
@@ -136,18 +151,30 @@ impl Frames {
         self.children[map.index()]
     }
 
-    /// The first cached data page below a translation page, by offset; `other_than` one of them.
-    pub fn first_child(&self, map: Slot, other_than: Option<u32>) -> Option<u32> {
-        if self.children(map) == 0 {
-            return None;
+    /// The first cached data page below a translation page, by offset, `last` behind all others.
+    #[inline]
+    pub fn first_child(&self, map: Slot, last: Option<u32>) -> Option<u32> {
+        let last = last.filter(|&offset| {
+            let (word, bit) = self.bit(map, offset);
+            self.bits[word] & bit != 0
+        });
+        if self.children(map) <= u32::from(last.is_some()) {
+            return last;
         }
         let from = map.index() * self.words_per_map;
         let words = &self.bits[from..from + self.words_per_map];
-        words.iter().enumerate().find_map(|(index, &word)| {
-            let skipped = other_than.filter(|&offset| offset as usize / 64 == index);
-            let left = word & !skipped.map_or(0, |offset| 1 << (offset % 64));
-            (left != 0).then(|| index as u32 * 64 + left.trailing_zeros())
-        })
+        let first = |from: usize| {
+            let index = from + words[from..].iter().position(|&word| word != 0)?;
+            Some((index, words[index]))
+        };
+        let (mut index, mut word) = first(0)?;
+        if let Some(last) = last.filter(|&last| last as usize / 64 == index) {
+            word &= !(1 << (last % 64));
+            if word == 0 {
+                (index, word) = first(index + 1)?;
+            }
+        }
+        Some(index as u32 * 64 + word.trailing_zeros())
     }
 
     /// The first cached data page of a group at a place or behind it that is newer than flash.
@@ -162,27 +189,34 @@ impl Frames {
         })
     }
 
+    #[inline]
     fn bit(&self, map: Slot, offset: u32) -> (usize, u64) {
         (map.index() * self.words_per_map + offset as usize / 64, 1 << (offset % 64))
     }
 
     /// A data page takes a frame, empty, that is free from the returned moment on; there must be
     /// room.
+    #[inline]
     pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
-        let (map, offset) = self.parent(lpn);
+        let (part, offset) = self.by_group.both(lpn.0);
+        let map = self.maps.find(part).expect("a data page hangs on its translation page");
         let (word, bit) = self.bit(map, offset);
         self.bits[word] |= bit;
         self.children[map.index()] += 1;
-        self.data.enter(lpn)
+        let (data, free_from) = self.data.enter(lpn);
+        self.places[data.index()] = Place { map: map.0, offset };
+        (data, free_from)
     }
 
     /// An empty frame takes what flash holds of its page.
+    #[inline]
     pub fn fill(&mut self, data: Slot, tag: Tag, ready: When) {
         self.data.fill(data, tag, ready);
     }
 
     /// The host writes a cached data page: where what must stay of it cannot be read, the page
     /// remains lost as a whole.
+    #[inline]
     pub fn write(&mut self, data: Slot, tag: Tag, sectors: u64, ready: When) {
         let stays = self.data.get(data).sectors & !sectors & self.all_sectors;
         let lost = self.data.get(data).tag == Tag::UNREADABLE && stays != 0;
@@ -195,6 +229,7 @@ impl Frames {
     }
 
     /// A cached data page is not newer than flash any more, or leaves.
+    #[inline]
     fn forget_change(&mut self, data: Slot) {
         if self.dirty.list_of(data).is_some() {
             self.dirty.remove(data);
@@ -204,20 +239,23 @@ impl Frames {
     }
 
     /// The bit of a cached data page.
+    #[inline]
     fn bit_of(&self, data: Slot) -> (usize, u64) {
-        let (map, offset) = self.parent(self.data.get(data).lpn);
+        let (map, offset) = self.parent(data);
         self.bit(map, offset)
     }
 
     /// Flash holds a cached data page now.
+    #[inline]
     pub fn written_out(&mut self, data: Slot) {
         self.forget_change(data);
         self.data.clean(data);
     }
 
     /// A data page leaves.
+    #[inline]
     pub fn leave(&mut self, data: Slot, ready: When) {
-        let (map, offset) = self.parent(self.data.get(data).lpn);
+        let (map, offset) = self.parent(data);
         let (word, bit) = self.bit(map, offset);
         self.bits[word] &= !bit;
         self.children[map.index()] -= 1;
@@ -245,11 +283,16 @@ impl Frames {
                 self.data.len()
             ));
         }
-        for held in self.data.all().map(|data| self.data.get(data)) {
+        for data in self.data.all() {
+            let held = self.data.get(data);
             let Some(map) = self.maps.find(self.part_of(held.lpn)) else {
                 return Err(format!("page {} is cached without its translation page", held.lpn));
             };
-            let (word, bit) = self.bit(map, self.offset(held.lpn));
+            let place = (map, self.offset(held.lpn));
+            if self.parent(data) != place {
+                return Err(format!("page {} hangs on {:?}", held.lpn, self.parent(data)));
+            }
+            let (word, bit) = self.bit(map, place.1);
             if self.bits[word] & bit == 0 {
                 return Err(format!("page {} is cached, its entry does not say so", held.lpn));
             }
@@ -277,12 +320,25 @@ impl MapCache for Frames {
     }
 
     #[inline]
+    fn defers(&self, lpn: Lpn) -> bool {
+        self.maps.defers(lpn)
+    }
+
+    #[inline]
     fn is_dirty(&self, lpn: Lpn) -> bool {
         self.maps.is_dirty(lpn)
     }
 
     fn first_dirty(&self, lpns: std::ops::Range<u32>) -> Option<Lpn> {
         self.maps.first_dirty(lpns)
+    }
+
+    fn each_dirty(&self, lpns: std::ops::Range<u32>, each: impl FnMut(Lpn, Option<Ppn>, bool)) {
+        self.maps.each_dirty(lpns, each);
+    }
+
+    fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
+        self.maps.clean_places(first, places);
     }
 
     #[inline]

@@ -2,16 +2,16 @@
 //! an LRU list behind it.
 //!
 //! The UMT has an entry for every page that the GMT does not know yet, under its logical page; and
-//! per block of UBA and CBA the distinct GMT pages that its entries belong to, which is what a
-//! conversion of the block costs.
+//! per block of UBA and CBA the distinct GMT pages that its entries belong to ([`Untold`]).
 
 use super::settings::Sizes;
+use super::untold::Untold;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{Event, Level};
-use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, unpack, zeroed};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
 use ftlab_ftl::parts::cmt::Cmt;
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::marks::Marks;
@@ -29,11 +29,9 @@ pub struct LazyMap {
     /// The UMT. Of an entry `dirty` is the paper's update flag, `unresolved` its invalidate flag.
     umt: Cmt,
     /// Pages whose entry has the update flag, to be found by GMT page.
-    untold: Marks,
-    /// Per physical page: the GMT page, plus one, that must be told of it; 0 for none.
-    part_at: Vec<u32>,
-    /// Per block: how many different ones.
-    distinct: Vec<u32>,
+    marked: Marks,
+    /// The same by place on flash.
+    untold: Untold,
     gmt: RecentMapPages,
     /// Trimmed pages that the GMT has not been told of; some have been written since.
     trimmed: Vec<Lpn>,
@@ -52,9 +50,8 @@ impl LazyMap {
     pub fn new(geometry: &Geometry, sizes: Sizes) -> Self {
         LazyMap {
             umt: Cmt::unordered(geometry.logical_pages, sizes.entries),
-            untold: Marks::new(geometry.logical_pages),
-            part_at: zeroed(geometry.pages() as usize),
-            distinct: zeroed(geometry.blocks() as usize),
+            marked: Marks::new(geometry.logical_pages),
+            untold: Untold::new(geometry, sizes.entries),
             gmt: RecentMapPages::new(geometry, sizes.gmt_pages),
             trimmed: Vec::with_capacity(sizes.trimmed as usize),
             pinned: None,
@@ -117,6 +114,25 @@ impl LazyMap {
         board.search(Search::Cached, self.sizes.gmt_pages, after)
     }
 
+    /// Update flag = 0. What is nowhere needs no entry any more, unless it is just being written.
+    #[inline]
+    fn clean_in(&mut self, lpn: Lpn, gmt_holds: bool) {
+        let Some(slot) = self.umt.find(lpn) else { return };
+        let ppn = self.umt.ppn(slot);
+        self.marked.remove(lpn.0);
+        if gmt_holds {
+            self.gmt.follow(lpn, ppn);
+        }
+        match ppn {
+            Some(ppn) => {
+                self.untold.forget(ppn);
+                self.umt.clean(slot);
+            }
+            None if self.pinned == Some(lpn) => self.umt.clean(slot),
+            None => self.umt.remove(slot),
+        }
+    }
+
     /// A GMT page was read from flash.
     pub fn load_gmt(&mut self, board: &Board, gmt: &Translation, part: u32, ready: When) {
         let _ = self.gmt.insert(board, gmt, part, ready);
@@ -137,46 +153,9 @@ impl LazyMap {
         None
     }
 
-    fn block_pages(&self, block: BlockId) -> std::ops::Range<usize> {
-        let first = block.index() * self.pages_per_block as usize;
-        first..first + self.pages_per_block as usize
-    }
-
-    #[inline]
-    fn block_of(&self, ppn: Ppn) -> BlockId {
-        BlockId(ppn.0 / self.pages_per_block)
-    }
-
-    /// The GMT must be told of a page.
-    #[inline]
-    fn note(&mut self, lpn: Lpn, ppn: Ppn) {
-        let part = lpn.0 / self.entries_per_page + 1;
-        let block = self.block_of(ppn);
-        let pages = self.block_pages(block);
-        self.distinct[block.index()] += u32::from(!self.part_at[pages].contains(&part));
-        self.part_at[ppn.index()] = part;
-    }
-
-    /// It knows, or nobody needs to know any more.
-    #[inline]
-    fn forget(&mut self, ppn: Ppn) {
-        let part = std::mem::take(&mut self.part_at[ppn.index()]);
-        let block = self.block_of(ppn);
-        let pages = self.block_pages(block);
-        if part > 0 && !self.part_at[pages].contains(&part) {
-            self.distinct[block.index()] -= 1;
-        }
-    }
-
-    /// A GMT page that must be told of a page in a block.
-    fn part_in(&self, block: BlockId) -> Option<u32> {
-        self.part_at[self.block_pages(block)].iter().find_map(|&part| unpack(part))
-    }
-
     /// Blocks that hold pages of the UMT, in order.
     pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        let blocks = (0..self.distinct.len() as u32).map(BlockId);
-        blocks.filter(|block| self.distinct[block.index()] > 0)
+        self.untold.blocks()
     }
 
     /// Which blocks are to be converted: those of an area that is too full with so many blocks of
@@ -206,7 +185,7 @@ impl LazyMap {
     fn cheapest(&self, space: &PageSpace, plane: PlaneId, streams: &[Stream]) -> Option<BlockId> {
         self.converting[plane.index()].or_else(|| {
             let blocks = streams.iter().flat_map(|&stream| space.withheld(plane, stream));
-            blocks.copied().min_by_key(|block| self.distinct[block.index()])
+            blocks.copied().min_by_key(|&block| self.untold.distinct(block))
         })
     }
 
@@ -227,7 +206,7 @@ impl LazyMap {
         let block = self.cheapest(space, plane, streams);
         self.converting[plane.index()] = block;
         let Some(block) = block else { return (false, None, when) };
-        let part = self.part_in(block);
+        let part = self.untold.part_in(block);
         if part.is_none() {
             self.converting[plane.index()] = None;
             self.become_dba(space, board, block);
@@ -287,29 +266,28 @@ impl LazyMap {
     pub fn self_check(&self, space: &PageSpace, board: &Board) -> Result<(), String> {
         let mut noted = 0;
         for block in self.blocks() {
-            let parts = &self.part_at[self.block_pages(block)];
-            let mut different: Vec<u32> = parts.iter().copied().filter(|&p| p > 0).collect();
+            let mut different: Vec<u32> = self.untold.parts_in(block).collect();
             noted += different.len();
             different.sort_unstable();
             different.dedup();
             let open = space.open_blocks().any(|other| other == block);
-            if different.len() as u32 != self.distinct[block.index()]
+            if different.len() as u32 != self.untold.distinct(block)
                 || !(open || space.is_withheld(block))
             {
                 return Err(format!(
                     "block {block} counts {} GMT pages and has {}; open: {open}, withheld: {}",
-                    self.distinct[block.index()],
+                    self.untold.distinct(block),
                     different.len(),
                     space.is_withheld(block)
                 ));
             }
         }
-        if let Some((lpn, _)) = self.changed().find(|(lpn, _)| !self.untold.holds(lpn.0)) {
+        if let Some((lpn, _)) = self.changed().find(|(lpn, _)| !self.marked.holds(lpn.0)) {
             return Err(format!("the GMT is not told of page {lpn}, and nobody finds it"));
         }
         let entries = self.changed().filter(|(lpn, ppn)| {
             ppn.is_some_and(|ppn| {
-                self.part_at[ppn.index()] == lpn.0 / self.entries_per_page + 1
+                self.untold.part_at(ppn) == Some(lpn.0 / self.entries_per_page)
                     && board.nand().state().is_valid(ppn)
             })
         });
@@ -342,7 +320,14 @@ impl MapCache for LazyMap {
     }
 
     fn first_dirty(&self, lpns: std::ops::Range<u32>) -> Option<Lpn> {
-        self.untold.next(lpns.start).filter(|&lpn| lpn < lpns.end).map(Lpn)
+        self.marked.next(lpns.start).filter(|&lpn| lpn < lpns.end).map(Lpn)
+    }
+
+    fn each_dirty(&self, lpns: std::ops::Range<u32>, mut each: impl FnMut(Lpn, Option<Ppn>, bool)) {
+        self.marked.each(lpns, |lpn| {
+            let slot = self.umt.find(Lpn(lpn)).expect("a page with the flag has an entry");
+            each(Lpn(lpn), self.umt.ppn(slot), self.umt.is_unresolved(slot));
+        });
     }
 
     /// Update flag = 1. The invalidate flag is inherited; an entry that is new has 0, because
@@ -354,30 +339,23 @@ impl MapCache for LazyMap {
             None => self.umt.insert(lpn, None, When::START),
         };
         if let (true, Some(old)) = (self.umt.is_dirty(slot), self.umt.ppn(slot)) {
-            self.forget(old);
+            self.untold.forget(old);
         }
         self.umt.change(slot, ppn);
-        self.untold.insert(lpn.0);
+        self.marked.insert(lpn.0);
         match ppn {
-            Some(new) => self.note(lpn, new),
+            Some(new) => self.untold.note(new, lpn.0 / self.entries_per_page),
             None => self.trimmed.push(lpn),
         }
     }
 
-    /// Update flag = 0. What is nowhere needs no entry any more, unless it is just being written.
     fn clean(&mut self, lpn: Lpn) {
-        let Some(slot) = self.umt.find(lpn) else { return };
-        let ppn = self.umt.ppn(slot);
-        self.untold.remove(lpn.0);
-        self.gmt.follow(lpn, ppn);
-        match ppn {
-            Some(ppn) => {
-                self.forget(ppn);
-                self.umt.clean(slot);
-            }
-            None if self.pinned == Some(lpn) => self.umt.clean(slot),
-            None => self.umt.remove(slot),
-        }
+        self.clean_in(lpn, self.gmt.find(lpn.0 / self.entries_per_page).is_some());
+    }
+
+    fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
+        let gmt_holds = self.gmt.find(first.0 / self.entries_per_page).is_some();
+        places.for_each(|place| self.clean_in(Lpn(first.0 + place), gmt_holds));
     }
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
@@ -425,7 +403,7 @@ impl MapCache for LazyMap {
             None => 0,
             Some(streams) => self
                 .cheapest(space, plane, streams)
-                .map_or(self.pages_per_block, |block| self.distinct[block.index()]),
+                .map_or(self.pages_per_block, |block| self.untold.distinct(block)),
         }
     }
 

@@ -13,11 +13,13 @@ mod block_sizes;
 mod bypass;
 mod over_blocks;
 mod over_pages;
+mod pruning;
 mod recovery;
 mod scheme;
 mod sizes;
 
 pub use ftlab_ftl::parts::tree_frames::Frames;
+pub use pruning::{Leaf, Pruning};
 pub use recovery::TreeSurvivor;
 pub use scheme::Tree;
 pub use sizes::{frames, latte_bytes};
@@ -30,7 +32,6 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
-use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{Lpn, Nanos, Tag};
@@ -38,52 +39,6 @@ use ftlab_ftl::answers::{Location, Room, Unsettled};
 use ftlab_ftl::parts::held_pages::Held;
 use ftlab_ftl::parts::request_size::{RequestSize, SizeRule};
 use ftlab_ftl::parts::slots::Slot;
-use ftlab_ftl::scheme::{Paper, Preset};
-
-/// A page that leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaf {
-    /// A data page.
-    Data(Lpn),
-    /// A translation page.
-    Map(Slot),
-}
-
-/// The order in which pages leave the tree.
-pub trait Pruning: Clone + Send + Sync + 'static {
-    /// Its settings beside those of the tree.
-    type Settings: Clone + Send + Sync + 'static;
-
-    /// Where it comes from.
-    const PAPER: Paper;
-    /// Named sets of settings.
-    const PRESETS: &'static [Preset] = &[];
-
-    /// The scheme whose tree it prunes, if that is another one; the settings are those of both.
-    const STANDS_ON: Option<&'static str> = None;
-
-    /// Bytes that it keeps for each frame.
-    const BYTES_PER_FRAME: u64 = 0;
-
-    /// What it keeps to find the page that leaves.
-    fn ram_use(config: &Config<Self::Settings>) -> RamUse;
-    /// An empty tree with room for so many pages of each kind.
-    fn new(settings: &Self::Settings, maps: u32, data: u32) -> Self;
-    /// A translation page came in.
-    fn loaded(&mut self, board: &mut Board, map: Slot);
-    /// A translation page was used, and no cached data page below it.
-    fn used_map(&mut self, board: &mut Board, map: Slot);
-    /// A cached data page was used; it may have just come in. `place`: its translation page, and
-    /// the offset of its entry there.
-    fn used_data(&mut self, board: &mut Board, place: (Slot, u32), data: Slot);
-    /// A data page left.
-    fn data_left(&mut self, map: Slot, data: Slot);
-    /// A translation page left.
-    fn map_left(&mut self, board: &mut Board, map: Slot);
-    /// The page that leaves next, and how many time stamps the search for it compares. The
-    /// translation page in use (`pinned`) stays; data pages below it may leave.
-    fn next(&mut self, frames: &Frames, pinned: Option<Slot>) -> (Leaf, u32);
-}
 
 /// The tree.
 #[derive(Clone)]
@@ -102,6 +57,8 @@ pub struct PageTree<P, B> {
     working: Option<u32>,
     /// Where the search for a changed translation page in idle gaps goes on.
     idle_turn: u32,
+    /// Frames of each kind, if they have changed and nobody was told.
+    levels: Option<(u32, u32)>,
 }
 
 impl<P: Pruning, B: TreeBase> PageTree<P, B> {
@@ -118,6 +75,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
             working: None,
             idle_turn: 0,
+            levels: None,
             settings,
         }
     }
@@ -143,9 +101,25 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         self.held().pages() - u32::from(self.working.is_some())
     }
 
-    fn tell_levels(&self, board: &mut Board) {
-        board.level(Level::MapFrames, u64::from(self.held().maps.len()));
-        board.level(Level::DataFrames, u64::from(self.held().data_pages()));
+    /// Frames of each kind have changed, which [`PageTree::tell_levels`] tells.
+    fn note_levels(&mut self) {
+        self.levels = Some((self.held().maps.len(), self.held().data_pages()));
+    }
+
+    /// Tells what was noted last, once for all that a page did.
+    fn tell_levels(&mut self, board: &mut Board) {
+        if let Some((maps, data)) = self.levels.take() {
+            board.level(Level::MapFrames, u64::from(maps));
+            board.level(Level::DataFrames, u64::from(data));
+        }
+    }
+
+    /// Serves a page, and tells of the frames then.
+    #[inline]
+    fn serve<T>(&mut self, board: &mut Board, page: impl FnOnce(&mut Self, &mut Board) -> T) -> T {
+        let served = page(self, board);
+        self.tell_levels(board);
+        served
     }
 
     /// Writes a page: random ones into the tree.
@@ -166,8 +140,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             // Cases B and C: it takes a frame, and is loaded first.
             None => self.load(board, io, map, known)?,
         };
-        let offset = self.held().offset(io.lpn);
-        self.order.used_data(board, (map, offset), data);
+        let parent = self.held().parent(data);
+        self.order.used_data(board, parent, data);
         // Step A-3: the data goes to the data page.
         let done = board.ram_pages(RamWork::Data, 1, ready);
         self.held_mut().write(data, io.data, io.sectors, done);
@@ -193,7 +167,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         };
         if let Some(data) = self.held().find(io.lpn) {
             board.event(Event::BufferHits, u64::from(counted));
-            return Ok(self.read_held(board, io.lpn, data, known));
+            return Ok(self.read_held(board, data, known));
         }
         self.use_map(board, map);
         self.base.read(board, io, known)
@@ -214,8 +188,8 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Reads a cached data page.
-    fn read_held(&mut self, board: &mut Board, lpn: Lpn, data: Slot, known: When) -> (When, Tag) {
-        let parent = self.held().parent(lpn);
+    fn read_held(&mut self, board: &mut Board, data: Slot, known: When) -> (When, Tag) {
+        let parent = self.held().parent(data);
         self.order.used_data(board, parent, data);
         let Held { tag, ready, .. } = *self.held().get(data);
         (board.ram_pages(RamWork::Data, 1, known.waits_for_buffer(ready)), tag)
@@ -225,7 +199,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     fn trim_page(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let (map, known) = self.translate(board, io.lpn, true, after)?;
         match self.held().find(io.lpn) {
-            Some(data) => self.drop_data(board, data, known),
+            Some(data) => self.drop_data(data, known),
             None => self.use_map(board, map),
         }
         self.base.trim(board, io, known)
@@ -255,7 +229,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         let free = self.take_frame(board, None, after)?;
         let (map, loaded) = self.load_map(board, part, free)?;
         self.order.loaded(board, map);
-        self.tell_levels(board);
+        self.note_levels();
         Ok((map, loaded))
     }
 
@@ -301,7 +275,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             }
             None => free.waits_for_buffer(free_from),
         };
-        self.tell_levels(board);
+        self.note_levels();
         Ok((data, ready))
     }
 
@@ -349,7 +323,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             board.event(Event::BufferCleanDrops, 1);
             after
         };
-        self.drop_data(board, data, done);
+        self.drop_data(data, done);
         Ok(done)
     }
 
@@ -371,11 +345,11 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok(done)
     }
 
-    fn drop_data(&mut self, board: &mut Board, data: Slot, free: When) {
-        let (map, _) = self.held().parent(self.held().get(data).lpn);
+    fn drop_data(&mut self, data: Slot, free: When) {
+        let (map, _) = self.held().parent(data);
         self.held_mut().leave(data, free);
         self.order.data_left(map, data);
-        self.tell_levels(board);
+        self.note_levels();
     }
 
     fn evict_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
@@ -388,7 +362,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         board.event(if changed { Event::EvictDirty } else { Event::EvictClean }, 1);
         self.held_mut().maps.remove(map);
         self.order.map_left(board, map);
-        self.tell_levels(board);
+        self.note_levels();
         Ok(done)
     }
 
@@ -408,7 +382,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         if !B::IN_ORDER {
             return Some(oldest);
         }
-        let (map, _) = self.held().parent(self.held().get(oldest).lpn);
+        let (map, _) = self.held().parent(oldest);
         let offset = self.held().next_dirty(map, 0).expect("a page of the group has changed");
         self.held().find(self.held().lpn(map, offset))
     }

@@ -66,11 +66,11 @@ pub fn program_run(
     at
 }
 
-/// Of a page that moves: it must be readable and valid.
+/// Of a valid page that moves with others: it must be readable, and of their sort.
 #[cold]
 pub fn refuse_move(geometry: &Geometry, state: &State, ppn: Ppn) -> ! {
     read(geometry, state, ppn);
-    refuse_invalidation(geometry, ppn);
+    panic!("page {ppn} moves with others that are not of its kind");
 }
 
 #[inline]

@@ -154,6 +154,12 @@ impl Nand {
         self.plain = !self.watched && !self.units.are_small() && self.faults.is_quiet();
     }
 
+    /// Whether every operation works and is nothing but law, state, time and count.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.plain
+    }
+
     /// Whether the power is on.
     pub fn has_power(&self) -> bool {
         self.faults.has_power()
@@ -398,13 +404,14 @@ impl Nand {
     /// The same, with the block.
     #[inline(always)]
     pub fn supersede(&mut self, ppn: Ppn) -> (BlockId, u32) {
-        self.mark(ppn);
-        self.forget(ppn)
+        let block = self.geometry.block_of(ppn);
+        self.mark(block, ppn);
+        (block, self.forget(block, ppn))
     }
 
-    /// Marks a page on flash as superseded.
+    /// Marks a page of a block as superseded on flash.
     #[inline(always)]
-    fn mark(&mut self, ppn: Ppn) {
+    fn mark(&mut self, block: BlockId, ppn: Ppn) {
         if self.units.are_small() {
             if self.source(ppn) == Source::Gathered {
                 // Nothing of it is on flash yet.
@@ -413,26 +420,26 @@ impl Nand {
             self.units.used(self.geometry.plane_of(ppn));
         }
         self.oob_writes += 1;
-        let block = self.geometry.block_of(ppn);
-        self.clock.write_oob(self.geometry.plane_of_block(block), block);
+        if self.clock.marks_take_time() {
+            self.clock.write_oob(self.geometry.plane_of_block(block), block);
+        }
     }
 
     /// Makes a page invalid without a mark on flash: its block is erased next, or it never held
     /// anything. Returns how many valid pages its block keeps.
     #[inline]
     pub fn discard(&mut self, ppn: Ppn) -> u32 {
-        self.forget(ppn).1
+        self.forget(self.geometry.block_of(ppn), ppn)
     }
 
     #[inline(always)]
-    fn forget(&mut self, ppn: Ppn) -> (BlockId, u32) {
+    fn forget(&mut self, block: BlockId, ppn: Ppn) -> u32 {
         law::invalidate(&self.geometry, &self.state, ppn);
-        let block = self.geometry.block_of(ppn);
         // The block tells without a look at the page, whose record is far away in memory.
         if self.state.block(block).payloads > 0 && self.has_payload(ppn) {
             self.give_back_payload(ppn);
         }
-        (block, self.state.clear_valid(block, ppn))
+        self.state.clear_valid(block, ppn)
     }
 
     /// Marks a page as holding the newest version, after a power cut erased the marks.

@@ -1,6 +1,6 @@
 //! A page that moves in a run: what the gate lists, the clock times and the owner is told of.
 
-use super::state::PageKind;
+use super::oob::PageKind;
 use crate::board::when::When;
 use crate::units::Ppn;
 

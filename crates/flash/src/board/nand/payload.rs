@@ -110,9 +110,9 @@ impl Nand {
     }
 
     fn slot_of(&self, ppn: Ppn) -> Slot {
-        let tag = self.state.tag(ppn).0;
-        let held = matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data());
-        assert!(held && tag > 0, "page {ppn} holds no payload: never a map page, or superseded");
+        // A page that holds nothing, or nothing that can be read, counts as one of host data.
+        let (tag, words) = (self.state.tag(ppn).0, !self.state.holds_host_data(ppn));
+        assert!(words && tag > 0, "page {ppn} holds no payload: never a map page, or superseded");
         Slot(tag - 1)
     }
 

@@ -51,7 +51,6 @@ pub(super) struct ProgramLedger {
 }
 
 impl Nand {
-    #[inline(always)]
     pub(in crate::board) fn program(
         &mut self,
         meter: &mut Meter,
@@ -61,21 +60,35 @@ impl Nand {
         after: When,
     ) -> Result<When, Fault> {
         if self.plain {
-            let at = law::program(&self.geometry, &self.state, self.order, ppn);
-            self.sequence += 1;
-            let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
-            self.state.store_at(at, ppn, oob, page.tag.0);
-            self.state.set_mask(ppn, page.sectors);
-            if page.unreadable {
-                self.state.set_unreadable(ppn);
-            }
-            return Ok(self.book_plainly(meter, (at.0, ppn), cause, after));
+            return Ok(self.program_plainly(meter, ppn, page, cause, after));
         }
         self.program_with_care(meter, ppn, page, cause, after)
     }
 
+    /// The short way of a program ([`Nand::is_plain`]). What cannot fail hands over no `Result`: one
+    /// on the way of every page, with a fault of forty bytes in its place, would go through memory.
+    #[inline(always)]
+    pub(in crate::board) fn program_plainly(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        page: PageWrite,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        let at = law::program(&self.geometry, &self.state, self.order, ppn);
+        self.sequence += 1;
+        let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
+        self.state.store_at(at, ppn, oob, page.tag.0);
+        self.state.set_mask(ppn, page.sectors);
+        if page.unreadable {
+            self.state.set_unreadable(ppn);
+        }
+        self.book_plainly(meter, (at.0, ppn), cause, after)
+    }
+
     /// Time and count of a program that works.
-    #[inline]
+    #[inline(always)]
     pub(super) fn book_plainly(
         &mut self,
         meter: &mut Meter,
@@ -147,11 +160,12 @@ impl Nand {
             self.record.change(Change::Superseded(old));
             self.state.drop_payload(old);
             // A move leaves no mark: the old page's block is erased next.
+            let block = self.geometry.block_of(old);
             if !edits.is_empty() {
-                self.mark(old);
+                self.mark(block, old);
             }
             law::invalidate(&self.geometry, &self.state, old);
-            self.state.clear_valid(self.geometry.block_of(old), old);
+            self.state.clear_valid(block, old);
         }
     }
 

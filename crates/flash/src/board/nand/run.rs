@@ -19,66 +19,58 @@ impl Nand {
         self.plain && !self.clock.copies_back_at_all()
     }
 
-    /// Lists the valid pages of a block, the first `most` of them. Returns whether they can move
-    /// together: all hold host data, or all hold words.
-    pub fn list_movers(&self, block: BlockId, most: u32, movers: &mut Vec<Mover>) -> bool {
-        movers.clear();
-        self.state.each_valid(block, most, |old, logical, kind| {
-            movers.push(Mover { old, logical, kind, done: When::START });
-            kind.holds_words() == movers[0].kind.holds_words() && kind != PageKind::Pad
-        })
+    /// Whether the valid pages of a block hold words of the scheme; none where they cannot move
+    /// together, because some do and some do not.
+    pub fn hold_words(&self, block: BlockId) -> Option<bool> {
+        self.state.hold_words(block)
     }
 
-    /// Moves pages of `victim` to the pages from `to` on, which must be of one block, and says of
-    /// each when that is done. Every copy could begin at `after`.
-    pub(in crate::board) fn move_run(
+    /// Moves the first `count` valid pages of `victim` to the pages from `to` on, which must be of
+    /// one block, and lists them. When each is copied is not said ([`Nand::time_moves`]).
+    pub(in crate::board) fn move_valid(
         &mut self,
         meter: &mut Meter,
-        (victim, movers): (BlockId, &mut [Mover]),
-        to: Ppn,
+        (victim, words): (BlockId, bool),
+        (to, count): (Ppn, u32),
         cause: Cause,
-        after: When,
-    ) {
-        self.move_records(meter, (victim, movers), to, cause);
-        let block = self.geometry.block_of(to);
-        let [source, target] = [victim, block].map(|block| self.geometry.plane_of_block(block));
-        if self.clock.copy_run((source, victim), (target, block, to), cause, movers, after) {
-            return;
-        }
-        for (new, mover) in (to.0..).map(Ppn).zip(movers) {
-            mover.done = self.time_move((mover.old, new), cause, after);
-        }
-    }
-
-    /// Moves pages as [`Nand::move_run`] does, but for the time of each ([`Nand::time_move`]):
-    /// where one may have to wait for what becomes of another.
-    pub(in crate::board) fn move_records(
-        &mut self,
-        meter: &mut Meter,
-        (victim, movers): (BlockId, &[Mover]),
-        to: Ppn,
-        cause: Cause,
+        moved: &mut Vec<Mover>,
     ) {
         assert!(
             self.moves_runs(),
             "pages of block {victim} move in runs only where nothing can happen"
         );
-        let (count, words) = (movers.len() as u32, movers[0].kind.holds_words());
         let at = law::program_run(&self.geometry, &self.state, self.order, (to, count));
-        for (place, mover) in (to.0..).zip(movers.iter()) {
-            self.sequence += 1;
-            assert!(
-                self.geometry.block_of(mover.old) == victim && mover.kind.holds_words() == words,
-                "page {} moves with others that are not of its block and kind",
-                mover.old
-            );
-            if !self.state.move_record((mover.old, Ppn(place)), words, self.sequence) {
-                law::refuse_move(&self.geometry, &self.state, mover.old);
-            }
+        let next = self.sequence + 1;
+        if let Err(page) = self.state.move_valid((victim, words), (to, count), next, moved) {
+            law::refuse_move(&self.geometry, &self.state, page);
         }
+        self.sequence += u64::from(count);
         self.state.count_programs(at, count, self.sequence);
         self.state.count_moved((victim, at.0), count, words);
         meter.copies(cause, count);
+    }
+
+    /// Says of each page of a run when it is copied, where every copy could begin at `after`; when
+    /// all are.
+    pub(in crate::board) fn time_moves(
+        &mut self,
+        (victim, moved): (BlockId, &mut [Mover]),
+        to: Ppn,
+        cause: Cause,
+        after: When,
+    ) -> When {
+        let block = self.geometry.block_of(to);
+        let [source, target] = [victim, block].map(|block| self.geometry.plane_of_block(block));
+        let pages = ((source, victim), (target, block, to));
+        if let Some(done) = self.clock.copy_run(pages, cause, moved, after) {
+            return done;
+        }
+        let mut done = after;
+        for (new, mover) in (to.0..).map(Ppn).zip(moved) {
+            mover.done = self.time_move((mover.old, new), cause, after);
+            done = done.join(mover.done);
+        }
+        done
     }
 
     /// Copies pages of host data to the pages from `to` on, which must be of one block; the sources
@@ -110,6 +102,7 @@ impl Nand {
     }
 
     /// The time of one copy of a run.
+    #[inline]
     pub(in crate::board) fn time_move(
         &mut self,
         (from, to): (Ppn, Ppn),
@@ -119,6 +112,10 @@ impl Nand {
         if let Some((start, length)) = self.clock.copies_on_server(cause, 1) {
             return When::at(start + length);
         }
+        self.time_move_on_cells((from, to), cause, after)
+    }
+
+    fn time_move_on_cells(&mut self, (from, to): (Ppn, Ppn), cause: Cause, after: When) -> When {
         let read = self.clock.read_page(self.place(from), cause, after);
         let block = self.geometry.block_of(to);
         let program = (self.geometry.plane_of_block(block), block, to);

@@ -3,6 +3,8 @@
 //! All-zero bytes mean "never touched" everywhere, so the arrays are allocated zeroed and a large
 //! device becomes resident only where it is used. What this is not: a judge (see `law`).
 
+mod moving;
+
 use zerocopy::FromZeros;
 
 use super::geometry::Geometry;
@@ -252,36 +254,6 @@ impl State {
         }
     }
 
-    /// A page moves: its record and the mark of where it was, not yet what
-    /// [`State::count_programs`] and [`State::count_moved`] do for all. The words of one that holds
-    /// `words` go with it. Nothing and false where there is no valid page.
-    #[inline]
-    pub(super) fn move_record(
-        &mut self,
-        (from, to): (Ppn, Ppn),
-        words: bool,
-        sequence: u64,
-    ) -> bool {
-        let record = self.pages[from.index()];
-        let (word, bit) = (&mut self.valid[from.index() / 64], 1 << (from.0 % 64));
-        if !record.is_written() || *word & bit == 0 {
-            return false;
-        }
-        *word &= !bit;
-        let stamp = sequence << STAMP_BITS | record.stamp & ((1 << STAMP_BITS) - 1);
-        self.pages[to.index()] = PageRecord { stamp, ..record };
-        if words {
-            assert!(
-                record.tag > 0 && !record.kind().is_host_data(),
-                "page {from} holds no payload"
-            );
-            self.pages[from.index()].tag = 0;
-        } else if !self.masks.is_empty() {
-            self.masks[to.index()] = self.masks[from.index()];
-        }
-        true
-    }
-
     /// So many pages of a block are programmed, from this offset on, and valid; the last of them has
     /// this sequence number.
     #[inline]
@@ -301,16 +273,6 @@ impl State {
         state.top = state.top.max(offset + count);
         state.last_program = sequence as u32;
         state.touched = true;
-    }
-
-    /// So many pages left a block for another one, with words or without.
-    #[inline]
-    pub(super) fn count_moved(&mut self, (from, to): (BlockId, BlockId), count: u32, words: bool) {
-        let payloads = if words { count } else { 0 };
-        let state = &mut self.blocks[from.index()];
-        state.valid -= count;
-        state.payloads -= payloads;
-        self.blocks[to.index()].payloads += payloads;
     }
 
     #[inline]
@@ -405,37 +367,6 @@ impl State {
         for block in self.blocks.iter_mut().filter(|b| b.touched) {
             block.erases_before = block.erases;
         }
-    }
-
-    /// Hands over the valid pages of a block with what they hold, the first `most` of them, as long
-    /// as the answer is true; whether it always was.
-    #[inline]
-    pub(super) fn each_valid(
-        &self,
-        block: BlockId,
-        most: u32,
-        mut page: impl FnMut(Ppn, u32, PageKind) -> bool,
-    ) -> bool {
-        let first = block.0 * self.pages_per_block;
-        let end = first + self.pages_per_block;
-        let mut left = most;
-        for index in first / 64..end.div_ceil(64) {
-            let mut word = self.valid[index as usize] & mask_within(index, first, end);
-            while word != 0 {
-                if left == 0 {
-                    return true;
-                }
-                left -= 1;
-                let ppn = index * 64 + word.trailing_zeros();
-                word &= word - 1;
-                let record = &self.pages[ppn as usize];
-                let logical = record.logical_plus_one.wrapping_sub(1);
-                if !page(Ppn(ppn), logical, record.kind()) {
-                    return false;
-                }
-            }
-        }
-        true
     }
 
     /// Whether all of so many pages are erased.

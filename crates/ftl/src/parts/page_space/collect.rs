@@ -262,89 +262,89 @@ impl PageSpace {
         after: When,
     ) -> Result<(u32, When), Fault> {
         let (mut copied, mut done) = (0, after);
-        while self.lists_run(board, owner, victim, most - copied) {
-            let mut movers = std::mem::take(&mut self.movers);
-            if !owner.wants_all() {
-                self.drop_unwanted(board, owner, &mut movers);
+        // Pages that are asked for one by one move one by one.
+        while let (Some(stream), Some(words)) = (stream, Self::moves_together(board, owner, victim))
+        {
+            let mut count = board.nand().valid_pages(victim).min(most - copied);
+            if count == 0 {
+                return Ok((copied, done));
             }
-            copied += movers.len() as u32;
-            let moved = self.move_listed(board, owner, (victim, stream, &mut movers), cause, after);
-            self.movers = movers;
-            done = done.join(moved?);
+            if !owner.wants_all() {
+                count -= self.drop_unwanted(board, owner, victim, count);
+            }
+            let moved =
+                self.move_run(board, owner, (victim, words, stream, count), cause, after)?;
+            done = done.join(moved);
+            copied += count;
         }
         let left = (victim, stream, most - copied);
         let (others, moved) = self.move_pages(board, owner, left, cause, after)?;
         Ok((copied + others, done.join(moved)))
     }
 
-    /// Whether there are pages of a block that can move together; they are listed then.
-    fn lists_run<O: PageOwner>(
-        &mut self,
-        board: &Board,
-        owner: &O,
-        victim: BlockId,
-        most: u32,
-    ) -> bool {
-        board.nand().moves_runs()
-            && !owner.holds_newer()
-            && board.nand().list_movers(victim, most, &mut self.movers)
-            && !self.movers.is_empty()
+    /// Whether the valid pages of a block can move together, and hold words.
+    fn moves_together<O: PageOwner>(board: &Board, owner: &O, victim: BlockId) -> Option<bool> {
+        let can = board.nand().moves_runs() && !owner.holds_newer();
+        if can { board.nand().hold_words(victim) } else { None }
     }
 
-    /// Listed pages that the owner knows to be superseded die where they are.
+    /// Of the first `count` valid pages of a block those that the owner knows to be superseded die
+    /// where they are: how many.
     fn drop_unwanted<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        movers: &mut Vec<Mover>,
-    ) {
-        movers.retain(|page| {
-            let wanted = owner.wants(page.kind, page.logical, page.old);
-            if !wanted {
-                let block = board.geometry().block_of(page.old);
-                self.planes[board.geometry().plane_of_block(block).index()].valid -= 1;
-                let _ = board.nand_mut().discard(page.old);
+        victim: BlockId,
+        count: u32,
+    ) -> u32 {
+        let (mut offset, mut dropped) = (0, 0);
+        for _ in 0..count {
+            let page = board.nand().state().next_valid(victim, offset);
+            let old = page.expect("the block has so many valid pages");
+            offset = board.geometry().offset_of(old) + 1;
+            let OobRead::Written(oob) = board.nand().state().oob(old) else {
+                unreachable!("a valid page is readable");
+            };
+            if !owner.wants(oob.kind, oob.logical, old) {
+                board.nand_mut().discard(old);
+                dropped += 1;
             }
-            wanted
-        });
+        }
+        self.planes[board.geometry().plane_of_block(victim).index()].valid -= dropped;
+        dropped
     }
 
-    /// The same as [`PageSpace::move_pages`] of the pages that were listed.
-    fn move_listed<O: PageOwner>(
+    /// The same as [`PageSpace::move_pages`] of the first `count` valid pages of a block.
+    fn move_run<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        (victim, stream, movers): (BlockId, Option<Stream>, &mut [Mover]),
+        (victim, words, stream, count): (BlockId, bool, Stream, u32),
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
         let plane = board.geometry().plane_of_block(victim);
         let at_once = owner.at_once();
         let mut done = after;
-        if stream.is_none() {
-            self.decide(victim, movers);
-        }
-        let mut left = movers;
-        while !left.is_empty() {
-            let (stream, alike) =
-                stream.map_or_else(|| self.decided(left.len()), |s| (s, left.len()));
-            let (first, count) = self.next_pages(board, (plane, stream), alike as u32)?;
+        let mut left = count;
+        while left > 0 {
+            let (first, count) = self.next_pages(board, (plane, stream), left)?;
             self.count_moved(board, stream, count);
-            let (run, others) = left.split_at_mut(count as usize);
+            let movers = &mut self.movers;
+            movers.clear();
+            board.move_valid((victim, words), (first, count), cause, movers);
             if at_once {
-                board.move_run((victim, run), first, cause, after);
-            } else {
-                board.move_records((victim, run), first, cause);
+                done = done.join(board.time_moves((victim, movers), first, cause, after));
             }
-            for (new, mover) in (first.0..).map(Ppn).zip(run) {
+            for (new, mover) in (first.0..).map(Ppn).zip(movers) {
                 if !at_once {
                     mover.done = board.time_move((mover.old, new), cause, owner.may_move(after));
+                    done = done.join(mover.done);
                 }
                 let Mover { old, logical, kind, done: moved } = *mover;
-                done = done.join(moved);
                 owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
             }
-            left = others;
+            left -= count;
         }
         Ok(done)
     }

@@ -10,7 +10,7 @@ use ftlab_flash::units::{Lpn, PlaneId};
 impl PageSpace {
     /// The plane that takes a host page. The first page of a request on a die announces those that
     /// follow on its other planes in the same turn of the static order.
-    #[inline]
+    #[inline(always)]
     pub fn place_host(&self, board: &mut Board, io: &PageIo) -> PlaneId {
         let plane = self.place(board.nand(), io.lpn);
         if io.request.pages > 1 && board.nand().clock().takes_announcements() {

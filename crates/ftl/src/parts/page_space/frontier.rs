@@ -4,8 +4,10 @@
 use super::{Frontier, PageSpace, Stream};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Event;
+use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{BlockId, PlaneId, Ppn};
 
 impl PageSpace {
@@ -30,6 +32,40 @@ impl PageSpace {
                 self.program_elsewhere(board, (plane, stream), (ppn, fault), &mut program)
             }
         }
+    }
+
+    /// The same of a page of the host that supersedes `old`.
+    #[inline(never)]
+    pub fn write(
+        &mut self,
+        board: &mut Board,
+        place: (PlaneId, Stream),
+        (io, kind, old): (&PageIo, PageKind, Option<Ppn>),
+        after: When,
+    ) -> Result<(Ppn, When), Fault> {
+        self.program(board, place, after, |board, new, ready| {
+            board.program_update(new, old, io, kind, ready)
+        })
+    }
+
+    /// The short way of [`PageSpace::write`], which nearly every page can take: its frontier has a
+    /// page left, and the program can only work. None where it is not so.
+    #[inline(always)]
+    pub fn write_shortly(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): (PlaneId, Stream),
+        (io, kind): (&PageIo, PageKind),
+        after: When,
+    ) -> Option<(Ppn, When)> {
+        let known = &mut self.planes[plane.index()];
+        let frontier = &mut known.frontiers[stream as usize];
+        let block = frontier.block.filter(|_| frontier.next < self.pages_per_block)?;
+        let ppn = board.geometry().page(block, frontier.next);
+        let done = board.program_plainly(ppn, io, kind, after)?;
+        frontier.next += 1;
+        known.valid += 1;
+        Some((ppn, done))
     }
 
     /// After a program that failed, for whatever reason.

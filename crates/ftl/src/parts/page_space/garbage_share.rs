@@ -22,9 +22,14 @@ pub(super) fn of(config: &SharedSettings) -> Option<u64> {
 
 impl PageSpace {
     /// Pages of a frontier that are written before anything is looked at: all, or none where every
-    /// write may collect.
+    /// write may collect, or goes to a class.
     pub(super) fn usable(&self) -> u32 {
-        if self.garbage_share.is_some() { 0 } else { self.pages_per_block }
+        if self.looks_always() { 0 } else { self.pages_per_block }
+    }
+
+    /// Whether no write takes the short way, so that those that do pay nothing for this.
+    fn looks_always(&self) -> bool {
+        self.garbage_share.is_some() || self.placing.is_some()
     }
 
     /// Whether a write that was only stopped to look at garbage goes on with its block, as free
@@ -32,7 +37,7 @@ impl PageSpace {
     pub(super) fn needs_no_block(&self, (plane, stream): (PlaneId, Stream), short: u32) -> bool {
         let frontier = &self.planes[plane.index()].frontiers[stream.index()];
         let has_room = frontier.block.is_some() && frontier.next < self.pages_per_block;
-        self.garbage_share.is_some() && has_room && short <= 2
+        self.looks_always() && has_room && short <= 2
     }
 
     /// Collects a victim of a plane that holds too much garbage, if one holds enough.

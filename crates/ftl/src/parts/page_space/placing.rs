@@ -15,7 +15,6 @@ use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::geometry::Geometry;
-use ftlab_flash::board::nand::run::Mover;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
@@ -43,8 +42,6 @@ pub(super) struct Placing {
     written: Option<Vec<u32>>,
     /// Clock at which each block was opened plus one; 0: before a power cut.
     created: Vec<u64>,
-    /// Classes of the pages that move together.
-    decided: Vec<u8>,
 }
 
 fn context<'a>(config: &'a SharedSettings, geometry: &Geometry, seed: u64) -> PlacementContext<'a> {
@@ -88,7 +85,6 @@ impl Placing {
             living: 0,
             written: times.then(|| zeroed(geometry.logical_pages as usize)),
             created: zeroed(geometry.blocks() as usize),
-            decided: Vec::with_capacity(geometry.pages_per_block as usize),
         })
     }
 
@@ -201,25 +197,6 @@ impl PageSpace {
             Some(_) => Stream::of_class(self.class_of(victim)),
             None => self.moved_data,
         }
-    }
-
-    /// Decides for pages that are listed where each of them goes.
-    pub(super) fn decide(&mut self, victim: BlockId, movers: &[Mover]) {
-        let from = self.class_of(victim);
-        let Some(placing) = &mut self.placing else { return };
-        let mut decided = std::mem::take(&mut placing.decided);
-        decided.clear();
-        decided.extend(movers.iter().map(|page| placing.moved(Lpn(page.logical), from)));
-        placing.decided = decided;
-    }
-
-    /// Where the next page of those that were decided about goes, and how many behind it, of `left`
-    /// at the end of the list, go there too.
-    pub(super) fn decided(&self, left: usize) -> (Stream, usize) {
-        let placing = self.placing.as_ref().expect("decided about");
-        let rest = &placing.decided[placing.decided.len() - left..];
-        let alike = rest.iter().take_while(|&&class| class == rest[0]).count();
-        (Stream::of_class(rest[0]), alike)
     }
 
     /// Where one page goes that moves by itself.

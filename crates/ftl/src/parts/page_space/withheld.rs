@@ -80,12 +80,15 @@ impl PageSpace {
     /// Data blocks of a stream that are open or withheld in a plane.
     #[inline]
     pub fn update_blocks(&self, plane: PlaneId, stream: Stream) -> u32 {
-        let is_open = |frontier: &super::Frontier| {
-            let holds = |block: BlockId| self.stream_of[block.index()] == stream.mark();
-            frontier.block.is_some_and(holds)
-        };
-        let open = self.planes[plane.index()].frontiers.iter().filter(|f| is_open(f)).count();
-        open as u32 + self.withheld(plane, stream).len() as u32
+        let known = &self.planes[plane.index()];
+        let open = |frontier: Stream| known.frontiers[frontier as usize].block;
+        // What levelling writes is of the stream that it took the pages from.
+        let holds = |block: BlockId| self.stream_of[block.index()] == stream as u8 + 1;
+        debug_assert!(open(stream).is_none_or(holds), "a frontier holds its own stream");
+        let worn = open(Stream::Worn).is_some_and(holds);
+        u32::from(open(stream).is_some())
+            + u32::from(worn)
+            + self.withheld(plane, stream).len() as u32
     }
 
     /// The withheld blocks of a stream, the one that was closed first at the front.
@@ -307,6 +310,7 @@ impl PageSpace {
         }
     }
 
+    #[inline]
     fn list_of(stream: Stream) -> usize {
         match stream {
             Stream::Data => 0,

@@ -2,14 +2,23 @@
 
 use super::Slot;
 use ftlab_flash::units::zeroed;
+use zerocopy::FromZeros;
 
-/// Several lists over one set of slots. Links are slot numbers plus one, 0 for "none".
+/// What a list keeps of a slot, in one place of memory. Links are slot numbers plus one, 0 for
+/// "none".
+#[derive(Clone, Copy, Debug, FromZeros)]
+struct Node {
+    next: u32,
+    previous: u32,
+    /// Its list plus one; 0 for a slot in no list.
+    list: u32,
+}
+
+/// Several lists over one set of slots.
 #[derive(Clone, Debug)]
 pub struct SlotLists<const LISTS: usize> {
-    next: Vec<u32>,
-    previous: Vec<u32>,
-    /// List of each slot plus one.
-    list_of: Vec<u8>,
+    /// Of each slot; the first one is nobody's.
+    nodes: Vec<Node>,
     head: [u32; LISTS],
     tail: [u32; LISTS],
     length: [u32; LISTS],
@@ -19,9 +28,7 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     /// Empty lists over `capacity` slots.
     pub fn new(capacity: u32) -> Self {
         SlotLists {
-            next: zeroed(capacity as usize + 1),
-            previous: zeroed(capacity as usize + 1),
-            list_of: zeroed(capacity as usize + 1),
+            nodes: zeroed(capacity as usize + 1),
             head: [0; LISTS],
             tail: [0; LISTS],
             length: [0; LISTS],
@@ -44,46 +51,42 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     pub fn from_oldest(&self, list: usize) -> impl Iterator<Item = Slot> + '_ {
         let slot = |node: u32| node.checked_sub(1).map(Slot);
         std::iter::successors(slot(self.head[list]), move |last| {
-            slot(self.next[last.0 as usize + 1])
+            slot(self.nodes[last.index() + 1].next)
         })
     }
 
     /// The list that a slot is in.
     #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
-        self.list_of[slot.0 as usize + 1].checked_sub(1).map(usize::from)
+        self.nodes[slot.index() + 1].list.checked_sub(1).map(|list| list as usize)
     }
 
     /// Puts a slot at the end of a list.
     #[inline]
     pub fn push(&mut self, list: usize, slot: Slot) {
-        let node = slot.0 + 1;
         debug_assert!(self.list_of(slot).is_none());
-        self.next[node as usize] = 0;
-        self.previous[node as usize] = self.tail[list];
-        if self.tail[list] == 0 {
+        let (node, before) = (slot.0 + 1, self.tail[list]);
+        self.nodes[node as usize] = Node { next: 0, previous: before, list: list as u32 + 1 };
+        if before == 0 {
             self.head[list] = node;
         } else {
-            self.next[self.tail[list] as usize] = node;
+            self.nodes[before as usize].next = node;
         }
         self.tail[list] = node;
-        self.list_of[node as usize] = list as u8 + 1;
         self.length[list] += 1;
     }
 
     /// Puts a slot at the beginning of a list, as the one used longest ago.
     pub fn push_oldest(&mut self, list: usize, slot: Slot) {
-        let node = slot.0 + 1;
         debug_assert!(self.list_of(slot).is_none());
-        self.previous[node as usize] = 0;
-        self.next[node as usize] = self.head[list];
-        if self.head[list] == 0 {
+        let (node, behind) = (slot.0 + 1, self.head[list]);
+        self.nodes[node as usize] = Node { next: behind, previous: 0, list: list as u32 + 1 };
+        if behind == 0 {
             self.tail[list] = node;
         } else {
-            self.previous[self.head[list] as usize] = node;
+            self.nodes[behind as usize].previous = node;
         }
         self.head[list] = node;
-        self.list_of[node as usize] = list as u8 + 1;
         self.length[list] += 1;
     }
 
@@ -91,27 +94,29 @@ impl<const LISTS: usize> SlotLists<LISTS> {
     #[inline]
     pub fn renew(&mut self, slot: Slot) {
         let list = self.list_of(slot).expect("the slot is in a list");
-        self.remove(slot);
-        self.push(list, slot);
+        if self.tail[list] != slot.0 + 1 {
+            self.remove(slot);
+            self.push(list, slot);
+        }
     }
 
     /// Takes a slot out of its list.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
-        let node = slot.0 + 1;
         let list = self.list_of(slot).expect("the slot is in a list");
-        let (before, behind) = (self.previous[node as usize], self.next[node as usize]);
+        let node = &mut self.nodes[slot.index() + 1];
+        let (before, behind) = (node.previous, node.next);
+        node.list = 0;
         if before == 0 {
             self.head[list] = behind;
         } else {
-            self.next[before as usize] = behind;
+            self.nodes[before as usize].next = behind;
         }
         if behind == 0 {
             self.tail[list] = before;
         } else {
-            self.previous[behind as usize] = before;
+            self.nodes[behind as usize].previous = before;
         }
-        self.list_of[node as usize] = 0;
         self.length[list] -= 1;
     }
 }

@@ -10,30 +10,24 @@ use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{BlockId, zeroed};
 use zerocopy::FromZeros;
 
-/// A block in a list, or in none: all that changes when it loses a page lies side by side.
+/// A block in a list, or in none; or the two ends of a list, which is a ring. All that changes when
+/// a block loses a page lies side by side.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
 #[repr(align(16))]
 struct Node {
     next: u32,
     previous: u32,
-    /// Valid pages plus one of a candidate; 0 for others.
-    bucket: u32,
+    /// The list of a candidate plus one; 0 for others.
+    list: u32,
 }
 
-/// First and last of a list.
-#[derive(Clone, Copy, Debug, Default, FromZeros)]
-struct Ends {
-    head: u32,
-    tail: u32,
-}
-
-/// Lists of blocks by valid pages. Links are block numbers within the plane plus one.
+/// Lists of blocks by valid pages: the node of so many pages' number is that list's ends, and the
+/// blocks' nodes follow. As rings lists have no first and last that would be cases of their own.
 #[derive(Clone, Debug)]
 pub struct Greedy {
     first_block: u32,
     pages_per_block: u32,
     nodes: Vec<Node>,
-    lists: Vec<Ends>,
     /// No block has fewer valid pages than this.
     fewest: u32,
     /// Candidates: what a scan would compare.
@@ -41,43 +35,47 @@ pub struct Greedy {
 }
 
 impl Greedy {
+    /// Puts a node at the end of a list.
     #[inline]
-    fn link(&mut self, node: u32, valid: u32) {
-        let ends = &mut self.lists[valid as usize];
-        let previous = std::mem::replace(&mut ends.tail, node);
-        match previous {
-            0 => ends.head = node,
-            tail => self.nodes[tail as usize].next = node,
-        }
-        self.nodes[node as usize] = Node { next: 0, previous, bucket: valid + 1 };
-        self.fewest = self.fewest.min(valid);
+    fn link(&mut self, node: u32, list: u32) {
+        let nodes = &mut self.nodes[..];
+        let previous = std::mem::replace(&mut nodes[list as usize].previous, node);
+        nodes[previous as usize].next = node;
+        nodes[node as usize] = Node { next: list, previous, list: list + 1 };
+        self.fewest = self.fewest.min(list);
     }
 
+    /// Takes a node out of its list.
     #[inline]
     fn unlink(&mut self, node: u32) {
-        let Node { next, previous, bucket } = self.nodes[node as usize];
-        let ends = &mut self.lists[bucket as usize - 1];
-        match previous {
-            0 => ends.head = next,
-            before => self.nodes[before as usize].next = next,
-        }
-        match next {
-            0 => ends.tail = previous,
-            behind => self.nodes[behind as usize].previous = previous,
-        }
-        self.nodes[node as usize].bucket = 0;
+        let nodes = &mut self.nodes[..];
+        let Node { next, previous, .. } = nodes[node as usize];
+        nodes[previous as usize].next = next;
+        nodes[next as usize].previous = previous;
+        nodes[node as usize].list = 0;
     }
 
     /// Moves `fewest` up to the first list with a block.
     fn settle(&mut self) {
-        while self.fewest < self.pages_per_block && self.lists[self.fewest as usize].head == 0 {
+        while self.fewest < self.pages_per_block && self.first(self.fewest).is_none() {
             self.fewest += 1;
         }
     }
 
     #[inline]
     fn node(&self, block: BlockId) -> u32 {
-        block.0 - self.first_block + 1
+        block.0 - self.first_block + self.pages_per_block + 1
+    }
+
+    /// The block of a node, unless that is the ends of a list.
+    fn block(&self, node: u32) -> Option<BlockId> {
+        let number = node.checked_sub(self.pages_per_block + 1)?;
+        Some(BlockId(number + self.first_block))
+    }
+
+    /// The block that has been in a list for longest.
+    fn first(&self, list: u32) -> Option<BlockId> {
+        self.block(self.nodes[list as usize].next)
     }
 }
 
@@ -85,12 +83,15 @@ impl VictimPolicy for Greedy {
     fn new(context: &VictimContext<'_>) -> Self {
         let geometry = context.nand.geometry();
         let blocks = geometry.blocks_of(context.plane);
-        let lists = geometry.pages_per_block as usize + 1;
+        let lists = geometry.pages_per_block + 1;
+        let mut nodes: Vec<Node> = zeroed(lists as usize + blocks.len());
+        for (number, ends) in (0..lists).zip(&mut nodes) {
+            *ends = Node { next: number, previous: number, list: 0 };
+        }
         Greedy {
             first_block: blocks.start,
             pages_per_block: geometry.pages_per_block,
-            nodes: zeroed(blocks.len() + 1),
-            lists: zeroed(lists),
+            nodes,
             fewest: geometry.pages_per_block,
             count: 0,
         }
@@ -101,10 +102,10 @@ impl VictimPolicy for Greedy {
         self.count += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn invalidated(&mut self, block: BlockId, valid: u32) {
         let node = self.node(block);
-        if self.nodes[node as usize].bucket != 0 {
+        if self.nodes[node as usize].list != 0 {
             // One fewer valid page: `fewest` cannot rise.
             self.unlink(node);
             self.link(node, valid);
@@ -113,28 +114,25 @@ impl VictimPolicy for Greedy {
 
     fn removed(&mut self, block: BlockId) {
         let node = self.node(block);
-        assert!(self.nodes[node as usize].bucket != 0, "block {block} is no candidate");
+        assert!(self.nodes[node as usize].list != 0, "block {block} is no candidate");
         self.unlink(node);
         self.count -= 1;
         self.settle();
     }
 
     fn choose(&self, _: &Nand, _: &mut Rng) -> Choice {
-        if self.fewest >= self.pages_per_block {
-            return Choice { victim: None, steps: self.count };
-        }
-        let node = self.lists[self.fewest as usize].head;
-        let victim = (node != 0).then(|| BlockId(node - 1 + self.first_block));
+        // A block of which every page is valid is no victim.
+        let some = self.fewest < self.pages_per_block;
+        let victim = if some { self.first(self.fewest) } else { None };
         Choice { victim, steps: self.count }
     }
 
     /// Those with as few valid pages, in the order in which they would be chosen.
     fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-        let mut node = self.lists[nand.valid_pages(victim) as usize].head;
+        let mut node = nand.valid_pages(victim);
         let list = std::iter::from_fn(|| {
-            let block = (node != 0).then(|| BlockId(node - 1 + self.first_block));
             node = self.nodes[node as usize].next;
-            block
+            self.block(node)
         });
         Equals::of(victim, list)
     }

@@ -67,9 +67,9 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         // It leaves when its successor is on flash: a cut before that finds it where it was.
         let done = self.base.write(board, &merged, known.waits_for_buffer(ready))?;
         match self.settings.bypass_invalidate {
-            BypassCopy::Drop => self.drop_data(board, data, done),
+            BypassCopy::Drop => self.drop_data(data, done),
             BypassCopy::Update => {
-                let parent = self.held().parent(io.lpn);
+                let parent = self.held().parent(data);
                 self.order.used_data(board, parent, data);
                 let done = board.ram_pages(RamWork::Data, 1, done);
                 self.held_mut().write(data, version, merged.sectors, done);
@@ -95,7 +95,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         };
         self.count_data(board, io);
         let (done, tag) = match self.held().find(io.lpn) {
-            Some(data) => self.read_held(board, io.lpn, data, known),
+            Some(data) => self.read_held(board, data, known),
             None => self.base.read(board, io, known)?,
         };
         Ok((self.finish_bypass(board, io, done)?, tag))

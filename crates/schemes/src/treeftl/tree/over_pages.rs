@@ -11,7 +11,6 @@ use ftlab_flash::request::PageIo;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::answers::Room;
 use ftlab_ftl::parts::demand_mapped::{DemandMapped, Needs};
-use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::map_recovery::Survivor;
 use ftlab_ftl::parts::slots::Slot;
 
@@ -73,8 +72,7 @@ impl TreeBase for OverPages {
         known: When,
     ) -> Result<(When, Option<Ppn>), Fault> {
         // A map page without a frame was read for this page alone.
-        let entry = self.map.cache.entry(lpn);
-        Ok((known, entry.unwrap_or_else(|| self.map.translation.entry(board, lpn))))
+        Ok((known, self.map.current(board, lpn)))
     }
 
     #[inline]

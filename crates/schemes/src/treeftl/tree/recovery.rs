@@ -53,9 +53,10 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             self.readopt(board, held.lpn, when);
             let (slot, _) = self.held_mut().enter(held.lpn);
             self.held_mut().write(slot, held.tag, held.sectors, when);
-            let parent = self.held().parent(held.lpn);
+            let parent = self.held().parent(slot);
             self.order.used_data(board, parent, slot);
         }
+        self.note_levels();
         self.tell_levels(board);
         // Counted once, by the recovery that gets through.
         board.event(Event::LostBufferedPages, lost);

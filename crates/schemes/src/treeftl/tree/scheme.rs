@@ -90,16 +90,16 @@ impl<P: Pruning> Scheme for Tree<P> {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        tree!(self, tree => tree.read_page(board, io, after))
+        tree!(self, tree => tree.serve(board, |tree, board| tree.read_page(board, io, after)))
     }
 
     #[inline]
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        tree!(self, tree => tree.write_page(board, io, after))
+        tree!(self, tree => tree.serve(board, |tree, board| tree.write_page(board, io, after)))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        tree!(self, tree => tree.trim_page(board, io, after))
+        tree!(self, tree => tree.serve(board, |tree, board| tree.trim_page(board, io, after)))
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {

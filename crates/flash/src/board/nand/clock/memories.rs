@@ -39,6 +39,7 @@ impl Clock {
     }
 
     /// The DRAM works for `length`.
+    #[inline(always)]
     pub fn access_dram(&mut self, length: Nanos, after: When) -> When {
         self.busy.ram += length;
         let start = match self.serial {
@@ -50,6 +51,7 @@ impl Clock {
 
     /// A part of the map is there at `end` from a port that is nobody's server: whoever holds
     /// `after` waits for it, of which `wait` was spent before the work began.
+    #[inline]
     pub fn waits_for_port(&mut self, wait: Nanos, end: Nanos, after: When) -> When {
         self.busy.pcm_wait += wait;
         if end <= self.earliest(after) {
@@ -59,11 +61,13 @@ impl Clock {
     }
 
     /// The phase-change memory is read for `length`.
+    #[inline]
     pub fn pcm_is_read(&mut self, length: Nanos) {
         self.busy.pcm_read += length;
     }
 
     /// The phase-change memory is written for `length`, whoever waits for that.
+    #[inline]
     pub fn pcm_is_written(&mut self, length: Nanos) {
         self.busy.pcm_write += length;
     }
@@ -74,15 +78,18 @@ impl Clock {
     }
 
     /// When what follows `after` can start.
+    #[inline]
     pub fn earliest(&self, after: When) -> Nanos {
         if self.serial { self.server } else { after.time() }
     }
 
     /// No operation that is booked from now on starts before.
+    #[inline]
     pub fn now(&self) -> Nanos {
         self.server
     }
 
+    #[inline(always)]
     fn passed_by_memory(&mut self, what: RamWork, end: Nanos, after: When) -> When {
         if self.serial {
             let spent = match what {

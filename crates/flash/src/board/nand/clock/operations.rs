@@ -7,7 +7,7 @@
 
 use super::schedule::Job;
 use super::timeline::{Span, Unit, Work};
-use super::{Clock, Site, Way};
+use super::{Clock, Site};
 use crate::board::nand::geometry::Geometry;
 use crate::board::when::When;
 use crate::meter::Cause;
@@ -132,14 +132,11 @@ impl Clock {
     }
 
     /// One page from the cells to the controller.
-    #[inline]
+    #[inline(always)]
     pub fn read_page(&mut self, at: Place, cause: Cause, after: When) -> When {
-        match (self.way(), at.page) {
-            (Way::OneServer, _) => self.read_on_server(cause),
-            (Way::CellsAndChannel, Some(page)) => {
-                self.read_in_parallel(at.plane, page, cause, after)
-            }
-            _ => self.read_page_at(at, cause, after),
+        match self.read_shortly(at, cause, after) {
+            Some(done) => done,
+            None => self.read_page_at(at, cause, after),
         }
     }
 
@@ -355,7 +352,7 @@ impl Clock {
 
     /// One flash page to the cells, after the pages below it and the block's erase; `ppn` is its
     /// last mapping unit.
-    #[inline]
+    #[inline(always)]
     pub fn program_page(
         &mut self,
         (plane, block, ppn): (PlaneId, BlockId, Ppn),
@@ -363,12 +360,9 @@ impl Clock {
         cause: Cause,
         after: When,
     ) -> When {
-        match (self.way(), load) {
-            (Way::OneServer, Load::Channel) => self.program_on_server(cause),
-            (Way::CellsAndChannel, Load::Channel) => {
-                self.program_in_parallel(plane, (ppn, block), cause, after)
-            }
-            _ => self.program_page_at((plane, block, ppn), load, cause, after),
+        match self.program_shortly((plane, block, ppn), load, cause, after) {
+            Some(done) => done,
+            None => self.program_page_at((plane, block, ppn), load, cause, after),
         }
     }
 
@@ -452,11 +446,17 @@ impl Clock {
         self.sense(at, cause, after, length)
     }
 
+    /// Whether [`Clock::write_oob`] books anything.
+    #[inline]
+    pub fn marks_take_time(&self) -> bool {
+        self.oob_write > 0
+    }
+
     /// One page marked as superseded in its out-of-band area. Nothing waits for the mark, but the
     /// cells are busy with it, and the block is not erased before.
     #[inline]
     pub fn write_oob(&mut self, plane: PlaneId, block: BlockId) {
-        if self.oob_write > 0 {
+        if self.marks_take_time() {
             self.book_mark(plane, block);
         }
     }

@@ -64,8 +64,20 @@ impl Ready {
     /// A page is programmed until `end`.
     #[inline]
     pub fn programs(&mut self, ppn: Ppn, block: BlockId, end: Nanos) {
+        self.programs_page(ppn, end);
+        self.programs_block(block, end);
+    }
+
+    /// The same as far as the page knows of it.
+    #[inline]
+    pub fn programs_page(&mut self, ppn: Ppn, end: Nanos) {
         let page = &mut self.page[ppn.index()];
         *page = end.max(*page);
+    }
+
+    /// The same as far as its block knows of it.
+    #[inline]
+    pub fn programs_block(&mut self, block: BlockId, end: Nanos) {
         let written = &mut self.blocks[block.index()].written;
         *written = end.max(*written);
         self.uses(block, end);

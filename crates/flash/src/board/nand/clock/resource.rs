@@ -27,6 +27,8 @@ pub struct Resource {
     limit: usize,
     /// Gaps below this length serve nobody.
     shortest: Nanos,
+    /// When the oldest gap ends; never while there is none.
+    oldest_ends: Nanos,
 }
 
 impl Resource {
@@ -38,36 +40,61 @@ impl Resource {
     /// The same, with up to `limit` gaps remembered, at least as many as others remember.
     pub fn with_gaps(shortest: Nanos, limit: usize) -> Self {
         let limit = limit.max(GAPS);
-        Resource { tail: 0, gaps: VecDeque::with_capacity(limit + 1), limit, shortest }
+        let gaps = VecDeque::with_capacity(limit + 1);
+        Resource { tail: 0, gaps, limit, shortest, oldest_ends: Nanos::MAX }
     }
 
     /// Forgets the gaps that are over at `now`: fewer to search.
-    #[inline]
+    #[inline(always)]
     pub fn forget(&mut self, now: Nanos) {
-        while self.gaps.front().is_some_and(|gap| gap.1 <= now) {
-            self.gaps.pop_front();
+        if self.oldest_ends <= now {
+            self.forget_oldest(now);
         }
     }
 
+    fn forget_oldest(&mut self, now: Nanos) {
+        while self.gaps.front().is_some_and(|gap| gap.1 <= now) {
+            self.gaps.pop_front();
+        }
+        self.note_oldest();
+    }
+
+    #[inline(always)]
+    fn note_oldest(&mut self) {
+        self.oldest_ends = self.gaps.front().map_or(Nanos::MAX, |gap| gap.1);
+    }
+
     /// Books `length` as early as possible at or after `after`; returns the start.
-    #[inline]
+    #[inline(always)]
     pub fn book(&mut self, after: Nanos, length: Nanos) -> Nanos {
-        if after < self.tail
-            && !self.gaps.is_empty()
-            && let Some(start) = self.book_in_gap(after, length)
-        {
-            return start;
+        if after < self.tail {
+            if self.oldest_ends < Nanos::MAX
+                && let Some(start) = self.book_in_gap(after, length)
+            {
+                return start;
+            }
+        } else if self.is_useful((self.tail, after)) {
+            self.leave_gap((self.tail, after));
         }
         let start = self.tail.max(after);
-        if start > self.tail {
-            self.remember(self.gaps.len(), (self.tail, start));
-        }
         self.tail = start + length;
         start
     }
 
+    /// A gap behind all others.
+    #[inline(never)]
+    fn leave_gap(&mut self, gap: (Nanos, Nanos)) {
+        self.remember(self.gaps.len(), gap);
+        self.note_oldest();
+    }
+
+    #[inline(never)]
     fn book_in_gap(&mut self, after: Nanos, length: Nanos) -> Option<Nanos> {
-        let first = self.gaps.partition_point(|gap| gap.1 < after + length);
+        // Those that are over are forgotten: nearly always the oldest that is left ends late enough.
+        let first = match self.oldest_ends >= after + length {
+            true => 0,
+            false => self.gaps.partition_point(|gap| gap.1 < after + length),
+        };
         let fits = |gap: &(Nanos, Nanos)| gap.0.max(after) + length <= gap.1;
         let index = first + self.gaps.range(first..).position(fits)?;
         let gap = &mut self.gaps[index];
@@ -85,14 +112,17 @@ impl Resource {
                 self.gaps.remove(index);
             }
         }
+        self.note_oldest();
         Some(start)
     }
 
+    #[inline(always)]
     fn is_useful(&self, gap: (Nanos, Nanos)) -> bool {
         gap.1 - gap.0 >= self.shortest.max(1)
     }
 
     /// Inserts a gap in time order; the oldest is forgotten when there is no room.
+    #[inline]
     fn remember(&mut self, place: usize, gap: (Nanos, Nanos)) {
         if !self.is_useful(gap) {
             return;

@@ -2,11 +2,39 @@
 //! kept in a register or drawn, and every page takes the same time: the same bookings as of
 //! `operations.rs`, in the same order, with nothing decided between them.
 
-use super::{Clock, Site, Way};
+use super::{Clock, Load, Place, Site, Way};
 use crate::board::nand::mover::Mover;
 use crate::board::when::When;
 use crate::meter::Cause;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn};
+
+/// Later, after a page was sensed and crossed the channel.
+#[inline(always)]
+fn fetched(after: When, cause: Cause, (sensed, done): (Nanos, Nanos)) -> When {
+    match cause.is_map() {
+        true => after.until_by_map(done),
+        false => after.until(sensed).until_by_channel(done),
+    }
+}
+
+/// Later, after a page crossed the channel and was programmed.
+#[inline(always)]
+fn loaded_and_programmed(after: When, cause: Cause, (loaded, done): (Nanos, Nanos)) -> When {
+    match cause.is_map() {
+        true => after.until_by_map(done),
+        false => after.until_by_channel(loaded).until(done),
+    }
+}
+
+/// Later, after a page was sensed, crossed the channel to the controller and back, and was
+/// programmed.
+#[inline(always)]
+fn copied(after: When, map: bool, (sensed, loaded, done): (Nanos, Nanos, Nanos)) -> When {
+    match map {
+        true => after.until_by_map(done),
+        false => after.until(sensed).until_by_channel(loaded).until(done),
+    }
+}
 
 impl Clock {
     /// How operations are booked just now.
@@ -27,7 +55,7 @@ impl Clock {
     }
 
     /// Books one transfer; returns its end.
-    #[inline]
+    #[inline(always)]
     fn cross(&mut self, channel: u32, length: Nanos, from: Nanos) -> Nanos {
         let resource = &mut self.channels[channel as usize];
         resource.forget(self.server);
@@ -37,16 +65,16 @@ impl Clock {
     }
 
     /// One page from cells to controller: when it was sensed, and when it is there.
-    #[inline]
-    fn fetch(&mut self, site: Site, (ppn, block): (Ppn, BlockId), after: When) -> (Nanos, Nanos) {
-        let from = after.time().max(self.ready.to_read(ppn));
+    #[inline(always)]
+    fn fetch(&mut self, site: Site, (ppn, block): (Ppn, BlockId), from: Nanos) -> (Nanos, Nanos) {
+        let from = from.max(self.ready.to_read(ppn));
         let sensed = self.cells[site.cells as usize].book(from, self.read.one) + self.read.one;
         self.ready.uses(block, sensed);
         (sensed, self.cross(site.channel, self.unit_transfer, sensed))
     }
 
     /// One page from controller to cells: when it was in the register, and when it is programmed.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, site: Site, (ppn, block): (Ppn, BlockId), from: Nanos) -> (Nanos, Nanos) {
         let loaded = self.cross(site.channel, self.transfer, from);
         let from = loaded.max(self.ready.to_program(block));
@@ -66,88 +94,154 @@ impl Clock {
         self.done.programs += programs;
     }
 
-    /// One page from the cells to the controller, on the one server.
-    #[inline]
-    pub(super) fn read_on_server(&mut self, cause: Cause) -> When {
-        self.count(1, 0);
-        self.serve_flat(cause, self.read.one, self.unit_transfer)
-    }
-
-    /// The same on cells and channel.
-    pub(super) fn read_in_parallel(
-        &mut self,
-        plane: PlaneId,
-        page: (Ppn, BlockId),
-        cause: Cause,
-        after: When,
-    ) -> When {
-        self.count(1, 0);
-        let (sensed, done) = self.fetch(self.sites[plane.index()], page, after);
-        match cause.is_map() {
-            true => after.until_by_map(done),
-            false => after.until(sensed).until_by_channel(done),
+    /// One page from the cells to the controller; none where it must be booked with care.
+    #[inline(always)]
+    pub(super) fn read_shortly(&mut self, at: Place, cause: Cause, after: When) -> Option<When> {
+        match (self.way(), at.page) {
+            (Way::OneServer, _) => {
+                self.count(1, 0);
+                Some(self.serve_flat(cause, self.read.one, self.unit_transfer))
+            }
+            (Way::CellsAndChannel, Some(page)) => {
+                let (sensed, done) = self.read_in_parallel(at.plane, page, after.time());
+                Some(fetched(after, cause, (sensed, done)))
+            }
+            _ => None,
         }
     }
 
-    /// One page from the controller to the cells, on the one server.
-    #[inline]
-    pub(super) fn program_on_server(&mut self, cause: Cause) -> When {
-        self.count(0, 1);
-        self.serve_flat(cause, self.program.one, self.transfer)
-    }
-
-    /// The same on cells and channel.
-    pub(super) fn program_in_parallel(
+    /// Moments and not tokens go over the border of a function: they fit into registers.
+    #[inline(never)]
+    fn read_in_parallel(
         &mut self,
         plane: PlaneId,
         page: (Ppn, BlockId),
+        from: Nanos,
+    ) -> (Nanos, Nanos) {
+        self.count(1, 0);
+        self.fetch(self.sites[plane.index()], page, from)
+    }
+
+    /// One page from the controller to the cells; none where it must be booked with care.
+    #[inline(always)]
+    pub(super) fn program_shortly(
+        &mut self,
+        (plane, block, ppn): (PlaneId, BlockId, Ppn),
+        load: Load,
         cause: Cause,
         after: When,
-    ) -> When {
-        self.count(0, 1);
-        let (loaded, done) = self.put(self.sites[plane.index()], page, after.time());
-        self.newest_program = done;
-        match cause.is_map() {
-            true => after.until_by_map(done),
-            false => after.until_by_channel(loaded).until(done),
+    ) -> Option<When> {
+        match (self.way(), load) {
+            (Way::OneServer, Load::Channel) => {
+                self.count(0, 1);
+                Some(self.serve_flat(cause, self.program.one, self.transfer))
+            }
+            (Way::CellsAndChannel, Load::Channel) => {
+                let put = self.program_in_parallel(plane, (ppn, block), after.time());
+                Some(loaded_and_programmed(after, cause, put))
+            }
+            _ => None,
         }
+    }
+
+    #[inline(never)]
+    fn program_in_parallel(
+        &mut self,
+        plane: PlaneId,
+        page: (Ppn, BlockId),
+        from: Nanos,
+    ) -> (Nanos, Nanos) {
+        self.count(0, 1);
+        let put = self.put(self.sites[plane.index()], page, from);
+        self.newest_program = put.1;
+        put
     }
 
     /// Copies of pages of one block to the pages of another from `first` on, one after another,
-    /// each of which could begin at `after`. Says of each when it is done; false where each must be
-    /// booked with care.
+    /// each of which could begin at `after`. Says of each when it is done, and when all are; none
+    /// where each must be booked with care.
     pub fn copy_run(
         &mut self,
-        (source, victim): (PlaneId, BlockId),
-        (target, block, first): (PlaneId, BlockId, Ppn),
+        ((source, victim), (target, block, first)): ((PlaneId, BlockId), (PlaneId, BlockId, Ppn)),
         cause: Cause,
         movers: &mut [Mover],
         after: When,
-    ) -> bool {
+    ) -> Option<When> {
         let count = movers.len() as u64;
         match self.way() {
-            Way::Long => return false,
+            Way::Long => None,
             Way::OneServer => {
                 let (start, step) = self.serve_copies(cause, count);
                 for (number, mover) in (1..).zip(movers) {
                     mover.done = When::at(start + number * step);
                 }
+                Some(after.join(When::at(self.server)))
             }
             Way::CellsAndChannel => {
                 self.count(count, count);
-                let (from, to) = (self.sites[source.index()], self.sites[target.index()]);
-                for (place, mover) in (first.0..).zip(movers) {
-                    let (sensed, fetched) = self.fetch(from, (mover.old, victim), after);
-                    let (loaded, done) = self.put(to, (Ppn(place), block), fetched);
-                    self.newest_program = done;
-                    mover.done = match cause.is_map() {
-                        true => after.until_by_map(done),
-                        false => after.until(sensed).until_by_channel(loaded).until(done),
-                    };
+                let sites = (self.sites[source.index()], self.sites[target.index()]);
+                if sites.0.cells == sites.1.cells && sites.0.channel == sites.1.channel {
+                    return Some(self.copy_in_place(
+                        sites.0,
+                        (victim, block, first),
+                        cause,
+                        movers,
+                        after,
+                    ));
                 }
+                let mut all = after;
+                for (place, mover) in (first.0..).zip(movers) {
+                    let (sensed, read) = self.fetch(sites.0, (mover.old, victim), after.time());
+                    let (loaded, done) = self.put(sites.1, (Ppn(place), block), read);
+                    self.newest_program = done;
+                    mover.done = copied(after, cause.is_map(), (sensed, loaded, done));
+                    all = all.join(mover.done);
+                }
+                Some(all)
             }
         }
-        true
+    }
+
+    /// The same where all of them keep to one place: its cells and its channel are looked up once,
+    /// and the two blocks are told of all copies together.
+    fn copy_in_place(
+        &mut self,
+        site: Site,
+        (victim, block, first): (BlockId, BlockId, Ppn),
+        cause: Cause,
+        movers: &mut [Mover],
+        after: When,
+    ) -> When {
+        let (read, program) = (self.read.one, self.program.one);
+        let (out, back, now) = (self.unit_transfer, self.transfer, self.server);
+        let cells = &mut self.cells[site.cells as usize];
+        let channel = &mut self.channels[site.channel as usize];
+        let map = cause.is_map();
+        let (mut written, mut waited, mut last_sensed, mut done) =
+            (self.ready.to_program(block), 0, 0, 0);
+        let mut latest = (after.time(), None);
+        for (index, mover) in movers.iter_mut().enumerate() {
+            let from = after.time().max(self.ready.to_read(mover.old));
+            let sensed = cells.book(from, read) + read;
+            last_sensed = sensed.max(last_sensed);
+            channel.forget(now);
+            let fetched = channel.book(sensed, out) + out;
+            channel.forget(now);
+            let loaded = channel.book(fetched, back) + back;
+            waited += loaded - sensed - out - back;
+            done = cells.book(loaded.max(written), program) + program;
+            written = done.max(written);
+            self.ready.programs_page(Ppn(first.0 + index as u32), done);
+            mover.done = copied(after, map, (sensed, loaded, done));
+            if done > latest.0 {
+                latest = (done, Some(index));
+            }
+        }
+        self.busy.bus_wait += waited;
+        self.newest_program = done;
+        self.ready.uses(victim, last_sensed);
+        self.ready.programs_block(block, written);
+        latest.1.map_or(after, |index| movers[index].done)
     }
 
     /// So many copies one after another on the one server, where it makes no difference which pages

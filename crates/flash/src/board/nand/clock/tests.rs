@@ -119,9 +119,11 @@ fn copied(
     let mut movers: Vec<Mover> = (first.0..first.0 + 3).map(mover).collect();
     let (source, to) = (geometry.plane_of(first), geometry.page(other, 0));
     let target = (geometry.plane_of(to), other, to);
-    let runs = clock.copy_run((source, block), target, cause, &mut movers, after);
-    assert_eq!(runs, clock.way() != Way::Long);
-    if !runs {
+    let all = clock.copy_run(((source, block), target), cause, &mut movers, after);
+    assert_eq!(all.is_some(), clock.way() != Way::Long);
+    if let Some(all) = all {
+        assert_eq!(all, movers.iter().fold(after, |done, mover| done.join(mover.done)));
+    } else {
         for (place, mover) in (to.0..).zip(&mut movers) {
             let from = Place { plane: source, page: Some((mover.old, block)) };
             let read = clock.read_page(from, cause, after);

@@ -1,0 +1,98 @@
+//! The valid pages of a block that move to consecutive pages of another, all at once: records and
+//! marks are walked side by side, and blocks are looked at once.
+
+use super::{PageRecord, STAMP_BITS, State, mask_within};
+use crate::board::nand::mover::Mover;
+use crate::board::when::When;
+use crate::units::{BlockId, Ppn};
+
+impl State {
+    /// Whether the valid pages of a block hold words; none where some do and some do not.
+    #[inline]
+    pub(in crate::board::nand) fn hold_words(&self, block: BlockId) -> Option<bool> {
+        if self.block(block).payloads == 0 {
+            return Some(false);
+        }
+        let pages = std::iter::successors(self.next_valid(block, 0), |&Ppn(page)| {
+            let next = page + 1 - block.0 * self.pages_per_block;
+            self.next_valid(block, next)
+        });
+        let mut all = pages.map(|page| self.pages[page.index()].kind().holds_words());
+        let first = all.next().unwrap_or(false);
+        all.all(|words| words == first).then_some(first)
+    }
+
+    /// The first `count` valid pages of `victim` move to the pages from `to` on: records and the
+    /// marks of where they were, not yet what [`State::count_programs`] and [`State::count_moved`]
+    /// do for all; the first of them gets the sequence number `sequence`. The words of pages that
+    /// hold `words` go with them. Lists what moved.
+    ///
+    /// # Errors
+    /// The first page that cannot be read or is of the other sort.
+    ///
+    /// # Panics
+    /// When there are not so many, or when they are of the block that they move to.
+    #[inline]
+    pub(in crate::board::nand) fn move_valid(
+        &mut self,
+        (victim, words): (BlockId, bool),
+        (to, count): (Ppn, u32),
+        mut sequence: u64,
+        moved: &mut Vec<Mover>,
+    ) -> Result<(), Ppn> {
+        let (first, end) = (victim.0 * self.pages_per_block, (victim.0 + 1) * self.pages_per_block);
+        let ranges = [first as usize..end as usize, to.index()..(to.0 + count) as usize];
+        let [source, target] = self.pages.get_disjoint_mut(ranges).unwrap_or_else(|_| {
+            panic!("pages of block {victim} move to pages from {to} on, which are its own")
+        });
+        let mut target = target.iter_mut();
+        for index in first / 64..end.div_ceil(64) {
+            let marks = &mut self.valid[index as usize];
+            let mut left = *marks & mask_within(index, first, end);
+            while left != 0
+                && let Some(new) = target.next()
+            {
+                let old = index * 64 + left.trailing_zeros();
+                left &= left - 1;
+                let record = &mut source[(old - first) as usize];
+                let kind = record.kind();
+                if !record.is_written() || kind.holds_words() != words {
+                    return Err(Ppn(old));
+                }
+                let kept = record.stamp & ((1 << STAMP_BITS) - 1);
+                *new = PageRecord { stamp: sequence << STAMP_BITS | kept, ..*record };
+                sequence += 1;
+                if words {
+                    assert!(record.tag > 0, "page {old} holds no payload");
+                    record.tag = 0;
+                }
+                let logical = record.logical_plus_one - 1;
+                moved.push(Mover { old: Ppn(old), logical, kind, done: When::START });
+            }
+            *marks &= left | !mask_within(index, first, end);
+        }
+        let missing = target.len();
+        assert!(missing == 0, "block {victim} has {missing} pages fewer than move to {to}");
+        if !words && !self.masks.is_empty() {
+            for (mover, to) in moved[moved.len() - count as usize..].iter().zip(to.index()..) {
+                self.masks[to] = self.masks[mover.old.index()];
+            }
+        }
+        Ok(())
+    }
+
+    /// So many pages left a block for another one, with words or without.
+    #[inline]
+    pub(in crate::board::nand) fn count_moved(
+        &mut self,
+        (from, to): (BlockId, BlockId),
+        count: u32,
+        words: bool,
+    ) {
+        let payloads = if words { count } else { 0 };
+        let state = &mut self.blocks[from.index()];
+        state.valid -= count;
+        state.payloads -= payloads;
+        self.blocks[to.index()].payloads += payloads;
+    }
+}
