@@ -154,6 +154,8 @@ struct Plane {
     /// Pages of a frontier that are written before free blocks are looked at: all, or none where a
     /// power cut left so few free blocks that collection needs the rest of the frontier itself.
     usable: u32,
+    /// The latter.
+    collects_first: bool,
 }
 
 /// The blocks of a page-mapped scheme.
@@ -233,6 +235,7 @@ impl PageSpace {
                 valid: 0,
                 retired: nand.factory_bad_in(plane).len() as u32,
                 usable,
+                collects_first: false,
             }
         };
         PageSpace {
@@ -383,12 +386,13 @@ impl PageSpace {
         let known = &mut self.planes[plane.index()];
         let frontier = &known.frontiers[stream.index()];
         known.usable = usable;
+        let collects_first = std::mem::take(&mut known.collects_first);
         if frontier.block.is_some() && frontier.next == self.pages_per_block {
             self.close(board.nand(), plane, stream);
         }
         let limit = self.collection_limit(plane);
-        let free = self.planes[plane.index()].free.len();
-        if free >= limit || self.needs_no_block((plane, stream), limit - free) {
+        let goes_on = !collects_first && self.needs_no_block((plane, stream));
+        if goes_on || self.planes[plane.index()].free.len() >= limit {
             return Ok(after);
         }
         self.collect_until(board, owner, plane, limit, after)

@@ -32,12 +32,11 @@ impl PageSpace {
         self.garbage_share.is_some() || self.placing.is_some()
     }
 
-    /// Whether a write that was only stopped to look at garbage goes on with its block, as free
-    /// blocks are fewer than the limit by no more than the blocks opened since a collection ended.
-    pub(super) fn needs_no_block(&self, (plane, stream): (PlaneId, Stream), short: u32) -> bool {
+    /// Whether a write goes on with its block, that was only stopped because every one is.
+    pub(super) fn needs_no_block(&self, (plane, stream): (PlaneId, Stream)) -> bool {
         let frontier = &self.planes[plane.index()].frontiers[stream.index()];
         let has_room = frontier.block.is_some() && frontier.next < self.pages_per_block;
-        self.looks_always() && has_room && short <= 2
+        self.looks_always() && has_room
     }
 
     /// Collects a victim of a plane that holds too much garbage, if one holds enough.

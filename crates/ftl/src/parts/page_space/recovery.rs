@@ -75,6 +75,7 @@ impl PageSpace {
         let known = &mut self.planes[plane.index()];
         if known.free.len() + 2 < limit {
             known.usable = 0;
+            known.collects_first = true;
         }
     }
 
