@@ -3,7 +3,7 @@
 use ftlab_flash::settings::Optional;
 use ftlab_flash::{choices, settings};
 
-use super::CLASSES_MAX;
+use ftlab_flash::request::CLASSES_MAX;
 
 choices! {
     /// Where the time of a page's last write is kept that only collection asks for.
