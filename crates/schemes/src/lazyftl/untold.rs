@@ -17,15 +17,21 @@ struct Count {
     pages: u32,
 }
 
+/// What is known of a block, in one place of memory.
+#[derive(Clone, Copy, Debug, FromZeros)]
+struct Block {
+    /// Different GMT pages that must be told of its pages.
+    distinct: u32,
+    /// Its table plus one, if there are such GMT pages.
+    table: u32,
+}
+
 /// What the GMT does not know yet, by place on flash.
 #[derive(Clone, Debug)]
 pub struct Untold {
     /// Per physical page: the GMT page, plus one, that must be told of it; 0 for none.
     part_at: Vec<u32>,
-    /// Per block: how many different ones.
-    distinct: Vec<u32>,
-    /// Per block that has some: its table, plus one.
-    table_of: Vec<u32>,
+    blocks: Vec<Block>,
     /// The tables, one after another. A GMT page stays in its block's table when its count is 0
     /// again, and the table is cleared with its last page: no more than the pages of a block come
     /// in until then, which is half of its places.
@@ -46,8 +52,7 @@ impl Untold {
         let tables = pages.min(geometry.blocks()) as usize;
         Untold {
             part_at: zeroed(geometry.pages() as usize),
-            distinct: zeroed(geometry.blocks() as usize),
-            table_of: zeroed(geometry.blocks() as usize),
+            blocks: zeroed(geometry.blocks() as usize),
             tables: zeroed(tables * places as usize),
             free: Vec::with_capacity(tables),
             used: 0,
@@ -89,14 +94,14 @@ impl Untold {
     #[inline]
     pub fn note(&mut self, ppn: Ppn, part: u32) {
         let block = self.block_of(ppn);
-        let table = match unpack(self.table_of[block.index()]) {
+        let table = match unpack(self.blocks[block.index()].table) {
             Some(table) => table,
             None => self.take_table(block),
         };
         let count = self.count(table, part + 1);
         let is_new = count.pages == 0;
         *count = Count { part: part + 1, pages: count.pages + 1 };
-        self.distinct[block.index()] += u32::from(is_new);
+        self.blocks[block.index()].distinct += u32::from(is_new);
         self.part_at[ppn.index()] = part + 1;
     }
 
@@ -108,12 +113,13 @@ impl Untold {
             return;
         }
         let block = self.block_of(ppn);
-        let table = self.table_of[block.index()] - 1;
+        let table = self.blocks[block.index()].table - 1;
         let count = self.count(table, part);
         count.pages -= 1;
         if count.pages == 0 {
-            self.distinct[block.index()] -= 1;
-            if self.distinct[block.index()] == 0 {
+            let known = &mut self.blocks[block.index()];
+            known.distinct -= 1;
+            if known.distinct == 0 {
                 self.give_back_table(block);
             }
         }
@@ -123,13 +129,13 @@ impl Untold {
     fn take_table(&mut self, block: BlockId) -> u32 {
         let table = self.free.pop().unwrap_or(self.used);
         self.used = self.used.max(table + 1);
-        self.table_of[block.index()] = pack(Some(table));
+        self.blocks[block.index()].table = pack(Some(table));
         table
     }
 
     #[cold]
     fn give_back_table(&mut self, block: BlockId) {
-        let table = std::mem::take(&mut self.table_of[block.index()]) - 1;
+        let table = std::mem::take(&mut self.blocks[block.index()].table) - 1;
         let range = self.table(table);
         self.tables[range].fill(Count::default());
         self.free.push(table);
@@ -153,12 +159,12 @@ impl Untold {
     /// How many different ones those are.
     #[inline]
     pub fn distinct(&self, block: BlockId) -> u32 {
-        self.distinct[block.index()]
+        self.blocks[block.index()].distinct
     }
 
     /// Blocks with such pages, in order.
     pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        let blocks = (0..self.distinct.len() as u32).map(BlockId);
+        let blocks = (0..self.blocks.len() as u32).map(BlockId);
         blocks.filter(|&block| self.distinct(block) > 0)
     }
 }
