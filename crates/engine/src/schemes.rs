@@ -100,16 +100,9 @@ macro_rules! table_of_schemes {
             }
         )*
 
+        // A static, no constant: a constant compiles all schemes again in each crate that names it.
         /// Every scheme, in the order of the table.
-        pub const TABLE: &[Row] = &[ $( row::<$scheme>(), )* ];
-
-        /// Runs `$body` once for every scheme of the table, as the type `S`.
-        #[macro_export]
-        macro_rules! for_each_scheme {
-            ($S:ident => $body:block) => {{
-                $( { type $S = $crate::schemes::$name::Rostered; $body } )*
-            }};
-        }
+        pub static TABLE: &[Row] = &[ $( row::<$scheme>(), )* ];
     };
     (@own $settings:expr, $name:ident) => { $settings.$name.clone() };
     (@own $settings:expr, $name:ident, $all:ident => $own:expr) => {{
