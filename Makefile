@@ -34,7 +34,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief docs book book-test browser clients test-clients reproduce quick package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
+.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
@@ -66,11 +66,13 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 	$(FTLAB) reproduce all --resume --out out/papers
 
 test: export PACKAGES = $(PYTHON_PACKAGES)
-test: check ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
-	$(MAKE) -j2 tests build
-	$(MAKE) -j2 demo cost notebooks-test book-test clients
-	$(MAKE) -j2 quick package
-	$(MAKE) -j2 browser fuzz-brief
+test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
+	$(MAKE) -j2 linted-tests build
+	$(MAKE) -j2 demo quick notebooks-test book-test clients
+	$(MAKE) -j2 browser cost package fuzz-brief
+
+linted-tests: check
+	$(MAKE) tests
 
 # The Python package is tested from Python.
 tests: ## the tests of every crate

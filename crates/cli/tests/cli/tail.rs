@@ -230,8 +230,12 @@ fn assert_trace_events(events: &Value, what: &str) -> usize {
 
 #[test]
 fn trace_events_are_those_of_the_probe() {
-    for scheme in schemes() {
-        for clock in ["", PARALLEL] {
+    for (at, scheme) in schemes().into_iter().enumerate() {
+        // One clock for each, in turns; the first three have both.
+        for (other, clock) in ["", PARALLEL].into_iter().enumerate() {
+            if at > 2 && at % 2 != other {
+                continue;
+            }
             let bench = Bench::new();
             let mixed = MIXED.replace("count=4000", "count=1700");
             let line = format!("--scheme {scheme} {SMALL} {clock} {mixed} --probe 1500:200");
