@@ -158,6 +158,7 @@ fn serve_until_told(
             Ok(())
         };
         let looked = look();
+        told.drive.end_waiting();
         end.stop();
         page_ends.store(true, Ordering::SeqCst);
         let served = serving.join().map_err(|_| Error::Run("the server ended by a bug".to_owned()));

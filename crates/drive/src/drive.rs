@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::{SecondsFormat, Utc};
@@ -41,6 +41,9 @@ pub struct Drive {
     started: String,
     recovered: Option<Nanos>,
     medium: Mutex<Medium>,
+    /// Whether answers wait for no simulated time any more; the condition tells those that do.
+    ending: Mutex<bool>,
+    ended: Condvar,
 }
 
 impl Drive {
@@ -140,6 +143,8 @@ impl Drive {
             started: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
             recovered,
             medium: Mutex::new(medium),
+            ending: Mutex::new(false),
+            ended: Condvar::new(),
             serving,
         })
     }
@@ -156,7 +161,15 @@ impl Drive {
         self.recovered
     }
 
-    /// Flushes, and leaves a store that needs no log. A drive that failed leaves it as it is.
+    /// From now on every answer comes at once, also those that are waited for already: what ends a
+    /// drive must not wait for simulated time, which may be hours.
+    pub fn end_waiting(&self) {
+        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.ended.notify_all();
+    }
+
+    /// Flushes without waiting for simulated time, and leaves a store that needs no log. A drive that
+    /// failed leaves it as it is.
     ///
     /// # Errors
     /// What cannot be written.
@@ -164,6 +177,7 @@ impl Drive {
         if self.medium().store.is_none() || self.failure().is_some() {
             return Ok(());
         }
+        self.end_waiting();
         self.flush().map_err(|_| self.failure().unwrap_or_default())?;
         let mut medium = self.medium();
         medium.checkpoint().map_err(|error| format!("the store cannot be written ({error})"))
@@ -238,14 +252,16 @@ impl Drive {
         writer.finish()?.flush()
     }
 
-    /// Answers when the device would.
+    /// Answers when the device would, or once the drive ends.
     fn answer(&self, completed: Nanos) {
         let due = self.pace.answered(completed);
-        if let Some(left) =
+        let Some(left) =
             due.checked_sub(self.began.elapsed()).filter(|left| *left > Duration::ZERO)
-        {
-            std::thread::sleep(left);
-        }
+        else {
+            return;
+        };
+        let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.ended.wait_timeout_while(ending, left, |ending| !*ending));
     }
 
     /// Serves every part of a stretch, each no longer than a request to the device and, but for the

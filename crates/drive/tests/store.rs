@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ftlab_drive::{Drive, Pace};
 use ftlab_engine::rng::{Purpose, Rng};
@@ -175,4 +177,26 @@ fn another_drive_a_folder_in_use_and_what_is_no_drive_are_refused() {
     fs::write(other.path().join("mine"), "kept").unwrap();
     assert!(opened("dftl", &[], other.path()).err().unwrap().contains("something else"));
     assert_eq!(fs::read_dir(other.path()).unwrap().count(), 1);
+}
+
+/// A write of a page takes more than a quarter of an hour here.
+#[test]
+fn the_end_waits_for_no_simulated_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let serving = experiment("ideal_page", &[]).serving(&Silent).unwrap();
+    let pace = Pace::Real(10_000_000_000_000);
+    let drive = Drive::open(serving, pace, (Some(folder.path()), None), &Silent).unwrap();
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        let client = scope.spawn(|| drive.write(0, &[7; PAGE], false));
+        thread::sleep(Duration::from_millis(300));
+        assert!(!client.is_finished(), "an answer waits for its time");
+        drive.end_waiting();
+        client.join().unwrap().unwrap();
+    });
+    drive.close().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+    drop(drive);
+    let again = opened("ideal_page", &[], folder.path()).unwrap();
+    assert!(read(&again)[..PAGE] == [7; PAGE]);
 }
