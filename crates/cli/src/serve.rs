@@ -76,8 +76,8 @@ pub fn serve(typed: &ServeArguments, watch: &Watch) -> Result<()> {
     drive.failure().map_or(Ok(()), |why| Err(Error::Run(format!("the drive failed: {why}"))))
 }
 
-/// What was answered is kept, and told as far as can be, whatever goes wrong meanwhile: the first that
-/// did.
+/// What was answered is kept, and told as far as can be, whatever goes wrong meanwhile: the first
+/// that did.
 fn end(
     told: &Told<'_>,
     json: Option<ResultFile>,

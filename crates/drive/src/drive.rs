@@ -182,9 +182,9 @@ impl Drive {
         self.ended.notify_all();
     }
 
-    /// The last request of a drive in a folder: a flush, as those of clients, so that what asks for the
-    /// result behind it tells what the record tells. Nothing where nobody asked for anything since the
-    /// last one, or the drive failed.
+    /// The last request of a drive in a folder: a flush, as those of clients, so that what asks for
+    /// the result behind it tells what the record tells. Nothing where nobody asked for anything
+    /// since the last one, or the drive failed.
     ///
     /// # Errors
     /// What cannot be written.
@@ -199,8 +199,8 @@ impl Drive {
         self.flush().map_err(|_| self.failure().unwrap_or_default())
     }
 
-    /// Flushes without waiting for simulated time, and leaves a store that needs no log. A drive that
-    /// failed leaves it as it is.
+    /// Flushes without waiting for simulated time, and leaves a store that needs no log. A drive
+    /// that failed leaves it as it is.
     ///
     /// # Errors
     /// What cannot be written.

@@ -39,8 +39,8 @@ pub struct Payloads {
     written: Vec<(u32, u32, u32)>,
     /// Slots that were used and are free.
     free: Vec<u32>,
-    /// Of a file: slots that were given up since the last [`Payloads::settle`], and earlier ones, in
-    /// order of the length of the log that must be flushed before they are free.
+    /// Of a file: slots that were given up since the last [`Payloads::settle`], and earlier ones,
+    /// in order of the length of the log that must be flushed before they are free.
     given_up: Vec<u32>,
     waiting: VecDeque<(u64, u32)>,
     /// Slots that were used once.
@@ -97,8 +97,9 @@ impl Payloads {
         self.written.drain(..)
     }
 
-    /// What a store holds: versions with slot and checksum, and the pages that carry them, with whether
-    /// their data may be asked for. What none carries is forgotten, and everything else read once.
+    /// What a store holds: versions with slot and checksum, and the pages that carry them, with
+    /// whether their data may be asked for. What none carries is forgotten, and everything else
+    /// read once.
     ///
     /// # Errors
     /// Bytes that are not what their checksum says, or that are not there: of which page.

@@ -1,23 +1,23 @@
 //! A drive in a folder, so that it outlives its process.
 //!
 //! `drive.json` says of which scheme and settings it is, `data` holds the bytes of pages in slots,
-//! `flash.N` is a checkpoint of what lies on the flash and which version is in which slot, `log.N` what
-//! requests changed since (`store/log.rs`), `flushed` how much of which log was flushed
-//! (`store/flushed.rs`); whoever has `lock` locked may use them. A request is answered once its group is
-//! in the log, which makes it survive the end of the process; a flush is answered once the disk of the
-//! machine has data, log and `flushed`. What the memory of the device knew is not here: the scheme finds
-//! it again, as after a power cut.
+//! `flash.N` is a checkpoint of what lies on the flash and which version is in which slot, `log.N`
+//! what requests changed since (`store/log.rs`), `flushed` how much of which log was flushed
+//! (`store/flushed.rs`); whoever has `lock` locked may use them. A request is answered once its
+//! group is in the log, which makes it survive the end of the process; a flush is answered once the
+//! disk of the machine has data, log and `flushed`. What the memory of the device knew is not here:
+//! the scheme finds it again, as after a power cut.
 //!
 //! Everything has a checksum. What was flushed, and every checkpoint is, must be as it was written;
-//! what is not, or is missing, is refused by name. Behind the last flush a log counts up to the first
-//! group that is not whole, or whose data is not: there the process was killed, or the machine failed.
-//! So that what was flushed can be read whatever came behind it, a slot that is given up is written again
-//! only once that is flushed (`payloads.rs`).
+//! what is not, or is missing, is refused by name. Behind the last flush a log counts up to the
+//! first group that is not whole, or whose data is not: there the process was killed, or the
+//! machine failed. So that what was flushed can be read whatever came behind it, a slot that is
+//! given up is written again only once that is flushed (`payloads.rs`).
 //!
-//! A checkpoint: data is made stable; `log.N+1` is made; `flash.N+1` is written aside, made stable and
-//! renamed; `flushed` is set to the beginning of `log.N+1`; all of other numbers is removed. The folder is
-//! made stable behind each name. So `flash.N` without `log.N` is damage, and so is a log, or a
-//! `flushed`, of a checkpoint that is not there, except for an empty `log.N+1`.
+//! A checkpoint: data is made stable; `log.N+1` is made; `flash.N+1` is written aside, made stable
+//! and renamed; `flushed` is set to the beginning of `log.N+1`; all of other numbers is removed.
+//! The folder is made stable behind each name. So `flash.N` without `log.N` is damage, and so is a
+//! log, or a `flushed`, of a checkpoint that is not there, except for an empty `log.N+1`.
 
 mod flushed;
 mod image;
@@ -82,8 +82,8 @@ impl Store {
     /// nothing.
     ///
     /// # Errors
-    /// [`ftlab_lab::Error::Usage`]: a folder that holds something else, or another drive, or is in use, or is
-    /// damaged. The error names the file.
+    /// [`ftlab_lab::Error::Usage`]: a folder that holds something else, or another drive, or is in
+    /// use, or is damaged. The error names the file.
     pub fn open(folder: Folder<'_>, shape: Shape<'_>) -> Result<(Self, Option<Image>)> {
         let path = folder.path;
         let cannot = |error: io::Error| refused(path, &format!("cannot be used ({error})"));
@@ -197,7 +197,8 @@ fn locked(path: &Path) -> Result<File> {
         Err(error) => Err(error),
     }
     .map_err(cannot)?;
-    // Nothing is left in a folder of somebody else. Whoever makes a drive begins with the description.
+    // Nothing is left in a folder of somebody else. Whoever makes a drive begins with the
+    // description.
     let held = Held::look(path).map_err(cannot)?;
     if held.has_others && !path.join(DESCRIPTION).exists() {
         return Err(refused(path, "holds something else than a drive"));

@@ -270,8 +270,8 @@ fn a_request_behind_the_last_flush_counts_with_its_data_only() {
     assert!(found[50 * PAGE..].iter().all(|&byte| byte == 0));
 }
 
-/// Blocks are erased behind a flush, and what they held is superseded; none of that is on the disk when
-/// the machine fails, and what was flushed is still there.
+/// Blocks are erased behind a flush, and what they held is superseded; none of that is on the disk
+/// when the machine fails, and what was flushed is still there.
 #[test]
 fn what_was_flushed_is_not_written_over_before_the_next_flush() {
     for scheme in ["ideal_page", "fast", "dftl", "superblock"] {

@@ -20,7 +20,7 @@ pub struct Flushed {
     until: AtomicU64,
 }
 
-struct Marker {
+pub struct Marker {
     file: Kept,
     /// A system tells of what it could not write once, and then never again.
     failed: bool,
@@ -77,7 +77,8 @@ impl Flushed {
         self.until.load(Ordering::SeqCst)
     }
 
-    fn marker(&self) -> MutexGuard<'_, Marker> {
+    /// Whoever has it makes things stable; others wait.
+    pub fn marker(&self) -> MutexGuard<'_, Marker> {
         self.marker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -179,7 +180,8 @@ mod tests {
         assert_eq!((told(), flushed.until()), ((2, 20), 200));
     }
 
-    /// A system tells of what it could not write once: whoever asks again must not hear that all is well.
+    /// A system tells of what it could not write once: whoever asks again must not hear that all is
+    /// well.
     #[test]
     fn nothing_is_flushed_behind_a_flush_that_failed() {
         let folder = tempfile::tempdir().unwrap();

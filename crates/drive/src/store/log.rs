@@ -1,11 +1,11 @@
 //! What requests changed, one group each, behind one another: a group counts as a whole or not at
 //! all.
 //!
-//! A group is 16 bytes and its body, entries as [`Entry`] tells them. The 16 are magic, length, CRC-32
-//! of the body, and CRC-32 of these twelve bytes, of the number of the log and of the place of the group
-//! in it (8 bytes each): bytes that a failing machine leaves behind from another place are no group. It
-//! is written at once, so that a process that is killed leaves a group cut short at the end, if
-//! anything.
+//! A group is 16 bytes and its body, entries as [`Entry`] tells them. The 16 are magic, length,
+//! CRC-32 of the body, and CRC-32 of these twelve bytes, of the number of the log and of the place
+//! of the group in it (8 bytes each): bytes that a failing machine leaves behind from another place
+//! are no group. It is written at once, so that a process that is killed leaves a group cut short
+//! at the end, if anything.
 
 use std::io::Write as _;
 
