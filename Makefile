@@ -91,6 +91,7 @@ fuzz-brief: ## three targets for ten seconds each
 clients: build ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
 	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin
 	python3 tests/clients.py $(FTLAB)
+	python3 tests/endings.py $(FTLAB)
 
 test-clients: clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it, Linux with its NVMe driver in qemu, 200 kills of each family; as root
 	command -v nbdfuse mke2fs fusermount3 >/dev/null || tests/install.sh libnbd-bin fuse3 e2fsprogs

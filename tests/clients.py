@@ -138,19 +138,21 @@ def what_clients_see(ftlab):
 
 
 def recorded_is_replayed(ftlab):
-    with tempfile.TemporaryDirectory() as folder:
-        trace, replayed = Path(folder) / "t.ftb", Path(folder) / "r.json"
-        with drive(ftlab, "fast", "--record", trace) as served:
-            fio(served.url, served.folder, "--rw=randrw", "--bsrange=512-64k", "--fsync=32",
-                "--verify_backlog=64", written=4)
-            _, result = served.end()
-        run(ftlab, "run", "--scheme", "fast", *DEVICE, "--capacity", "16MiB", "--workload", trace,
-            "--timing", "asap", "--quiet", "--json", replayed)
-        again = json.loads(replayed.read_text())
-        again = again[0] if isinstance(again, list) else again
-        for part in ["host", "flash", "merges", "waf"]:
-            assert result[part] == again[part], (part, result[part], again[part])
-        assert result["workload"]["requests"] == again["workload"]["requests"]
+    for store in [False, True]:
+        with tempfile.TemporaryDirectory() as folder:
+            trace, replayed = Path(folder) / "t.ftb", Path(folder) / "r.json"
+            options = ["--store", Path(folder) / "drive"] if store else []
+            with drive(ftlab, "fast", "--record", trace, *options) as served:
+                fio(served.url, served.folder, "--rw=randrw", "--bsrange=512-64k", "--fsync=32",
+                    "--verify_backlog=64", written=4)
+                _, result = served.end()
+            run(ftlab, "run", "--scheme", "fast", *DEVICE, "--capacity", "16MiB", "--workload", trace,
+                "--timing", "asap", "--quiet", "--json", replayed)
+            again = json.loads(replayed.read_text())
+            again = again[0] if isinstance(again, list) else again
+            for part in ["host", "flash", "merges", "waf"]:
+                assert result[part] == again[part], (part, result[part], again[part])
+            assert result["workload"]["requests"] == again["workload"]["requests"]
     print("what was recorded gives the same counts again")
 
 

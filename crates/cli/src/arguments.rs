@@ -447,6 +447,11 @@ pub struct ServeArguments {
     /// outlives this process
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
+    /// Length of the folder's log that is followed by a new checkpoint: more of it is read at a
+    /// start, and less written while the drive serves (default: 32MiB, or the length of the last
+    /// checkpoint where that is longer)
+    #[arg(long, value_name = "BYTES", requires = "store", allow_negative_numbers = true)]
+    pub store_log: Option<String>,
     /// Lose every Nth page that is written, to see whether a test finds out
     #[arg(long, value_name = "N", hide = true)]
     pub canary: Option<std::num::NonZero<u64>>,

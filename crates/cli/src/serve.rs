@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ftlab_drive::{Drive, Pace};
+use ftlab_drive::{Drive, Folder, Pace};
+use ftlab_engine::config::{Bytes, Value as _};
 use ftlab_lab::{Error, Experiment, Result, ResultFile, RunResult};
 use ftlab_nbd::{Export as _, Server};
 use ftlab_report::format::Quantity;
@@ -22,7 +23,7 @@ use crate::output::{identify, written};
 use crate::print;
 use crate::progress::Progress;
 use crate::watch::Watch;
-use listening::listen;
+use listening::Place;
 use page::Page;
 
 /// How often signals are looked for.
@@ -45,14 +46,17 @@ pub fn serve(typed: &ServeArguments, watch: &Watch) -> Result<()> {
     let claim = |path: &Path| ResultFile::claim(path, &watch.unfinished);
     let json = typed.json.as_deref().map(claim).transpose()?;
     let record = typed.record.as_deref().map(named_ftb).transpose()?.map(claim).transpose()?;
-    let (server, url) = listen(&typed.listen, typed.listen_anyone)?;
+    let place = Place::new(&typed.listen, typed.listen_anyone)?;
+    let log_bytes = typed.store_log.as_deref().map(log_bytes).transpose()?;
     let http = typed.http.as_deref();
     let http = http.map(|text| page::listen(text, typed.listen_anyone)).transpose()?;
     let recorded = record.as_ref().map(ResultFile::handle).transpose()?;
-    let keep = (typed.store.as_deref(), recorded);
-    let drive = Drive::open(serving, pace, keep, &progress)?;
+    let folder = typed.store.as_deref().map(|path| Folder { path, log_bytes });
+    let drive = Drive::open(serving, pace, (folder, recorded), &progress)?;
     drive.lose_every(typed.canary);
     drop(progress);
+    let (server, url) = place.listen()?;
+    let asked = wants_table()?;
     let size = Quantity::Bytes.format(drive.size() as f64);
     let found = drive.recovered_in().map_or(String::new(), |took| {
         format!(", found again in {} of simulated time", Quantity::Nanoseconds.format(took as f64))
@@ -65,23 +69,49 @@ pub fn serve(typed: &ServeArguments, watch: &Watch) -> Result<()> {
         print::text(&format!("It is shown at {}", page.url()))?;
     }
     let told = Told { drive: &drive, title: &title, command };
-    serve_until_told(server, page.as_ref(), &told, (typed.stats.as_deref(), watch))?;
+    let look = Look { asked, statistics: typed.stats.as_deref(), watch };
+    let served = serve_until_told(server, page.as_ref(), &told, look);
+    let kept = end(&told, json, record.map(|file| (file, show(typed.record.as_deref()))));
+    served.and(kept)?;
+    drive.failure().map_or(Ok(()), |why| Err(Error::Run(format!("the drive failed: {why}"))))
+}
+
+/// What was answered is kept, and told as far as can be, whatever goes wrong meanwhile: the first
+/// that did.
+fn end(
+    told: &Told<'_>,
+    json: Option<ResultFile>,
+    record: Option<(ResultFile, String)>,
+) -> Result<()> {
+    let drive = told.drive;
+    // Flush, result, checkpoint: the result knows of the flush as the record does.
+    let flushed = drive.last_flush().map_err(Error::Run);
     // What failed cannot be looked through.
     let result = told.result(drive.failure().is_none());
-    drive.close().map_err(Error::Run)?;
-    if let Some(file) = record {
-        drive.end_record().map_err(|error| {
-            Error::Run(format!("{} cannot be written ({error})", show(typed.record.as_deref())))
-        })?;
-        file.persist()?;
+    let closed = drive.close().map_err(Error::Run);
+    let recorded = record.map_or(Ok(()), |(file, name)| {
+        drive
+            .end_record()
+            .map_err(|error| Error::Run(format!("{name} cannot be written ({error})")))?;
+        file.persist()
+    });
+    let published = result.and_then(|result| {
+        let document = told.document(&result);
+        let json = json.map_or(Ok(()), |file| file.publish(&written("json", &document)?));
+        json.and(print::bytes(&written("text", &document)?))
+    });
+    flushed.and(closed).and(recorded).and(published)
+}
+
+/// `--store-log`.
+fn log_bytes(text: &str) -> Result<u64> {
+    match Bytes::parse(text).filter(|bytes| bytes.0 > 0) {
+        Some(bytes) => Ok(bytes.0),
+        None => Err(Error::usage(format!(
+            "--store-log '{text}' is not legal; legal: {}, above 0",
+            Bytes::legal()
+        ))),
     }
-    let result = result?;
-    let document = told.document(&result);
-    if let Some(file) = json {
-        file.publish(&written("json", &document)?)?;
-    }
-    print::bytes(&written("text", &document)?)?;
-    drive.failure().map_or(Ok(()), |why| Err(Error::Run(format!("the drive failed: {why}"))))
 }
 
 fn show(path: Option<&Path>) -> String {
@@ -104,6 +134,8 @@ fn command(experiment: &Experiment, typed: &ServeArguments) -> String {
     let options = run.strip_prefix("ftlab run").unwrap_or(&run);
     let store =
         typed.store.as_ref().map_or(String::new(), |path| format!(" --store {}", path.display()));
+    let log = typed.store_log.as_ref();
+    let store = store + &log.map_or(String::new(), |bytes| format!(" --store-log {bytes}"));
     let http = typed.http.as_ref().map_or(String::new(), |at| format!(" --http {at}"));
     format!("ftlab serve{options}{store} --listen {} --timing {}{http}", typed.listen, typed.timing)
 }
@@ -122,8 +154,52 @@ impl Told<'_> {
         Ok(result)
     }
 
+    /// The table so far.
+    fn table(&self) -> Result<()> {
+        print::bytes(&written("text", &self.document(&self.result(false)?))?)
+    }
+
+    /// The result so far.
+    fn json(&self) -> Result<Vec<u8>> {
+        written("json", &self.document(&self.result(false)?))
+    }
+
     fn document<'r>(&'r self, result: &'r RunResult) -> Document<'r> {
         Document { title: self.title, runs: std::slice::from_ref(result), comparison: false }
+    }
+}
+
+/// What is looked for while a drive is served.
+struct Look<'a> {
+    /// Whether the table is wanted.
+    asked: Arc<AtomicBool>,
+    statistics: Option<&'a Path>,
+    watch: &'a Watch,
+}
+
+impl Look<'_> {
+    /// Until a signal ends it, or the drive fails. What cannot be told meanwhile is said, and no
+    /// reason for the drive to end: it is said once until it can be told again.
+    fn until_told(&self, told: &Told<'_>) {
+        let (mut due, mut failed) = (Instant::now(), false);
+        while self.watch.answer().is_continue() && told.drive.failure().is_none() {
+            if self.asked.swap(false, Ordering::Relaxed)
+                && let Err(error) = told.table()
+            {
+                print::note(&format!("The drive goes on without its table: {error}"));
+            }
+            if let Some(path) = self.statistics.filter(|_| Instant::now() >= due) {
+                due = Instant::now() + STATISTICS;
+                let replaced = told.json().and_then(|bytes| replace(path, &bytes));
+                if let Err(error) = replaced.as_ref().map_err(ToString::to_string)
+                    && !failed
+                {
+                    print::note(&format!("The drive goes on without what failed: {error}"));
+                }
+                failed = replaced.is_err();
+            }
+            thread::sleep(LOOK);
+        }
     }
 }
 
@@ -132,36 +208,20 @@ fn serve_until_told(
     server: Server,
     page: Option<&Page<'_>>,
     told: &Told<'_>,
-    (statistics, watch): (Option<&Path>, &Watch),
+    look: Look<'_>,
 ) -> Result<()> {
-    let asked = wants_table()?;
     let (end, page_ends) = (server.handle(), AtomicBool::new(false));
-    let mut due = Instant::now();
     thread::scope(|scope| {
         let serving = scope.spawn(|| server.run(told.drive));
         if let Some(page) = page {
             scope.spawn(|| page.run(&page_ends));
             scope.spawn(|| page.look(&page_ends));
         }
-        let mut look = || -> Result<()> {
-            while watch.answer().is_continue() && told.drive.failure().is_none() {
-                if asked.swap(false, Ordering::Relaxed) {
-                    let result = told.result(false)?;
-                    print::bytes(&written("text", &told.document(&result))?)?;
-                }
-                if let Some(path) = statistics.filter(|_| Instant::now() >= due) {
-                    due = Instant::now() + STATISTICS;
-                    replace(path, &written("json", &told.document(&told.result(false)?))?)?;
-                }
-                thread::sleep(LOOK);
-            }
-            Ok(())
-        };
-        let looked = look();
+        look.until_told(told);
+        told.drive.end_waiting();
         end.stop();
         page_ends.store(true, Ordering::SeqCst);
         let served = serving.join().map_err(|_| Error::Run("the server ended by a bug".to_owned()));
-        looked?;
         served?.map_err(|error| Error::Run(format!("the server ended ({error})")))
     })
 }

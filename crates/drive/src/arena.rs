@@ -1,8 +1,9 @@
 //! Where the bytes of pages lie: slots of one size, in memory or in a file.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+
+use crate::files::Kept;
 
 /// Slots of a chunk of memory.
 const CHUNK_SLOTS: usize = 256;
@@ -17,12 +18,12 @@ pub struct Arena {
 #[derive(Debug)]
 enum Place {
     Memory(Vec<Box<[u8]>>),
-    File(File),
+    File(Arc<Kept>),
 }
 
 impl Arena {
     /// In a file, or in memory; either grows as slots are used.
-    pub fn new(slot_bytes: usize, file: Option<File>) -> Self {
+    pub fn new(slot_bytes: usize, file: Option<Arc<Kept>>) -> Self {
         Arena { slot_bytes, place: file.map_or(Place::Memory(Vec::new()), Place::File) }
     }
 
@@ -63,14 +64,6 @@ impl Arena {
             Place::File(file) => {
                 file.read_exact_at(bytes, u64::from(slot) * self.slot_bytes as u64 + from as u64)
             }
-        }
-    }
-
-    /// What was written stays when the machine stops.
-    pub fn sync(&self) -> io::Result<()> {
-        match &self.place {
-            Place::Memory(_) => Ok(()),
-            Place::File(file) => file.sync_data(),
         }
     }
 }

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::num::NonZero;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chrono::{SecondsFormat, Utc};
 use ftlab_engine::request::Op;
 use ftlab_engine::schemes::Location;
 use ftlab_engine::units::{Lpn, Nanos, SECTOR_BYTES, Tag};
-use ftlab_lab::{Observer, Result, RunResult, Seen, Serving};
+use ftlab_lab::{Observer, Result, RunResult, Seen, Served, Serving};
 use ftlab_nbd::wire::EXTENTS;
 use ftlab_nbd::{Abilities, BlockSizes, Error, Export, Extent};
 use ftlab_trace::TraceWriter;
@@ -20,7 +20,7 @@ use crate::arena::Arena;
 use crate::medium::{Medium, restore};
 use crate::pace::Pace;
 use crate::payloads::Payloads;
-use crate::store::{Group, Shape, Store};
+use crate::store::{Folder, Group, Shape, Store};
 use crate::watched::Watched;
 
 /// Bytes of a request to the device; what clients send is longer at times.
@@ -40,7 +40,59 @@ pub struct Drive {
     began: Instant,
     started: String,
     recovered: Option<Nanos>,
+    /// Bytes at the end of the log of a store that did not count.
+    left_out: u64,
     medium: Mutex<Medium>,
+    /// Whether answers wait for no simulated time any more; the condition tells those that do.
+    ending: Mutex<bool>,
+    ended: Condvar,
+}
+
+/// A device that is new, or as a store holds it.
+struct Found {
+    served: Served,
+    payloads: Payloads,
+    store: Option<Store>,
+    prepared: Tag,
+    recovered: Option<Nanos>,
+    left_out: u64,
+}
+
+fn found(serving: &Serving, folder: Option<Folder<'_>>, observer: &dyn Observer) -> Result<Found> {
+    let identity = serving.identity();
+    let mut blank = serving.blank(observer)?;
+    let geometry = blank.device.board().geometry();
+    let (pages, page_bytes) =
+        (geometry.pages(), u64::from(geometry.sectors_per_page()) * SECTOR_BYTES);
+    let (mut store, mut image) = (None, None);
+    if let Some(folder) = folder {
+        serving.found_from_flash()?;
+        let (pages_per_block, words_max) = (geometry.pages_per_block, geometry.entries_per_page());
+        let shape = Shape { identity: &identity, page_bytes, pages_per_block, words_max };
+        let opened = Store::open(folder, shape)?;
+        (store, image) = (Some(opened.0), opened.1);
+    }
+    let arena = Arena::new(page_bytes as usize, store.as_ref().map(Store::data));
+    let mut payloads = Payloads::new(arena, pages);
+    let Some(image) = image else {
+        drop(blank);
+        let served = serving.open(observer)?;
+        let prepared = served.device.last_version();
+        return Ok(Found { served, payloads, store, prepared, recovered: None, left_out: 0 });
+    };
+    if serving.is_prepared() {
+        return Err(ftlab_lab::Error::usage(
+            "--precondition is for a new drive, and --store holds one; legal: --precondition none",
+        ));
+    }
+    let took = restore(&image, blank.device.as_mut(), &mut payloads).map_err(|why| {
+        let path = folder.map_or(Path::new(""), |folder| folder.path).display();
+        ftlab_lab::Error::Usage(format!(
+            "--store {path}: {why}; legal: a store that is not damaged"
+        ))
+    })?;
+    let (prepared, left_out) = (Tag(image.prepared), image.left_out);
+    Ok(Found { served: blank, payloads, store, prepared, recovered: Some(took), left_out })
 }
 
 impl Drive {
@@ -52,54 +104,14 @@ impl Drive {
     pub fn open(
         serving: Serving,
         pace: Pace,
-        (store, record): (Option<&Path>, Option<File>),
+        (folder, record): (Option<Folder<'_>>, Option<File>),
         observer: &dyn Observer,
     ) -> Result<Self> {
-        let identity = serving.identity();
-        let blank = serving.blank(observer)?;
-        let geometry = blank.device.board().geometry().clone();
-        let page_bytes = u64::from(geometry.sectors_per_page()) * SECTOR_BYTES;
-        let mut store = match store {
-            None => None,
-            Some(path) => {
-                serving.found_from_flash()?;
-                let (pages_per_block, words_max) =
-                    (geometry.pages_per_block, geometry.entries_per_page());
-                let shape = Shape { identity: &identity, page_bytes, pages_per_block, words_max };
-                Some(Store::open(path, shape)?)
-            }
-        };
-        let image = store.as_mut().and_then(|(_, image)| image.take());
-        let mut store = store.map(|(store, _)| store);
-        if image.is_some() && serving.is_prepared() {
-            return Err(ftlab_lab::Error::usage(
-                "--precondition is for a new drive, and --store holds one; legal: --precondition none",
-            ));
-        }
-        let file = store.as_ref().map(Store::data).transpose()?;
-        let arena = Arena::new(page_bytes as usize, file);
-        let mut payloads = Payloads::new(arena, geometry.pages());
-        let mut recovered = None;
-        let mut served = match &image {
-            None => serving.open(observer)?,
-            Some(image) => {
-                let mut served = blank;
-                recovered =
-                    Some(restore(image, served.device.as_mut(), &mut payloads).map_err(|why| {
-                        let path = store.as_ref().map(|store| store.path().display().to_string());
-                        ftlab_lab::Error::Usage(format!(
-                            "--store {}: {why}; legal: a store that is not damaged",
-                            path.unwrap_or_default()
-                        ))
-                    })?);
-                served
-            }
-        };
         let cannot = |error: io::Error| {
             ftlab_lab::Error::Run(format!("the store or the record cannot be written ({error})"))
         };
-        let fresh = served.device.last_version();
-        let prepared = image.as_ref().map_or(fresh, |image| Tag(image.prepared));
+        let Found { mut served, payloads, mut store, prepared, recovered, left_out } =
+            found(&serving, folder, observer)?;
         if let Some(store) = &mut store {
             store.checkpoint(served.device.as_ref(), prepared, &payloads).map_err(cannot)?;
         }
@@ -107,6 +119,9 @@ impl Drive {
         served.device.board_mut().nand_mut().record_mut().start_with_changes();
         let record = record.map(|file| TraceWriter::new(BufWriter::new(file))).transpose();
         let (config, began) = (serving.config(), Instant::now());
+        let geometry = served.device.board().geometry();
+        let page_bytes = u64::from(geometry.sectors_per_page()) * SECTOR_BYTES;
+        let logical_pages = geometry.logical_pages;
         let medium = Medium {
             page_bytes,
             pace,
@@ -120,8 +135,9 @@ impl Drive {
             arrival: 0,
             completed: 0,
             requests: 0,
+            flushed_requests: 0,
             pages_written: 0,
-            touched: vec![0; (geometry.logical_pages as usize).div_ceil(64)],
+            touched: vec![0; (logical_pages as usize).div_ceil(64)],
             pcm: if store.is_some() { served.device.pcm().to_vec() } else { Vec::new() },
             store,
             group: Group::default(),
@@ -132,14 +148,17 @@ impl Drive {
         };
         Ok(Drive {
             pace,
-            size: u64::from(geometry.logical_pages) * page_bytes,
+            size: u64::from(logical_pages) * page_bytes,
             page_bytes,
             description: format!("ftlab: {} on {}", serving.scheme(), config.device.name),
             obeys_trims: config.io.trim,
             began,
-            started: Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true),
+            started: Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true),
             recovered,
+            left_out,
             medium: Mutex::new(medium),
+            ending: Mutex::new(false),
+            ended: Condvar::new(),
             serving,
         })
     }
@@ -156,16 +175,41 @@ impl Drive {
         self.recovered
     }
 
-    /// Flushes, and leaves a store that needs no log. A drive that failed leaves it as it is.
+    /// From now on every answer comes at once, also those that are waited for already: what ends a
+    /// drive must not wait for simulated time, which may be hours.
+    pub fn end_waiting(&self) {
+        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.ended.notify_all();
+    }
+
+    /// The last request of a drive in a folder: a flush, as those of clients, so that what asks for
+    /// the result behind it tells what the record tells. Nothing where nobody asked for anything
+    /// since the last one, or the drive failed.
+    ///
+    /// # Errors
+    /// What cannot be written.
+    pub fn last_flush(&self) -> Result<(), String> {
+        let medium = self.medium();
+        let nothing = medium.store.is_none() || medium.requests == medium.flushed_requests;
+        if nothing || medium.broken.is_some() {
+            return Ok(());
+        }
+        drop(medium);
+        self.end_waiting();
+        self.flush().map_err(|_| self.failure().unwrap_or_default())
+    }
+
+    /// Flushes without waiting for simulated time, and leaves a store that needs no log. A drive
+    /// that failed leaves it as it is.
     ///
     /// # Errors
     /// What cannot be written.
     pub fn close(&self) -> Result<(), String> {
-        if self.medium().store.is_none() || self.failure().is_some() {
+        self.last_flush()?;
+        let mut medium = self.medium();
+        if medium.broken.is_some() {
             return Ok(());
         }
-        self.flush().map_err(|_| self.failure().unwrap_or_default())?;
-        let mut medium = self.medium();
         medium.checkpoint().map_err(|error| format!("the store cannot be written ({error})"))
     }
 
@@ -206,6 +250,13 @@ impl Drive {
         if let Some(n) = medium.canary {
             warnings.push(format!("Every {n}th page that was written was lost, as was asked for."));
         }
+        if self.left_out > 0 {
+            warnings.push(format!(
+                "{} bytes at the end of the log of the store were left out: a request that was not \
+                 written as a whole, and what came behind it, none of it flushed.",
+                self.left_out
+            ));
+        }
         if let Some(why) = &medium.broken {
             warnings.push(format!("The drive failed, and served nothing from then on: {why}."));
         }
@@ -238,14 +289,16 @@ impl Drive {
         writer.finish()?.flush()
     }
 
-    /// Answers when the device would.
+    /// Answers when the device would, or once the drive ends.
     fn answer(&self, completed: Nanos) {
         let due = self.pace.answered(completed);
-        if let Some(left) =
+        let Some(left) =
             due.checked_sub(self.began.elapsed()).filter(|left| *left > Duration::ZERO)
-        {
-            std::thread::sleep(left);
-        }
+        else {
+            return;
+        };
+        let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.ended.wait_timeout_while(ending, left, |ending| !*ending));
     }
 
     /// Serves every part of a stretch, each no longer than a request to the device and, but for the
@@ -337,8 +390,13 @@ impl Export for Drive {
         let mut medium = self.medium();
         let completed = medium.submit(Op::Flush, 0, 0)?.completed;
         medium.follow()?;
-        medium.sync()?;
+        medium.flushed_requests = medium.requests;
+        let flush = medium.flush();
         drop(medium);
+        // Others are served while the disk of the machine takes its time.
+        if let Some(flush) = flush {
+            flush.run().map_err(|error| self.medium().store_failed(&error))?;
+        }
         self.answer(completed);
         Ok(())
     }

@@ -7,14 +7,20 @@
 
 mod arena;
 mod drive;
+#[cfg(test)]
+mod failing;
+mod files;
 pub mod http;
 mod live;
 mod medium;
 mod pace;
 mod payloads;
 mod store;
+#[cfg(test)]
+mod trail;
 mod watched;
 
 pub use drive::Drive;
 pub use live::{EVERY, Live};
 pub use pace::Pace;
+pub use store::Folder;

@@ -20,11 +20,14 @@ use ftlab_trace::{Record, TraceWriter};
 
 use crate::pace::Pace;
 use crate::payloads::Payloads;
-use crate::store::{Group, Image, Store};
+use crate::store::{Flush, Group, Image, Store};
 use crate::watched::Watched;
 
 /// Versions are numbers of 32 bits; so many are left when writing ends.
 const VERSIONS_LEFT: u32 = 1 << 20;
+
+/// Bytes of slots that may wait for a flush; then the store is flushed without being asked to.
+const WAITING_BYTES: u64 = 64 << 20;
 
 /// What requests reach one after another.
 pub struct Medium {
@@ -45,6 +48,8 @@ pub struct Medium {
     pub arrival: Nanos,
     pub completed: Nanos,
     pub requests: u64,
+    /// How many there were at the last flush.
+    pub flushed_requests: u64,
     /// Counted where some of them are lost.
     pub pages_written: u64,
     /// A bit for every logical page that was read or written.
@@ -154,11 +159,15 @@ impl Medium {
         }
         self.payloads.release();
         if self.store.is_some() {
-            self.tell_store()
-                .map_err(|error| self.fail(format!("the store cannot be written ({error})")))?;
+            self.tell_store().map_err(|error| self.store_failed(&error))?;
         }
         let device = &self.served.device;
         self.payloads.look_through(|lpn, version| device.locate(lpn) == Location::Ram(version));
+        let (appended, flushed) = self.store.as_ref().map_or((0, 0), Store::told);
+        self.payloads.settle(appended, flushed);
+        if self.payloads.waiting_bytes() > WAITING_BYTES {
+            self.sync()?;
+        }
         Ok(())
     }
 
@@ -218,10 +227,18 @@ impl Medium {
     }
 
     /// What was answered stays when the machine stops.
-    pub fn sync(&mut self) -> Result<(), Error> {
-        let Some(store) = &self.store else { return Ok(()) };
-        let synced = self.payloads.sync().and_then(|()| store.sync());
-        synced.map_err(|error| self.fail(format!("the store cannot be written ({error})")))
+    fn sync(&mut self) -> Result<(), Error> {
+        let synced = self.flush().map_or(Ok(()), |flush| flush.run());
+        synced.map_err(|error| self.store_failed(&error))
+    }
+
+    /// What makes that so, for whoever does not want to hold others up meanwhile.
+    pub fn flush(&self) -> Option<Flush> {
+        self.store.as_ref().map(Store::flush)
+    }
+
+    pub fn store_failed(&mut self, error: &io::Error) -> Error {
+        self.fail(format!("the store cannot be written ({error})"))
     }
 
     /// The newest data of a page, from byte `from` of it on.
@@ -309,7 +326,7 @@ impl Medium {
                 &data[from..from + page_bytes as usize]
             });
             if let Err(error) = self.payloads.write(version, Lpn(page as u32), bytes) {
-                return Err(self.fail(format!("the store cannot be written ({error})")));
+                return Err(self.store_failed(&error));
             }
         }
         self.follow()?;
@@ -355,9 +372,12 @@ pub fn restore(
         device.power_cycle().map_err(|error| format!("the scheme cannot recover: {error}"))?;
     // Recovery may have moved pages.
     let (nand, geometry) = (device.board().nand(), device.board().geometry());
-    let carried: Vec<(u32, u32)> = (0..geometry.pages())
+    let carried: Vec<(u32, u32, bool)> = (0..geometry.pages())
         .filter_map(|ppn| match nand.stored_page(Ppn(ppn)) {
-            StoredPage::Data { tag, .. } => Some((ppn, tag.0)),
+            StoredPage::Data { tag, unreadable, .. } => {
+                let is_newest = nand.state().is_valid(Ppn(ppn)) && !unreadable;
+                Some((ppn, tag.0, is_newest && tag.0 > image.prepared))
+            }
             _ => None,
         })
         .collect();

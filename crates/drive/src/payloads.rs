@@ -6,7 +6,7 @@
 //! memory; nothing here knows a logical address. So a page that is found where another one lies reads
 //! as that other one, and what was erased is gone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 
 use ftlab_engine::units::{Lpn, Ppn, Tag};
@@ -14,7 +14,7 @@ use ftlab_engine::units::{Lpn, Ppn, Tag};
 use crate::arena::Arena;
 
 /// The slot of pages that are zero throughout: none is needed.
-const ZEROES: u32 = u32::MAX;
+pub const ZEROES: u32 = u32::MAX;
 
 /// Where the bytes of a version are.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,10 @@ pub struct Payloads {
     written: Vec<(u32, u32, u32)>,
     /// Slots that were used and are free.
     free: Vec<u32>,
+    /// Of a file: slots that were given up since the last [`Payloads::settle`], and earlier ones,
+    /// in order of the length of the log that must be flushed before they are free.
+    given_up: Vec<u32>,
+    waiting: VecDeque<(u64, u32)>,
     /// Slots that were used once.
     used: u32,
     /// Written, and on no page of flash yet.
@@ -60,6 +64,8 @@ impl Payloads {
             released: Vec::new(),
             written: Vec::new(),
             free: Vec::new(),
+            given_up: Vec::new(),
+            waiting: VecDeque::new(),
             used: 0,
             in_memory: HashMap::new(),
             look_at: LOOK_AT_LEAST,
@@ -91,15 +97,16 @@ impl Payloads {
         self.written.drain(..)
     }
 
-    /// What a store holds: versions with slot and checksum, and the pages that carry them. What none
-    /// carries is forgotten, and everything else read once.
+    /// What a store holds: versions with slot and checksum, and the pages that carry them, with
+    /// whether their data may be asked for. What none carries is forgotten, and everything else
+    /// read once.
     ///
     /// # Errors
-    /// Bytes that are not what their checksum says: of which page.
+    /// Bytes that are not what their checksum says, or that are not there: of which page.
     pub fn restore(
         &mut self,
         versions: impl IntoIterator<Item = (u32, (u32, u32))>,
-        carried: &[(u32, u32)],
+        carried: &[(u32, u32, bool)],
     ) -> Result<(), String> {
         self.versions = versions
             .into_iter()
@@ -107,9 +114,16 @@ impl Payloads {
             .collect();
         let mut bytes = vec![0; self.arena.slot_bytes()];
         let mut taken = Vec::new();
-        for &(ppn, version) in carried {
+        for &(ppn, version, needed) in carried {
             self.programmed(Ppn(ppn), Tag(version));
-            let Some(kept) = self.versions.get(&version) else { continue };
+            let Some(kept) = self.versions.get(&version) else {
+                if needed {
+                    return Err(format!(
+                        "page {ppn} carries version {version}, of which there is no data"
+                    ));
+                }
+                continue;
+            };
             if kept.carriers == 1 && kept.slot != ZEROES {
                 let read = self.arena.read(kept.slot, 0, &mut bytes);
                 read.map_err(|error| format!("the data of page {ppn} cannot be read ({error})"))?;
@@ -133,11 +147,6 @@ impl Payloads {
         let mut all: Vec<(u32, u32, u32)> = self.versions.iter().map(told).collect();
         all.sort_unstable();
         all
-    }
-
-    /// What was written stays when the machine stops.
-    pub fn sync(&self) -> io::Result<()> {
-        self.arena.sync()
     }
 
     /// A page of flash carries this version now, and no longer what it carried.
@@ -201,9 +210,34 @@ impl Payloads {
     fn forget(&mut self, version: u32) {
         self.in_memory.remove(&version);
         let Some(kept) = self.versions.remove(&version) else { return };
-        if kept.slot != ZEROES {
-            self.free.push(kept.slot);
+        if kept.slot == ZEROES {
+            return;
         }
+        match self.arena.is_file() {
+            true => self.given_up.push(kept.slot),
+            false => self.free.push(kept.slot),
+        }
+    }
+
+    /// What was given up is told in a log up to `appended`, which is flushed up to `flushed`: slots
+    /// are written again once what was flushed last needs them no longer.
+    pub fn settle(&mut self, appended: u64, flushed: u64) {
+        self.waiting.extend(self.given_up.drain(..).map(|slot| (appended, slot)));
+        while let Some(&(_, slot)) = self.waiting.front().filter(|(told, _)| *told <= flushed) {
+            self.waiting.pop_front();
+            self.free.push(slot);
+        }
+    }
+
+    /// Bytes of slots that wait for a flush.
+    pub fn waiting_bytes(&self) -> u64 {
+        (self.waiting.len() * self.arena.slot_bytes()) as u64
+    }
+
+    /// Loses a version, as no drive does.
+    #[cfg(test)]
+    pub fn lose(&mut self, version: Tag) {
+        assert!(self.versions.remove(&version.0).is_some());
     }
 
     /// Versions that are kept.
@@ -215,7 +249,10 @@ impl Payloads {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::files::Kept;
 
     fn read(payloads: &Payloads, version: u32) -> Option<[u8; 4]> {
         let mut bytes = [9; 4];
@@ -250,6 +287,43 @@ mod tests {
         all.programmed(Ppn(2), Tag(1));
         all.release();
         assert_eq!((read(&all, 1), read(&all, 2)), (Some(*b"abcd"), Some(*b"efgh")));
+    }
+
+    #[test]
+    fn slots_of_a_file_are_written_again_once_it_is_flushed_that_they_are_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Arc::new(Kept::create(&folder.path().join("data")).unwrap());
+        let mut all = Payloads::new(Arena::new(4, Some(file)), 8);
+        let write = |all: &mut Payloads, version: u32, ppn: u32| {
+            all.write(Tag(version), Lpn(0), &version.to_le_bytes()).unwrap();
+            all.programmed(Ppn(ppn), Tag(version));
+            all.release();
+        };
+        write(&mut all, 1, 0);
+        all.settle(100, 0);
+        write(&mut all, 2, 0);
+        all.settle(200, 100);
+        assert_eq!(
+            all.waiting_bytes(),
+            4,
+            "that version 1 is gone is told at 200, not flushed yet"
+        );
+        write(&mut all, 3, 1);
+        assert_eq!(all.used, 3, "the slot of version 1 is left alone");
+        all.settle(300, 200);
+        write(&mut all, 4, 2);
+        assert_eq!((all.used, all.waiting_bytes()), (3, 0), "and used again now");
+    }
+
+    #[test]
+    fn data_that_is_needed_and_not_there_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Arc::new(Kept::create(&folder.path().join("data")).unwrap());
+        let mut all = Payloads::new(Arena::new(4, Some(file)), 8);
+        let there = [(1, (ZEROES, 0))];
+        assert_eq!(all.restore(there, &[(0, 1, true), (1, 2, false)]), Ok(()));
+        let error = all.restore(there, &[(0, 1, true), (1, 2, true)]).unwrap_err();
+        assert_eq!(error, "page 1 carries version 2, of which there is no data");
     }
 
     #[test]

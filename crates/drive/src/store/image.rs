@@ -24,6 +24,8 @@ pub struct Image {
     pub pcm: Vec<u32>,
     /// The last version that preparing wrote.
     pub prepared: u32,
+    /// Bytes at the end of the log that do not count.
+    pub left_out: u64,
 }
 
 /// Takes a number off the front of bytes.
@@ -43,6 +45,7 @@ impl Image {
             versions: BTreeMap::new(),
             pcm: Vec::new(),
             prepared: 0,
+            left_out: 0,
         };
         while let Some(block) = number(&mut body)?.checked_sub(1) {
             let mut own = Block { stored: read_block(&mut body)?, ..Block::default() };
