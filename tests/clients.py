@@ -21,65 +21,15 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-MIB = 1 << 20
-DEVICE = ["--device", "slc_small", "--set", "device.over_provisioning=50%", "--set",
-          "device.oob_bytes=64"]
-# Of the protocol's text.
-MAGIC, OPTIONS, REPLY = b"NBDMAGIC", b"IHAVEOPT", 0x67446698
-EXPORT_NAME, REQUEST = 1, 0x25609513
-READ, WRITE, DISC, FLUSH, TRIM = 0, 1, 2, 3, 4
-
-
-def run(*command, seconds=120, folder=None):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=seconds,
-                          cwd=folder)
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}:\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-class Drive:
-    """A server in a folder of its own."""
-
-    def __init__(self, ftlab, folder, scheme, *options, mib=16):
-        self.folder, self.socket = Path(folder), Path(folder) / "s"
-        self.url = f"nbd+unix:///?socket={self.socket}"
-        command = [ftlab, "serve", "--scheme", scheme, *DEVICE, "--capacity", f"{mib}MiB", "--listen",
-                   f"unix:{self.socket}", "--json", self.folder / "results.json", "--quiet", *options]
-        self.process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        self.first = self.process.stdout.readline()
-        if "serves" not in self.first:
-            sys.exit(f"{scheme}: {self.process.stderr.read()}")
-
-    def end(self):
-        """Its output and its result."""
-        self.process.send_signal(signal.SIGINT)
-        out, told = self.process.communicate(timeout=60)
-        if self.process.returncode or told:
-            sys.exit(f"the server ended with {self.process.returncode}: {told}")
-        if self.socket.exists():
-            sys.exit("the server left its socket behind")
-        result = json.loads((self.folder / "results.json").read_text())
-        return out, result[0] if isinstance(result, list) else result
-
-
-@contextmanager
-def drive(*arguments, **more):
-    with tempfile.TemporaryDirectory() as folder:
-        served = Drive(arguments[0], folder, *arguments[1:], **more)
-        try:
-            yield served
-        finally:
-            served.process.kill()
-            served.process.wait()
-
+import oracle
+from crashes import crashes, the_canary_is_caught, the_forgetful_is_caught
+from served import (DEVICE, DISC, EINVAL, ENOSPC, MAGIC, MIB, OPTIONS, READ, REPLY, TRIM, WRITE,
+                    ZERO, connected, drive, negotiated, request, run, taken)
 
 def fio(url, folder, *options, mib=16, written=8):
     # Where fio is run it leaves a file of its own.
@@ -156,44 +106,6 @@ def recorded_is_replayed(ftlab):
     print("what was recorded gives the same counts again")
 
 
-def connected(served):
-    client = socket.socket(socket.AF_UNIX)
-    client.settimeout(20)
-    client.connect(str(served.socket))
-    return client
-
-
-def taken(client, length):
-    """So many bytes; fewer where the server is gone."""
-    data = bytearray()
-    while len(data) < length and (part := client.recv(length - len(data))):
-        data += part
-    return bytes(data)
-
-
-def whole(client, length):
-    """So many bytes, of a server that may be killed meanwhile."""
-    data = taken(client, length)
-    if len(data) < length:
-        raise ConnectionError
-    return data
-
-
-def negotiated(served):
-    """A client past the oldest of the handshakes."""
-    client = connected(served)
-    greeting = whole(client, 18)
-    assert greeting[:16] == MAGIC + OPTIONS, greeting
-    client.sendall(struct.pack(">I", 3) + OPTIONS + struct.pack(">II", EXPORT_NAME, 0))
-    size, _ = struct.unpack(">QH", whole(client, 10))
-    assert size == 16 * MIB, size
-    return client
-
-
-def request(kind, offset, length, handle=1):
-    return struct.pack(">IHHQQI", REQUEST, 0, kind, handle, offset, length)
-
-
 def works(served):
     begun = time.monotonic()
     client = negotiated(served)
@@ -204,53 +116,142 @@ def works(served):
     assert time.monotonic() - begun < 10, "another client held it up"
 
 
+# What a wrong request is answered with, by the protocol's text; None: its connection is closed.
+WRONG = [
+    (request(READ, 0, (1 << 32) - 1), EINVAL),
+    (request(WRITE, 0, (1 << 32) - 1), None),
+    (request(WRITE, 16 * MIB - 512, 1024) + bytes(1024), ENOSPC),
+    (request(ZERO, 16 * MIB, 512), ENOSPC),
+    (request(READ, 16 * MIB, 512), EINVAL),
+    (request(TRIM, (1 << 64) - 512, 1024), EINVAL),
+    (request(READ, 0, 0), EINVAL),
+    (request(READ, 0, 512, flags=1 << 15), EINVAL),
+    (request(77, 0, 1), EINVAL),
+    (b"\1" * 28, None),
+]
+# Clients at a time (INTERFACE.md).
+CONNECTIONS = 64
+
+
+def wrong_requests(served, kept):
+    for sent, error in WRONG:
+        client = negotiated(served)
+        client.sendall(sent)
+        reply = taken(client, 16)
+        assert reply == (b"" if error is None else struct.pack(">IIQ", REPLY, error, 1)), (sent[:28], reply)
+        if error is not None:
+            # The stream is in step.
+            client.sendall(request(READ, 0, 512, 2))
+            assert taken(client, 16 + 512)[:16] == struct.pack(">IIQ", REPLY, 0, 2), sent[:28]
+        kept.append(client)
+        works(served)
+
+
+def wrong_handshakes(served, kept):
+    noise = random.Random(2)
+    flags = struct.pack(">I", 3)
+    parts = [noise.randbytes(200) for _ in range(30)] + [
+        b"", flags + OPTIONS[:5], flags + b"WRONGOPT" + b"\0" * 8,
+        flags + OPTIONS + struct.pack(">II", 7, (1 << 32) - 1)]
+    for part in parts:
+        client = connected(served)
+        client.sendall(part)
+        kept.append(client)
+    works(served)
+
+
+def replies_that_nobody_takes(served):
+    client = negotiated(served)
+    client.settimeout(1)
+    try:
+        for _ in range(200):
+            client.sendall(request(READ, 0, MIB))
+    except socket.timeout:
+        pass
+    works(served)
+    client.close()
+
+
+def sockets(served):
+    """How many it has open."""
+    count = 0
+    for file in Path(f"/proc/{served.process.pid}/fd").iterdir():
+        try:
+            count += str(file.readlink()).startswith("socket:")
+        except FileNotFoundError:
+            # It was closed meanwhile.
+            pass
+    return count
+
+
+def nobody_is_connected(served, idle):
+    """`idle`: sockets without any client."""
+    until = time.monotonic() + 10
+    while sockets(served) > idle:
+        assert time.monotonic() < until, f"{sockets(served) - idle} connections are in use still"
+        time.sleep(0.05)
+
+
+def a_thousand_connections(served, idle):
+    """So many are served as there is room for; the others are closed, and their places are free again."""
+    many = []
+    while len(many) < 1000:
+        try:
+            many.append(connected(served))
+        except BlockingIOError:
+            # More wait than the system lets wait.
+            time.sleep(0.01)
+    greeted = sum(taken(client, 18)[:8] == MAGIC for client in many)
+    assert greeted == CONNECTIONS and sockets(served) <= idle + CONNECTIONS, (greeted, sockets(served))
+    for client in many:
+        client.close()
+    nobody_is_connected(served, idle)
+    again = [negotiated(served) for _ in range(CONNECTIONS)]
+    refused = connected(served)
+    assert taken(refused, 18) == b"", "there is no room for one more"
+    for client in [refused, *again]:
+        client.close()
+    nobody_is_connected(served, idle)
+
+
 def bad_clients(ftlab):
     with drive(ftlab, "ideal_page") as served:
         memory = lambda: int(Path(f"/proc/{served.process.pid}/statm").read_text().split()[1]) * 4096
+        # What grows from here on is not the data of the drive.
+        client = negotiated(served)
+        client.sendall(request(WRITE, 0, 16 * MIB) + bytes(16 * MIB))
+        assert taken(client, 16)[:8] == struct.pack(">II", REPLY, 0)
+        client.close()
         before, kept = memory(), []
-        noise = random.Random(2)
-        for _ in range(50):
-            client = connected(served)
-            client.sendall(noise.randbytes(200))
-            kept.append(client)
-        for part in [b"", struct.pack(">I", 3) + OPTIONS[:5], struct.pack(">I", 3) + b"WRONGOPT" + b"\0" * 8,
-                     struct.pack(">I", 3) + OPTIONS + struct.pack(">II", 7, (1 << 32) - 1)]:
-            client = connected(served)
-            client.sendall(part)
-            kept.append(client)
         works(served)
-        for wrong in [request(READ, 0, (1 << 32) - 1), request(WRITE, 0, (1 << 32) - 1), request(77, 0, 1),
-                      request(READ, 16 * MIB, 512), b"\1" * 28, request(WRITE, 0, 4096) + b"half"]:
-            client = negotiated(served)
-            client.sendall(wrong)
-            kept.append(client)
-            works(served)
+        time.sleep(0.5)
+        idle = sockets(served)
+        wrong_handshakes(served, kept)
         for client in kept:
             client.close()
-        # Replies that nobody takes.
-        client = negotiated(served)
-        client.settimeout(1)
-        try:
-            for _ in range(200):
-                client.sendall(request(READ, 0, MIB))
-        except socket.timeout:
-            pass
-        works(served)
-        client.close()
-        many = []
-        for _ in range(1000):
-            try:
-                many.append(connected(served))
-            except OSError:
-                break
-        for client in many:
-            client.close()
-        time.sleep(0.5)
+        kept.clear()
+        nobody_is_connected(served, idle)
+        wrong_requests(served, kept)
+        # Who says that much will come gets room for what comes.
+        for _ in range(CONNECTIONS - len(kept) - 2):
+            client = negotiated(served)
+            client.sendall(request(WRITE, 0, 16 * MIB) + b"half")
+            kept.append(client)
         works(served)
         grown = memory() - before
-        assert grown < 512 * MIB, f"the server grew by {grown} bytes"
+        assert grown < 192 * MIB, f"the server grew by {grown} bytes for writes that did not come"
+        for client in kept:
+            client.close()
+        nobody_is_connected(served, idle)
+        replies_that_nobody_takes(served)
+        nobody_is_connected(served, idle)
+        a_thousand_connections(served, idle)
+        works(served)
+        nobody_is_connected(served, idle)
+        grown = memory() - before
+        assert grown < 256 * MIB, f"the server grew by {grown} bytes"
         served.end()
-    print("bad clients hold nobody up")
+    print("bad clients get the errors of the protocol, and hold nobody up")
 
 
 def refusals(ftlab):
@@ -266,141 +267,6 @@ def refusals(ftlab):
             assert done.returncode == 2 and why in done.stderr and "legal: " in done.stderr, done
         assert file.read_text() == "kept"
     print("what cannot be listened on is refused")
-
-
-class Oracle:
-    """What each sector may hold: what was flushed, or what was sent since. Where a trim was not flushed, a
-    crash may bring any earlier version back that no flushed trim came behind (crates/ftl/src/parts/
-    trim_records.rs): the protocol promises nothing of such bytes."""
-
-    SECTORS = 16 * MIB // 512
-
-    def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.may = [[bytes(512)] for _ in range(self.SECTORS)]
-        # Numbers of the versions behind the last flushed trim, and whether a trim is not flushed.
-        self.past = [set() for _ in range(self.SECTORS)]
-        self.trimmed = [False] * self.SECTORS
-        self.number, self.flushed = 0, 0
-
-    def sector(self, at):
-        return struct.pack(">QQ", self.number, at) * 32
-
-    def work(self, served):
-        """Writes, trims and flushes, one answered after the other; after some of them, however long they
-        take, the server is killed at any moment."""
-        client = None
-        begun, doomed = self.number, self.random.randrange(80)
-        killer = threading.Timer(self.random.uniform(0, 0.1), served.process.kill)
-        try:
-            client = negotiated(served)
-            while True:
-                if self.number - begun == doomed:
-                    killer.start()
-                self.number += 1
-                first = self.random.randrange(self.SECTORS // 8 if self.number % 2 else self.SECTORS)
-                count = min(self.random.choice([1, 7, 8, 16, 64]), self.SECTORS - first)
-                kind = self.random.choices([WRITE, FLUSH, TRIM], [12, 2, 1])[0]
-                sent = b""
-                if kind == WRITE:
-                    sectors = [self.sector(first + at) for at in range(count)]
-                    sent = b"".join(sectors)
-                    for at, data in enumerate(sectors):
-                        self.may[first + at].append(data)
-                        self.past[first + at].add(self.number)
-                elif kind == TRIM:
-                    for at in range(first, first + count):
-                        self.may[at].append(bytes(512))
-                        self.trimmed[at] = True
-                offset, length = (0, 0) if kind == FLUSH else (first * 512, count * 512)
-                client.sendall(request(kind, offset, length) + sent)
-                reply = taken(client, 16)
-                if len(reply) < 16:
-                    return
-                assert struct.unpack(">II", reply[:8]) == (REPLY, 0), reply
-                if kind == FLUSH:
-                    self.flushed += 1
-                    # A trim of part of a page may be ignored: what was there is there still.
-                    self.settle(served, client)
-        except ConnectionError:
-            return
-        finally:
-            if killer.ident:
-                killer.join()
-            if client:
-                client.close()
-
-    def settle(self, served, client):
-        """Behind a flush each sector holds what it is read as; only those that changed are read."""
-        for at, may in enumerate(self.may):
-            if len(may) > 1:
-                client.sendall(request(READ, at * 512, 512))
-                reply = whole(client, 16 + 512)
-                assert reply[16:] in (may if bytes(512) in may else may[-1:]), f"sector {at} before any crash"
-                self.may[at] = [reply[16:]]
-                if self.trimmed[at] and reply[16:] == bytes(512):
-                    self.past[at].clear()
-                self.trimmed[at] = False
-
-    def is_earlier(self, at, found):
-        """Whether a trim that was not flushed explains what is found."""
-        number, _ = struct.unpack(">QQ", found[:16])
-        own = struct.pack(">QQ", number, at) * 32
-        return self.trimmed[at] and number in self.past[at] and found == own
-
-    def wrong(self, served):
-        """How many sectors hold what they may not."""
-        client = negotiated(served)
-        wrong = 0
-        for first in range(0, self.SECTORS, 2048):
-            client.sendall(request(READ, first * 512, 2048 * 512))
-            data = taken(client, 16 + 2048 * 512)[16:]
-            for at in range(2048):
-                found = data[at * 512:(at + 1) * 512]
-                wrong += found not in self.may[first + at] and not self.is_earlier(first + at, found)
-                self.may[first + at] = [found]
-                self.trimmed[first + at] = False
-        client.close()
-        return wrong
-
-
-FAMILIES = ["dftl", "fast", "adapt", "hat", "treeftl", "lazyftl", "superblock", "ideal_page"]
-
-
-def crashes(ftlab, times):
-    for name in FAMILIES:
-        with tempfile.TemporaryDirectory() as kept:
-            oracle = Oracle(name)
-            for turn in range(times + 1):
-                with drive(ftlab, name, "--store", Path(kept) / "drive") as served:
-                    wrong = oracle.wrong(served)
-                    assert not wrong, f"{name}: {wrong} sectors after crash {turn}, seed {name!r}"
-                    if turn == times:
-                        _, result = served.end()
-                        assert result["audit"] == "passed", result["audit"]
-                        break
-                    oracle.work(served)
-            assert oracle.flushed > times, f"{name}: only {oracle.flushed} flushes"
-            print(f"{name}: killed {times} times, {oracle.number} requests, {oracle.flushed} flushes",
-                  flush=True)
-    print(f"killed {times} times each, {len(FAMILIES)} families kept what was flushed")
-
-
-def the_canary_is_caught(ftlab):
-    with tempfile.TemporaryDirectory() as kept:
-        options = ["--store", Path(kept) / "drive", "--canary", "1000"]
-        oracle = Oracle(1)
-        for _ in range(20):
-            with drive(ftlab, "ideal_page", *options) as served:
-                if oracle.wrong(served):
-                    print("a server that loses one page in a thousand is caught")
-                    return
-                try:
-                    oracle.work(served)
-                except AssertionError:
-                    print("a server that loses one page in a thousand is caught")
-                    return
-    sys.exit("a server that loses one page in a thousand was not caught")
 
 
 @contextmanager
@@ -456,26 +322,42 @@ def database(folder):
     base.close()
 
 
+def trims(statistics):
+    """Requests of that kind so far, told anew every second."""
+    told = statistics.stat().st_mtime_ns
+    while statistics.stat().st_mtime_ns == told:
+        time.sleep(0.05)
+    result = json.loads(statistics.read_text())
+    return (result[0] if isinstance(result, list) else result)["host"]["trim_requests"]
+
+
 def file_systems(ftlab):
-    names = ["ideal_page", "dftl", "fast", "adapt", "superblock", "treeftl"]
-    for name in names:
-        with drive(ftlab, name, mib=64) as served:
-            with mounted(served) as disk:
-                # Three times the same file, so that something must be collected.
-                for _ in range(3):
-                    run("fio", "--name=fs", f"--directory={disk}", "--rw=randwrite", "--bs=4k",
-                        "--size=32M", "--ioengine=libaio", "--direct=1", "--iodepth=8",
-                        "--verify=crc32c", "--do_verify=1", "--end_fsync=1", "--verify_fatal=1",
-                        f"--aux-path={served.folder}")
-                database(disk)
-                for file in disk.glob("fs.*"):
-                    file.unlink()
-                trimmed = run("fstrim", "-v", disk)
-                assert "trimmed" in trimmed, trimmed
-            _, result = served.end()
-        erases = sum(result["flash"]["erases"].values())
-        assert result["audit"] == "passed" and erases, (name, result["audit"], erases)
-        print(f"ext4 and SQLite on {name}: WAF {result['waf']:.2f}")
+    for name in ["ideal_page", "dftl", "fast", "adapt", "superblock", "treeftl"]:
+        with tempfile.TemporaryDirectory() as kept:
+            file_system(ftlab, name, Path(kept) / "so-far.json")
+
+
+def file_system(ftlab, name, statistics):
+    with drive(ftlab, name, "--stats", statistics, mib=64) as served:
+        with mounted(served) as disk:
+            # Three times the same file, so that something must be collected.
+            for _ in range(3):
+                run("fio", "--name=fs", f"--directory={disk}", "--rw=randwrite", "--bs=4k", "--size=32M",
+                    "--ioengine=libaio", "--direct=1", "--iodepth=8", "--verify=crc32c", "--do_verify=1",
+                    "--end_fsync=1", "--verify_fatal=1", f"--aux-path={served.folder}")
+            database(disk)
+            for file in disk.glob("fs.*"):
+                file.unlink()
+            run("sync", "-f", disk)
+            before = trims(statistics)
+            trimmed = run("fstrim", "-v", disk)
+            assert "trimmed" in trimmed, trimmed
+            after = trims(statistics)
+            assert after > before, f"{name}: {after} trims behind fstrim, {before} before"
+        _, result = served.end()
+    erases = sum(result["flash"]["erases"].values())
+    assert result["audit"] == "passed" and erases, (name, result["audit"], erases)
+    print(f"ext4 and SQLite on {name}: WAF {result['waf']:.2f}, {after - before} trims of fstrim's")
 
 
 def main():
@@ -484,8 +366,9 @@ def main():
     match rest:
         case []:
             for test in [refusals, what_clients_see, recorded_is_replayed, bad_clients, every_scheme,
-                         the_canary_is_caught]:
+                         the_canary_is_caught, the_forgetful_is_caught]:
                 test(ftlab)
+            oracle.main()
             crashes(ftlab, 3)
         case ["--file-systems"]:
             file_systems(ftlab)

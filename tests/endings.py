@@ -16,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from clients import (DEVICE, FLUSH, MIB, READ, TRIM, WRITE, connected, drive, negotiated, request, run,
-                     taken)
+from served import (DEVICE, FLUSH, MIB, READ, TRIM, WRITE, connected, drive, negotiated, request, run,
+                    taken)
 
 
 def asked(client, kind, offset=0, length=0, sent=b""):

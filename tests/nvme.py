@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from clients import drive
+from served import drive
 
 SCHEMES = ["dftl", "fast"]
 PROGRAMS = ["/sbin/mke2fs"]

@@ -229,7 +229,12 @@ impl Drive {
     }
 
     pub(crate) fn medium(&self) -> MutexGuard<'_, Medium> {
-        self.medium.lock().unwrap_or_else(PoisonError::into_inner)
+        self.medium.lock().unwrap_or_else(|poisoned| {
+            // Somebody stopped in the middle of something: what is there fits together no more.
+            let mut medium = poisoned.into_inner();
+            medium.broken.get_or_insert_with(|| "a bug of ftlab, met between requests".to_owned());
+            medium
+        })
     }
 
     /// The result so far, as of a run. `command`: what serves the like again; `audited`: after a look
@@ -421,7 +426,11 @@ impl Export for Drive {
         self.trim_pages((first, end))?;
         // A scheme may keep what it was told to forget.
         for page in first..end {
-            if self.medium().served.device.locate(Lpn(page as u32)) != Location::Nowhere {
+            let medium = self.medium();
+            medium.serves()?;
+            let kept = medium.served.device.locate(Lpn(page as u32)) != Location::Nowhere;
+            drop(medium);
+            if kept {
                 self.write_zeroes(page * self.page_bytes, self.page_bytes)?;
             }
         }
@@ -442,6 +451,7 @@ impl Export for Drive {
         let (mut at, before) = (offset, extents.len());
         while at < end {
             let medium = self.medium();
+            medium.serves()?;
             let locked = end.min((at / self.page_bytes + UNDER_ONE_LOCK) * self.page_bytes);
             while at < locked {
                 let page = at / self.page_bytes;

@@ -4,14 +4,17 @@
 //! of the protocol (RFC 9112) and is left. There are no bodies, no ranges and no encryption.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Connections at a time; further ones are closed at once.
+/// Connections at a time; for a further one another is closed: of those on which nothing was answered
+/// yet, or else of all, the one that was silent for longest.
 pub const CONNECTIONS: usize = 32;
 /// Longest head of a request, in bytes.
 pub const HEAD_BYTES: usize = 8 << 10;
@@ -49,54 +52,123 @@ pub fn serve(listener: &TcpListener, stop: &AtomicBool, pages: &Pages<'_>) -> io
     // A page of another site may have its own name point here, and its scripts would read the answers:
     // who listens on the loopback alone answers to its names alone.
     let local = listener.local_addr()?.ip().is_loopback();
-    let open = AtomicUsize::new(0);
+    let open = Connections::default();
     thread::scope(|scope| {
-        while !stop.load(Ordering::SeqCst) {
-            let Ok((stream, _)) = listener.accept() else {
-                thread::sleep(LOOK);
-                continue;
-            };
-            if open.load(Ordering::SeqCst) >= CONNECTIONS {
-                continue;
-            }
-            open.fetch_add(1, Ordering::SeqCst);
-            let counted = Open(&open);
+        for number in 0.. {
+            let Some(stream) = accept(listener, stop) else { return };
+            open.make_room();
+            let Some(client) = open.enter(number, stream) else { continue };
+            let entered = Entered { open: &open, number };
             // Where no thread can be had the stream is dropped, and with it the connection closed.
             let _ = thread::Builder::new().spawn_scoped(scope, move || {
-                let _counted = counted;
+                let _entered = entered;
                 // How a client ended concerns nobody else.
-                let _ = converse(&stream, local, stop, pages);
+                let _ = converse(&client, local, stop, pages);
             });
         }
     });
     Ok(())
 }
 
-/// Counts a connection down, also when a page panics.
-struct Open<'a>(&'a AtomicUsize);
+/// The next client; `None` at the end.
+fn accept(listener: &TcpListener, stop: &AtomicBool) -> Option<TcpStream> {
+    while !stop.load(Ordering::SeqCst) {
+        match listener.accept() {
+            Ok((stream, _)) => return Some(stream),
+            Err(_) => thread::sleep(LOOK),
+        }
+    }
+    None
+}
 
-impl Drop for Open<'_> {
+/// A connection, and how much it is worth to be kept.
+struct Client {
+    stream: TcpStream,
+    worth: Mutex<Worth>,
+}
+
+/// Those of least worth go first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Worth {
+    /// Something was asked, and sent.
+    answered: bool,
+    /// When it last took or sent a byte.
+    moved: Instant,
+}
+
+impl Client {
+    fn moves(&self) {
+        locked(&self.worth).moved = Instant::now();
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Those that are open, by their number.
+#[derive(Default)]
+struct Connections(Mutex<BTreeMap<u64, Arc<Client>>>);
+
+impl Connections {
+    /// Where all places are taken the connection of least worth ends: whoever opens connections and
+    /// asks nothing keeps nobody out.
+    fn make_room(&self) {
+        let silent = {
+            let open = locked(&self.0);
+            if open.len() < CONNECTIONS {
+                return;
+            }
+            open.values().min_by_key(|client| *locked(&client.worth)).cloned()
+        };
+        if let Some(silent) = silent {
+            // Its thread hears of it where it waits, and leaves its place.
+            let _ = silent.stream.shutdown(Shutdown::Both);
+        }
+        let until = Instant::now() + 2 * LOOK;
+        while locked(&self.0).len() >= CONNECTIONS && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Takes a place, if there is one.
+    fn enter(&self, number: u64, stream: TcpStream) -> Option<Arc<Client>> {
+        let mut open = locked(&self.0);
+        if open.len() >= CONNECTIONS {
+            return None;
+        }
+        let worth = Mutex::new(Worth { answered: false, moved: Instant::now() });
+        let client = Arc::new(Client { stream, worth });
+        open.insert(number, Arc::clone(&client));
+        Some(client)
+    }
+}
+
+/// A place, left also when a page panics.
+struct Entered<'a> {
+    open: &'a Connections,
+    number: u64,
+}
+
+impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        locked(&self.open.0).remove(&self.number);
     }
 }
 
 /// One client, request by request.
-fn converse(
-    stream: &TcpStream,
-    local: bool,
-    stop: &AtomicBool,
-    pages: &Pages<'_>,
-) -> io::Result<()> {
+fn converse(client: &Client, local: bool, stop: &AtomicBool, pages: &Pages<'_>) -> io::Result<()> {
+    let stream = &client.stream;
     stream.set_nonblocking(false)?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(LOOK))?;
     stream.set_write_timeout(Some(LOOK))?;
     let mut received = Vec::new();
     loop {
-        let Some(head) = receive(stream, &mut received, stop)? else { return Ok(()) };
+        let Some(head) = receive(client, &mut received, stop)? else { return Ok(()) };
         let reply = respond(&head, local, pages);
-        send(stream, &reply.bytes, stop)?;
+        send(client, &reply.bytes, stop)?;
+        locked(&client.worth).answered = true;
         if reply.closes {
             return Ok(());
         }
@@ -106,11 +178,11 @@ fn converse(
 /// The next head, without the empty line behind it; `None` where the client left, or nothing came in
 /// time. A head that is too long is told as it is.
 fn receive(
-    mut stream: &TcpStream,
+    client: &Client,
     received: &mut Vec<u8>,
     stop: &AtomicBool,
 ) -> io::Result<Option<Vec<u8>>> {
-    let mut until = Instant::now() + IDLE;
+    let (mut stream, mut until) = (&client.stream, Instant::now() + IDLE);
     let mut begun = false;
     let mut part = [0; 4096];
     loop {
@@ -129,7 +201,10 @@ fn receive(
         }
         match stream.read(&mut part) {
             Ok(0) => return Ok(None),
-            Ok(length) => received.extend_from_slice(&part[..length]),
+            Ok(length) => {
+                client.moves();
+                received.extend_from_slice(&part[..length]);
+            }
             Err(error) if waits(&error) => {}
             Err(error) => return Err(error),
         }
@@ -148,7 +223,8 @@ fn end_of_head(received: &[u8]) -> Option<usize> {
     received.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
-fn send(mut stream: &TcpStream, mut bytes: &[u8], stop: &AtomicBool) -> io::Result<()> {
+fn send(client: &Client, mut bytes: &[u8], stop: &AtomicBool) -> io::Result<()> {
+    let mut stream = &client.stream;
     let until = Instant::now() + ANSWER;
     while !bytes.is_empty() {
         if Instant::now() >= until || stop.load(Ordering::SeqCst) {
@@ -156,7 +232,10 @@ fn send(mut stream: &TcpStream, mut bytes: &[u8], stop: &AtomicBool) -> io::Resu
         }
         match stream.write(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(length) => bytes = &bytes[length..],
+            Ok(length) => {
+                client.moves();
+                bytes = &bytes[length..];
+            }
             Err(error) if waits(&error) => {}
             Err(error) => return Err(error),
         }
@@ -173,6 +252,7 @@ struct Reply {
 /// What is asked for.
 struct Asked<'a> {
     head_only: bool,
+    /// Path and query, without what names the server.
     target: &'a str,
     closes: bool,
 }
@@ -186,6 +266,7 @@ fn respond(head: &[u8], local: bool, pages: &Pages<'_>) -> Reply {
         Err(status) => return refuse(status, true, false),
     };
     let (path, query) = asked.target.split_once('?').unwrap_or((asked.target, ""));
+    let path = if path.is_empty() { "/" } else { path };
     // A bug in a page ends its answer, not the server.
     let answer = match catch_unwind(AssertUnwindSafe(|| pages(path, query))) {
         Ok(Some(answer)) => answer,
@@ -220,12 +301,11 @@ fn parse(head: &[u8], local: bool) -> Result<Asked<'_>, Refusal> {
     let text = std::str::from_utf8(head).map_err(|_| "400 Bad Request")?;
     let mut lines = text.strip_suffix("\r\n\r\n").ok_or("400 Bad Request")?.split("\r\n");
     let mut words = lines.next().unwrap_or("").split(' ');
-    let (method, target, version) = match (words.next(), words.next(), words.next(), words.next()) {
-        (Some(method), Some(target), Some(version), None) if target.starts_with('/') => {
-            (method, target, version)
-        }
+    let (method, whole, version) = match (words.next(), words.next(), words.next(), words.next()) {
+        (Some(method), Some(whole), Some(version), None) => (method, whole, version),
         _ => return Err("400 Bad Request"),
     };
+    let (authority, target) = target_of(whole).ok_or("400 Bad Request")?;
     if !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
         return Err("505 HTTP Version Not Supported");
     }
@@ -241,21 +321,39 @@ fn parse(head: &[u8], local: bool) -> Result<Asked<'_>, Refusal> {
         match name.to_ascii_lowercase().as_str() {
             "host" if host.is_some() => return Err("400 Bad Request"),
             "host" => host = Some(value),
-            "connection" => closes |= value.eq_ignore_ascii_case("close"),
+            "connection" => {
+                let mut options = value.split(',').map(|option| option.trim_matches([' ', '\t']));
+                closes |= options.any(|option| option.eq_ignore_ascii_case("close"));
+            }
             "transfer-encoding" => return Err("413 Content Too Large"),
             "content-length" if value != "0" => return Err("413 Content Too Large"),
             _ => {}
         }
     }
-    match host {
-        None if version == "HTTP/1.1" => return Err("400 Bad Request"),
-        Some(host) if local && !is_local(host) => return Err("421 Misdirected Request"),
-        _ => {}
+    if host.is_none() && version == "HTTP/1.1" {
+        return Err("400 Bad Request");
+    }
+    // A target with a host of its own stands in the place of the field (RFC 9112, section 3.2.2).
+    if local && authority.or(host).is_some_and(|name| !is_local(name)) {
+        return Err("421 Misdirected Request");
     }
     match method {
         "GET" | "HEAD" => Ok(Asked { head_only: method == "HEAD", target, closes }),
         _ => Err("405 Method Not Allowed"),
     }
+}
+
+/// The host that a target names, if it does (RFC 9112: absolute form and origin form), and path and
+/// query, which may be empty.
+fn target_of(whole: &str) -> Option<(Option<&str>, &str)> {
+    if whole.starts_with('/') {
+        return Some((None, whole));
+    }
+    let (scheme, rest) = whole.split_at_checked(7)?;
+    let (authority, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let legal = scheme.eq_ignore_ascii_case("http://") && !authority.is_empty();
+    // A name in front of a host has no place here, and would make a wrong one look right.
+    (legal && !authority.contains('@')).then_some((Some(authority), target))
 }
 
 /// Whether this is a name of the loopback, with or without a port.
@@ -279,7 +377,7 @@ mod tests {
     fn status(head: &str) -> String {
         let pages = |path: &str, query: &str| {
             let body = Cow::Owned(query.as_bytes().to_vec());
-            (path == "/there").then_some(Answer { kind: "text/plain", body })
+            matches!(path, "/" | "/there").then_some(Answer { kind: "text/plain", body })
         };
         let reply = respond(head.as_bytes(), true, &pages);
         let text = String::from_utf8(reply.bytes).unwrap();
@@ -293,6 +391,27 @@ mod tests {
         for (head, wanted) in [
             (format!("GET /there?a=1 HTTP/1.1\r\n{host}\r\n"), "200 stay"),
             (format!("HEAD /there HTTP/1.1\r\n{host}Connection: close\r\n\r\n"), "200 close"),
+            (format!("GET /there HTTP/1.1\r\n{host}Connection: keep-alive\r\n\r\n"), "200 stay"),
+            (format!("GET /there HTTP/1.1\r\n{host}Connection: a,\tClose \r\n\r\n"), "200 close"),
+            (
+                format!("GET /there HTTP/1.1\r\n{host}Connection: keep-alive, close\r\n\r\n"),
+                "200 close",
+            ),
+            (
+                format!("GET / HTTP/1.1\r\n{host}Connection: close\r\nConnection: a\r\n\r\n"),
+                "200 close",
+            ),
+            (format!("GET / HTTP/1.1\r\n{host}Connection: enclose, closed\r\n\r\n"), "200 stay"),
+            (format!("GET http://localhost:8080/there?a HTTP/1.1\r\n{host}\r\n"), "200 stay"),
+            (format!("GET HTTP://[::1] HTTP/1.1\r\n{host}\r\n"), "200 stay"),
+            (format!("GET http://127.0.0.1?a HTTP/1.1\r\n{host}\r\n"), "200 stay"),
+            ("GET http://localhost/ HTTP/1.1\r\nHost: evil.example\r\n\r\n".to_owned(), "200 stay"),
+            (format!("GET http://evil.example/there HTTP/1.1\r\n{host}\r\n"), "421 close"),
+            (format!("GET http://a@localhost/there HTTP/1.1\r\n{host}\r\n"), "400 close"),
+            ("GET http://localhost/there HTTP/1.1\r\n\r\n".to_owned(), "400 close"),
+            (format!("GET https://localhost/there HTTP/1.1\r\n{host}\r\n"), "400 close"),
+            (format!("GET http:///there HTTP/1.1\r\n{host}\r\n"), "400 close"),
+            (format!("GET there HTTP/1.1\r\n{host}\r\n"), "400 close"),
             ("GET /there HTTP/1.0\r\n\r\n".to_owned(), "200 close"),
             ("GET /there HTTP/1.1\r\nhost: LocalHost\r\n\r\n".to_owned(), "200 stay"),
             ("GET /there HTTP/1.1\r\nHost: [::1]:9\r\n\r\n".to_owned(), "200 stay"),

@@ -66,12 +66,15 @@ pub struct Medium {
 }
 
 impl Medium {
+    /// Whether anything is served: a device that broke is asked nothing any more.
+    pub fn serves(&self) -> Result<(), Error> {
+        if self.broken.is_none() { Ok(()) } else { Err(Error::Io) }
+    }
+
     /// Brings a request to the device, and follows what that does to its flash. Bytes are those of
     /// whole sectors around the stretch.
     pub fn submit(&mut self, op: Op, at: u64, length: u64) -> Result<Completion, Error> {
-        if self.broken.is_some() {
-            return Err(Error::Io);
-        }
+        self.serves()?;
         let first_sector = at / SECTOR_BYTES;
         let sectors = ((at + length).div_ceil(SECTOR_BYTES) - first_sector) as u32;
         let device = &mut self.served.device;
@@ -277,6 +280,7 @@ impl Medium {
     }
 
     pub fn write(&mut self, at: u64, data: &[u8]) -> Result<Nanos, Error> {
+        self.serves()?;
         let page_bytes = self.page_bytes;
         let end = at + data.len() as u64;
         let (first, behind) = (at / page_bytes, end.div_ceil(page_bytes));

@@ -4,7 +4,7 @@ use ftlab_drive::{Drive, Pace};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::TABLE;
 use ftlab_lab::{Capacity, Experiment, Silent};
-use ftlab_nbd::Export as _;
+use ftlab_nbd::{Error, Export as _};
 
 const BYTES: u64 = 4 << 20;
 
@@ -147,4 +147,25 @@ fn a_question_about_all_of_a_drive_is_answered_from_its_beginning_on() {
         }
     }
     assert_eq!((at, holes, data), (BYTES, BYTES - page, page));
+}
+
+#[test]
+fn after_a_bug_between_requests_everything_is_an_error_and_nobody_waits() {
+    let drive = drive("ideal_page", &[]);
+    drive.write(0, &[1; 4096], false).unwrap();
+    // An offset that the trait forbids: it is met under the lock, as any bug of a scheme's `locate`.
+    let met = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        drive.status(16 * BYTES, 4096, &mut Vec::new())
+    }));
+    assert!(met.is_err(), "the test needs a panic while the device is locked");
+    let (mut extents, mut bytes) = (Vec::new(), [0; 512]);
+    assert_eq!(drive.status(0, 4096, &mut extents), Err(Error::Io));
+    assert!(extents.is_empty(), "a broken device is not asked where its pages are");
+    assert_eq!(drive.read(0, &mut bytes), Err(Error::Io));
+    assert_eq!(drive.write(0, &bytes, false), Err(Error::Io));
+    assert_eq!(drive.zero(0, 4096, true, false), Err(Error::Io));
+    assert_eq!(drive.trim(0, 4096, false), Err(Error::Io));
+    assert_eq!(drive.flush(), Err(Error::Io));
+    assert!(drive.failure().is_some_and(|why| why.contains("a bug")), "it says so itself");
+    assert!(drive.close().is_ok(), "a store is left as it is");
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -151,8 +152,10 @@ fn with_server(client: impl FnOnce(SocketAddr)) {
     };
     thread::scope(|scope| {
         let server = scope.spawn(|| http::serve(&listener, &stop, &pages));
-        client(address);
+        // The server ends too where the client finds something wrong.
+        let found = catch_unwind(AssertUnwindSafe(|| client(address)));
         stop.store(true, Ordering::SeqCst);
+        found.unwrap_or_else(|why| resume_unwind(why));
         let begun = Instant::now();
         server.join().unwrap().unwrap();
         assert!(begun.elapsed() < Duration::from_secs(3), "it ends soon, whoever is connected");
@@ -188,7 +191,7 @@ fn clients_that_send_nonsense_hold_no_other_up() {
         // Answers that nobody takes, one after the other.
         sent(&b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(50));
         assert!(answered(address) > 3 << 20);
-        // More connections than there is room for: the rest is closed, and room comes again.
+        // More connections than there is room for: those before them are closed, and room comes again.
         let many: Vec<TcpStream> =
             (0..200).filter_map(|_| TcpStream::connect(address).ok()).collect();
         drop((many, kept));
@@ -210,5 +213,43 @@ fn requests_on_one_connection_are_answered_in_turn() {
         assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 2);
         assert_eq!(text.matches("Content-Length: 3145728").count(), 2);
         assert_eq!(text.matches("HTTP/1.1 404 Not Found").count(), 1);
+    });
+}
+
+#[test]
+fn connections_on_which_nothing_is_asked_keep_nobody_out() {
+    with_server(|address| {
+        // Of a browser that goes on asking, on one connection, while others come and ask nothing.
+        let mut browser = TcpStream::connect(address).unwrap();
+        browser.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut ask = || {
+            browser.write_all(b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+            let mut bytes = [0; 1024];
+            let length = browser.read(&mut bytes).unwrap();
+            assert!(bytes[..length].starts_with(b"HTTP/1.1 200 OK\r\n"), "it is still connected");
+        };
+        let mut idle: Vec<TcpStream> = Vec::new();
+        for number in 0..3 * http::CONNECTIONS {
+            ask();
+            let mut stream = TcpStream::connect(address).unwrap();
+            // Every second one has begun, and says no more.
+            if number % 2 == 0 {
+                stream.write_all(b"GET / HT").unwrap();
+            }
+            idle.push(stream);
+        }
+        let begun = Instant::now();
+        assert!(answered(address) > 3 << 20);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+        ask();
+        // So many are kept, and no more: the first to come were the first to go.
+        let closed = |stream: &TcpStream| {
+            stream.set_nonblocking(true).unwrap();
+            matches!((&mut &*stream).read(&mut [0]), Ok(0))
+        };
+        let left: Vec<bool> = idle.iter().map(closed).collect();
+        let first_kept = left.iter().position(|closed| !closed).unwrap();
+        assert!(first_kept >= 2 * http::CONNECTIONS, "{first_kept} were closed first");
+        assert!(left[first_kept..].iter().all(|closed| !closed), "{left:?}");
     });
 }

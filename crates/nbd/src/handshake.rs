@@ -35,6 +35,7 @@ pub fn negotiate<R: Read, W: Write>(
         return Err(wrong("unknown client flags"));
     }
     let zeroes = flags & u32::from(wire::NO_ZEROES) == 0;
+    let fixed = flags & u32::from(wire::FIXED_NEWSTYLE) != 0;
     let mut session = Session::default();
     for _ in 0..wire::OPTIONS {
         if u64::from_be_bytes(take(reader)?) != wire::IHAVEOPT {
@@ -42,6 +43,11 @@ pub fn negotiate<R: Read, W: Write>(
         }
         let option = u32::from_be_bytes(take(reader)?);
         let length = u32::from_be_bytes(take(reader)?);
+        if !fixed && option != wire::OPT_EXPORT_NAME {
+            // Newstyle that is not fixed knows this one option, and no replies: "the server would
+            // immediately close the connection when it saw an option it did not understand".
+            return Err(wrong("an option other than EXPORT_NAME without FIXED_NEWSTYLE"));
+        }
         if length > wire::OPTION_BYTES {
             if length > wire::DRAIN_BYTES || option == wire::OPT_EXPORT_NAME {
                 return Err(wrong("an option too long to be dropped"));
@@ -102,8 +108,8 @@ fn answer(
             session.structured = true;
             wire::REP_ACK
         }
-        wire::OPT_LIST | wire::OPT_STRUCTURED_REPLY => wire::REP_ERR_INVALID,
-        wire::OPT_STARTTLS => wire::REP_ERR_POLICY,
+        wire::OPT_STARTTLS if data.is_empty() => wire::REP_ERR_POLICY,
+        wire::OPT_LIST | wire::OPT_STRUCTURED_REPLY | wire::OPT_STARTTLS => wire::REP_ERR_INVALID,
         wire::OPT_INFO | wire::OPT_GO => match infos(data) {
             None => wire::REP_ERR_INVALID,
             Some((name, _)) if !name.is_empty() => wire::REP_ERR_UNKNOWN,

@@ -15,6 +15,10 @@ const HEADER_BYTES: usize = 28;
 /// Bytes of a payload buffer that a connection keeps between requests.
 const KEPT_BYTES: usize = 1 << 20;
 
+/// Room for a payload is made in steps of so many bytes, each when the one before it is full: whoever
+/// says that he sends much gets room for what he sends.
+const STEP_BYTES: usize = 1 << 20;
+
 /// One request as it came.
 struct Request {
     flags: u16,
@@ -24,7 +28,8 @@ struct Request {
     length: u32,
 }
 
-/// Buffers of a connection, reused: the payload at most [`wire::PAYLOAD_BYTES`].
+/// Buffers of a connection, reused: the payload at most [`wire::PAYLOAD_BYTES`], and while a write
+/// comes never more than twice what has come and [`STEP_BYTES`].
 #[derive(Default)]
 struct Room {
     payload: Vec<u8>,
@@ -109,8 +114,13 @@ fn receive(
         let long = request.length > wire::PAYLOAD_BYTES;
         return Ok(if long { Err(Error::Invalid) } else { Ok(()) });
     }
-    room.payload.resize(request.length as usize, 0);
-    reader.read_exact(&mut room.payload)?;
+    let (mut filled, length) = (0, request.length as usize);
+    while filled < length {
+        let next = length.min(filled + STEP_BYTES);
+        room.payload.resize(next, 0);
+        reader.read_exact(&mut room.payload[filled..])?;
+        filled = next;
+    }
     Ok(Ok(()))
 }
 

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 use ftlab_nbd::{Abilities, Error, Export, Server};
 
+/// A read from here on meets a bug.
+const BUG: u64 = 1 << 19;
+
 /// Reads take a while once somebody said so.
 #[derive(Default)]
 struct Slow(AtomicBool);
@@ -20,7 +23,8 @@ impl Export for Slow {
     fn abilities(&self) -> Abilities {
         Abilities { read_only: false, trim: true, fast_zero: true, multi_connection: true }
     }
-    fn read(&self, _offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
+    fn read(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Error> {
+        assert!(offset < BUG, "a bug of the export, met on purpose");
         if self.0.load(Ordering::SeqCst) {
             thread::sleep(Duration::from_millis(300));
         }
@@ -142,5 +146,30 @@ fn a_client_that_never_takes_its_replies_does_not_keep_a_server_from_ending() {
         end.stop();
         serving.join().unwrap().unwrap();
         assert!(begun.elapsed() < Duration::from_secs(10), "it took {:?}", begun.elapsed());
+    });
+}
+
+#[test]
+fn a_bug_of_the_export_ends_the_connection_that_met_it_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let server = Server::unix(&path).unwrap();
+    let end = server.handle();
+    let export = Slow::default();
+    thread::scope(|scope| {
+        let serving = scope.spawn(|| server.run(&export));
+        let mut other = client(&path);
+        let mut bad = request(0, 1);
+        bad[16..24].copy_from_slice(&BUG.to_be_bytes());
+        // More of them than there is room for at a time: each is counted out again.
+        for _ in 0..ftlab_nbd::server::CONNECTIONS + 6 {
+            let mut unlucky = client(&path);
+            unlucky.write_all(&bad).unwrap();
+            assert_eq!(error(&mut unlucky), None, "its connection is closed");
+        }
+        other.write_all(&request(0, 1)).unwrap();
+        assert_eq!(error(&mut other), Some(0));
+        end.stop();
+        serving.join().expect("no panic leaves the server").unwrap();
     });
 }

@@ -1,6 +1,6 @@
 //! Whole conversations in memory: a good client against a model, and everything malformed.
 
-use std::io::Cursor;
+use std::io::{self, Cursor, Read};
 use std::sync::Mutex;
 
 use ftlab_nbd::{Abilities, Error, Export, serve};
@@ -207,5 +207,101 @@ fn zeroing_is_fast_where_it_is_and_refused_untouched_elsewhere() {
         let mut out = Vec::new();
         serve(Cursor::new(hello(false)), &mut out, &export).unwrap();
         assert_eq!(u16::from_be_bytes([out[26], out[27]]) & 1 << 11, flag, "offered where true");
+    }
+}
+
+/// The kinds of the replies to options, of a client with these flags; `None` where the server left.
+fn haggled(flags: u32, options: &[Vec<u8>]) -> Option<Vec<u32>> {
+    let sent = [flags.to_be_bytes().to_vec(), options.concat(), option(2, &[])].concat();
+    let mut out = Vec::new();
+    let ended = serve(Cursor::new(sent), &mut out, &memory(false));
+    let kind_of = |one: &[u8]| {
+        assert_eq!(one[16..], [0; 4], "a reply without data");
+        u32::from_be_bytes(one[12..16].try_into().unwrap())
+    };
+    let kinds: Vec<u32> = out[18..].chunks_exact(20).map(kind_of).collect();
+    assert!(ended.is_ok() || kinds.is_empty(), "it left before it said anything");
+    ended.ok().map(|_| kinds)
+}
+
+#[test]
+fn options_are_refused_with_the_errors_of_the_protocol() {
+    let (acknowledged, policy, invalid, unknown) = (1, 1 << 31 | 2, 1 << 31 | 3, 1 << 31 | 1);
+    // "an error reply explicitly permitted (for example, NBD_REP_ERR_INVALID if the client included
+    // data)"; a server without TLS refuses one without data by its policy.
+    for (sent, wanted) in [
+        (option(5, &[]), policy),
+        (option(5, b"x"), invalid),
+        (option(3, b"x"), invalid),
+        (option(8, b"x"), invalid),
+        (option(99, b"x"), unknown),
+    ] {
+        assert_eq!(haggled(3, &[sent]), Some(vec![wanted, acknowledged]));
+    }
+}
+
+#[test]
+fn a_client_without_fixed_newstyle_has_one_option_and_no_replies() {
+    for flags in [0_u32, 2] {
+        for other in [2, 3, 5, 7, 8, 99] {
+            let data: &[u8] = if other == 7 { &[0; 6] } else { &[] };
+            assert_eq!(haggled(flags, &[option(other, data)]), None, "option {other}");
+        }
+        let mut out = Vec::new();
+        let sent = [flags.to_be_bytes().to_vec(), option(1, &[]), request(0, 0, 0, 1)].concat();
+        assert_eq!(serve(Cursor::new(sent), &mut out, &memory(false)).unwrap(), 1);
+        // Without NO_ZEROES 124 of them follow size and flags.
+        assert_eq!(out.len(), 18 + 10 + if flags == 0 { 124 } else { 0 } + 17);
+        assert_eq!(out[18..26], (SIZE as u64).to_be_bytes());
+    }
+}
+
+/// What a client sent, and how much was asked of it at once.
+struct Measured(Cursor<Vec<u8>>, usize);
+
+impl Read for &mut Measured {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.1 = self.1.max(bytes.len());
+        self.0.read(bytes)
+    }
+}
+
+#[test]
+fn room_for_a_long_write_is_made_as_its_bytes_come() {
+    /// Takes writes of any length, and counts their bytes.
+    struct Large(Mutex<(u64, bool)>);
+    impl Export for Large {
+        fn size(&self) -> u64 {
+            1 << 30
+        }
+        fn abilities(&self) -> Abilities {
+            Abilities { read_only: false, trim: true, fast_zero: false, multi_connection: true }
+        }
+        fn read(&self, _offset: u64, _bytes: &mut [u8]) -> Result<(), Error> {
+            Ok(())
+        }
+        fn write(&self, _offset: u64, bytes: &[u8], _fua: bool) -> Result<(), Error> {
+            let right = bytes.iter().enumerate().all(|(at, byte)| *byte == (at / 1000) as u8);
+            *self.0.lock().unwrap() = (bytes.len() as u64, right);
+            Ok(())
+        }
+        fn flush(&self) -> Result<(), Error> {
+            Ok(())
+        }
+        fn trim(&self, _offset: u64, _length: u64, _fua: bool) -> Result<(), Error> {
+            Ok(())
+        }
+        fn zero(&self, _offset: u64, _length: u64, _trim: bool, _fua: bool) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+    let export = Large(Mutex::new((0, false)));
+    let payload = |length: usize| (0..length).map(|at| (at / 1000) as u8).collect::<Vec<u8>>();
+    for length in [1, 1 << 20, (1 << 20) + 1, 32 << 20, 4096] {
+        let sent = [hello(false), request(0, 1, 0, length as u32), payload(length)].concat();
+        let mut client = Measured(Cursor::new(sent), 0);
+        assert_eq!(serve(&mut client, Vec::new(), &export).unwrap(), 1);
+        assert_eq!(*export.0.lock().unwrap(), (length as u64, true));
+        assert!(client.1 <= 1 << 20, "{} bytes of room for a write of {length}", client.1);
     }
 }
