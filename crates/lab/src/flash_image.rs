@@ -1,5 +1,6 @@
 //! What lies on the flash of a device as bytes: for each block that was ever used its number plus
-//! one, erases, flags, how many of its pages follow, and these; then a zero. Behind them the number
+//! one, erases, flags (those that ended SLC mode follow where there were any), how many of its pages
+//! follow, and these; then a zero. Behind them the number
 //! of words in phase-change memory, and these. Snapshots hold it, and the stores of served drives.
 //!
 //! A page is one byte, and what it calls for: erased, torn, or a kind of page (0 to 5) with flags;
@@ -49,10 +50,12 @@ pub fn write(out: &mut impl Write, nand: &Nand) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn write_block(out: &mut impl Write, stored: StoredBlock) -> io::Result<()> {
-    let bits = [stored.read_only, stored.retired, stored.undefined];
+    let in_slc = stored.slc_erases > 0;
+    let bits = [stored.read_only, stored.retired, stored.undefined, stored.slc, in_slc];
     let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u8::from(bit));
     put(out, stored.erases)?;
-    out.write_all(&[flags])
+    out.write_all(&[flags])?;
+    if in_slc { put(out, stored.slc_erases) } else { Ok(()) }
 }
 
 /// Reads it back.
@@ -62,11 +65,13 @@ pub fn write_block(out: &mut impl Write, stored: StoredBlock) -> io::Result<()> 
 pub fn read_block(body: &mut impl Read) -> Result<StoredBlock, String> {
     let erases = number(body)?;
     let [flags] = bytes(body)?;
-    if flags > 7 {
+    if flags > 31 {
         return Err(format!("a block has the flags {flags}"));
     }
     let bit = |place: u8| flags >> place & 1 == 1;
-    Ok(StoredBlock { erases, read_only: bit(0), retired: bit(1), undefined: bit(2) })
+    let (read_only, retired, undefined, slc) = (bit(0), bit(1), bit(2), bit(3));
+    let slc_erases = if bit(4) { number(body)? } else { 0 };
+    Ok(StoredBlock { erases, read_only, retired, undefined, slc, slc_erases })
 }
 
 /// Writes one page.
