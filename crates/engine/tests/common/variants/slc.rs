@@ -6,6 +6,7 @@ use super::{PAGE, UNIT, Variant, durable};
 const TWO: (&str, &str) = ("device.bits_per_cell", "2");
 const STATIC: (&str, &str) = ("slc.static_blocks", "3");
 const DYNAMIC: (&str, &str) = ("slc.dynamic_share", "0.8");
+const WHOLE: (&str, &str) = ("slc.dynamic_share", "1");
 const FOLD: (&str, &str) = ("slc.full", "fold_first");
 const GREEDY: (&str, &str) = ("slc.victim", "greedy");
 const BENEFIT: (&str, &str) = ("slc.victim", "cost_benefit");
@@ -20,6 +21,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[TWO, STATIC]),
     durable("ideal_page", &[TWO, STATIC, FOLD]),
     durable("ideal_page", &[TWO, DYNAMIC, ROOM]),
+    durable("ideal_page", &[TWO, WHOLE, ("device.over_provisioning", "0.6")]),
+    durable("ideal_page", &[TWO, WHOLE, FOLD, ("device.over_provisioning", "0.6")]),
     durable("ideal_page", &[TWO, DYNAMIC, FOLD, GREEDY, ROOM, GAPS]),
     durable("ideal_page", &[TWO, STATIC, DYNAMIC, FOLD, BENEFIT, ROOM, GAPS, PIECES]),
     durable("ideal_page", &[TWO, STATIC, FOLD, PAGE, UNIT, PAGES]),
@@ -43,6 +46,6 @@ pub const VARIANTS: &[Variant] = &[
     durable("tpftl", &[TWO, STATIC, FOLD, GREEDY]),
     durable("sftl", &[TWO, DYNAMIC, ROOM]),
     durable("hmb", &[TWO, STATIC, FOLD]),
-    Variant { scheme: "aps", pairs: &[TWO, STATIC, FOLD], durable: false },
-    Variant { scheme: "jtl", pairs: &[TWO, STATIC, FOLD], durable: false },
+    durable("aps", &[TWO, STATIC, FOLD]),
+    durable("jtl", &[TWO, STATIC, FOLD]),
 ];
