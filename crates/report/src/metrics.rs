@@ -185,6 +185,7 @@ const WAF: &[Metric] = &[
     share("waf_by_cause.checkpoint", "checkpoint"),
     share("waf_by_cause.wear", "wear"),
     share("waf_by_cause.recover", "recover"),
+    share("waf_by_cause.fold", "fold"),
 ];
 
 const FLASH: &[Metric] = &[
@@ -194,6 +195,8 @@ const FLASH: &[Metric] = &[
     tally("flash.erases.data", "of data blocks", Shown::WhenUsed),
     tally("flash.erases.map", "of map blocks", Shown::WhenUsed),
     tally("flash.erases.log", "of log blocks", Shown::WhenUsed),
+    tally("flash.erases_by_mode.dense", "ending dense mode", Shown::WhenUsed),
+    tally("flash.erases_by_mode.slc", "ending SLC mode", Shown::WhenUsed),
     tally("flash.oob_reads", "out-of-band reads", Shown::WhenUsed),
     tally("flash.oob_writes", "pages marked superseded", Shown::WhenUsed),
 ];
