@@ -27,9 +27,9 @@ use serde_json::{Map, Value};
 
 use self::by_cause::by_cause;
 use crate::result::{
-    Buffer, ByDirection, DataClass, Erases, ErasesByMode, Flash, FlashTime, Host, LatencyParts, LatencySummary,
-    MapCache, Merges, OwnPolicy, Percentiles, Precondition, RamStructure, RamUse, RunResult,
-    ServiceTime, Split, SteadyState, Wall, Workload, WornOut,
+    Buffer, ByDirection, DataClass, Erases, ErasesByMode, Flash, FlashTime, Host, LatencyParts,
+    LatencySummary, MapCache, Merges, OwnPolicy, Percentiles, Precondition, RamStructure, RamUse,
+    RunResult, ServiceTime, Split, SteadyState, Wall, Workload, WornOut,
 };
 
 /// What is known of a run besides its device.

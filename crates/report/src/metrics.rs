@@ -195,8 +195,6 @@ const FLASH: &[Metric] = &[
     tally("flash.erases.data", "of data blocks", Shown::WhenUsed),
     tally("flash.erases.map", "of map blocks", Shown::WhenUsed),
     tally("flash.erases.log", "of log blocks", Shown::WhenUsed),
-    tally("flash.erases_by_mode.dense", "ending dense mode", Shown::WhenUsed),
-    tally("flash.erases_by_mode.slc", "ending SLC mode", Shown::WhenUsed),
     tally("flash.oob_reads", "out-of-band reads", Shown::WhenUsed),
     tally("flash.oob_writes", "pages marked superseded", Shown::WhenUsed),
 ];

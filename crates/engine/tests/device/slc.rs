@@ -114,7 +114,8 @@ fn what_is_overwritten_in_time_is_never_folded() {
 /// On an empty drive the dynamic cache has all free blocks but the reserve; on a full one, none.
 #[test]
 fn a_dynamic_cache_shrinks_to_nothing_as_the_drive_fills() {
-    let (config, mut device) = device("ideal_page", &[DYNAMIC, ("device.over_provisioning", "0.1")]);
+    let (config, mut device) =
+        device("ideal_page", &[DYNAMIC, ("device.over_provisioning", "0.1")]);
     let size = |device: &dyn Device| device.board().meter().level_now(Level::SlcSizePages);
     let logical = config.device.logical_pages();
     let mut sizes = Vec::new();
@@ -158,7 +159,8 @@ fn small_requests_are_cached_and_large_ones_go_past() {
 #[test]
 fn idle_gaps_empty_the_cache() {
     for pieces in ["0", "1"] {
-        let gaps = [EIGHT, ("gc.mode", "both"), ("slc.fold_low", "0.25"), ("gc.idle_pages", pieces)];
+        let gaps =
+            [EIGHT, ("gc.mode", "both"), ("slc.fold_low", "0.25"), ("gc.idle_pages", pieces)];
         let (config, mut device) = device("ideal_page", &gaps);
         let _ = write(device.as_mut(), &config, 0..128);
         let mut late = pages(&config, Op::Write, 200, 1);
@@ -255,6 +257,9 @@ fn a_cache_is_refused_where_it_means_nothing() {
     for scheme in ["lazyftl", "janus", "cftl", "fast", "bast", "treeftl", "dac", "block"] {
         let (row, _) = schemes::find(scheme).expect("a scheme");
         let text = (row.check)(&config(&[three, EIGHT])).expect_err("refused").to_string();
-        assert!(text.contains("slc.static_blocks = 8") && text.contains("needs a scheme"), "{text}");
+        assert!(
+            text.contains("slc.static_blocks = 8") && text.contains("needs a scheme"),
+            "{text}"
+        );
     }
 }

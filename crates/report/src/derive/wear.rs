@@ -45,8 +45,7 @@ pub(super) fn wear(
 fn projected_bytes(device: &dyn Device, bytes_written: u64) -> Option<u64> {
     let (nand, geometry) = (device.board().nand(), device.board().geometry());
     let settings = &device.config().device;
-    let [dense, slc] =
-        [settings.endurance_cycles, settings.slc_endurance_cycles].map(u128::from);
+    let [dense, slc] = [settings.endurance_cycles, settings.slc_endurance_cycles].map(u128::from);
     let worn = |block: BlockId| {
         let known = nand.state().block(block);
         let all = u128::from(known.erases - known.erases_before);

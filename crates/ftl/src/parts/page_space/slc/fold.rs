@@ -205,7 +205,8 @@ impl PageSpace {
         let (copied, done) = self.move_some(board, owner, target, Cause::Fold, after)?;
         let slc = self.slc.as_mut().expect("a block of the cache");
         let cache = &mut slc.planes[plane.index()];
-        let before = cache.begun.filter(|&(block, _)| block == victim).map_or(0, |(_, pages)| pages);
+        let before =
+            cache.begun.filter(|&(block, _)| block == victim).map_or(0, |(_, pages)| pages);
         let folded = before + copied;
         if board.nand().valid_pages(victim) > 0 {
             cache.begun = Some((victim, folded));
@@ -236,7 +237,8 @@ impl PageSpace {
         for turn in 0..self.planes.len() as u32 {
             let plane = PlaneId((self.idle_turn + turn) % self.planes.len() as u32);
             let (limit, used) = self.cache_blocks(plane);
-            let begun = self.slc.as_ref().is_some_and(|it| it.planes[plane.index()].begun.is_some());
+            let begun =
+                self.slc.as_ref().is_some_and(|it| it.planes[plane.index()].begun.is_some());
             if !begun && !self.cache_has_dead(plane) && used <= part(limit, low) {
                 continue;
             }
