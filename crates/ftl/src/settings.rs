@@ -10,8 +10,7 @@ use ftlab_flash::units::PlaneId;
 use crate::future::Known;
 use crate::own::OwnPolicies;
 use crate::parts::alloc::{AllocSettings, FreeOrder};
-use crate::parts::page_space::PageSpace;
-use crate::parts::page_space::settings::{GcMode, GcSettings, GcTrigger};
+use crate::parts::page_space::settings::{GcMode, GcSettings, GcTrigger, reserve};
 use crate::parts::page_space::slc::settings::SlcSettings;
 use crate::parts::placement::settings::{KeptTimes, PlacementSettings};
 use crate::parts::placement::{Classes, PlacementKind, Times};
@@ -141,8 +140,7 @@ impl SharedSettings {
     /// Blocks of every plane that no data is kept in: what collection and frontiers need, and what
     /// the SLC cache has for itself.
     pub fn blocks_beside_data(&self, threshold: u32) -> u64 {
-        u64::from(PageSpace::reserve(threshold.min(64), self.frontiers()))
-            + u64::from(self.slc.static_blocks)
+        u64::from(reserve(threshold.min(64), self.frontiers())) + u64::from(self.slc.static_blocks)
     }
 
     /// Whether memory has a table of the time of every page's last write.

@@ -281,7 +281,7 @@ impl PageSpace {
 
     /// Blocks per plane that a scheme needs beside its data: reserve, open blocks, one spare.
     pub fn reserve(threshold: u32, streams: u32) -> u32 {
-        threshold + streams + 1
+        settings::reserve(threshold, streams)
     }
 
     /// The plane that takes a host page.

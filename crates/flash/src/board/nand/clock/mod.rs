@@ -26,7 +26,7 @@ use super::geometry::Geometry;
 use crate::board::settings::{TimingProfile, TimingSettings};
 use crate::board::when::{Path, When};
 use crate::settings::Durations;
-use crate::units::{Nanos, PlaneId};
+use crate::units::{BlockId, Nanos, PlaneId};
 use companions::Companions;
 pub use memories::RamWork;
 pub use operations::{Load, Place};
@@ -226,6 +226,11 @@ impl Clock {
             spent: PathSplit::default(),
             timeline: Timeline::default(),
         }
+    }
+
+    /// Whether a block is in SLC mode from now on.
+    pub fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.slc.set(block, slc);
     }
 
     /// Whether this is the serial profile.

@@ -231,7 +231,7 @@ impl Clock {
         }
         let number = at.page.map(|(ppn, _)| ppn.0);
         let offset = at.page.map_or(0, |page| self.offset(page));
-        let slc = self.slc.has_page(at);
+        let slc = at.page.is_some_and(|(_, block)| self.slc.has(block));
         let work = (Work::Read, cause, slc);
         let sensed = self.book_cells(at.plane, work, (number, offset), from, length);
         if let Some((_, block)) = at.page {

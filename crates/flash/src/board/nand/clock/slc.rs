@@ -1,6 +1,5 @@
 //! Times of blocks that are used with one bit a cell. The gate says which they are.
 
-use super::{Clock, Place};
 use crate::board::settings::TimingSettings;
 use crate::units::{BlockId, Nanos, zeroed};
 
@@ -30,23 +29,15 @@ impl SlcTimes {
         self.blocks.get(block.index()) == Some(&1)
     }
 
-    /// Whether what a job is of is.
-    #[inline]
-    pub fn has_page(&self, at: Place) -> bool {
-        at.page.is_some_and(|(_, block)| self.has(block))
+    /// Whether a block is from now on.
+    pub fn set(&mut self, block: BlockId, slc: bool) {
+        if let Some(slot) = self.blocks.get_mut(block.index()) {
+            *slot = u8::from(slc);
+        }
     }
 
     pub fn all(&self) -> impl Iterator<Item = Nanos> + '_ {
         let used = !self.blocks.is_empty();
         [self.read, self.program, self.erase].into_iter().filter(move |_| used)
-    }
-}
-
-impl Clock {
-    /// Whether a block is in SLC mode from now on.
-    pub fn set_slc(&mut self, block: BlockId, slc: bool) {
-        if let Some(slot) = self.slc.blocks.get_mut(block.index()) {
-            *slot = u8::from(slc);
-        }
     }
 }
