@@ -209,3 +209,49 @@ fn bytes<const N: usize>(body: &mut impl Read) -> Result<[u8; N], String> {
     body.read_exact(&mut bytes).map_err(|error| format!("it ends too early ({error})"))?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_engine::config::Config;
+    use ftlab_engine::request::{Op, Request};
+    use ftlab_engine::schemes;
+
+    /// Blocks in SLC mode, some of them erased in it before: modes and erases come back, and the
+    /// flash of a part whose cells hold one bit refuses them.
+    #[test]
+    fn modes_of_cells_are_kept() {
+        let mut config = Config::default();
+        for (key, value) in [
+            ("device.bits_per_cell", "3"),
+            ("device.blocks_per_plane", "64"),
+            ("device.over_provisioning", "1x"),
+            ("slc.static_blocks", "4"),
+            ("slc.full", "fold_first"),
+        ] {
+            config.set(key, value).unwrap();
+        }
+        let (row, _) = schemes::find("ideal_page").unwrap();
+        let mut device = (row.open)(&config, 1).unwrap();
+        for page in 0..500u64 {
+            let first_sector = page * 4;
+            let request = Request { arrival: 0, op: Op::Write, first_sector, sectors: 4, unit: 0 };
+            device.submit(&request).unwrap();
+        }
+        let mut image = Vec::new();
+        write(&mut image, device.board().nand()).unwrap();
+        let mut other = (row.open)(&config, 1).unwrap();
+        read(&mut image.as_slice(), other.board_mut().nand_mut()).unwrap();
+        let stored = |nand: &Nand| -> Vec<StoredBlock> {
+            (0..64).map(|block| nand.stored_block(BlockId(block))).collect()
+        };
+        let kept = stored(other.board().nand());
+        assert_eq!(kept, stored(device.board().nand()));
+        assert!(kept.iter().any(|block| block.slc && block.slc_erases > 0), "{kept:?}");
+        config.set("device.bits_per_cell", "1").unwrap();
+        config.set("slc.static_blocks", "0").unwrap();
+        let mut dense = (row.open)(&config, 1).unwrap();
+        let refused = read(&mut image.as_slice(), dense.board_mut().nand_mut()).unwrap_err();
+        assert!(refused.contains("one bit of several"), "{refused}");
+    }
+}
