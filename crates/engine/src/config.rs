@@ -16,6 +16,7 @@ pub use ftlab_ftl::parts::alloc::AllocSettings;
 pub use ftlab_ftl::parts::page_space::settings::{
     GcMode, GcSettings, GcUnit, ThresholdBase, ThresholdMode,
 };
+pub use ftlab_ftl::parts::page_space::slc::settings::{SlcFull, SlcPath, SlcSettings, SlcVictim};
 pub use ftlab_ftl::parts::placement::PlacementKind;
 pub use ftlab_ftl::parts::placement::settings::PlacementSettings;
 pub use ftlab_ssd::host::settings::HostSettings;
@@ -56,6 +57,7 @@ impl Groups for Config {
             &self.host,
             &self.gc,
             &self.placement,
+            &self.slc,
             &self.search,
             &self.alloc,
             &self.wear,

@@ -39,6 +39,10 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("device.ram_nonvolatile", &["false", "true"]),
     ("gc.trigger", &["free_blocks", "garbage_share"]),
     ("gc.placement", &["none", "sepbit", "dac", "multilog", "mida", "eti"]),
+    ("device.bits_per_cell", &["1", "2"]),
+    ("slc.static_blocks", &["0", "2"]),
+    ("slc.dynamic_share", &["0", "0.7"]),
+    ("slc.full", &["direct", "fold_first"]),
 ];
 
 /// The first byte chooses the scheme, the next ones its settings, the rest is a stream of requests;
@@ -65,6 +69,10 @@ pub fn operations(data: &[u8]) {
     // Some schemes divide data themselves.
     if config.gc.separate_frontiers || (row.check)(&config).is_err() {
         config.gc.placement = PlacementKind::None;
+    }
+    // And not every scheme has an SLC cache, nor any part.
+    if (row.check)(&config).is_err() || config.check().is_err() {
+        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
     }
     let bytes = 20 * 4 * 1024;
     config.device.set_capacity(bytes, 0);

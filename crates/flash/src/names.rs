@@ -53,6 +53,8 @@ named! {
         Wear = "wear",
         /// Bringing the device back after a power cut.
         Recover = "recover",
+        /// Moving pages out of an SLC cache into dense blocks.
+        Fold = "fold",
     }
 }
 
@@ -244,6 +246,20 @@ named! {
         /// Pages that found no room in a block of their class, for want of free ones, and opened none
         /// (`gc.placement`).
         ClassesBorrowed = "classes_borrowed",
+        /// Pages of the host that an SLC cache took (`slc`).
+        SlcPages = "slc_pages",
+        /// Pages that it would have taken, and that went to a dense block because it was full.
+        SlcFullPages = "slc_full_pages",
+        /// Pages of requests that go past it (`slc.path = small`).
+        SlcBypassedPages = "slc_bypassed_pages",
+        /// Blocks emptied into dense ones.
+        SlcFolds = "slc_folds",
+        /// Blocks erased in which nothing was valid any more.
+        SlcDeadBlocks = "slc_dead_blocks",
+        /// Pages that were superseded or trimmed before they were folded.
+        SlcDeadPages = "slc_dead_pages",
+        /// Erases that ended SLC mode; among the results' erases by mode.
+        SlcErases = "slc_erases",
         /// Programs that failed.
         ProgramFailures = "program_failures",
         /// Erases that failed.
@@ -375,5 +391,9 @@ named! {
         GroupLogsPermille = "group_logs_permille",
         /// Lifespan that a placement policy goes by, host pages (`sepbit`).
         PlacementLifespan = "placement_lifespan",
+        /// Pages that an SLC cache has room for, taken or not.
+        SlcSizePages = "slc_size_pages",
+        /// Those of them that are in its blocks, full or not.
+        SlcUsedPages = "slc_used_pages",
     }
 }

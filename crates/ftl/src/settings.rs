@@ -10,7 +10,8 @@ use ftlab_flash::units::PlaneId;
 use crate::future::Known;
 use crate::own::OwnPolicies;
 use crate::parts::alloc::{AllocSettings, FreeOrder};
-use crate::parts::page_space::settings::{GcMode, GcSettings};
+use crate::parts::page_space::settings::{GcMode, GcSettings, GcTrigger, reserve};
+use crate::parts::page_space::slc::settings::SlcSettings;
 use crate::parts::placement::settings::{KeptTimes, PlacementSettings};
 use crate::parts::placement::{Classes, PlacementKind, Times};
 use crate::parts::victim::{VictimContext, VictimKind, Victims};
@@ -24,6 +25,8 @@ pub struct SharedSettings {
     pub gc: GcSettings,
     /// How data is divided into classes.
     pub placement: PlacementSettings,
+    /// Blocks that are used with one bit a cell.
+    pub slc: SlcSettings,
     /// Where pages and blocks are taken from.
     pub alloc: AllocSettings,
     /// Choices that a program makes itself. No keys: a text cannot hold them.
@@ -52,13 +55,18 @@ impl DerefMut for SharedSettings {
 impl Groups for SharedSettings {
     fn groups(&self) -> Vec<&dyn Group> {
         let mut groups = self.board.groups();
-        groups.extend([&self.gc as &dyn Group, &self.placement, &self.alloc]);
+        groups.extend([&self.gc as &dyn Group, &self.placement, &self.slc, &self.alloc]);
         groups
     }
 
     fn groups_mut(&mut self) -> Vec<&mut dyn Group> {
         let mut groups = self.board.groups_mut();
-        groups.extend([&mut self.gc as &mut dyn Group, &mut self.placement, &mut self.alloc]);
+        groups.extend([
+            &mut self.gc as &mut dyn Group,
+            &mut self.placement,
+            &mut self.slc,
+            &mut self.alloc,
+        ]);
         groups
     }
 }
@@ -85,6 +93,7 @@ impl SharedSettings {
         self.check_free_order()?;
         self.check_own()?;
         self.check_placement()?;
+        self.check_slc()?;
         if self.gc.idle_pages > 0 && self.gc.mode == GcMode::Foreground {
             return Err(SettingError::Conflict(format!(
                 "gc.idle_pages = {} needs gc.mode = idle or both; in the foreground nothing is \
@@ -123,6 +132,17 @@ impl SharedSettings {
         u32::from(self.data_classes()).max(2)
     }
 
+    /// Frontiers of every plane: of data, of maps, of the SLC cache.
+    pub fn frontiers(&self) -> u32 {
+        self.data_streams() + 1 + u32::from(self.slc.is_on())
+    }
+
+    /// Blocks of every plane that no data is kept in: what collection and frontiers need, and what
+    /// the SLC cache has for itself.
+    pub fn blocks_beside_data(&self, threshold: u32) -> u64 {
+        u64::from(reserve(threshold.min(64), self.frontiers())) + u64::from(self.slc.static_blocks)
+    }
+
     /// Whether memory has a table of the time of every page's last write.
     pub fn keeps_times(&self) -> bool {
         match self.gc.placement.times(&self.placement) {
@@ -158,6 +178,56 @@ impl SharedSettings {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A cache needs cells of several bits, and nobody else who says where the host's pages go.
+    fn check_slc(&self) -> Result<(), SettingError> {
+        if !self.slc.is_on() {
+            return Ok(());
+        }
+        let what = match self.slc.static_blocks {
+            0 => format!("slc.dynamic_share = {}", self.slc.dynamic_share),
+            blocks => format!("slc.static_blocks = {blocks}"),
+        };
+        let conflict = |text: String| Err(SettingError::Conflict(format!("{what} {text}")));
+        if self.device.bits_per_cell == 1 {
+            return conflict(
+                "uses cells of several bits with one, and device.bits_per_cell = 1 says that they \
+                 hold one anyway; legal: device.bits_per_cell = 2 to 5"
+                    .to_owned(),
+            );
+        }
+        if self.gc.placement != PlacementKind::None {
+            return conflict(format!(
+                "and gc.placement = {} exclude each other: both say where the host's pages go; \
+                 legal: one of the two",
+                self.gc.placement.name()
+            ));
+        }
+        if self.gc.trigger == GcTrigger::GarbageShare {
+            return conflict(
+                "and gc.trigger = garbage_share exclude each other: what a cache holds is no \
+                 garbage of a log; legal: gc.trigger = free_blocks"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// For a scheme that has no SLC cache.
+    ///
+    /// # Errors
+    /// Where the settings ask for one.
+    pub fn check_no_slc(&self, scheme: &str) -> Result<(), SettingError> {
+        if !self.slc.is_on() {
+            return Ok(());
+        }
+        Err(SettingError::Conflict(format!(
+            "slc.static_blocks = {} and slc.dynamic_share = {} ask for an SLC cache, and {scheme} has \
+             none: it needs a scheme that maps pages and fills every block from front to back \
+             (ideal_page, hat, dftl, cdftl, tpftl, sftl, hmb, aps, jtl); legal: 0 and 0",
+            self.slc.static_blocks, self.slc.dynamic_share
+        )))
     }
 
     /// For a scheme that withholds blocks, and divides data itself.

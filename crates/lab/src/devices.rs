@@ -11,7 +11,7 @@ use crate::settings_file::SettingsFile;
 /// Every bundled device: one file in `config/devices` of this crate, one name here.
 pub const DEVICES: &[Bundled] = bundled!(
     "devices": "dftl2014", "dftl2014_code", "asplos09", "adapt2012", "lazyftl2011",
-    "treeftl2013", "ssdsim2010", "slc_small", "tlc_nvme", "qlc_nvme"
+    "treeftl2013", "ssdsim2010", "slc_small", "tlc_nvme", "qlc_nvme", "consumer_tlc"
 );
 
 /// Keys before the first section of a device file.

@@ -1,5 +1,6 @@
 //! What lies on the flash of a device as bytes: for each block that was ever used its number plus
-//! one, erases, flags, how many of its pages follow, and these; then a zero. Behind them the number
+//! one, erases, flags (those that ended SLC mode follow where there were any), how many of its pages
+//! follow, and these; then a zero. Behind them the number
 //! of words in phase-change memory, and these. Snapshots hold it, and the stores of served drives.
 //!
 //! A page is one byte, and what it calls for: erased, torn, or a kind of page (0 to 5) with flags;
@@ -49,10 +50,12 @@ pub fn write(out: &mut impl Write, nand: &Nand) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn write_block(out: &mut impl Write, stored: StoredBlock) -> io::Result<()> {
-    let bits = [stored.read_only, stored.retired, stored.undefined];
+    let in_slc = stored.slc_erases > 0;
+    let bits = [stored.read_only, stored.retired, stored.undefined, stored.slc, in_slc];
     let flags = bits.iter().rev().fold(0, |flags, &bit| flags << 1 | u8::from(bit));
     put(out, stored.erases)?;
-    out.write_all(&[flags])
+    out.write_all(&[flags])?;
+    if in_slc { put(out, stored.slc_erases) } else { Ok(()) }
 }
 
 /// Reads it back.
@@ -62,11 +65,13 @@ pub fn write_block(out: &mut impl Write, stored: StoredBlock) -> io::Result<()> 
 pub fn read_block(body: &mut impl Read) -> Result<StoredBlock, String> {
     let erases = number(body)?;
     let [flags] = bytes(body)?;
-    if flags > 7 {
+    if flags > 31 {
         return Err(format!("a block has the flags {flags}"));
     }
     let bit = |place: u8| flags >> place & 1 == 1;
-    Ok(StoredBlock { erases, read_only: bit(0), retired: bit(1), undefined: bit(2) })
+    let (read_only, retired, undefined, slc) = (bit(0), bit(1), bit(2), bit(3));
+    let slc_erases = if bit(4) { number(body)? } else { 0 };
+    Ok(StoredBlock { erases, read_only, retired, undefined, slc, slc_erases })
 }
 
 /// Writes one page.
@@ -203,4 +208,50 @@ fn bytes<const N: usize>(body: &mut impl Read) -> Result<[u8; N], String> {
     let mut bytes = [0; N];
     body.read_exact(&mut bytes).map_err(|error| format!("it ends too early ({error})"))?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_engine::config::Config;
+    use ftlab_engine::request::{Op, Request};
+    use ftlab_engine::schemes;
+
+    /// Blocks in SLC mode, some of them erased in it before: modes and erases come back, and the
+    /// flash of a part whose cells hold one bit refuses them.
+    #[test]
+    fn modes_of_cells_are_kept() {
+        let mut config = Config::default();
+        for (key, value) in [
+            ("device.bits_per_cell", "3"),
+            ("device.blocks_per_plane", "64"),
+            ("device.over_provisioning", "1x"),
+            ("slc.static_blocks", "4"),
+            ("slc.full", "fold_first"),
+        ] {
+            config.set(key, value).unwrap();
+        }
+        let (row, _) = schemes::find("ideal_page").unwrap();
+        let mut device = (row.open)(&config, 1).unwrap();
+        for page in 0..500u64 {
+            let first_sector = page * 4;
+            let request = Request { arrival: 0, op: Op::Write, first_sector, sectors: 4, unit: 0 };
+            device.submit(&request).unwrap();
+        }
+        let mut image = Vec::new();
+        write(&mut image, device.board().nand()).unwrap();
+        let mut other = (row.open)(&config, 1).unwrap();
+        read(&mut image.as_slice(), other.board_mut().nand_mut()).unwrap();
+        let stored = |nand: &Nand| -> Vec<StoredBlock> {
+            (0..64).map(|block| nand.stored_block(BlockId(block))).collect()
+        };
+        let kept = stored(other.board().nand());
+        assert_eq!(kept, stored(device.board().nand()));
+        assert!(kept.iter().any(|block| block.slc && block.slc_erases > 0), "{kept:?}");
+        config.set("device.bits_per_cell", "1").unwrap();
+        config.set("slc.static_blocks", "0").unwrap();
+        let mut dense = (row.open)(&config, 1).unwrap();
+        let refused = read(&mut image.as_slice(), dense.board_mut().nand_mut()).unwrap_err();
+        assert!(refused.contains("one bit of several"), "{refused}");
+    }
 }

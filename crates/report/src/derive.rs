@@ -27,9 +27,9 @@ use serde_json::{Map, Value};
 
 use self::by_cause::by_cause;
 use crate::result::{
-    Buffer, ByDirection, DataClass, Erases, Flash, FlashTime, Host, LatencyParts, LatencySummary,
-    MapCache, Merges, OwnPolicy, Percentiles, Precondition, RamStructure, RamUse, RunResult,
-    ServiceTime, Split, SteadyState, Wall, Workload, WornOut,
+    Buffer, ByDirection, DataClass, Erases, ErasesByMode, Flash, FlashTime, Host, LatencyParts,
+    LatencySummary, MapCache, Merges, OwnPolicy, Percentiles, Precondition, RamStructure, RamUse,
+    RunResult, ServiceTime, Split, SteadyState, Wall, Workload, WornOut,
 };
 
 /// What is known of a run besides its device.
@@ -185,6 +185,10 @@ fn flash(meter: &Meter, nand: &Nand) -> Flash {
             map: meter.erases(BlockRole::Map),
             log: meter.erases(BlockRole::Log),
         },
+        erases_by_mode: nand.modes().are_there().then(|| {
+            let slc = meter.events(Event::SlcErases);
+            ErasesByMode { dense: meter.total_erases() - slc, slc }
+        }),
         oob_reads: meter.oob_reads(),
         oob_writes: nand.oob_writes(),
         cell_reads: nand.clock().cell_operations().reads,
@@ -229,7 +233,8 @@ fn buffer(meter: &Meter) -> Buffer {
 
 /// What happened and has no number of its own elsewhere in the result.
 fn events(meter: &Meter) -> BTreeMap<String, u64> {
-    const ELSEWHERE: [Event; 7] = [
+    const ELSEWHERE: [Event; 8] = [
+        Event::SlcErases,
         Event::MapLookups,
         Event::MapHits,
         Event::EvictClean,

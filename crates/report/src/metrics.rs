@@ -185,6 +185,7 @@ const WAF: &[Metric] = &[
     share("waf_by_cause.checkpoint", "checkpoint"),
     share("waf_by_cause.wear", "wear"),
     share("waf_by_cause.recover", "recover"),
+    share("waf_by_cause.fold", "fold"),
 ];
 
 const FLASH: &[Metric] = &[

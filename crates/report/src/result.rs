@@ -13,10 +13,10 @@ mod tail;
 
 pub use by_cause::{ByCause, CAUSE_NAMES, CAUSES};
 pub use detail::{
-    Buffer, DataClass, DramEnergy, Energy, Erases, Flash, FlashEnergy, FlashTime, Host, Inherited,
-    Made, MapCache, Merges, OwnPolicy, PcmEnergy, Phase, Precondition, RamStructure, RamUse,
-    ServiceTime, Split, Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear, WearBucket, Window, Workload,
-    WornOut,
+    Buffer, DataClass, DramEnergy, Energy, Erases, ErasesByMode, Flash, FlashEnergy, FlashTime,
+    Host, Inherited, Made, MapCache, Merges, OwnPolicy, PcmEnergy, Phase, Precondition,
+    RamStructure, RamUse, ServiceTime, Split, Stages, Stream, WEAR_BUCKETS_MAX, Wall, Wear,
+    WearBucket, Window, Workload, WornOut,
 };
 pub use latency::{
     ByDirection, CCDF_POINTS_PER_DECADE, CDF_POINTS_MAX, Ccdf, Cdf, CdfPoint, Latency,

@@ -116,6 +116,7 @@ impl Scheme for Aps {
         class: Classification::PAGES,
     };
     const BUFFERS_DATA: bool = true;
+    const HAS_SLC_CACHE: bool = true;
     type Settings = ApsSettings;
     type Survivor = ApsSurvivor;
 

@@ -126,6 +126,7 @@ impl Scheme for Dftl {
             ],
         ),
     ];
+    const HAS_SLC_CACHE: bool = true;
     type Settings = DftlSettings;
     type Survivor = Survivor;
 

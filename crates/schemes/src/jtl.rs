@@ -102,6 +102,7 @@ impl Scheme for Jtl {
         class: Classification::PAGES,
     };
     const BUFFERS_DATA: bool = true;
+    const HAS_SLC_CACHE: bool = true;
     type Settings = JtlSettings;
     type Survivor = (Survivor, KeptPages);
 

@@ -37,6 +37,9 @@ pub fn check<S: Scheme>(
             S::PAPER.name
         )));
     }
+    if !S::HAS_SLC_CACHE {
+        config.check_no_slc(S::PAPER.name)?;
+    }
     S::check(seen)
 }
 

@@ -24,6 +24,7 @@ mod peers;
 mod placement;
 mod regression;
 mod short_way;
+mod slc;
 mod suspend;
 mod theory;
 mod timing;

@@ -99,6 +99,13 @@ impl BoardSettings {
                 u32::MAX - 2
             )));
         }
+        if device.pages_per_block < device.bits_per_cell {
+            return Err(SettingError::Conflict(format!(
+                "device.pages_per_block = {} is less than device.bits_per_cell = {}: a word line of \
+                 a block holds a page for each bit",
+                device.pages_per_block, device.bits_per_cell
+            )));
+        }
         self.check_factory_bad()?;
         if device.logical_pages() == 0 {
             return Err(SettingError::Conflict(

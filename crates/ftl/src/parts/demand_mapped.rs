@@ -66,7 +66,7 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     fn checkpoints(board: &Board, config: &SharedSettings, needs: &Needs) -> Checkpoints {
-        let open = (config.data_streams() + 1) * board.geometry().planes();
+        let open = config.frontiers() * board.geometry().planes();
         Checkpoints::new(board.nand(), needs.checkpoint_words as u32, open)
     }
 

@@ -125,7 +125,7 @@ pub fn minimum_blocks(config: &SharedSettings, threshold: u32) -> u64 {
 
 /// Blocks of each plane that hold no data.
 pub fn reserve(config: &SharedSettings, threshold: u32) -> u64 {
-    u64::from(PageSpace::reserve(threshold.min(64), config.data_streams() + 1))
+    config.blocks_beside_data(threshold)
 }
 
 /// A record and the one that replaces it, per segment.
@@ -142,6 +142,7 @@ pub fn ram_use(config: &SharedSettings, own: &[RamUse]) -> Vec<RamUse> {
     structures.push(entry("valid_bitmap", u64::from(geometry.pages()).div_ceil(8)));
     structures.push(entry("trim_records", TrimRecords::ram_bytes(&geometry)));
     structures.extend(page_space::placement_ram(config));
+    structures.extend(page_space::slc_ram(config));
     structures
 }
 

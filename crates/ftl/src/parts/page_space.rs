@@ -18,12 +18,14 @@ mod level;
 mod placing;
 mod recovery;
 pub mod settings;
+pub mod slc;
 mod stream;
 mod threshold;
 mod withheld;
 
 pub use placing::{Place, ram_use as placement_ram};
 pub use settings::Threshold;
+pub use slc::ram_use as slc_ram;
 pub use stream::Stream;
 
 use crate::parts::free_pool::FreePool;
@@ -197,6 +199,8 @@ pub struct PageSpace {
     dynamic: bool,
     /// Pages are being moved out of a victim just now.
     moving: bool,
+    /// Blocks that are used with one bit a cell.
+    slc: Option<Box<slc::Slc>>,
     /// Closed data blocks that are no candidates yet; none for most schemes.
     withheld: Option<withheld::Withheld>,
     /// Victims reclaimed since the device was started.
@@ -216,6 +220,7 @@ impl PageSpace {
             let id = PlaneId(index as u32);
             plane.free = FreePool::untouched(board.nand(), id, FreeRule::of(config));
         }
+        space.set_static_blocks_aside(board.nand());
         space
     }
 
@@ -223,7 +228,8 @@ impl PageSpace {
         let nand = board.nand();
         let geometry = nand.geometry();
         let garbage_share = garbage_share::of(config);
-        let looks_always = garbage_share.is_some() || config.gc.placement != PlacementKind::None;
+        let divides = config.gc.placement != PlacementKind::None || config.slc.is_on();
+        let looks_always = garbage_share.is_some() || divides;
         let usable = if looks_always { 0 } else { geometry.pages_per_block };
         let plane = |index: u32| {
             let plane = PlaneId(index);
@@ -266,6 +272,7 @@ impl PageSpace {
             levelled: Stream::Data,
             dynamic: config.wear.policy == WearPolicy::Dynamic,
             moving: false,
+            slc: slc::Slc::new(config, nand).map(Box::new),
             withheld: None,
             reclaimed: 0,
             movers: Vec::with_capacity(geometry.pages_per_block as usize),
@@ -274,7 +281,7 @@ impl PageSpace {
 
     /// Blocks per plane that a scheme needs beside its data: reserve, open blocks, one spare.
     pub fn reserve(threshold: u32, streams: u32) -> u32 {
-        threshold + streams + 1
+        settings::reserve(threshold, streams)
     }
 
     /// The plane that takes a host page.
@@ -289,7 +296,8 @@ impl PageSpace {
         // Among planes that are free at the same time the emptiest takes the page, so that no
         // plane fills up with valid pages while others have room.
         let open = self.data_streams().count() as u32;
-        let most = self.blocks_per_plane - Self::reserve(self.threshold.0, open);
+        let reserve = Self::reserve(self.threshold.0, open) + self.static_blocks(PlaneId(0));
+        let most = self.blocks_per_plane - reserve;
         let key = |index: usize| {
             let plane = &self.planes[index];
             let full = most.saturating_sub(plane.retired) * self.pages_per_block;
@@ -343,6 +351,9 @@ impl PageSpace {
     fn note_lost(&mut self, nand: &Nand, (block, valid): (BlockId, u32)) {
         let plane = nand.geometry().plane_of_block(block);
         self.note_unused(block, plane);
+        if valid == 0 {
+            self.note_dead(block, plane);
+        }
         let plane = &mut self.planes[plane.index()];
         plane.valid -= 1;
         plane.victims.invalidated(block, valid);
@@ -381,6 +392,9 @@ impl PageSpace {
         (plane, stream): (PlaneId, Stream),
         after: When,
     ) -> Result<When, Fault> {
+        if stream == Stream::Slc {
+            return self.make_room_in_cache(board, owner, plane, after);
+        }
         let after = self.collect_share(board, owner, plane, after)?;
         let usable = self.usable();
         let known = &mut self.planes[plane.index()];
@@ -408,7 +422,7 @@ impl PageSpace {
                 used += u32::from(self.stream_of[block.index()] != 0);
                 valid += known.valid;
             }
-            let free = plane.free.len();
+            let free = plane.free.len() + self.free_static_blocks(PlaneId(index as u32));
             let all = free + used + retired;
             if all != self.blocks_per_plane || retired != plane.retired || valid != plane.valid {
                 return Err(format!(
@@ -418,6 +432,7 @@ impl PageSpace {
                 ));
             }
         }
+        self.check_cache(board.nand())?;
         self.check_withheld(board.nand())
     }
 

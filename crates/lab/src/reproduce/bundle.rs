@@ -27,7 +27,8 @@ pub const EXPERIMENTS: &[Bundled] = bundled!(
     "hat2010-aged", "hat2010-energy", "hat2010-queue", "contradictions-adapt",
     "contradictions-cache", "contradictions-collection", "contradictions-hat",
     "contradictions-order", "contradictions-prints", "contradictions-timing",
-    "contradictions-traces", "contradictions-tree", "ftlab-overload-full", "ftlab-placement"
+    "contradictions-traces", "contradictions-tree", "ftlab-overload-full", "ftlab-placement",
+    "ftlab-slc"
 );
 
 /// The experiment of that name, or of that file: a path has a slash or ends in `.toml`.

@@ -140,6 +140,7 @@ fn for_cause(cause: &str) -> String {
         "translate" => "translation".to_owned(),
         "merge" => "merges".to_owned(),
         "migrate" => "migration".to_owned(),
+        "fold" => "folding an SLC cache".to_owned(),
         "read_modify_write" => "read-modify-write".to_owned(),
         other => spaced(other),
     }

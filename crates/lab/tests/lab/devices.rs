@@ -49,6 +49,9 @@ fn mean(types: &[u64], one: u64) -> f64 {
 fn types(config: &Config, op: Op) -> (Vec<u64>, u64) {
     let timing = &config.timing;
     match op {
+        // What is written on an empty drive goes to its cache.
+        Op::Read if config.slc.is_on() => (Vec::new(), timing.slc_read.0),
+        _ if config.slc.is_on() => (Vec::new(), timing.slc_program.0),
         Op::Read => (timing.read_pages.0.iter().map(|t| t.0).collect(), timing.read.0),
         _ => (timing.program_pages.0.iter().map(|t| t.0).collect(), timing.program.0),
     }

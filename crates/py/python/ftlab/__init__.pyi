@@ -373,6 +373,9 @@ class _Flash(_Record):
     def erases(self) -> _Erases:
         """Blocks erased, by role."""
     @property
+    def erases_by_mode(self) -> _ErasesByMode | None:
+        """The same by mode of the cells; the key is absent where a cell holds one bit anyway."""
+    @property
     def oob_reads(self) -> int:
         """Out-of-band areas read."""
     @property
@@ -438,6 +441,9 @@ class _ByCause_of_uint64(_Record):
     @property
     def recover(self) -> int:
         """Work of recovery after a power cut."""
+    @property
+    def fold(self) -> int:
+        """Pages moved out of an SLC cache into dense blocks."""
 
 class _Erases(_Record):
     """Blocks erased, by the block's role when it was erased."""
@@ -450,6 +456,15 @@ class _Erases(_Record):
     @property
     def log(self) -> int:
         """Log blocks."""
+
+class _ErasesByMode(_Record):
+    """Blocks erased, by how many bits their cells held until then."""
+    @property
+    def dense(self) -> int:
+        """As many as the part has."""
+    @property
+    def slc(self) -> int:
+        """One (SLC mode)."""
 
 class _ByCause_of_Nullable_double(_Record):
     """One value per cause; every cause is always present, so that result files keep stable keys."""
@@ -495,6 +510,9 @@ class _ByCause_of_Nullable_double(_Record):
     @property
     def recover(self) -> float | None:
         """Work of recovery after a power cut."""
+    @property
+    def fold(self) -> float | None:
+        """Pages moved out of an SLC cache into dense blocks."""
 
 class _Merges(_Record):
     """Merges of log blocks with data blocks, or collected victims by pages copied."""
@@ -1079,6 +1097,9 @@ class _ByCause_of_double(_Record):
     @property
     def recover(self) -> float:
         """Work of recovery after a power cut."""
+    @property
+    def fold(self) -> float:
+        """Pages moved out of an SLC cache into dense blocks."""
 
 class _Ahead_of_double(_Record):
     """Requests that the device took before another one and was not done with when that one arrived,

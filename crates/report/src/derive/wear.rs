@@ -23,8 +23,7 @@ pub(super) fn wear(
     let mean = erases.iter().map(|&erases| f64::from(erases)).sum::<f64>() / count;
     let squares = erases.iter().map(|&erases| (f64::from(erases) - mean).powi(2)).sum::<f64>();
     let max = erases.iter().copied().max().unwrap_or(0);
-    let endurance = u128::from(device.config().device.endurance_cycles);
-    let projected = (u128::from(bytes_written) * endurance).checked_div(u128::from(max));
+    let projected = projected_bytes(device, bytes_written);
     Wear {
         erase_min: u64::from(erases.iter().copied().min().unwrap_or(0)),
         erase_max: u64::from(max),
@@ -34,11 +33,31 @@ pub(super) fn wear(
         factory_bad_blocks: nand.factory_bad().len() as u64,
         projected_bytes_written: match until_worn_out {
             Some(_) => None,
-            None => projected.map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX)),
+            None => projected,
         },
         until_worn_out,
         histogram: wear_histogram(&erases),
     }
+}
+
+/// Bytes that the host can write until the block dies that wears fastest: each erase takes the share
+/// of a block's life that the mode takes which it ends.
+fn projected_bytes(device: &dyn Device, bytes_written: u64) -> Option<u64> {
+    let (nand, geometry) = (device.board().nand(), device.board().geometry());
+    let settings = &device.config().device;
+    let [dense, slc] = [settings.endurance_cycles, settings.slc_endurance_cycles].map(u128::from);
+    let worn = |block: BlockId| {
+        let known = nand.state().block(block);
+        let all = u128::from(known.erases - known.erases_before);
+        let (slc_erases, before) = nand.modes().slc_erases(block);
+        let in_slc = u128::from(slc_erases - before);
+        (all - in_slc) * slc + in_slc * dense
+    };
+    let blocks = (0..geometry.blocks()).map(BlockId);
+    let usable = blocks.filter(|&block| !nand.state().block(block).retired);
+    let most = usable.map(worn).max().unwrap_or(0);
+    let life = u128::from(bytes_written).saturating_mul(dense * slc);
+    life.checked_div(most).map(|bytes| u64::try_from(bytes).unwrap_or(u64::MAX))
 }
 
 fn wear_histogram(erases: &[u32]) -> Vec<WearBucket> {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of causes.
-pub const CAUSES: usize = 14;
+pub const CAUSES: usize = 15;
 
 /// Names of the causes as result files spell them, in their fixed order.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -25,6 +25,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "checkpoint",
     "wear",
     "recover",
+    "fold",
 ];
 
 /// One value per cause; every cause is always present, so that result files keep stable keys.
@@ -60,6 +61,8 @@ pub struct ByCause<T: Default> {
     pub wear: T,
     /// Work of recovery after a power cut.
     pub recover: T,
+    /// Pages moved out of an SLC cache into dense blocks.
+    pub fold: T,
 }
 
 impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
@@ -80,6 +83,7 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             checkpoint,
             wear,
             recover,
+            fold,
         ] = values;
         Self {
             host,
@@ -96,6 +100,7 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             checkpoint,
             wear,
             recover,
+            fold,
         }
     }
 }
@@ -119,6 +124,7 @@ impl<T: Default + Copy> ByCause<T> {
             self.checkpoint,
             self.wear,
             self.recover,
+            self.fold,
         ]
     }
 }

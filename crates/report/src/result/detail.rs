@@ -203,6 +203,16 @@ pub struct Erases {
     pub log: u64,
 }
 
+/// Blocks erased, by how many bits their cells held until then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ErasesByMode {
+    /// As many as the part has.
+    pub dense: u64,
+    /// One (SLC mode).
+    pub slc: u64,
+}
+
 /// Flash operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -213,6 +223,9 @@ pub struct Flash {
     pub programs: ByCause<u64>,
     /// Blocks erased, by role.
     pub erases: Erases,
+    /// The same by mode of the cells; the key is absent where a cell holds one bit anyway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub erases_by_mode: Option<ErasesByMode>,
     /// Out-of-band areas read.
     pub oob_reads: u64,
     /// Pages marked as superseded (in the out-of-band area, where the device keeps marks there).

@@ -31,6 +31,7 @@ mod page;
 mod placement;
 mod ram_managing;
 mod shared_logs;
+mod slc;
 mod split_ram;
 
 /// A scheme of the table with settings that change what it does.
@@ -53,9 +54,10 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 9] = [
+const FAMILIES: [&[Variant]; 10] = [
     page::VARIANTS,
     placement::VARIANTS,
+    slc::VARIANTS,
     block::VARIANTS,
     own_logs::VARIANTS,
     shared_logs::VARIANTS,

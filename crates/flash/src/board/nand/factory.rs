@@ -36,10 +36,10 @@ impl Nand {
     /// After a power cut: a block whose last erase was cut short when it was done is known by its
     /// number of erases.
     pub(super) fn retire_aged(&mut self) {
-        let Some(cycles) = self.dies_at else { return };
         for number in 0..self.geometry.blocks() {
             let known = self.state.block_mut(BlockId(number));
-            if !known.retired && u64::from(known.erases) >= cycles && known.programmed == 0 {
+            let is_worn_out = self.modes.is_worn_out(BlockId(number), known.erases);
+            if !known.retired && is_worn_out && known.programmed == 0 {
                 known.retired = true;
                 self.retired += 1;
             }

@@ -46,6 +46,8 @@ pub struct Geometry {
     pub page_bytes: u32,
     /// Pages that share a flash page.
     pub units_per_flash_page: u32,
+    /// Bits of a cell.
+    pub bits_per_cell: u32,
     /// Exported pages.
     pub logical_pages: u32,
     planes: u32,
@@ -69,6 +71,7 @@ impl Geometry {
             pages_per_block: device.units_per_block(),
             page_bytes: device.unit_bytes() as u32,
             units_per_flash_page: device.units_per_page(),
+            bits_per_cell: device.bits_per_cell,
             logical_pages: device.logical_pages() as u32,
             planes,
             blocks,
@@ -99,6 +102,12 @@ impl Geometry {
     #[inline]
     pub fn pages(&self) -> u32 {
         self.pages
+    }
+
+    /// Pages of a block that is used with one bit a cell: a page per word line.
+    pub fn slc_pages(&self) -> u32 {
+        let flash_pages = self.pages_per_block / self.units_per_flash_page;
+        flash_pages / self.bits_per_cell * self.units_per_flash_page
     }
 
     /// Logical blocks: the exported pages in units of an erase block, rounded up.

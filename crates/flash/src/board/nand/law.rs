@@ -2,6 +2,7 @@
 //!
 //! A refusal is a broken invariant of a scheme, so it panics with block, page and rule.
 
+use super::cell_mode::{CellMode, CellModes};
 use super::geometry::Geometry;
 use super::state::State;
 use crate::board::settings::ProgramOrder;
@@ -44,6 +45,37 @@ pub fn program(
         refuse_program(geometry, state, order, ppn);
     }
     (block, offset)
+}
+
+/// A block in SLC mode has a page for each word line and no more.
+#[inline]
+pub fn cell_mode(geometry: &Geometry, modes: &CellModes, ppn: Ppn) {
+    if modes.are_there() {
+        let (block, offset) = (geometry.block_of(ppn), geometry.offset_of(ppn));
+        let pages = modes.pages_of(geometry, block);
+        assert!(
+            offset < pages,
+            "program of page {ppn} (block {block}, offset {offset}): in SLC mode the block has \
+             {pages} pages"
+        );
+    }
+}
+
+/// A mode is chosen before the first program after an erase, on parts that have more than one.
+pub fn choose_slc(geometry: &Geometry, state: &State, modes: &CellModes, block: BlockId) {
+    assert!(modes.are_there(), "SLC mode of block {block}: cells of this part hold one bit");
+    assert!(
+        block.0 < geometry.blocks(),
+        "SLC mode of block {block}: beyond the {} blocks",
+        geometry.blocks()
+    );
+    let known = state.block(block);
+    assert!(
+        known.programmed == 0 && !known.retired,
+        "SLC mode of block {block}: {} pages are programmed in {} mode until its erase",
+        known.programmed,
+        if modes.of(block) == CellMode::Slc { "SLC" } else { "dense" }
+    );
 }
 
 /// The same of so many consecutive pages of one block, programmed one after another.

@@ -4,6 +4,7 @@
 //! What this is not: a place that knows schemes. An operation takes a [`Cause`] and the moment
 //! after which it may start ([`When`]), and returns when it is done or a [`Fault`].
 
+pub mod cell_mode;
 pub mod clock;
 mod copy;
 mod factory;
@@ -22,6 +23,7 @@ pub mod run;
 pub mod state;
 pub mod units;
 
+use cell_mode::{CellMode, CellModes};
 use clock::timeline::Timeline;
 use clock::{Clock, Load, Place};
 use fault::{CutOutcome, Fault, FaultPlan, ReadVerdict, Verdict};
@@ -43,6 +45,7 @@ use crate::units::{BlockId, Nanos, PlaneId, Ppn};
 pub struct Nand {
     geometry: Geometry,
     state: State,
+    modes: CellModes,
     clock: Clock,
     units: Units,
     faults: FaultPlan,
@@ -50,8 +53,6 @@ pub struct Nand {
     order: ProgramOrder,
     sequence: u64,
     retired: u32,
-    /// Erases that a block is good for, where blocks die of age.
-    dies_at: Option<u64>,
     /// Blocks that were bad from the start, in order; they count as retired.
     factory_bad: Vec<BlockId>,
     /// Programs that took a sequence number or a page without being counted, and the reverse, since
@@ -87,7 +88,7 @@ impl Nand {
             order: config.nand.enforce_order,
             sequence: 0,
             retired: 0,
-            dies_at: config.wear.blocks_die.then_some(config.device.endurance_cycles),
+            modes: CellModes::new(&config.device, &geometry, config.wear.blocks_die),
             factory_bad: factory::bad_blocks(config, seed),
             ledger: ProgramLedger::default(),
             recovering: false,
@@ -113,6 +114,23 @@ impl Nand {
     #[inline]
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// How many bits the cells of each block hold.
+    #[inline]
+    pub fn modes(&self) -> &CellModes {
+        &self.modes
+    }
+
+    /// The first program of an erased block will be in SLC mode.
+    pub fn choose_slc(&mut self, block: BlockId) {
+        law::choose_slc(&self.geometry, &self.state, &self.modes, block);
+        self.set_mode(block, CellMode::Slc);
+    }
+
+    fn set_mode(&mut self, block: BlockId, mode: CellMode) {
+        self.modes.set(block, mode);
+        self.clock.set_slc(block, mode == CellMode::Slc);
     }
 
     /// The clock.
@@ -151,7 +169,8 @@ impl Nand {
     }
 
     fn look_whether_plain(&mut self) {
-        self.plain = !self.watched && !self.units.are_small() && self.faults.is_quiet();
+        let works = !self.watched && self.faults.is_quiet();
+        self.plain = works && !self.units.are_small() && !self.modes.are_there();
     }
 
     /// Whether every operation works and is nothing but law, state, time and count.
@@ -369,15 +388,21 @@ impl Nand {
         let known = self.state.block_mut(block);
         known.erases += 1;
         let erases = known.erases;
+        let mode = self.modes.erased(block);
         if verdict == Verdict::Cut(CutOutcome::Done) {
+            self.clock.set_slc(block, false);
             return Err(Fault::PowerCut);
         }
         let plane = self.geometry.plane_of_block(block);
         self.units.used(plane);
         let done = self.clock.erase_block(plane, block, cause, after);
+        if mode == CellMode::Slc {
+            self.clock.set_slc(block, false);
+            meter.event(Event::SlcErases, 1);
+        }
         meter.erase(role, cause);
         self.record.add(Operation::Erase(block, cause));
-        let died = self.dies_at.is_some_and(|cycles| u64::from(erases) >= cycles);
+        let died = self.modes.is_worn_out(block, erases);
         if died {
             meter.event(Event::WornOutBlocks, 1);
         }

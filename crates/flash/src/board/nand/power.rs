@@ -1,6 +1,8 @@
 //! Power going and coming back, and the moment from which is measured.
 
+use super::cell_mode::CellMode;
 use super::{Nand, ProgramLedger};
+use crate::units::BlockId;
 
 impl Nand {
     /// Takes the power away between two operations.
@@ -17,8 +19,21 @@ impl Nand {
         self.units.power_on();
         self.retire_aged();
         self.state.fill_flash_pages(self.geometry.units_per_flash_page);
+        self.forget_chosen_modes();
         self.recovering = true;
         self.look_whether_plain();
+    }
+
+    /// A mode that was chosen and not programmed in is a thought of memory.
+    fn forget_chosen_modes(&mut self) {
+        if !self.modes.are_there() {
+            return;
+        }
+        for block in (0..self.geometry.blocks()).map(BlockId) {
+            if self.state.block(block).programmed == 0 {
+                self.set_mode(block, CellMode::Dense);
+            }
+        }
     }
 
     pub(in crate::board) fn end_recovery(&mut self) {
@@ -30,5 +45,6 @@ impl Nand {
         self.oob_writes = 0;
         self.ledger = ProgramLedger { sequence_before: self.sequence, ..ProgramLedger::default() };
         self.state.mark_measured_from_here();
+        self.modes.mark_measured_from_here();
     }
 }

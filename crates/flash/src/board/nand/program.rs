@@ -111,6 +111,7 @@ impl Nand {
         after: When,
     ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
+        law::cell_mode(&self.geometry, &self.modes, ppn);
         let verdict = self.faults.on_program(self.units.completes(ppn));
         if verdict == Verdict::Works || verdict == Verdict::Cut(CutOutcome::Done) {
             self.sequence += 1;
@@ -179,6 +180,7 @@ impl Nand {
         after: When,
     ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
+        law::cell_mode(&self.geometry, &self.modes, ppn);
         let verdict = self.faults.on_program(self.units.completes(ppn));
         let done = verdict == Verdict::Works;
         if done || verdict == Verdict::Cut(CutOutcome::Done) {

@@ -3,6 +3,7 @@
 //!
 //! What this is not: an operation. Nothing here takes time or is counted.
 
+use super::cell_mode::CellMode;
 use super::state::{Oob, OobRead};
 use super::{Nand, Payload};
 use crate::units::{BlockId, Ppn, Tag};
@@ -45,6 +46,10 @@ pub struct StoredBlock {
     pub retired: bool,
     /// Whether an interrupted erase left it undefined.
     pub undefined: bool,
+    /// Whether it is used with one bit a cell.
+    pub slc: bool,
+    /// Those of its erases that ended SLC mode.
+    pub slc_erases: u32,
 }
 
 impl Nand {
@@ -74,6 +79,8 @@ impl Nand {
             read_only: known.read_only,
             retired: known.retired,
             undefined: known.undefined,
+            slc: self.modes.of(block) == CellMode::Slc,
+            slc_erases: self.modes.slc_erases(block).0,
         }
     }
 
@@ -132,6 +139,12 @@ impl Nand {
         if block.0 >= self.geometry.blocks() {
             return Err(format!("block {block} is beyond the device"));
         }
+        if (stored.slc || stored.slc_erases > 0) && !self.modes.are_there() {
+            return Err(format!("block {block} was used with one bit of several; cells have one"));
+        }
+        if stored.slc_erases > stored.erases {
+            return Err(format!("block {block} was erased less often than in SLC mode alone"));
+        }
         let known = self.state.block_mut(block);
         if known.retired && !stored.retired {
             return Err(format!("block {block} is bad from the start, but holds something"));
@@ -144,6 +157,9 @@ impl Nand {
         known.retired = stored.retired;
         known.undefined = stored.undefined;
         known.touched |= stored.erases > 0;
+        let mode = if stored.slc { CellMode::Slc } else { CellMode::Dense };
+        self.modes.restore(block, mode, stored.slc_erases);
+        self.clock.set_slc(block, stored.slc);
         Ok(())
     }
 

@@ -35,6 +35,10 @@ settings! {
         /// Smaller units gather in the controller until a flash page is full.
         mapping_unit: Optional<Bytes> = Optional(None), legal("", |_| true),
             source("drives with 4 KiB maps over 16 KiB pages");
+        /// Bits of a cell (b): 1 (SLC) to 5. Blocks of a part with more than one can be used with
+        /// one, and have a b-th of their pages then (`slc`).
+        bits_per_cell: u32 = 1, legal("1..=5", |v| (1..=5).contains(v)),
+            source("datasheet of the part; default: DFTL 2014, Table 2 is of an SLC part");
         /// Bytes of a page's out-of-band area (O).
         oob_bytes: Bytes = Bytes(64), legal("", |_| true),
             source("datasheet of the part; default: DFTL 2014, Table 2");
@@ -59,6 +63,10 @@ settings! {
         /// Program/erase cycles that a block endures (SLC about 100 k, MLC about 10 k).
         endurance_cycles: u64 = 100_000, legal("1 or more", |v| *v >= 1),
             source("datasheet of the part, which a device file must state");
+        /// The same of a block that is used with one bit a cell (SLC mode); an erase takes the share
+        /// of a block's life that its mode takes.
+        slc_endurance_cycles: u64 = 30_000, legal("1 or more", |v| *v >= 1),
+            source("docs/papers/slc_cache.md#wear: parts differ");
     }
 }
 

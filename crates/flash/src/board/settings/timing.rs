@@ -44,6 +44,15 @@ settings! {
         program_pages: Durations = Durations::default(), legal("", |_| true), source("datasheet");
         /// One block.
         erase: Duration = Duration(1_500_000), legal("", |_| true), source("DFTL 2014, Table 2");
+        /// Cell to register of a page in SLC mode (`slc`).
+        slc_read: Duration = Duration(20_000), legal("", |_| true),
+            source("docs/papers/slc_cache.md#times: parts differ");
+        /// Register to cell of a page in SLC mode.
+        slc_program: Duration = Duration(200_000), legal("", |_| true),
+            source("docs/papers/slc_cache.md#times: parts differ");
+        /// Erase of a block in SLC mode.
+        slc_erase: Duration = Duration(2_000_000), legal("", |_| true),
+            source("docs/papers/slc_cache.md#times: parts differ");
         /// One page with its out-of-band area over the channel; added to every page operation.
         page_transfer: Duration = Duration(0), legal("", |_| true), source("HAT 2010, Table 4");
         /// Controller and bus, per page of host data.

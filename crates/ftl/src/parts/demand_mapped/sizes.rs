@@ -2,7 +2,7 @@
 //! thresholds.
 
 use crate::parts::checkpoint::Checkpoints;
-use crate::parts::page_space::{PageSpace, Threshold, placement_ram};
+use crate::parts::page_space::{Threshold, placement_ram, slc_ram};
 use crate::parts::translation::Translation;
 use crate::parts::trim_records::TrimRecords;
 use crate::settings::SharedSettings;
@@ -79,7 +79,7 @@ impl Needs {
 
     /// Pages that two checkpoints take at most.
     fn checkpoint_pages(&self, config: &SharedSettings) -> u64 {
-        let open = u64::from(config.data_streams() + 1) * config.device.plane_count();
+        let open = u64::from(config.frontiers()) * config.device.plane_count();
         let entries = Geometry::new(&config.device).entries_per_page();
         Checkpoints::most_pages(entries, self.checkpoint_words, open)
     }
@@ -94,8 +94,7 @@ impl Needs {
         let map = u64::from(Translation::pages(&geometry))
             + u64::from(TrimRecords::segments(&geometry))
             + self.checkpoint_pages(config);
-        let streams = config.data_streams() + 1;
-        let reserve = u64::from(PageSpace::reserve(self.threshold.min(64), streams));
+        let reserve = config.blocks_beside_data(self.threshold);
         planes * (data + map.div_ceil(planes).div_ceil(pages) + 1 + reserve)
     }
 
@@ -126,6 +125,7 @@ impl Needs {
         let trims = TrimRecords::ram_bytes(&geometry);
         structures.push(entry("trim_records", trims, Memory::Dram));
         structures.extend(placement_ram(config));
+        structures.extend(slc_ram(config));
         structures
     }
 }

@@ -30,6 +30,7 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let mut when = self.finish_paused(board, owner, plane, after)?;
         self.close_full(board.nand(), plane);
+        when = self.shrink_cache(board, owner, (plane, limit), when)?;
         if self.by_die && self.planes[plane.index()].free.len() < limit {
             // After this plane's own victim in call order, from the same moment in time.
             let own = self.collect_one(board, owner, plane, when)?;
@@ -413,15 +414,15 @@ impl PageSpace {
         let plane = board.geometry().plane_of_block(block);
         match board.erase(block, role, cause, after) {
             Ok(done) => {
-                self.planes[plane.index()].free.put(board.nand(), block);
-                if let Some(levelling) = &mut self.levelling {
+                let is_levelled = self.put_back(board.nand(), block, plane);
+                if let Some(levelling) = self.levelling.as_mut().filter(|_| is_levelled) {
                     levelling.erased(plane, board.nand().state().block(block).erases);
                 }
                 Ok(done)
             }
             Err(Fault::EraseFailed { known, .. }) => {
                 board.event(Event::EraseFailures, 1);
-                self.planes[plane.index()].retired += 1;
+                self.note_retired(block, plane);
                 Ok(known)
             }
             Err(fault) => Err(fault),
@@ -493,6 +494,7 @@ impl PageSpace {
             .map(BlockId)
             .filter(|&block| self.stream_of[block.index()] != 0 && Some(block) != self.collecting)
             .filter(|&block| !self.is_paused(block) && !self.is_withheld(block))
+            .filter(|&block| !self.is_cached(block))
             .filter(move |&block| !open(block))
             .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
     }

@@ -43,6 +43,9 @@ impl PageSpace {
         (io, kind, old): (&PageIo, PageKind, Option<Ppn>),
         after: When,
     ) -> Result<(Ppn, When), Fault> {
+        if place.1 == Stream::Slc {
+            return self.write_cached(board, place.0, (io, kind, old), after);
+        }
         self.program(board, place, after, |board, new, ready| {
             board.program_update(new, old, io, kind, ready)
         })
@@ -158,7 +161,7 @@ impl PageSpace {
 
     pub(super) fn open(
         &mut self,
-        board: &Board,
+        board: &mut Board,
         plane: PlaneId,
         stream: Stream,
     ) -> Result<(), Fault> {
@@ -178,6 +181,7 @@ impl PageSpace {
         }
         self.planes[plane.index()].frontiers[stream.index()] =
             Frontier { block: Some(block), next: 0 };
+        self.tell_cache(board);
         Ok(())
     }
 }

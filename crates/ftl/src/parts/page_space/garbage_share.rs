@@ -29,7 +29,7 @@ impl PageSpace {
 
     /// Whether no write takes the short way, so that those that do pay nothing for this.
     fn looks_always(&self) -> bool {
-        self.garbage_share.is_some() || self.placing.is_some()
+        self.garbage_share.is_some() || self.placing.is_some() || self.slc.is_some()
     }
 
     /// Whether a write goes on with its block, that was only stopped because every one is.

@@ -39,6 +39,9 @@ impl PageSpace {
         if let Some(paused) = self.paused {
             return self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
         }
+        if let Some(folded) = self.fold_idle(board, owner, after)? {
+            return Ok(Some(folded));
+        }
         if let Some(plane) = self.level_due.take() {
             let levelled = self.level(board, owner, plane, after)?;
             return Ok(Some(levelled));

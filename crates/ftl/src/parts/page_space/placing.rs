@@ -145,7 +145,7 @@ impl PageSpace {
         is_update: impl FnOnce() -> bool,
     ) -> Stream {
         if self.placing.is_none() {
-            return Stream::Data;
+            return self.cached_stream(board, io);
         }
         self.host_class(board, io, is_update())
     }

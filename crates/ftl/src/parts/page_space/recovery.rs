@@ -40,6 +40,9 @@ impl PageSpace {
             space.planes[plane as usize].retired = retired_in(board.nand(), PlaneId(plane));
             for number in board.geometry().blocks_of(PlaneId(plane)).rev() {
                 let block = BlockId(number);
+                if space.found_static(board.nand(), block) {
+                    continue;
+                }
                 let known = *board.nand().state().block(block);
                 // Blocks that were bad from the start are among the untouched; the pool knows them.
                 if !known.touched && untouched == number + 1 {
@@ -56,6 +59,7 @@ impl PageSpace {
                 PlaneId(plane),
                 untouched,
             );
+            space.sort_cache(board.nand(), PlaneId(plane));
             // Policies go by the order in which blocks were filled.
             let now = board.nand().sequence();
             full.sort_unstable_by_key(|&block| Reverse(board.nand().state().block(block).age(now)));
@@ -101,6 +105,9 @@ impl PageSpace {
             self.note_found(known.valid);
         }
         self.planes[plane.index()].valid += known.valid;
+        if self.found_cached(board.nand(), block) {
+            return Ok(after);
+        }
         let open = known.top < self.pages_per_block && !known.read_only;
         stream = self.found_stream(plane, stream, open);
         self.stream_of[block.index()] = stream.mark();

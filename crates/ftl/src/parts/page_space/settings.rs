@@ -139,6 +139,11 @@ settings! {
     }
 }
 
+/// Blocks per plane that a scheme needs beside its data: reserve, open blocks, one spare.
+pub fn reserve(threshold: u32, streams: u32) -> u32 {
+    threshold + streams + 1
+}
+
 impl GcSettings {
     /// Whether idle gaps are used, for a setting that has work done in them: `what` is it, key and
     /// value.

@@ -31,6 +31,8 @@ pub enum Stream {
     Class13,
     Class14,
     Class15,
+    /// What the host writes with one bit a cell.
+    Slc,
 }
 
 use Stream::*;
@@ -42,8 +44,8 @@ const CLASSES: [Stream; CLASSES_MAX] = [
 ];
 
 impl Stream {
-    /// All of them: classes, map, what levelling moves.
-    pub(super) const COUNT: usize = CLASSES_MAX + 2;
+    /// All of them: classes, map, what levelling moves, the SLC cache.
+    pub(super) const COUNT: usize = CLASSES_MAX + 3;
 
     /// The frontier of a class of data.
     #[inline]

@@ -18,6 +18,7 @@ mod ready;
 pub mod resource;
 mod schedule;
 mod short;
+mod slc;
 mod spent;
 pub mod timeline;
 
@@ -25,13 +26,14 @@ use super::geometry::Geometry;
 use crate::board::settings::{TimingProfile, TimingSettings};
 use crate::board::when::{Path, When};
 use crate::settings::Durations;
-use crate::units::{Nanos, PlaneId};
+use crate::units::{BlockId, Nanos, PlaneId};
 use companions::Companions;
 pub use memories::RamWork;
 pub use operations::{Load, Place};
 use ready::Ready;
 use resource::Resource;
 use schedule::{Rules, Schedule};
+use slc::SlcTimes;
 pub use spent::{CellOperations, PathSplit, ServiceTime};
 use timeline::{Timeline, Unit, Work};
 
@@ -93,6 +95,7 @@ pub struct Clock {
     read: PageTime,
     program: PageTime,
     erase: Nanos,
+    slc: SlcTimes,
     /// A flash page over the channel.
     transfer: Nanos,
     /// A mapping unit over the channel.
@@ -172,14 +175,16 @@ impl Clock {
         let (plain, scheduled) = if rules.are_plain() { (cells, 0) } else { (0, cells) };
         let announced = if rules.join(Work::Program) { geometry.dies() } else { 0 };
         let others = [timing.erase.0, timing.oob_read.0, timing.oob_write.0];
-        let times = read.all().chain(program.all()).chain(others);
+        let dense_only = geometry.bits_per_cell == 1;
+        let slc = SlcTimes::new(timing, if dense_only { 0 } else { geometry.blocks() });
+        let times = read.all().chain(program.all()).chain(others).chain(slc.all());
         let shortest = times.filter(|&time| time > 0).min().unwrap_or(0);
         let per_page = |count: u32| if serial { 0 } else { count };
         let (pages, blocks) = (per_page(geometry.pages()), per_page(geometry.blocks()));
         let unit_transfer = timing.page_transfer.0 / u64::from(geometry.units_per_flash_page);
         let registers = if geometry.units_per_flash_page > 1 { geometry.planes() } else { 0 };
         let channel = |_| Resource::with_gaps(unit_transfer, channel_gaps(geometry));
-        let alike = read.by_type.is_empty() && program.by_type.is_empty();
+        let alike = read.by_type.is_empty() && program.by_type.is_empty() && dense_only;
         let bare = scheduled == 0 && announced == 0 && registers == 0;
         let way = match (alike, serial) {
             (true, true) => Way::OneServer,
@@ -192,6 +197,7 @@ impl Clock {
             read,
             program,
             erase: timing.erase.0,
+            slc,
             transfer: timing.page_transfer.0,
             unit_transfer,
             unit_shift: geometry.units_per_flash_page.trailing_zeros(),
@@ -220,6 +226,11 @@ impl Clock {
             spent: PathSplit::default(),
             timeline: Timeline::default(),
         }
+    }
+
+    /// Whether a block is in SLC mode from now on.
+    pub fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.slc.set(block, slc);
     }
 
     /// Whether this is the serial profile.

@@ -126,9 +126,23 @@ impl Clock {
     #[inline]
     fn read_time(&self, at: Place) -> Nanos {
         match at.page {
+            Some((_, block)) if self.slc.has(block) => self.slc.read,
             Some(page) => self.read.at(|| self.offset(page)),
             None => self.read.one,
         }
+    }
+
+    #[inline]
+    fn program_time(&self, (ppn, block): (Ppn, BlockId)) -> Nanos {
+        match self.slc.has(block) {
+            true => self.slc.program,
+            false => self.program.at(|| self.offset((ppn, block))),
+        }
+    }
+
+    #[inline]
+    fn erase_time(&self, block: BlockId) -> Nanos {
+        if self.slc.has(block) { self.slc.erase } else { self.erase }
     }
 
     /// One page from the cells to the controller.
@@ -190,7 +204,7 @@ impl Clock {
             return self.read_cells(at, cause, after);
         };
         let read = self.read_time(at);
-        let program = self.program.at(|| self.offset(target));
+        let program = self.program_time(target);
         self.busy.read += read;
         self.done.reads += 1;
         let loaded = after.time().max(self.ready.to_read(ppn));
@@ -217,7 +231,9 @@ impl Clock {
         }
         let number = at.page.map(|(ppn, _)| ppn.0);
         let offset = at.page.map_or(0, |page| self.offset(page));
-        let sensed = self.book_cells(at.plane, (Work::Read, cause), (number, offset), from, length);
+        let slc = at.page.is_some_and(|(_, block)| self.slc.has(block));
+        let work = (Work::Read, cause, slc);
+        let sensed = self.book_cells(at.plane, work, (number, offset), from, length);
         if let Some((_, block)) = at.page {
             self.ready.uses(block, sensed);
         }
@@ -227,20 +243,20 @@ impl Clock {
         passed(after, cause, sensed)
     }
 
-    /// Books the cells of a plane; returns when they are done. `number` is the page of a read or
+    /// Books the cells of a plane; returns when they are done. Commands of one mode join. `number` is the page of a read or
     /// program, the block of anything else.
     #[inline]
     fn book_cells(
         &mut self,
         plane: PlaneId,
-        (work, cause): (Work, Cause),
+        (work, cause, slc): (Work, Cause, bool),
         (number, offset): (Option<u32>, u32),
         from: Nanos,
         length: Nanos,
     ) -> Nanos {
         let Site { cells, die, plane, unit, .. } = self.sites[plane.index()];
         if !self.schedules.is_empty() {
-            let job = Job { unit, work, cause, die, plane, number, offset, from, length };
+            let job = Job { unit, work, cause, slc, die, plane, number, offset, from, length };
             let schedule = &mut self.schedules[cells as usize];
             let known = (&self.rules, self.server);
             return schedule.book(known, &job, &mut self.ready, &mut self.timeline);
@@ -374,7 +390,7 @@ impl Clock {
         after: When,
     ) -> When {
         let offset = self.offset((ppn, block));
-        let length = self.program.at(|| offset);
+        let length = self.program_time((ppn, block));
         let transfer = if load == Load::Channel { self.transfer } else { 0 };
         self.busy.program += length;
         self.busy.transfer += transfer;
@@ -390,6 +406,7 @@ impl Clock {
             }
             Load::Channel => self.over_channel((plane, self.transfer), cause, after),
         };
+        let slc = self.slc.has(block);
         let booked = match load {
             Load::Register => self.booked_copy.take(),
             Load::Channel => None,
@@ -397,7 +414,7 @@ impl Clock {
         let done = booked.unwrap_or_else(|| {
             let from = loaded.time().max(self.ready.to_program(block));
             let page = (Some(ppn.0), offset);
-            self.book_cells(plane, (Work::Program, cause), page, from, length)
+            self.book_cells(plane, (Work::Program, cause, slc), page, from, length)
         });
         self.ready.programs(ppn, block, done);
         self.newest_program = done;
@@ -413,14 +430,16 @@ impl Clock {
         cause: Cause,
         after: When,
     ) -> When {
-        self.busy.erase += self.erase;
+        let length = self.erase_time(block);
+        self.busy.erase += length;
         self.done.erases += 1;
         if self.serial {
-            return self.serve((plane, Work::Erase), cause, self.erase, 0);
+            return self.serve((plane, Work::Erase), cause, length, 0);
         }
         let from = after.time().max(self.ready.to_erase(block));
         let number = (Some(block.0), 0);
-        let done = self.book_cells(plane, (Work::Erase, cause), number, from, self.erase);
+        let slc = self.slc.has(block);
+        let done = self.book_cells(plane, (Work::Erase, cause, slc), number, from, length);
         self.ready.erases(block, done);
         passed(after, cause, done)
     }
@@ -473,7 +492,7 @@ impl Clock {
         // A mark follows the program of the newer version, which was booked last.
         let from = self.newest_program.max(self.ready.to_program(block));
         let number = (Some(block.0), 0);
-        let done = self.book_cells(plane, (Work::Mark, cause), number, from, length);
+        let done = self.book_cells(plane, (Work::Mark, cause, false), number, from, length);
         self.ready.uses(block, done);
     }
 }

@@ -87,6 +87,8 @@ pub(super) struct Job {
     pub unit: Unit,
     pub work: Work,
     pub cause: Cause,
+    /// Whether it is of a block in SLC mode.
+    pub slc: bool,
     /// The die, over the whole device, and the plane in it.
     pub die: u32,
     pub plane: u32,
@@ -113,6 +115,7 @@ pub(super) struct Command {
     pub start: Nanos,
     pub end: Nanos,
     pub work: Work,
+    slc: bool,
     die: u32,
     /// Bits of the planes of the die that take part.
     pub planes: u16,
@@ -147,6 +150,7 @@ impl Command {
             start,
             end,
             work: job.work,
+            slc: job.slc,
             die: job.die,
             planes: 1 << job.plane,
             open: job.number.is_some(),
@@ -301,6 +305,7 @@ impl Schedule {
         let fits = |command: &Command| {
             command.open
                 && command.work == job.work
+                && command.slc == job.slc
                 && command.die == job.die
                 && command.planes & (1 << job.plane) == 0
                 && command.end - command.start >= job.length

@@ -1,0 +1,122 @@
+//! Modes of cells: as many bits in each as the part has, or one (SLC mode).
+//!
+//! The law: a block's mode is chosen by its first program after an erase and holds until the next
+//! one. With one bit a cell a word line holds one page and not as many as the part has bits, so
+//! that a block of P pages has P / bits of them; it is faster, and wears differently. An erase
+//! counts as of the mode that it ends. Which blocks are used how a scheme decides.
+
+use super::geometry::Geometry;
+use crate::board::settings::DeviceSettings;
+use crate::units::{BlockId, zeroed};
+
+/// How many bits each cell of a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellMode {
+    /// As many as the part has.
+    Dense,
+    /// One.
+    Slc,
+}
+
+/// The modes of the blocks of a part with more than one bit a cell; of others nothing is kept.
+#[derive(Clone, Debug)]
+pub struct CellModes {
+    /// Pages of a block in SLC mode.
+    slc_pages: u32,
+    /// 1: the block is in SLC mode, or will be with its first program.
+    slc: Vec<u8>,
+    /// Erases that ended SLC mode, since the device was built and before measuring began.
+    erases: Vec<u32>,
+    erases_before: Vec<u32>,
+    /// Cycles that a block endures in dense mode and in SLC mode, where blocks die of age.
+    endurance: Option<(u64, u64)>,
+}
+
+impl CellModes {
+    /// Every block erased.
+    pub(super) fn new(device: &DeviceSettings, geometry: &Geometry, blocks_die: bool) -> Self {
+        let blocks = if device.bits_per_cell > 1 { geometry.blocks() as usize } else { 0 };
+        let endurance = (device.endurance_cycles, device.slc_endurance_cycles);
+        CellModes {
+            slc_pages: geometry.slc_pages(),
+            slc: zeroed(blocks),
+            erases: zeroed(blocks),
+            erases_before: zeroed(blocks),
+            endurance: blocks_die.then_some(endurance),
+        }
+    }
+
+    /// Whether blocks can be used in either mode.
+    #[inline]
+    pub fn are_there(&self) -> bool {
+        !self.slc.is_empty()
+    }
+
+    /// The mode of a block; of an erased one that which its first program will have.
+    #[inline]
+    pub fn of(&self, block: BlockId) -> CellMode {
+        match self.slc.get(block.index()) {
+            Some(1) => CellMode::Slc,
+            _ => CellMode::Dense,
+        }
+    }
+
+    /// Pages that a block has in its mode.
+    pub fn pages_of(&self, geometry: &Geometry, block: BlockId) -> u32 {
+        match self.of(block) {
+            CellMode::Slc => self.slc_pages,
+            CellMode::Dense => geometry.pages_per_block,
+        }
+    }
+
+    /// Of the erases of a block those that ended SLC mode: since the device was built, and before
+    /// measuring began.
+    pub fn slc_erases(&self, block: BlockId) -> (u32, u32) {
+        let of = |counts: &[u32]| counts.get(block.index()).copied().unwrap_or(0);
+        (of(&self.erases), of(&self.erases_before))
+    }
+
+    pub(super) fn set(&mut self, block: BlockId, mode: CellMode) {
+        if let Some(slot) = self.slc.get_mut(block.index()) {
+            *slot = u8::from(mode == CellMode::Slc);
+        }
+    }
+
+    /// A block was erased; the mode that this ended.
+    pub(super) fn erased(&mut self, block: BlockId) -> CellMode {
+        let mode = self.of(block);
+        if mode == CellMode::Slc {
+            self.erases[block.index()] += 1;
+            self.slc[block.index()] = 0;
+        }
+        mode
+    }
+
+    /// Puts what was saved.
+    pub(super) fn restore(&mut self, block: BlockId, mode: CellMode, erases: u32) {
+        self.set(block, mode);
+        if let Some(slot) = self.erases.get_mut(block.index()) {
+            *slot = erases;
+        }
+    }
+
+    pub(super) fn mark_measured_from_here(&mut self) {
+        self.erases_before.copy_from_slice(&self.erases);
+    }
+
+    /// Whether a block with so many erases has reached the end of its life, where blocks do: each
+    /// erase takes the share of it that its mode takes.
+    pub(super) fn is_worn_out(&self, block: BlockId, erases: u32) -> bool {
+        let Some((dense, slc)) = self.endurance else { return false };
+        let in_slc = u64::from(self.slc_erases(block).0);
+        let in_dense = u64::from(erases) - in_slc;
+        if in_slc == 0 {
+            return in_dense >= dense;
+        }
+        let [worn, end] = [
+            u128::from(in_dense) * u128::from(slc) + u128::from(in_slc) * u128::from(dense),
+            u128::from(dense) * u128::from(slc),
+        ];
+        worn >= end
+    }
+}

@@ -1,0 +1,257 @@
+//! Folding: a block of the cache is emptied into dense blocks and erased; one in which nothing is
+//! valid is only erased.
+
+use super::super::{PageOwner, PageSpace, Stream};
+use super::{SlcVictim, part};
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::{BlockRole, Cause, Event};
+use ftlab_flash::units::{BlockId, PlaneId};
+
+impl PageSpace {
+    /// Sees to it that a write of the host finds a page in the cache, or, where that is full, in a
+    /// dense block.
+    pub(in super::super) fn make_room_in_cache<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = self.collect_after_cut(board, owner, plane, after)?;
+        if self.cache_has_page(plane) {
+            return Ok(when);
+        }
+        self.close_cache(board.nand(), plane);
+        when = match self.slc.as_ref().and_then(|slc| slc.fold_high) {
+            Some(high) => self.fold_first(board, owner, (plane, high), when)?,
+            None => self.drop_dead(board, owner, plane, when)?,
+        };
+        if self.cache_can_open(plane) {
+            return Ok(when);
+        }
+        self.make_room(board, owner, (plane, Stream::Data), when)
+    }
+
+    /// Folds until another block may be opened.
+    fn fold_first<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (plane, high): (PlaneId, u64),
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        for _ in 0..self.blocks_per_plane {
+            let (limit, used) = self.cache_blocks(plane);
+            let most = part(limit, high).max(u32::from(limit > 0));
+            if used == 0 || used < most && self.cache_can_open(plane) {
+                break;
+            }
+            when = self.make_fold_room(board, owner, plane, when)?;
+            let Some(victim) = self.cache_victim(board.nand(), plane, false) else { break };
+            if !self.fold_fits(board, owner, victim) {
+                break;
+            }
+            when = self.fold(board, owner, (victim, u32::MAX), when)?;
+        }
+        Ok(when)
+    }
+
+    /// Where no block may be opened: erases one in which nothing is valid.
+    fn drop_dead<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.cache_can_open(plane) || !self.cache_has_dead(plane) {
+            return Ok(after);
+        }
+        match self.cache_victim(board.nand(), plane, false) {
+            Some(victim) if board.nand().valid_pages(victim) == 0 => {
+                self.fold(board, owner, (victim, u32::MAX), after)
+            }
+            _ => Ok(after),
+        }
+    }
+
+    fn cache_has_dead(&self, plane: PlaneId) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.planes[plane.index()].dead > 0)
+    }
+
+    /// Folds take dense pages as the host does: where free blocks are short, garbage is collected
+    /// first.
+    fn make_fold_room<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.cache_has_dead(plane) {
+            return Ok(after);
+        }
+        let limit = self.collection_limit(plane);
+        match self.planes[plane.index()].free.len() < limit {
+            true => self.collect_until(board, owner, plane, limit, after),
+            false => Ok(after),
+        }
+    }
+
+    /// Before a dense block is collected the cache gives back what it took of the free blocks.
+    pub(in super::super) fn shrink_cache<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (plane, limit): (PlaneId, u32),
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut when = after;
+        for _ in 0..self.blocks_per_plane {
+            if self.slc.is_none() || self.planes[plane.index()].free.len() >= limit {
+                break;
+            }
+            let Some(victim) = self.dynamic_victim(board, plane) else { break };
+            if !self.fold_fits(board, owner, victim) {
+                break;
+            }
+            when = board.finish_flash_page(victim, Cause::Fold, when);
+            when = self.fold(board, owner, (victim, u32::MAX), when)?;
+        }
+        Ok(when)
+    }
+
+    /// A block that came from the free ones: a closed one, else the open one, which is closed.
+    fn dynamic_victim(&mut self, board: &Board, plane: PlaneId) -> Option<BlockId> {
+        let victim = self.cache_victim(board.nand(), plane, true);
+        if victim.is_some() {
+            return victim;
+        }
+        let open = self.planes[plane.index()].frontiers[Stream::Slc.index()].block?;
+        if self.slc.as_ref()?.is_static(open, plane) {
+            return None;
+        }
+        self.close_cache(board.nand(), plane);
+        Some(open)
+    }
+
+    /// The block that is folded next, by policy: one that was begun, then one without a valid page.
+    fn cache_victim(&self, nand: &Nand, plane: PlaneId, dynamic: bool) -> Option<BlockId> {
+        let slc = self.slc.as_ref()?;
+        let cache = &slc.planes[plane.index()];
+        let is_wanted = |block: &BlockId| !dynamic || !slc.is_static(*block, plane);
+        if let Some((begun, _)) = cache.begun.filter(|(block, _)| is_wanted(block)) {
+            return Some(begun);
+        }
+        let mut blocks = cache.closed.iter().copied().filter(is_wanted);
+        if cache.dead > 0
+            && let Some(dead) = blocks.clone().find(|&block| nand.valid_pages(block) == 0)
+        {
+            return Some(dead);
+        }
+        let valid = |block: BlockId| u64::from(nand.valid_pages(block));
+        match slc.victim {
+            SlcVictim::Fifo => blocks.next(),
+            SlcVictim::Greedy => blocks.min_by_key(|&block| valid(block)),
+            SlcVictim::CostBenefit => {
+                let pages = u64::from(slc.pages);
+                let benefit = |block: BlockId| {
+                    let age = nand.state().block(block).age(nand.sequence());
+                    u128::from(age) * u128::from(pages.saturating_sub(valid(block)))
+                };
+                // Compared without division; the first of equals.
+                blocks.reduce(|best, block| {
+                    let better = benefit(block) * u128::from(valid(best))
+                        > benefit(best) * u128::from(valid(block));
+                    if better { block } else { best }
+                })
+            }
+        }
+    }
+
+    /// Whether the free blocks hold what folding a block writes.
+    fn fold_fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
+        let valid = board.nand().valid_pages(victim);
+        if valid == 0 {
+            return true;
+        }
+        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
+        let blocks = |stream: Stream, pages: u32| {
+            let frontier = plane.frontiers[stream.index()];
+            let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
+            pages.saturating_sub(left).div_ceil(self.pages_per_block)
+        };
+        let (data, free) = (blocks(Stream::Data, valid), plane.free.len());
+        data + blocks(Stream::Map, owner.most_map_writes(self, victim, valid)) <= free
+            || data + blocks(Stream::Map, owner.map_writes(self, board, victim)) <= free
+    }
+
+    /// Moves up to `most` pages of a closed block of the cache to the dense frontier of the host's
+    /// data; erases it when none is left.
+    fn fold<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, most): (BlockId, u32),
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let was_dead = board.nand().valid_pages(victim) == 0;
+        let target = (victim, Some(Stream::Data), most);
+        let (copied, done) = self.move_some(board, owner, target, Cause::Fold, after)?;
+        let slc = self.slc.as_mut().expect("a block of the cache");
+        let cache = &mut slc.planes[plane.index()];
+        let before =
+            cache.begun.filter(|&(block, _)| block == victim).map_or(0, |(_, pages)| pages);
+        let folded = before + copied;
+        if board.nand().valid_pages(victim) > 0 {
+            cache.begun = Some((victim, folded));
+            return Ok(done);
+        }
+        cache.begun = cache.begun.filter(|&(block, _)| block != victim);
+        cache.closed.retain(|&block| block != victim);
+        cache.dead -= u32::from(was_dead);
+        cache.dynamic -= u32::from(victim.0 >= cache.static_end);
+        let written = board.nand().state().block(victim).programmed;
+        board.event(Event::SlcDeadPages, u64::from(written - folded));
+        board.event(if folded > 0 { Event::SlcFolds } else { Event::SlcDeadBlocks }, 1);
+        self.stream_of[victim.index()] = 0;
+        let erased = self.release(board, victim, BlockRole::Data, Cause::Fold, done)?;
+        self.tell_cache(board);
+        Ok(erased)
+    }
+
+    /// One step of folding in an idle gap, in the first plane whose cache is fuller than it should be
+    /// then; none: there is nothing to do.
+    pub(in super::super) fn fold_idle<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let Some(low) = self.slc.as_ref().map(|slc| slc.fold_low) else { return Ok(None) };
+        for turn in 0..self.planes.len() as u32 {
+            let plane = PlaneId((self.idle_turn + turn) % self.planes.len() as u32);
+            let (limit, used) = self.cache_blocks(plane);
+            let begun =
+                self.slc.as_ref().is_some_and(|it| it.planes[plane.index()].begun.is_some());
+            if !begun && !self.cache_has_dead(plane) && used <= part(limit, low) {
+                continue;
+            }
+            let ready = match self.make_fold_room(board, owner, plane, after) {
+                Ok(ready) => ready,
+                Err(fault) => return fault.unless_worn_out(),
+            };
+            let Some(victim) = self.cache_victim(board.nand(), plane, false) else { continue };
+            if self.fold_fits(board, owner, victim) {
+                self.idle_turn = (plane.0 + 1) % self.planes.len() as u32;
+                return self.fold(board, owner, (victim, self.idle_pages), ready).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
