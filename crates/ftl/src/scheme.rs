@@ -164,9 +164,9 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     const PRESETS: &'static [Preset] = &[];
     /// Whether it buffers the host's data itself: then no buffer has a place in front of it.
     const BUFFERS_DATA: bool = false;
-    /// Whether the host's pages can go to an SLC cache first: it maps pages, fills every block from
-    /// front to back, and leaves it to page space which it fills.
-    const HAS_SLC_CACHE: bool = false;
+    /// Whether a placement policy or an SLC cache can say where the host's pages go: it maps pages,
+    /// fills every block from front to back, and leaves it to page space which it fills.
+    const DIVIDES_DATA: bool = false;
     /// Whether idle gaps are used whatever `gc.mode` says.
     fn works_in_gaps(_config: &SchemeConfig<Self::Settings>) -> bool {
         false

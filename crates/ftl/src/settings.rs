@@ -93,6 +93,14 @@ impl SharedSettings {
         self.check_free_order()?;
         self.check_own()?;
         self.check_placement()?;
+        if self.gc.trigger == GcTrigger::GarbageShare && self.gc.mode == GcMode::Idle {
+            return Err(SettingError::Conflict(
+                "gc.trigger = garbage_share and gc.mode = idle exclude each other: the first \
+                 collects as the host writes, the second in gaps only; legal: gc.mode = foreground \
+                 or both, or gc.trigger = free_blocks"
+                    .to_owned(),
+            ));
+        }
         self.check_slc()?;
         if self.gc.idle_pages > 0 && self.gc.mode == GcMode::Foreground {
             return Err(SettingError::Conflict(format!(
@@ -230,7 +238,8 @@ impl SharedSettings {
         )))
     }
 
-    /// For a scheme that withholds blocks, and divides data itself.
+    /// For a scheme whose host data is not in one space of pages, or that withholds blocks from
+    /// collection.
     ///
     /// # Errors
     /// Where a policy is to divide it.
@@ -240,8 +249,9 @@ impl SharedSettings {
             return Ok(());
         }
         Err(SettingError::Conflict(format!(
-            "gc.placement = {} does not go with {scheme}, which withholds blocks from collection by \
-             rules of its own; legal: gc.placement = none, or another page-mapped scheme",
+            "gc.placement = {} does not go with {scheme}, which says by rules of its own where \
+             pages go; legal: gc.placement = none, or a scheme that maps pages and fills every \
+             block from front to back (ideal_page, hat, dftl, cdftl, tpftl, sftl, hmb, aps, jtl)",
             kind.name()
         )))
     }

@@ -116,7 +116,7 @@ impl Scheme for Aps {
         class: Classification::PAGES,
     };
     const BUFFERS_DATA: bool = true;
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = ApsSettings;
     type Survivor = ApsSurvivor;
 

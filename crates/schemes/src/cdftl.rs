@@ -99,7 +99,7 @@ impl Scheme for Cdftl {
         ("one_level", &[("cdftl.ctp_pages", "0"), ("cdftl.cmt_evict_order", "lru")]),
         ("selective", &[("cdftl.load_policy", "selective")]),
     ];
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = CdftlSettings;
     type Survivor = Kept<Levels>;
 

@@ -136,7 +136,6 @@ impl Scheme for Cftl {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         demand_mapped::check(config)?;
-        config.check_no_placement(Self::PAPER.name)?;
         sizes::check(config)
     }
 

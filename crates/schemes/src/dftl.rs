@@ -126,7 +126,7 @@ impl Scheme for Dftl {
             ],
         ),
     ];
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = DftlSettings;
     type Survivor = Survivor;
 

@@ -276,7 +276,7 @@ impl Scheme for Hat {
         family: Family::CachedMap,
         class: Classification { update_blocks: "all", ..Classification::PAGES },
     };
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = HatSettings;
     type Survivor = Survivor;
 

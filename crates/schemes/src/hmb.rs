@@ -142,7 +142,7 @@ impl Scheme for Hmb {
         family: Family::CachedMap,
         class: Classification::PAGES,
     };
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = HmbSettings;
     type Survivor = Survivor;
 

@@ -141,7 +141,7 @@ impl Scheme for IdealPage {
         family: Family::Page,
         class: Classification { update_blocks: "all", ..Classification::PAGES },
     };
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = IdealPageSettings;
     type Survivor = ();
 

@@ -158,7 +158,6 @@ impl Scheme for Janus {
     type Survivor = ();
 
     fn check(config: &Config) -> Result<(), SettingError> {
-        config.check_no_placement(Self::PAPER.name)?;
         page_mapped::check(config)
     }
 

@@ -102,7 +102,7 @@ impl Scheme for Jtl {
         class: Classification::PAGES,
     };
     const BUFFERS_DATA: bool = true;
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = JtlSettings;
     type Survivor = (Survivor, KeptPages);
 

@@ -116,7 +116,6 @@ impl Scheme for LazyFtl {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         demand_mapped::check(config)?;
-        config.check_no_placement(Self::PAPER.name)?;
         if config.own.convert == Convert::Background {
             config.gc.check_gaps("lazyftl.convert = background")?;
         }

@@ -109,7 +109,7 @@ impl Scheme for Sftl {
         ("wiscsee", &[("sftl.size_formula", "wiscsee")]),
         ("raw", &[("sftl.size_formula", "raw"), ("sftl.dirty_buf_share", "0")]),
     ];
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = SftlSettings;
     type Survivor = Kept<Cache>;
 

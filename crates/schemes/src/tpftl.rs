@@ -100,7 +100,7 @@ impl Scheme for Tpftl {
         ("bc", &[REQUEST, SELECTIVE]),
         ("one_level", &[REQUEST, SELECTIVE, BATCH, CLEAN, ("tpftl.levels", "one")]),
     ];
-    const HAS_SLC_CACHE: bool = true;
+    const DIVIDES_DATA: bool = true;
     type Settings = TpftlSettings;
     type Survivor = Kept<Nodes>;
 

@@ -37,8 +37,9 @@ pub fn check<S: Scheme>(
             S::PAPER.name
         )));
     }
-    if !S::HAS_SLC_CACHE {
+    if !S::DIVIDES_DATA {
         config.check_no_slc(S::PAPER.name)?;
+        config.check_no_placement(S::PAPER.name)?;
     }
     S::check(seen)
 }

@@ -81,6 +81,13 @@ impl SsdSettings {
                     .to_owned(),
             ));
         }
+        if self.gc.placement == PlacementKind::Hint && self.buffer.name != BufferKind::None {
+            return Err(SettingError::Conflict(format!(
+                "gc.placement = hint and buffer.name = {} (--buffer) exclude each other: pages leave \
+                 a buffer without the hint that they came with; legal: one of the two",
+                self.buffer.name.name()
+            )));
+        }
         self.check_buffer()
     }
 

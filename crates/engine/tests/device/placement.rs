@@ -41,9 +41,11 @@ fn a_chain_of_two_is_sep_gc() {
     same(("ideal_page", &chain), ("ideal_page", &[SEP_GC]), &[]);
 }
 
+/// Withheld blocks, areas, logs, fixed offsets.
 #[test]
-fn schemes_that_withhold_blocks_refuse_every_policy() {
-    for scheme in ["lazyftl", "janus", "cftl"] {
+fn schemes_that_place_pages_themselves_refuse_every_policy() {
+    for scheme in ["lazyftl", "janus", "cftl", "bast", "block", "adapt", "waftl", "treeftl", "dac"]
+    {
         let (row, _) = schemes::find(scheme).expect("a scheme");
         let refused = (row.check)(&config(&[SEPBIT])).expect_err("refused").to_string();
         assert!(refused.contains("gc.placement = sepbit") && refused.contains(scheme), "{refused}");
@@ -70,6 +72,57 @@ fn a_class_takes_a_block_when_it_is_first_written() {
 fn classes(device: &dyn Device) -> Vec<ClassCounts> {
     let classes = device.config().data_classes() as usize;
     device.board().meter().classes()[..classes].to_vec()
+}
+
+/// What is an update says the same of every write, whether the map has been looked up or not.
+#[test]
+fn updates_are_updates_also_where_the_map_was_not_looked_up() {
+    let first = |scheme: &str, pairs: &[(&str, &str)]| {
+        let all = [&[("gc.placement", "dac")], pairs].concat();
+        let config = tiny(scheme, 60, &all);
+        let mut device = open(scheme, &config);
+        let mut rng = Rng::new(5, Purpose::Workload);
+        for turn in 0..3000 {
+            let page = u64::from(rng.below(120));
+            let op = if turn % 10 == 9 { Op::Trim } else { Op::Write };
+            submit(device.as_mut(), &config, op, page);
+        }
+        device.audit().expect("the audit passes");
+        classes(device.as_ref())[0].host_pages
+    };
+    let expected = first("ideal_page", &[]);
+    assert!(expected > 120, "{expected} first writes");
+    let blind = [("dftl.write_miss_fetch", "false"), ("dftl.cmt_entries", "8")];
+    assert_eq!(first("dftl", &blind), expected);
+    assert_eq!(first("sftl", &[]), expected);
+}
+
+/// Garbage is looked at when the host writes, and what is collected then is levelled.
+#[test]
+fn the_share_of_garbage_levels_wear_and_leaves_map_pages_alone() {
+    let share = [("gc.trigger", "garbage_share"), ("gc.garbage_share", "0.1")];
+    let level = [("wear.policy", "static"), ("wear.spread", "2")];
+    let events = |scheme: &str, pairs: &[(&str, &str)]| {
+        let config = tiny(scheme, 60, &[&share[..], pairs].concat());
+        let mut device = open(scheme, &config);
+        let mut rng = Rng::new(6, Purpose::Workload);
+        let mut write = |device: &mut dyn Device, count: u32| {
+            for _ in 0..count {
+                submit(device, &config, Op::Write, u64::from(rng.below(60)));
+            }
+        };
+        (0..240).for_each(|page| submit(device.as_mut(), &config, Op::Write, page));
+        write(device.as_mut(), 4000);
+        device.audit().expect("the audit passes");
+        device.board().meter().events(Event::LevelledBlocks)
+    };
+    assert!(events("ideal_page", &level) > 10);
+    assert!(events("dftl", &[&level[..], &[("dftl.cmt_entries", "8")]].concat()) > 10);
+    let refused = config(&[share[0], ("gc.mode", "idle")]).check().expect_err("refused");
+    assert!(refused.to_string().contains("gc.mode = idle"), "{refused}");
+    let hints = [("gc.placement", "hint"), ("host.hints", "unit"), ("buffer.name", "lru")];
+    let refused = config(&hints).check().expect_err("refused").to_string();
+    assert!(refused.contains("buffer.name = lru"), "{refused}");
 }
 
 /// Sums over classes are the totals, and what a policy says of classes shows.

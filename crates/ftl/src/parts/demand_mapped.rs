@@ -159,8 +159,7 @@ impl<C: MapCache> DemandMapped<C> {
         plane: PlaneId,
         known: When,
     ) -> Result<When, Fault> {
-        let is_update = || self.map.cache.entry(io.lpn).flatten().is_some();
-        let place = (plane, self.space.host_stream(board, io, is_update));
+        let place = (plane, self.space.host_stream(board, io));
         let ready = self.space.make_room(board, &mut self.map, place, known)?;
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cached(board, io.lpn).expect("the entry was translated");

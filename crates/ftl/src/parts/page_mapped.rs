@@ -205,8 +205,7 @@ impl<T: PageTable> PageMapped<T> {
         plane: PlaneId,
         after: When,
     ) -> Result<(Place, When), Fault> {
-        let is_update = || self.map.table.entry(io.lpn).is_some();
-        let place = (plane, self.space.host_stream(board, io, is_update));
+        let place = (plane, self.space.host_stream(board, io));
         Ok((place, self.make_room_in(board, place, after)?))
     }
 

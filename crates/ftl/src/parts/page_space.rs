@@ -395,7 +395,7 @@ impl PageSpace {
         if stream == Stream::Slc {
             return self.make_room_in_cache(board, owner, plane, after);
         }
-        let after = self.collect_share(board, owner, plane, after)?;
+        let after = self.collect_share(board, owner, (plane, stream), after)?;
         let usable = self.usable();
         let known = &mut self.planes[plane.index()];
         let frontier = &known.frontiers[stream.index()];

@@ -39,15 +39,19 @@ impl PageSpace {
         self.looks_always() && has_room
     }
 
-    /// Collects a victim of a plane that holds too much garbage, if one holds enough.
+    /// Collects a victim of a plane that holds too much garbage, if one holds enough, before the host
+    /// writes a page to it.
     pub(super) fn collect_share<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
-        plane: PlaneId,
+        (plane, stream): (PlaneId, Stream),
         after: When,
     ) -> Result<When, Fault> {
         let Some(share) = self.garbage_share else { return Ok(after) };
+        if stream.class().is_none() {
+            return Ok(after);
+        }
         let known = &self.planes[plane.index()];
         let blocks = self.blocks_per_plane - known.free.len() - known.retired;
         let left = |frontier: &super::Frontier| {
@@ -66,7 +70,10 @@ impl PageSpace {
             (pages - u64::from(board.nand().valid_pages(*block))) * WHOLE >= share * pages
         };
         match victim.filter(is_worth).filter(|&block| self.fits(board, owner, block)) {
-            Some(victim) => self.collect(board, owner, victim, found),
+            Some(victim) => {
+                let collected = self.collect(board, owner, victim, found)?;
+                self.level(board, owner, plane, collected)
+            }
             None => Ok(found),
         }
     }

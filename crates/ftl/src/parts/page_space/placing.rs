@@ -15,6 +15,7 @@ use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::geometry::Geometry;
+use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
@@ -36,7 +37,11 @@ pub(super) struct Placing {
     classes: u8,
     /// Host pages written.
     clock: u64,
-    /// Logical pages that are written and not trimmed.
+    /// A bit for each logical page that is written and not trimmed: what tells an update from a first
+    /// write, also where the map has not been looked up. The map says the same, so that no memory is
+    /// charged for it.
+    lives: Vec<u64>,
+    /// How many.
     living: u64,
     /// Clock of each page's last write plus one, in 32 bits: ages are below 2^32. 0: unknown.
     written: Option<Vec<u32>>,
@@ -82,6 +87,7 @@ impl Placing {
             policy,
             classes: context.classes,
             clock: 0,
+            lives: zeroed(geometry.logical_pages.div_ceil(u64::BITS) as usize),
             living: 0,
             written: times.then(|| zeroed(geometry.logical_pages as usize)),
             created: zeroed(geometry.blocks() as usize),
@@ -94,14 +100,25 @@ impl Placing {
         (stored > 0).then(|| u64::from((self.clock as u32).wrapping_sub(stored - 1)))
     }
 
+    /// Notes that a page has a version, and says whether it had one.
+    fn revive(&mut self, lpn: Lpn) -> bool {
+        let (word, bit) = (lpn.index() / 64, 1 << (lpn.index() % 64));
+        let lived = self.lives[word] & bit != 0;
+        self.lives[word] |= bit;
+        self.living += u64::from(!lived);
+        lived
+    }
+
     /// The class of the next page that the host writes, which is written then.
-    fn host(&mut self, io: &PageIo, is_update: bool) -> u8 {
+    fn host(&mut self, io: &PageIo) -> u8 {
+        let living = self.living;
+        let is_update = self.revive(io.lpn);
         let class = self.policy.host(&HostWrite {
             lpn: io.lpn,
             now: self.clock,
             is_update,
             age: if is_update { self.age(io.lpn) } else { None },
-            living: self.living,
+            living,
             request: io.request,
         });
         debug_assert!(class < self.classes, "class {class} of {}", self.classes);
@@ -110,7 +127,6 @@ impl Placing {
             written[io.lpn.index()] = (self.clock as u32).wrapping_add(1).max(1);
         }
         self.clock += 1;
-        self.living += u64::from(!is_update);
         class
     }
 
@@ -135,25 +151,19 @@ impl Placing {
 }
 
 impl PageSpace {
-    /// The frontier that takes a page which the host writes next; `is_update` says whether an older
-    /// version is there.
+    /// The frontier that takes a page which the host writes next.
     #[inline(always)]
-    pub fn host_stream(
-        &mut self,
-        board: &mut Board,
-        io: &PageIo,
-        is_update: impl FnOnce() -> bool,
-    ) -> Stream {
+    pub fn host_stream(&mut self, board: &mut Board, io: &PageIo) -> Stream {
         if self.placing.is_none() {
             return self.cached_stream(board, io);
         }
-        self.host_class(board, io, is_update())
+        self.host_class(board, io)
     }
 
     #[cold]
-    fn host_class(&mut self, board: &mut Board, io: &PageIo, is_update: bool) -> Stream {
+    fn host_class(&mut self, board: &mut Board, io: &PageIo) -> Stream {
         let placing = self.placing.as_mut().expect("the caller looked");
-        let class = placing.host(io, is_update);
+        let class = placing.host(io);
         board.class_written(class);
         Stream::of_class(class)
     }
@@ -168,7 +178,9 @@ impl PageSpace {
     /// A page is trimmed, of which there was a version.
     pub fn trimmed(&mut self, lpn: Lpn) {
         let Some(placing) = &mut self.placing else { return };
-        placing.living = placing.living.saturating_sub(1);
+        let (word, bit) = (lpn.index() / 64, 1 << (lpn.index() % 64));
+        placing.living -= u64::from(placing.lives[word] & bit != 0);
+        placing.lives[word] &= !bit;
         if let Some(written) = &mut placing.written {
             written[lpn.index()] = 0;
         }
@@ -289,10 +301,22 @@ impl PageSpace {
         }
     }
 
-    /// So many pages of host data were found after a power cut.
-    pub(super) fn note_found(&mut self, pages: u32) {
+    /// What the policy knew is lost with the power.
+    pub(super) fn placing_recovers(&mut self) {
         if let Some(placing) = &mut self.placing {
-            placing.living += u64::from(pages);
+            placing.policy.recovers();
+        }
+    }
+
+    /// A block of host data was found after a power cut.
+    pub(super) fn note_found(&mut self, nand: &Nand, block: BlockId) {
+        let Some(placing) = &mut self.placing else { return };
+        let geometry = nand.geometry();
+        let pages = (0..geometry.pages_per_block).map(|offset| geometry.page(block, offset));
+        for page in pages.filter(|&page| nand.state().is_valid(page)) {
+            if let OobRead::Written(oob) = nand.state().oob(page) {
+                let _ = placing.revive(Lpn(oob.logical));
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ impl PageSpace {
         after: When,
     ) -> Result<(Self, When), Fault> {
         let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        space.placing_recovers();
         if let Some(levelling) = &mut space.levelling {
             levelling.recover(board.nand());
         }
@@ -102,7 +103,7 @@ impl PageSpace {
             return self.release(board, block, stream.role(), Cause::Recover, after);
         }
         if stream == Stream::Data {
-            self.note_found(known.valid);
+            self.note_found(board.nand(), block);
         }
         self.planes[plane.index()].valid += known.valid;
         if self.found_cached(board.nand(), block) {

@@ -102,8 +102,8 @@ settings! {
             source("SepBIT (FAST 2022)");
         /// Share of superseded pages in a plane above which every host write collects one victim,
         /// of which at least as large a share is superseded (garbage_share).
-        garbage_share: f64 = 0.15, legal("above 0 and below 1, for example 0.15 or 15%",
-            |v| *v > 0.0 && *v < 1.0),
+        garbage_share: f64 = 0.15, legal("from 0.000001 and below 1, for example 0.15 or 15%",
+            |v| *v >= 0.000_001 && *v < 1.0),
             source("SepBIT (FAST 2022), its simulator");
         /// What a percentage is a share of.
         threshold_base: ThresholdBase = ThresholdBase::Plane, legal("", |_| true),

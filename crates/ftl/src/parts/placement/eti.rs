@@ -40,6 +40,7 @@ struct Extent {
 pub struct Eti {
     extents: Vec<Extent>,
     requests: u32,
+    logical_pages: u32,
 }
 
 impl PlacementPolicy for Eti {
@@ -51,10 +52,10 @@ impl PlacementPolicy for Eti {
         8 * EXTENTS as u64
     }
 
-    fn new(_: &PlacementContext<'_>) -> Self {
+    fn new(context: &PlacementContext<'_>) -> Self {
         let mut extents = Vec::with_capacity(EXTENTS);
         extents.push(Extent { first: 0, count: 0 });
-        Eti { extents, requests: 0 }
+        Eti { extents, requests: 0, logical_pages: context.logical_pages }
     }
 
     fn host(&mut self, write: &HostWrite) -> u8 {
@@ -91,7 +92,9 @@ impl Eti {
     /// A request of so many pages.
     fn count(&mut self, first: u32, pages: u32) {
         self.split(first);
-        self.split(first + pages);
+        if first + pages < self.logical_pages {
+            self.split(first + pages);
+        }
         let (from, to) = (self.holding(first), self.holding(first + pages - 1));
         for extent in &mut self.extents[from..=to] {
             extent.count = (extent.count + 1).min(COUNT_MAX);

@@ -32,6 +32,8 @@ pub struct Fk {
     future: Arc<Future>,
     /// Host pages written when the workload began; none: it has not.
     begun: Option<u64>,
+    /// After a power cut nobody knows how much of the workload was written: all pages live longest.
+    lost: bool,
     /// When each page dies, in host pages of the workload; [`NEVER`].
     death: Vec<u32>,
 }
@@ -52,11 +54,15 @@ impl PlacementPolicy for Fk {
             segment: u64::from(context.segment_pages),
             future: Arc::clone(&future.0),
             begun: None,
+            lost: false,
             death: future.0.first().to_vec(),
         }
     }
 
     fn host(&mut self, write: &HostWrite) -> u8 {
+        if self.lost {
+            return self.last;
+        }
         if let Some(begun) = self.begun {
             self.death[write.lpn.index()] = self.future.death_of_write(write.now - begun);
             return self.class(write.lpn, write.now - begun + 1);
@@ -72,6 +78,10 @@ impl PlacementPolicy for Fk {
         self.death[lpn.index()] = NEVER;
     }
 
+    fn recovers(&mut self) {
+        self.lost = true;
+    }
+
     fn measuring_begins(&mut self, now: u64) {
         self.begun = Some(now);
     }
@@ -81,6 +91,7 @@ impl Fk {
     /// By whole segments that a page has left at a time of the workload.
     fn class(&self, lpn: Lpn, now: u64) -> u8 {
         let left = match self.death[lpn.index()] {
+            _ if self.lost => return self.last,
             NEVER => return self.last,
             death => u64::from(death).saturating_sub(now),
         };
@@ -111,5 +122,7 @@ mod tests {
         assert_eq!(moved[1], (1, 5));
         // At 30, page 1 dies at 60: 30 left, three segments.
         assert_eq!(fk.moved(1, 5), 3);
+        fk.policy.recovers();
+        assert_eq!((fk.moved(1, 3), fk.write(0)), (5, 5), "nobody knows where the workload stands");
     }
 }

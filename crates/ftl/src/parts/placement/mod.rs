@@ -108,6 +108,11 @@ macro_rules! placement_table {
                 match self { $( Placement::$variant(policy) => policy.collected(victim), )* }
             }
 
+            /// A power cut took what it knew.
+            pub fn recovers(&mut self) {
+                match self { $( Placement::$variant(policy) => policy.recovers(), )* }
+            }
+
             /// What came before was preparation.
             pub fn measuring_begins(&mut self, now: u64) {
                 match self { $( Placement::$variant(policy) => policy.measuring_begins(now), )* }

@@ -132,6 +132,8 @@ pub trait PlacementPolicy: Sized {
     fn trimmed(&mut self, _lpn: Lpn) {}
     /// A victim is empty.
     fn collected(&mut self, _victim: &Victim) {}
+    /// A power cut took what it knew: it is as new.
+    fn recovers(&mut self) {}
     /// What came before was preparation; so many pages were written in it.
     fn measuring_begins(&mut self, _now: u64) {}
     /// The time that it goes by now, where it has one.
