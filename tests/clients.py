@@ -8,12 +8,14 @@ qemu-img see what the protocol promises; what was recorded gives the same counts
 server that is sent nonsense goes on serving others. With --file-systems (as root, with FUSE and loop
 devices): ext4 on drives of six families, with fio, fstrim and e2fsck, and a SQLite database on it.
 With --crashes the server of a drive in a folder is killed N times per family, at any moment, and what
-was flushed must be there; without, three times.
+was flushed must be there (tests/crashes.py); without, three times, and canaries must be caught.
 Ends with 1 where something does not hold.
 """
 
 import json
+import os
 import random
+import shlex
 import signal
 import socket
 import sqlite3
@@ -25,6 +27,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import oracle
 from crashes import crashes, the_canary_is_caught, the_forgetful_is_caught
@@ -360,13 +363,79 @@ def file_system(ftlab, name, statistics):
     print(f"ext4 and SQLite on {name}: WAF {result['waf']:.2f}, {after - before} trims of fstrim's")
 
 
+ODD = "a b'c\"d&e#f%g;h=i\u00fc"
+
+
+def names_are_quoted(ftlab):
+    """What is printed is what clients and shells take, whatever a folder is called."""
+    with tempfile.TemporaryDirectory() as folder:
+        odd = Path(folder) / ODD
+        odd.mkdir()
+        path, store, out = odd / "s", odd / "drive", odd / "out"
+        command = [ftlab, "serve", "--scheme", "dftl", *DEVICE, "--capacity", "16MiB", "--listen",
+                   f"unix:{path}", "--store", store, "--json", out, "--quiet"]
+
+        def served(command, **more):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True, **more)
+            try:
+                first = process.stdout.readline()
+                url = first.split(" serves ")[1].split("; Ctrl-C")[0]
+                assert run("nbdinfo", "--size", url).strip() == str(16 * MIB), url
+                os.killpg(process.pid, signal.SIGINT)
+                told, _ = process.communicate(timeout=60)
+                return first + told
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+
+        served(list(map(str, command)))
+        again = json.loads(out.read_text())
+        again = (again[0] if isinstance(again, list) else again)["made"]["command"]
+        words = shlex.split(again)
+        assert f"unix:{path}" in words and str(store) in words, again
+        # A shell serves the same folder again.
+        path = f"{Path(ftlab).parent}:{os.environ['PATH']}"
+        told = served(again, shell=True, env=os.environ | {"PATH": path})
+        assert "found again" in told, told
+    print("names with any characters are quoted for clients and shells")
+
+
+def others_are_let_in_when_told_so(ftlab):
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out"
+        process = subprocess.Popen(
+            [ftlab, "serve", "--scheme", "dftl", *DEVICE, "--capacity", "16MiB", "--listen", "tcp:0.0.0.0:0",
+             "--http", "0.0.0.0:0", "--listen-anyone", "--json", out, "--quiet"],
+            stdout=subprocess.PIPE, text=True)
+        try:
+            url = process.stdout.readline().split(" serves ")[1].split(";")[0]
+            page = process.stdout.readline().split()[-1]
+            assert url.startswith("nbd://0.0.0.0:") and page.startswith("http://0.0.0.0:"), (url, page)
+            # Any address of this machine reaches it, and the page goes by any name.
+            port = url.rsplit(":", 1)[1]
+            assert run("nbdinfo", "--size", f"nbd://127.0.0.2:{port}").strip() == str(16 * MIB)
+            asked = Request(page.replace("0.0.0.0", "127.0.0.2") + "live.json", headers={"Host": "drive.example"})
+            assert json.load(urlopen(asked, timeout=20))["failure"] is None
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+            process.wait()
+        result = json.loads(out.read_text())
+        command = (result[0] if isinstance(result, list) else result)["made"]["command"]
+        assert "--listen-anyone" in shlex.split(command), command
+    print("other machines are let in with --listen-anyone alone")
+
+
 def main():
     ftlab, *rest = sys.argv[1:] or sys.exit(__doc__)
     ftlab = str(Path(ftlab).resolve())
     match rest:
         case []:
-            for test in [refusals, what_clients_see, recorded_is_replayed, bad_clients, every_scheme,
-                         the_canary_is_caught, the_forgetful_is_caught]:
+            for test in [refusals, names_are_quoted, others_are_let_in_when_told_so, what_clients_see,
+                         recorded_is_replayed, bad_clients, every_scheme, the_canary_is_caught,
+                         the_forgetful_is_caught]:
                 test(ftlab)
             oracle.main()
             crashes(ftlab, 3)

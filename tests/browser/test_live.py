@@ -1,5 +1,6 @@
 """The page of a drive, while fio writes to it: what it shows is what the drive counts."""
 
+import re
 import signal
 import subprocess
 import time
@@ -147,6 +148,18 @@ def test_a_collection_is_seen_page_by_page(fresh, served):
     assert fresh.execute_script(RECLAIM)["story"] == shown["story"]
     fresh.find_element("id", "hold").click()
     until(fresh, f"return document.getElementById('story').textContent !== {shown['story']!r}")
+
+
+def test_what_bounds_the_curves_is_said_in_words(opened, served):
+    told = served.told("live.json")
+    words = opened.execute_script("return document.getElementById('looks').textContent")
+    seconds, looks = told["every_ms"] / 1000, told["looks_max"]
+    for part in [f"every {seconds:g} s", f"at most {looks:,} looks", "600 s", "every second one goes"]:
+        assert part in words, (part, words)
+    scripts = opened.execute_script("return [...document.scripts].map((one) => one.textContent).join('')")
+    constant = lambda name: int(re.search(rf"const {name} = (\d+);", scripts)[1])
+    assert f"this page {constant('LOOKS_MAX'):,}" in words
+    assert f"at most {constant('STEPS_MAX')} steps" in words and f"last {constant('RECLAIMS_MAX')} are" in words
 
 
 def test_curves_grow_while_it_is_written_to(fresh):

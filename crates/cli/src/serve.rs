@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use ftlab_drive::{Drive, Folder, Pace};
 use ftlab_engine::config::{Bytes, Value as _};
-use ftlab_lab::{Error, Experiment, Result, ResultFile, RunResult};
+use ftlab_lab::{Error, Experiment, Result, ResultFile, RunResult, quoted};
 use ftlab_nbd::{Export as _, Server};
 use ftlab_report::format::Quantity;
 use ftlab_report::writers::Document;
@@ -128,16 +128,22 @@ fn named_ftb(path: &Path) -> Result<&Path> {
     }
 }
 
-/// What serves the like again.
+/// What serves the like again, as a shell takes it.
 fn command(experiment: &Experiment, typed: &ServeArguments) -> String {
     let run = experiment.command();
     let options = run.strip_prefix("ftlab run").unwrap_or(&run);
-    let store =
-        typed.store.as_ref().map_or(String::new(), |path| format!(" --store {}", path.display()));
-    let log = typed.store_log.as_ref();
-    let store = store + &log.map_or(String::new(), |bytes| format!(" --store-log {bytes}"));
-    let http = typed.http.as_ref().map_or(String::new(), |at| format!(" --http {at}"));
-    format!("ftlab serve{options}{store} --listen {} --timing {}{http}", typed.listen, typed.timing)
+    let store = typed.store.as_ref().map(|path| path.to_string_lossy());
+    let own = [
+        ("store", store.as_deref()),
+        ("store-log", typed.store_log.as_deref()),
+        ("listen", Some(typed.listen.as_str())),
+        ("timing", Some(typed.timing.as_str())),
+        ("http", typed.http.as_deref()),
+    ];
+    let told =
+        own.iter().filter_map(|(name, text)| Some(format!(" --{name} {}", quoted((*text)?))));
+    let anyone = if typed.listen_anyone { " --listen-anyone" } else { "" };
+    format!("ftlab serve{options}{}{anyone}", told.collect::<String>())
 }
 
 /// What a drive tells of itself.

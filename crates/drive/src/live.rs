@@ -126,6 +126,7 @@ impl<'a> Live<'a> {
             "started": self.drive.started(),
             "failure": failure,
             "every_ms": EVERY.as_millis() as u64,
+            "looks_max": LOOKS,
             "free_blocks_threshold": threshold,
             "looks": {
                 "at_ms": column(&|l| l.at_ms),

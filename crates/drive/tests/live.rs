@@ -138,8 +138,10 @@ fn ten_minutes_are_kept_and_longer_ones_thinner() {
     for _ in 0..6000 {
         live.look();
     }
-    let looks = live.now(None, 0)["looks"]["at_ms"].as_array().unwrap().len();
+    let now = live.now(None, 0);
+    let looks = now["looks"]["at_ms"].as_array().unwrap().len();
     assert!(looks > 1000 && looks <= 2400, "{looks}");
+    assert_eq!(now["looks_max"], 2400, "what the page says of it");
 }
 
 /// A server of one page, to be talked to by `client`, which ends it.

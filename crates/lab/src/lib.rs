@@ -72,7 +72,7 @@ pub use options::ram::Ram;
 pub use options::reading::{Reading, ReorderWindow, Units};
 pub use options::schemes::Schemes;
 pub use options::settings::Settings;
-pub use options::text::Written;
+pub use options::text::{Written, quoted};
 pub use options::timing::Timing;
 pub use options::until::Until;
 pub use plan::plan::Plan;

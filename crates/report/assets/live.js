@@ -106,6 +106,12 @@ function showTiles() {
     return tile;
   });
   document.getElementById("tiles").replaceChildren(...made);
+  document.getElementById("looks").textContent =
+    `The counts are looked at every ${grouped(live.told.every_ms / 1000)} s. The drive keeps at most `
+    + `${grouped(live.told.looks_max)} looks (${duration(live.told.every_ms * live.told.looks_max * 1e6)}), this `
+    + `page ${grouped(LOOKS_MAX)}: when there are more every second one goes, so that what is long ago is told more `
+    + `coarsely, and nothing is cut off. A curve has at most ${grouped(STEPS_MAX)} steps. Of reclaims the last `
+    + `${grouped(RECLAIMS_MAX)} are kept.`;
   document.getElementById("pace").textContent = live.told.timing === "off"
     ? "The drive answers as fast as it can; with --timing real:SCALE it takes its simulated time, and "
       + "single collections can be watched."

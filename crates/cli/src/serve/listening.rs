@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -53,7 +54,7 @@ impl<'a> Place<'a> {
         };
         let server = server.map_err(|error| cannot(self.text, &error))?;
         let url = match self.address {
-            Address::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
+            Address::Unix(path) => format!("nbd+unix:///?socket={}", in_query(path)),
             Address::Tcp(_) => server
                 .address()
                 .map_or_else(|| "nbd://".to_owned(), |found| format!("nbd://{found}")),
@@ -76,6 +77,18 @@ fn free(path: &Path) -> io::Result<()> {
         true => Ok(()),
         false => Err(io::ErrorKind::AddrInUse.into()),
     }
+}
+
+/// A path as the value of a URL's query (RFC 3986): what is not unreserved, nor a slash, is told as its
+/// number, so that no client takes a space, a `&` or a `#` for the end of it.
+fn in_query(path: &Path) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    let bytes = path.as_os_str().as_bytes().iter();
+    bytes
+        .map(
+            |&byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") },
+        )
+        .collect()
 }
 
 fn wrong(text: &str, why: &str) -> Error {

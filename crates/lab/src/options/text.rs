@@ -182,7 +182,8 @@ pub(crate) mod whole {
     }
 }
 /// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-+=:,./%@".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
