@@ -2,7 +2,7 @@
 //! written twice, a cache that shrinks), and where it means nothing.
 
 use crate::common::outcome::same;
-use crate::common::{config, mixed, open, pages, submit, tiny};
+use crate::common::{config, mixed, open, pages, place, submit, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::Op;
@@ -171,6 +171,89 @@ fn idle_gaps_empty_the_cache() {
         let used = device.board().meter().level_now(Level::SlcUsedPages);
         assert_eq!(used, Some(48), "two closed blocks and the open one");
     }
+}
+
+/// A block that was folded in part hides no dead one, which costs an erase alone.
+#[test]
+fn dead_blocks_are_used_again_before_a_begun_fold_goes_on() {
+    let gaps = [EIGHT, ("gc.mode", "both"), ("slc.fold_low", "0.25"), ("gc.idle_pages", "1")];
+    let (config, mut device) = device("ideal_page", &gaps);
+    let busy: Nanos = write(device.as_mut(), &config, 0..128).iter().sum();
+    let mut late = pages(&config, Op::Write, 16, 1);
+    late.arrival = busy + 3 * DENSE;
+    device.submit(&late).expect("it works");
+    let folded = device.board().meter().programs(Cause::Fold);
+    assert!((1..16).contains(&folded), "{folded} pages of the first block");
+    let _ = write(device.as_mut(), &config, 17..32);
+    let times = write(device.as_mut(), &config, 48..64);
+    assert!(times.iter().all(|&time| time == SLC), "the second block is dead: {times:?}");
+    assert_eq!(device.board().meter().programs(Cause::Fold), folded);
+    assert_eq!(count(device.as_ref(), Event::SlcDeadBlocks), 1);
+}
+
+/// What the cache has of the free blocks it can give back: no gap copies pages so that it may grow.
+#[test]
+fn gaps_collect_nothing_for_the_sake_of_the_cache() {
+    let more = [DYNAMIC, ("gc.mode", "both"), ("slc.fold_low", "1")];
+    let part = [&PART[..], &more, &[("device.over_provisioning", "0.3")]].concat();
+    let config = tiny("ideal_page", 340, &part);
+    let mut device = open("ideal_page", &config);
+    let span = config.device.logical_pages() as u32 * 6 / 10;
+    let mut rng = ftlab_engine::rng::Rng::new(3, ftlab_engine::rng::Purpose::Workload);
+    for turn in 0..16_000 {
+        let mut one = pages(&config, Op::Write, u64::from(rng.below(span)), 1);
+        one.arrival = turn / 64 * 10_000_000_000;
+        device.submit(&one).expect("it works");
+    }
+    device.audit().expect("sound");
+    let meter = device.board().meter();
+    assert_eq!(meter.programs(Cause::Gc), 0);
+    assert!(count(device.as_ref(), Event::SlcPages) > 5000);
+    assert!(meter.programs(Cause::Fold) > 0, "it gave some back");
+}
+
+/// The flash of a drive that had a cache in one that has none: blocks in SLC mode are as good as
+/// full.
+#[test]
+fn a_drive_without_a_cache_takes_over_the_flash_of_one_that_had_one() {
+    let share = ("slc.dynamic_share", "0.5");
+    let (mut config, mut cached) = device("ideal_page", &[("slc.static_blocks", "4"), share]);
+    let _ = write(cached.as_mut(), &config, 0..200 + 9);
+    config.set("slc.static_blocks", "0").expect("legal");
+    config.set("slc.dynamic_share", "0").expect("legal");
+    let mut without = open("ideal_page", &config);
+    let (from, to) = (cached.board().nand(), without.board_mut().nand_mut());
+    for block in (0..from.geometry().blocks()).map(ftlab_engine::units::BlockId) {
+        to.restore_block(block, from.stored_block(block)).expect("the same geometry");
+    }
+    for page in (0..from.geometry().pages()).map(ftlab_engine::units::Ppn) {
+        to.restore_page(page, from.stored_page(page)).expect("the same geometry");
+    }
+    // No audit: what was restored, this device's meter has not counted.
+    without.power_cycle().expect("it starts");
+    for page in 0..200 + 9 {
+        assert_eq!(place(without.as_ref(), page), place(cached.as_ref(), page));
+    }
+    let logical = config.device.logical_pages();
+    for page in (0..logical).chain(0..logical) {
+        without.submit(&pages(&config, Op::Write, page, 1)).expect("it works");
+    }
+    assert_eq!(count(without.as_ref(), Event::SlcPages), 0);
+}
+
+/// Static blocks wear by themselves: neither before a power cycle nor after it does levelling go by
+/// their erases.
+#[test]
+fn levelling_goes_by_blocks_that_it_can_move() {
+    let more = [EIGHT, FOLD, ("wear.policy", "static"), ("wear.spread", "4")];
+    let (config, mut device) = device("ideal_page", &more);
+    let _ = write(device.as_mut(), &config, 128..400);
+    let _ = write(device.as_mut(), &config, (0..64).cycle().take(16 * 8 * 40));
+    assert_eq!(count(device.as_ref(), Event::LevelledBlocks), 0);
+    device.power_cycle().expect("it starts");
+    let logical = config.device.logical_pages();
+    let _ = write(device.as_mut(), &config, (0..logical).chain(0..logical));
+    assert_eq!(count(device.as_ref(), Event::LevelledBlocks), 0);
 }
 
 /// Everything that a scheme with its map on flash does, with a cache that is folded all the time.

@@ -165,7 +165,7 @@ impl BlockSupply {
         let nand = board.nand();
         self.levelling = Levelling::new(config, nand, board.geometry().blocks_per_plane);
         if let Some(levelling) = &mut self.levelling {
-            levelling.recover(nand);
+            levelling.recover(nand, |_| false);
         }
     }
 
@@ -260,7 +260,7 @@ impl BlockSupply {
         let mut supply = BlockSupply::new(board, config);
         supply.free = 0;
         if let Some(levelling) = &mut supply.levelling {
-            levelling.recover(board.nand());
+            levelling.recover(board.nand(), |_| false);
         }
         let mut done = after;
         for plane in 0..board.geometry().planes() {

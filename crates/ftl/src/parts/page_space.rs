@@ -296,11 +296,11 @@ impl PageSpace {
         // Among planes that are free at the same time the emptiest takes the page, so that no
         // plane fills up with valid pages while others have room.
         let open = self.data_streams().count() as u32;
-        let reserve = Self::reserve(self.threshold.0, open) + self.static_blocks(PlaneId(0));
-        let most = self.blocks_per_plane - reserve;
+        let most = self.blocks_per_plane - Self::reserve(self.threshold.0, open);
         let key = |index: usize| {
             let plane = &self.planes[index];
-            let full = most.saturating_sub(plane.retired) * self.pages_per_block;
+            let other = plane.retired + self.static_blocks(PlaneId(index as u32));
+            let full = most.saturating_sub(other) * self.pages_per_block;
             let free_from = nand.plane_free_from(PlaneId(index as u32));
             (plane.valid >= full, free_from, plane.valid)
         };

@@ -83,11 +83,13 @@ impl Levelling {
         Some(Levelling { planes, spread: config.wear.spread })
     }
 
-    /// After a power cut: the erases that blocks have had are known from the flash.
-    pub fn recover(&mut self, nand: &Nand) {
+    /// After a power cut: the erases that blocks have had are known from the flash. Those of blocks
+    /// that are `set_aside` are none of its business.
+    pub fn recover(&mut self, nand: &Nand, set_aside: impl Fn(BlockId) -> bool) {
         for (number, plane) in (0u32..).zip(&mut self.planes) {
             let blocks = nand.geometry().blocks_of(PlaneId(number)).map(BlockId);
-            let erases = blocks.map(|block| nand.state().block(block));
+            let levelled = blocks.filter(|&block| !set_aside(block));
+            let erases = levelled.map(|block| nand.state().block(block));
             let usable = erases.filter(|known| !known.retired).map(|known| known.erases);
             plane.most = usable.max().unwrap_or(0);
         }

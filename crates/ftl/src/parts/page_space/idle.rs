@@ -73,7 +73,9 @@ impl PageSpace {
     ) -> Option<(BlockId, When)> {
         let known = &self.planes[plane.index()];
         let wanted = known.threshold.saturating_mul(self.idle_factor);
-        if known.free.len() >= wanted || known.free.len() < 2 {
+        // What the cache has of them it gives back before a dense block is worth a copy.
+        let free = known.free.len() + self.lent_to_cache(plane);
+        if free >= wanted || known.free.len() < 2 {
             return None;
         }
         let (victim, found) = self.choose(board, plane, after);

@@ -6,6 +6,7 @@ use super::{Frontier, PageSpace, Stream};
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::nand::cell_mode::CellMode;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::when::When;
@@ -32,7 +33,13 @@ impl PageSpace {
         let mut space = PageSpace::without_blocks(board, config, threshold, seed);
         space.placing_recovers();
         if let Some(levelling) = &mut space.levelling {
-            levelling.recover(board.nand());
+            let nand = board.nand();
+            let slc = space.slc.as_deref();
+            let is_static = |block| {
+                let plane = nand.geometry().plane_of_block(block);
+                slc.is_some_and(|slc| slc.is_static(block, plane))
+            };
+            levelling.recover(nand, is_static);
         }
         let mut when = after;
         for plane in 0..board.geometry().planes() {
@@ -109,7 +116,9 @@ impl PageSpace {
         if self.found_cached(board.nand(), block) {
             return Ok(after);
         }
-        let open = known.top < self.pages_per_block && !known.read_only;
+        // Of a cache that the drive no longer has: nobody writes on where a page is a whole word line.
+        let is_dense = board.nand().modes().of(block) == CellMode::Dense;
+        let open = known.top < self.pages_per_block && !known.read_only && is_dense;
         stream = self.found_stream(plane, stream, open);
         self.stream_of[block.index()] = stream.mark();
         self.is_in_use(board.nand(), block);

@@ -118,7 +118,7 @@ impl Slc {
     }
 
     /// Whether a block is static.
-    fn is_static(&self, block: BlockId, plane: PlaneId) -> bool {
+    pub(super) fn is_static(&self, block: BlockId, plane: PlaneId) -> bool {
         block.0 < self.planes[plane.index()].static_end
     }
 }
@@ -162,11 +162,16 @@ impl PageSpace {
         Stream::Data
     }
 
+    /// Blocks from the free ones that the cache has in a plane.
+    pub(super) fn lent_to_cache(&self, plane: PlaneId) -> u32 {
+        self.slc.as_ref().map_or(0, |slc| slc.planes[plane.index()].dynamic)
+    }
+
     /// Blocks from the free ones that the cache may have in a plane.
     fn dynamic_limit(&self, plane: PlaneId) -> u32 {
         let Some(slc) = &self.slc else { return 0 };
         let known = &self.planes[plane.index()];
-        let free = known.free.len() + slc.planes[plane.index()].dynamic;
+        let free = known.free.len() + self.lent_to_cache(plane);
         part(free.saturating_sub(known.threshold + 1), slc.share)
     }
 

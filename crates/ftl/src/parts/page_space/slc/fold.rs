@@ -51,10 +51,7 @@ impl PageSpace {
                 break;
             }
             when = self.make_fold_room(board, owner, plane, when)?;
-            let Some(victim) = self.cache_victim(board.nand(), plane, false) else { break };
-            if !self.fold_fits(board, owner, victim) {
-                break;
-            }
+            let Some(victim) = self.fitting_victim(board, owner, (plane, false)) else { break };
             when = self.fold(board, owner, (victim, u32::MAX), when)?;
         }
         Ok(when)
@@ -115,10 +112,7 @@ impl PageSpace {
             if self.slc.is_none() || self.planes[plane.index()].free.len() >= limit {
                 break;
             }
-            let Some(victim) = self.dynamic_victim(board, plane) else { break };
-            if !self.fold_fits(board, owner, victim) {
-                break;
-            }
+            let Some(victim) = self.dynamic_victim(board, owner, plane) else { break };
             when = board.finish_flash_page(victim, Cause::Fold, when);
             when = self.fold(board, owner, (victim, u32::MAX), when)?;
         }
@@ -126,32 +120,59 @@ impl PageSpace {
     }
 
     /// A block that came from the free ones: a closed one, else the open one, which is closed.
-    fn dynamic_victim(&mut self, board: &Board, plane: PlaneId) -> Option<BlockId> {
-        let victim = self.cache_victim(board.nand(), plane, true);
+    fn dynamic_victim<O: PageOwner>(
+        &mut self,
+        board: &Board,
+        owner: &mut O,
+        plane: PlaneId,
+    ) -> Option<BlockId> {
+        let victim = self.fitting_victim(board, owner, (plane, true));
         if victim.is_some() {
             return victim;
         }
         let open = self.planes[plane.index()].frontiers[Stream::Slc.index()].block?;
-        if self.slc.as_ref()?.is_static(open, plane) {
+        let is_static = self.slc.as_ref()?.is_static(open, plane);
+        if is_static || !self.fold_fits(board, owner, open) {
             return None;
         }
         self.close_cache(board.nand(), plane);
         Some(open)
     }
 
-    /// The block that is folded next, by policy: one that was begun, then one without a valid page.
+    /// The block that is folded next, unless the free blocks do not hold what that writes: then the
+    /// one with the fewest valid pages, if they hold those.
+    fn fitting_victim<O: PageOwner>(
+        &self,
+        board: &Board,
+        owner: &mut O,
+        (plane, dynamic): (PlaneId, bool),
+    ) -> Option<BlockId> {
+        let victim = self.cache_victim(board.nand(), plane, dynamic)?;
+        if self.fold_fits(board, owner, victim) {
+            return Some(victim);
+        }
+        let slc = self.slc.as_ref()?;
+        let blocks = slc.planes[plane.index()].closed.iter().copied();
+        blocks
+            .filter(|&block| !dynamic || !slc.is_static(block, plane))
+            .min_by_key(|&block| board.nand().valid_pages(block))
+            .filter(|&block| self.fold_fits(board, owner, block))
+    }
+
+    /// The block that is folded next, by policy: one without a valid page, which costs an erase
+    /// alone, then one that was begun.
     fn cache_victim(&self, nand: &Nand, plane: PlaneId, dynamic: bool) -> Option<BlockId> {
         let slc = self.slc.as_ref()?;
         let cache = &slc.planes[plane.index()];
         let is_wanted = |block: &BlockId| !dynamic || !slc.is_static(*block, plane);
-        if let Some((begun, _)) = cache.begun.filter(|(block, _)| is_wanted(block)) {
-            return Some(begun);
-        }
         let mut blocks = cache.closed.iter().copied().filter(is_wanted);
         if cache.dead > 0
             && let Some(dead) = blocks.clone().find(|&block| nand.valid_pages(block) == 0)
         {
             return Some(dead);
+        }
+        if let Some((begun, _)) = cache.begun.filter(|(block, _)| is_wanted(block)) {
+            return Some(begun);
         }
         let valid = |block: BlockId| u64::from(nand.valid_pages(block));
         match slc.victim {
@@ -246,11 +267,9 @@ impl PageSpace {
                 Ok(ready) => ready,
                 Err(fault) => return fault.unless_worn_out(),
             };
-            let Some(victim) = self.cache_victim(board.nand(), plane, false) else { continue };
-            if self.fold_fits(board, owner, victim) {
-                self.idle_turn = (plane.0 + 1) % self.planes.len() as u32;
-                return self.fold(board, owner, (victim, self.idle_pages), ready).map(Some);
-            }
+            let Some(victim) = self.fitting_victim(board, owner, (plane, false)) else { continue };
+            self.idle_turn = (plane.0 + 1) % self.planes.len() as u32;
+            return self.fold(board, owner, (victim, self.idle_pages), ready).map(Some);
         }
         Ok(None)
     }
