@@ -1,6 +1,6 @@
 //! Bytes in, a run out: what fuzzers feed to every scheme. Nothing here is part of the interface.
 
-use crate::config::Config;
+use crate::config::{Config, GcMode, GcTrigger};
 use crate::schemes;
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
@@ -65,6 +65,10 @@ pub fn operations(data: &[u8]) {
     }
     if config.buffer.name.reads().is_none() {
         config.buffer.cache_reads = Optional(None);
+    }
+    // Who collects as the host writes does not wait for gaps alone.
+    if config.gc.mode == GcMode::Idle {
+        config.gc.trigger = GcTrigger::FreeBlocks;
     }
     // Some schemes divide data themselves.
     if config.gc.separate_frontiers || (row.check)(&config).is_err() {
