@@ -18,9 +18,9 @@ use crate::follower::Follower;
 use crate::{handshake, transmission, wire};
 
 /// Connections at a time; further ones are closed at once. Each holds at most a payload
-/// ([`wire::PAYLOAD_BYTES`], for a write in steps of 1 MiB as it comes, at most twice what has come), two
-/// buffers ([`wire::BUFFER_BYTES`]) and the data of an option or [`wire::EXTENTS`]: less than 33 MiB, all
-/// of them together 2.1 GiB; between requests 1.6 MiB, 100 MiB together.
+/// ([`wire::PAYLOAD_BYTES`], for a write in steps of 1 MiB as it comes, at most twice what has
+/// come), two buffers ([`wire::BUFFER_BYTES`]) and the data of an option or [`wire::EXTENTS`]: less
+/// than 33 MiB, all of them together 2.1 GiB; between requests 1.6 MiB, 100 MiB together.
 pub const CONNECTIONS: usize = 64;
 /// A handshake takes no longer.
 pub const HANDSHAKE: Duration = Duration::from_secs(10);

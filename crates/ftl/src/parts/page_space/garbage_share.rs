@@ -39,8 +39,8 @@ impl PageSpace {
         self.looks_always() && has_room
     }
 
-    /// Collects a victim of a plane that holds too much garbage, if one holds enough, before the host
-    /// writes a page to it.
+    /// Collects a victim of a plane that holds too much garbage, if one holds enough, before the
+    /// host writes a page to it.
     pub(super) fn collect_share<O: PageOwner>(
         &mut self,
         board: &mut Board,

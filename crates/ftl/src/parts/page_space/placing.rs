@@ -37,9 +37,9 @@ pub(super) struct Placing {
     classes: u8,
     /// Host pages written.
     clock: u64,
-    /// A bit for each logical page that is written and not trimmed: what tells an update from a first
-    /// write, also where the map has not been looked up. The map says the same, so that no memory is
-    /// charged for it.
+    /// A bit for each logical page that is written and not trimmed: what tells an update from a
+    /// first write, also where the map has not been looked up. The map says the same, so that no
+    /// memory is charged for it.
     lives: Vec<u64>,
     /// How many.
     living: u64,

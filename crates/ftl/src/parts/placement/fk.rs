@@ -11,8 +11,8 @@
 //!
 //! # Deviations
 //! An oracle: it needs a first pass over the workload ([`Future`]). While the device is prepared a
-//! page lives until its first write in the workload, as if that began at once. A segment is what the
-//! open blocks of a class hold, one in every plane.
+//! page lives until its first write in the workload, as if that began at once. A segment is what
+//! the open blocks of a class hold, one in every plane.
 //!
 //! # Memory
 //! 8 bytes a logical page for the time of death; what the future says is in no device.
@@ -64,6 +64,16 @@ impl PlacementPolicy for Fk {
             return self.last;
         }
         if let Some(begun) = self.begun {
+            let now = write.now - begun;
+            // Of all that the pass saw; whoever writes on is on his own.
+            debug_assert!(
+                !write.is_update
+                    || now >= self.future.writes()
+                    || u64::from(self.death[write.lpn.index()]) == now,
+                "page {} is overwritten by write {now}, and was to die with {}",
+                write.lpn.0,
+                self.death[write.lpn.index()]
+            );
             self.death[write.lpn.index()] = self.future.death_of_write(write.now - begun);
             return self.class(write.lpn, write.now - begun + 1);
         }
@@ -75,7 +85,10 @@ impl PlacementPolicy for Fk {
     }
 
     fn trimmed(&mut self, lpn: Lpn) {
-        self.death[lpn.index()] = NEVER;
+        // A trim of the preparation leaves what the page's next version will live to see.
+        if self.begun.is_some() {
+            self.death[lpn.index()] = NEVER;
+        }
     }
 
     fn recovers(&mut self) {
@@ -83,7 +96,10 @@ impl PlacementPolicy for Fk {
     }
 
     fn measuring_begins(&mut self, now: u64) {
+        // Whatever was written or lost before: all of the workload is still to come.
         self.begun = Some(now);
+        self.lost = false;
+        self.death.copy_from_slice(self.future.first());
     }
 }
 
@@ -124,5 +140,14 @@ mod tests {
         assert_eq!(fk.moved(1, 5), 3);
         fk.policy.recovers();
         assert_eq!((fk.moved(1, 3), fk.write(0)), (5, 5), "nobody knows where the workload stands");
+    }
+
+    /// What is trimmed before the workload begins and prepared again lives to its first write.
+    #[test]
+    fn a_trim_of_the_preparation_says_nothing_of_the_next_version() {
+        let mut fk = Bench::preparing_for(64, &[9, 9, 9, 9, 9, 9, 9, 9, 5]);
+        assert_eq!(fk.write(5), 1, "eight pages to live");
+        fk.trim(5);
+        assert_eq!(fk.write(5), 1);
     }
 }

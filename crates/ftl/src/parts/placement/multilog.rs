@@ -159,8 +159,8 @@ mod tests {
         (60..90).for_each(|page| assert_eq!(log.write(page), 1));
     }
 
-    /// Victims of which a tenth is valid make E a tenth of that: 3 of 60 pages, so that u = 10 never
-    /// climbs; without them E is up to 30, and many do.
+    /// Victims of which a tenth is valid make E a tenth of that: 3 of 60 pages, so that u = 10
+    /// never climbs; without them E is up to 30, and many do.
     #[test]
     fn victims_that_were_nearly_empty_lower_the_bar() {
         for (victims, climbing) in [(0, 5..=29), (10, 0..=0)] {
