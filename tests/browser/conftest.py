@@ -136,6 +136,16 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("width", [1400, 420] if every else [1400], indirect=True, scope="module")
 
 
+# Those that only look come before those that open the page anew, which leave nothing to look at.
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    def group(item):
+        return item.module.__name__, getattr(item, "callspec", None) and item.callspec.params.get("width")
+
+    groups = list(dict.fromkeys(group(item) for item in items))
+    items.sort(key=lambda item: (groups.index(group(item)), "fresh" in item.fixturenames))
+
+
 @pytest.fixture(scope="module")
 def width(request):
     return request.param

@@ -1,76 +1,84 @@
-"""Each check is shown a page with the fault that it is there for, and must find it."""
+"""Each check is shown a page with the fault that it is there for, and must find it where it found nothing before."""
 
 import page
 import pytest
 
 
-@pytest.fixture
-def broken(browser, report, tmp_path):
-    """Opens a copy of the report with something added at its end."""
+# What a browser notes while it opens a page.
+AT_ITS_END = "<script>nothing.here()</script><img src='missing.png' alt=''>"
 
-    def open_broken(addition):
-        path = tmp_path / "broken.html"
-        path.write_text(report.read_text() + addition)
-        page.open_page(browser, path, 1280)
-        page.wait_until_drawn(browser)
-        return browser, path
 
-    return open_broken
+@pytest.fixture(scope="module")
+def broken(browser, report, tmp_path_factory):
+    """A copy of the report with faults at its end, and its path; the tests add theirs to it."""
+    path = tmp_path_factory.mktemp("broken") / "broken.html"
+    path.write_text(report.read_text() + AT_ITS_END)
+    page.open_page(browser, path, 1280)
+    page.wait_until_drawn(browser)
+    yield browser, path
+    browser.shown = None
+
+
+def found_anew(browser, fault, check):
+    """What a check finds behind a script that it did not find before."""
+    before = check()
+    browser.execute_script(fault)
+    return [found for found in check() if found not in before]
 
 
 def test_an_error_in_a_script_is_found(broken):
-    browser, _ = broken("<script>nothing.here()</script>")
+    browser, _ = broken
     assert any("nothing is not defined" in fault for fault in page.console_faults(browser))
 
 
 def test_a_request_is_found(broken):
-    browser, path = broken("<img src='missing.png' alt=''>")
+    browser, path = broken
     assert any("missing.png" in fault for fault in page.network_faults(browser, path))
 
 
 def test_a_wide_page_is_found(broken):
-    browser, _ = broken("<div style='width: 2000px'>wide</div>")
-    assert page.width_faults(browser) != []
+    browser, _ = broken
+    wide = "document.body.insertAdjacentHTML('beforeend', '<div style=\"width: 2000px\">wide</div>')"
+    assert found_anew(browser, wide, lambda: page.width_faults(browser)) != []
 
 
 def test_a_wrong_number_is_found(broken, results):
-    cell = "document.querySelector('[data-metric=\"flash.total_erases\"]')"
-    browser, _ = broken(f"<script>{cell}.textContent = '123,456,789'</script>")
-    faults = page.number_faults(browser, results)
+    browser, _ = broken
+    wrong = "document.querySelector('[data-metric=\"flash.total_erases\"]').textContent = '123,456,789'"
+    faults = found_anew(browser, wrong, lambda: page.number_faults(browser, results))
     assert len(faults) == 1 and "flash.total_erases" in faults[0]
 
 
 def test_a_missing_number_is_found(broken, results):
-    browser, _ = broken(
-        "<script>document.querySelectorAll('[data-metric=waf]').forEach((c) => c.remove())</script>"
-    )
-    assert page.number_faults(browser, results) == [
+    browser, _ = broken
+    missing = "document.querySelectorAll('[data-metric=waf]').forEach((cell) => cell.remove())"
+    assert found_anew(browser, missing, lambda: page.number_faults(browser, results)) == [
         f"run {run} does not show waf" for run in range(len(results))
     ]
 
 
-def test_a_chart_without_marks_is_found(broken):
-    browser, _ = broken(
-        "<script>document.querySelectorAll('.empty').forEach((e) => { e.hidden = true })</script>"
-        "<style>.plot { display: none !important }</style>"
-    )
-    faults = page.chart_faults(browser)
-    assert any("px" in fault for fault in faults) and any("nothing" in fault for fault in faults)
-
-
 def test_labels_that_cover_each_other_are_found(broken):
-    browser, _ = broken(
-        "<ul data-chart='x' id='x'></ul><script>{"
-        "const figure = document.getElementById('cdf');"
-        "const legend = figure.querySelector('.legend');"
-        "legend.hidden = false;"
-        "for (const text of ['one', 'two']) {"
-        " const button = document.createElement('button'); button.textContent = text;"
-        " button.style.position = 'absolute'; button.style.left = '50px';"
-        " legend.append(button); }"
-        "document.getElementById('x').remove(); }</script>"
-    )
-    assert "cdf: 'one' covers 'two'" in page.overlap_faults(browser)
+    browser, _ = broken
+    labels = """
+    const legend = document.querySelector('#cdf .legend');
+    legend.hidden = false;
+    for (const text of ['one', 'two']) {
+      const button = document.createElement('button');
+      button.textContent = text;
+      Object.assign(button.style, { position: 'absolute', left: '50px' });
+      legend.append(button);
+    }"""
+    faults = found_anew(browser, labels, lambda: page.overlap_faults(browser))
+    assert "cdf: 'one' covers 'two'" in faults
+
+
+def test_a_chart_without_marks_is_found(broken):
+    browser, _ = broken
+    empty = """
+    document.querySelectorAll('.empty').forEach((sentence) => { sentence.hidden = true });
+    document.head.insertAdjacentHTML('beforeend', '<style>.plot { display: none !important }</style>');"""
+    faults = found_anew(browser, empty, lambda: page.chart_faults(browser))
+    assert any("px" in fault for fault in faults) and any("nothing" in fault for fault in faults)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ function stepFor(steps, largest) {
   return steps.filter(([factor]) => largest / factor >= 1).pop() ?? steps[0];
 }
 
-function grouped(value) {
-  return value.toLocaleString("en-US", { maximumFractionDigits: 3 });
-}
+// One for all numbers: a page writes tens of thousands of them, and toLocaleString makes a format for each.
+const GROUPS = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
+const grouped = (value) => GROUPS.format(value);
 
 function withUnit(steps, value) {
   const [factor, unit] = stepFor(steps, Math.abs(value));
