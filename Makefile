@@ -34,7 +34,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
+.PHONY: demo build test tests built-tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
@@ -67,12 +67,16 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 
 test: export PACKAGES = $(PYTHON_PACKAGES)
 test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
-	$(MAKE) -j2 linted-tests build
-	$(MAKE) -j2 demo quick notebooks-test book-test clients
-	$(MAKE) -j2 browser cost package fuzz-brief
+	$(MAKE) -j2 linted-tests built-tests
+	$(MAKE) -j2 package fuzz-brief
 
 linted-tests: check
 	$(MAKE) tests
+
+# What needs the program alone runs beside the tests of the crates, whose compilation takes longer than the program's.
+built-tests: build
+	$(MAKE) demo quick notebooks-test book-test clients
+	$(MAKE) browser cost
 
 # The Python package is tested from Python.
 tests: ## the tests of every crate

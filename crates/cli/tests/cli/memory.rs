@@ -12,7 +12,7 @@ fn a_tebibyte_with_a_small_footprint_stays_below_a_quarter_of_a_gibibyte_of_memo
     for scheme in schemes() {
         let run = bench.run(&format!(
             "--scheme {scheme} --device dftl2014 --capacity 1TiB \
-             --workload randwrite:bs=2k,span=1GiB,count=60000"
+             --workload randwrite:bs=2k,span=1GiB,count=20000"
         ));
         assert_eq!(run["config"]["device"]["logical_pages"], 1u64 << 29, "{scheme}");
         let peak = run["wall"]["peak_rss_bytes"].as_u64().unwrap();
