@@ -439,6 +439,7 @@ impl PageSpace {
     /// The frontier's block becomes a candidate, unless it is withheld.
     fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
         if let Some(block) = self.planes[plane.index()].frontiers[stream.index()].block.take() {
+            self.note_closed(block);
             if self.holds_back(block) {
                 self.hold(nand, block);
             } else {

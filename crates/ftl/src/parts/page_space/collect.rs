@@ -343,6 +343,9 @@ impl PageSpace {
                     done = done.join(mover.done);
                 }
                 let Mover { old, logical, kind, done: moved } = *mover;
+                if let Some(placing) = self.placing.as_mut().filter(|_| kind.is_host_data()) {
+                    placing.placed(board.nand(), Lpn(logical), new);
+                }
                 owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
             }
             left -= count;
@@ -396,6 +399,9 @@ impl PageSpace {
             }
             self.planes[plane.index()].valid -= 1;
             let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
+            if let Some(placing) = self.placing.as_mut().filter(|_| kind.is_host_data()) {
+                placing.placed(board.nand(), Lpn(logical), new);
+            }
             owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
             copied += 1;
         }

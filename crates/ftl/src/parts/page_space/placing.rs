@@ -19,7 +19,7 @@ use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
-use ftlab_flash::units::{BlockId, Lpn, PlaneId, zeroed};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, zeroed};
 
 /// A plane, and the frontier in it that takes a page.
 pub type Place = (PlaneId, Stream);
@@ -54,6 +54,7 @@ fn context<'a>(config: &'a SharedSettings, geometry: &Geometry, seed: u64) -> Pl
         settings: &config.placement,
         classes: config.data_classes(),
         logical_pages: geometry.logical_pages,
+        blocks: geometry.blocks(),
         segment_pages: geometry.pages_per_block * geometry.planes(),
         page_bytes: config.device.unit_bytes(),
         seed,
@@ -128,6 +129,11 @@ impl Placing {
         }
         self.clock += 1;
         class
+    }
+
+    /// A page of the host, or one that was moved, is there now.
+    pub(super) fn placed(&mut self, nand: &Nand, lpn: Lpn, page: Ppn) {
+        self.policy.placed(lpn, nand.geometry().block_of(page));
     }
 
     fn victim(&self, nand: &Nand, block: BlockId, class: u8) -> Victim {
@@ -222,6 +228,13 @@ impl PageSpace {
     pub(super) fn count_moved(&self, board: &mut Board, stream: Stream, pages: u32) {
         if let (Some(_), Some(class)) = (&self.placing, stream.class()) {
             board.class_moved(class, pages);
+        }
+    }
+
+    /// A block takes no more pages.
+    pub(super) fn note_closed(&mut self, block: BlockId) {
+        if let Some(placing) = &mut self.placing {
+            placing.policy.closed(block);
         }
     }
 

@@ -6,6 +6,7 @@
 //! it knows of time is how many pages the host has written. What this is not: the choice of victims,
 //! which is made over the blocks of all classes (`gc.victim`).
 
+mod auto_mq;
 mod auto_sfr;
 mod dac;
 mod eti;
@@ -19,13 +20,15 @@ mod policy;
 mod sep_gc;
 mod sepbit;
 pub mod settings;
+mod sfs;
+mod warcip;
 
 pub use policy::{
     Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times, Victim,
 };
 
 pub use ftlab_flash::request::CLASSES_MAX;
-use ftlab_flash::units::Lpn;
+use ftlab_flash::units::{BlockId, Lpn};
 use settings::PlacementSettings;
 
 macro_rules! placement_table {
@@ -113,6 +116,16 @@ macro_rules! placement_table {
                 match self { $( Placement::$variant(policy) => policy.recovers(), )* }
             }
 
+            /// A page was programmed to a block.
+            pub fn placed(&mut self, lpn: Lpn, block: BlockId) {
+                match self { $( Placement::$variant(policy) => policy.placed(lpn, block), )* }
+            }
+
+            /// A block takes no more pages.
+            pub fn closed(&mut self, block: BlockId) {
+                match self { $( Placement::$variant(policy) => policy.closed(block), )* }
+            }
+
             /// What came before was preparation.
             pub fn measuring_begins(&mut self, now: u64) {
                 match self { $( Placement::$variant(policy) => policy.measuring_begins(now), )* }
@@ -138,10 +151,16 @@ placement_table! {
     /// By the time that a page has left to live, as a first pass over the workload knows it: an
     /// oracle.
     Fk = "fk" => fk::Fk,
+    /// By hotness: writes over age, in the groups that blocks fall into.
+    Sfs = "sfs" => sfs::Sfs,
     /// By levels: rewritten sooner than expected one hotter, moved one colder.
     Multilog = "multilog" => multilog::Multilog,
     /// By a count of writes that moves bring down.
     Fadac = "fadac" => fadac::Fadac,
+    /// By clusters of the intervals between rewrites.
+    Warcip = "warcip" => warcip::Warcip,
+    /// By frequency and recency of chunks of addresses, in queues.
+    AutoMq = "auto_mq" => auto_mq::AutoMq,
     /// By sequentiality, frequency and recency of chunks of addresses.
     AutoSfr = "auto_sfr" => auto_sfr::AutoSfr,
     /// By counts of extents that are written alike.
@@ -217,6 +236,7 @@ mod tests {
                 settings: &config.placement,
                 classes: config.data_classes(),
                 logical_pages,
+                blocks: 64,
                 segment_pages: 8,
                 page_bytes: 4096,
                 seed: 1,
@@ -238,14 +258,30 @@ mod tests {
 
         /// The same with a hint.
         pub fn write_with(&mut self, page: u32, hint: u8) -> u8 {
-            let living = self.written.iter().flatten().count() as u64;
-            let last = self.written[page as usize].replace(self.now);
             let request =
                 RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 8, hint };
+            self.write_of(page, request)
+        }
+
+        fn write_of(&mut self, page: u32, request: RequestShape) -> u8 {
+            let living = self.written.iter().flatten().count() as u64;
+            let last = self.written[page as usize].replace(self.now);
             let (lpn, now, is_update) = (Lpn(page), self.now, last.is_some());
             let age = last.map(|last| now - last);
             self.now += 1;
             self.policy.host(&HostWrite { lpn, now, is_update, age, living, request })
+        }
+
+        /// The class of the first page of a request of so many, all of which are written.
+        pub fn write_all(&mut self, first: u32, pages: u32) -> u8 {
+            let classes: Vec<u8> = (0..pages)
+                .map(|index| {
+                    let request =
+                        RequestShape { first_lpn: Lpn(first), pages, index, sectors: 8, hint: 0 };
+                    self.write_of(first + index, request)
+                })
+                .collect();
+            classes[0]
         }
 
         /// Others write so many pages.

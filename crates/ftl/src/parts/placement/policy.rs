@@ -4,7 +4,7 @@ use super::settings::PlacementSettings;
 use crate::future::Known;
 use crate::own::{Maker, OwnPlacement};
 use ftlab_flash::request::RequestShape;
-use ftlab_flash::units::Lpn;
+use ftlab_flash::units::{BlockId, Lpn};
 
 /// What a policy is built from.
 pub struct PlacementContext<'a> {
@@ -14,6 +14,8 @@ pub struct PlacementContext<'a> {
     pub classes: u8,
     /// Logical pages of the device.
     pub logical_pages: u32,
+    /// Blocks of the device.
+    pub blocks: u32,
     /// Pages that the open blocks of a class hold, one in every plane: a segment.
     pub segment_pages: u32,
     /// Bytes of a page.
@@ -134,6 +136,10 @@ pub trait PlacementPolicy: Sized {
     fn collected(&mut self, _victim: &Victim) {}
     /// A power cut took what it knew: it is as new.
     fn recovers(&mut self) {}
+    /// A page was programmed to a block: one that the host wrote, or that was moved.
+    fn placed(&mut self, _lpn: Lpn, _block: BlockId) {}
+    /// A block takes no more pages.
+    fn closed(&mut self, _block: BlockId) {}
     /// What came before was preparation; so many pages were written in it.
     fn measuring_begins(&mut self, _now: u64) {}
     /// The time that it goes by now, where it has one.
