@@ -99,7 +99,8 @@ pub fn operations(data: &[u8]) {
         let wanted = 1 + u64::from(bytes[2]) % 12;
         arrival += u64::from(bytes[3]) * 100_000;
         let count = if op == Op::Flush { 0 } else { wanted.min(sectors - first_sector) };
-        let request = Request { arrival, op, first_sector, sectors: count as u32, unit: 0 };
+        let request =
+            Request { arrival, op, first_sector, sectors: count as u32, unit: 0, stream: None };
         if let Err(error) = device.submit(&request) {
             panic!("{request:?} failed: {error}");
         }

@@ -246,6 +246,11 @@ named! {
         /// Pages that found no room in a block of their class, for want of free ones, and opened none
         /// (`gc.placement`).
         ClassesBorrowed = "classes_borrowed",
+        /// Pages of the host that came without a hint, and went to the first handle (`gc.placement =
+        /// hint`).
+        PagesWithoutHint = "pages_without_hint",
+        /// Those whose hint names no handle, and that went to the last one.
+        PagesBeyondHandles = "pages_beyond_handles",
         /// Pages of the host that an SLC cache took (`slc`).
         SlcPages = "slc_pages",
         /// Pages that it would have taken, and that went to a dense block because it was full.

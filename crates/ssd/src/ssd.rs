@@ -48,8 +48,8 @@ pub struct Ssd<S: Scheme> {
     seed: u64,
     link: Link,
     streams: u32,
-    /// Whether a request says where its data belongs, by its unit.
-    hints: bool,
+    /// What a request says about where its data belongs.
+    hints: Hints,
     outstanding: Outstanding,
     last_completion: Nanos,
     /// The device's clock when measuring began: time 0 of arrivals and completions.
@@ -96,7 +96,7 @@ impl<S: Scheme> Ssd<S> {
             seed,
             link: Link::new(&config.host, depth as usize),
             streams: config.host.streams,
-            hints: config.host.hints == Hints::Unit,
+            hints: config.host.hints,
             outstanding: Outstanding::new(depth as usize),
             last_completion: 0,
             epoch: 0,
@@ -168,7 +168,7 @@ impl<S: Scheme> Ssd<S> {
             return self.serve_flush(start);
         }
         let sectors = request.sectors;
-        let hint = if self.hints { request.unit as u8 } else { 0 };
+        let hint = self.hints.of(request);
         let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors, hint };
         let mut done = start.join(self.serve_page::<PLAIN>(request, shape, start)?);
         for index in 1..pages {

@@ -83,6 +83,10 @@ pub struct DataClass {
     pub host_pages: u64,
     /// Pages that collection moved to it.
     pub moved_pages: u64,
+    /// Bytes that the host wrote to it.
+    pub host_bytes: u64,
+    /// Bytes that were programmed to it: the host's, and what collection moved.
+    pub media_bytes: u64,
     /// Blocks of it that were collected.
     pub victims: u64,
     /// Mean share of their pages that was valid; null without victims.

@@ -1,6 +1,6 @@
 //! The group `host`.
 
-use ftlab_flash::request::STREAMS_MAX;
+use ftlab_flash::request::{Request, STREAMS_MAX};
 use ftlab_flash::settings::{Bytes, Duration, Optional, SettingError};
 use ftlab_flash::{choices, settings};
 
@@ -33,8 +33,23 @@ choices! {
     pub enum Hints {
         /// Nothing.
         None = "none",
-        /// The number of their unit: ASU, volume or disk of a trace, part of a mix; modulo 256.
+        /// The number of their unit: ASU, volume or disk of a trace, part of a mix; 255 from there on.
         Unit = "unit",
+        /// The stream that the trace's column `stream` or the generator's key `hint` says.
+        Column = "column",
+    }
+}
+
+impl Hints {
+    /// What a request says.
+    #[inline]
+    pub(crate) fn of(self, request: &Request) -> Option<u8> {
+        match self {
+            Hints::None => None,
+            // What tells the parts of a mix apart stands above the unit.
+            Hints::Unit => Some(u8::try_from(request.unit & 0xFF_FFFF).unwrap_or(u8::MAX)),
+            Hints::Column => request.stream,
+        }
     }
 }
 

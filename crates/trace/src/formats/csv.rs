@@ -1,4 +1,6 @@
-//! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line.
+//! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line. A fifth
+//! column `stream`, which the header must name where the format is not stated, is a placement hint: a
+//! number from 0 to 255, or nothing.
 //!
 //! `op` is read, write, trim or flush (or r, w, t, f) in any case. Times may have a fraction, down
 //! to 1 ns. There is no unit column: several volumes are laid side by side before they are written.
@@ -16,7 +18,10 @@ use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
-const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes";
+const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes[,stream]";
+/// What is written.
+const HEADER: &str = "time_us,op,offset_bytes,size_bytes";
+const STREAMS: &str = "0 to 255, or nothing";
 const OPERATIONS: &str = "read, write, trim, flush or r, w, t, f";
 
 /// The row.
@@ -27,7 +32,7 @@ pub const FORMAT: Format = Format {
     time_unit: TimeUnit::Microseconds,
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
-    header: Some(COLUMNS),
+    header: Some("time_us,op,offset_bytes,size_bytes|time_us,op,offset_bytes,size_bytes,stream"),
     takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: true }),
 };
@@ -66,13 +71,25 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     };
     let offset_bytes = number("offset_bytes")?;
     let size_bytes = number("size_bytes")?;
+    let stream = match columns.more() {
+        true => stream(columns.next("stream", COLUMNS)?)?,
+        false => None,
+    };
     if columns.more() {
         return Err(fault("too many columns".into(), line, COLUMNS));
     }
     fields::checked(
-        Record { time_ns, op, offset_bytes, size_bytes, unit: context.unit_of_file },
+        Record { time_ns, op, offset_bytes, size_bytes, unit: context.unit_of_file, stream },
         line,
     )
+}
+
+fn stream(value: &[u8]) -> Parsed<Option<u8>> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let number = fields::integer("stream", value, STREAMS)?;
+    u8::try_from(number).map(Some).map_err(|_| fault("stream is too large".into(), value, STREAMS))
 }
 
 /// Writes the header line.
@@ -80,10 +97,10 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
 /// # Errors
 /// Those of the writer.
 pub fn write_header(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{COLUMNS}")
+    writeln!(out, "{HEADER}")
 }
 
-/// Writes one record; reading it back gives the same record, but for the unit.
+/// Writes one record; reading it back gives the same record, but for the unit and the stream.
 ///
 /// # Errors
 /// Those of the writer.

@@ -15,6 +15,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             offset_bytes,
             size_bytes,
             unit: 0,
+            stream: None,
         },
     )
 }

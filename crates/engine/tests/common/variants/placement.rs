@@ -43,7 +43,10 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[("gc.placement", "auto_sfr"), ("placement.classes", "2")]),
     durable("ideal_page", &[("gc.placement", "eti"), ("gc.mode", "idle")]),
     durable("ideal_page", &[SFS]),
-    durable("ideal_page", &[SFS, ("wear.policy", "static"), ("wear.spread", "2"), PAGE, UNIT, PAGES]),
+    durable(
+        "ideal_page",
+        &[SFS, ("wear.policy", "static"), ("wear.spread", "2"), PAGE, UNIT, PAGES],
+    ),
     durable("ideal_page", &[WARCIP]),
     durable("ideal_page", &[WARCIP, ("placement.classes", "3"), ("gc.victim", "cost_benefit_age")]),
     durable("ideal_page", &[AUTO_MQ, ("gc.mode", "both"), ("gc.idle_pages", "1")]),

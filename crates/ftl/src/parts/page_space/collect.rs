@@ -14,7 +14,7 @@ use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
 /// The write of a page that memory holds.
 fn held(lpn: Lpn, newer: Newer, cause: Cause) -> PageIo {
     let sectors = newer.sectors.count_ones();
-    let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors, hint: 0 };
+    let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors, hint: None };
     PageIo { lpn, sectors: newer.sectors, cause, data: newer.tag, request }
 }
 

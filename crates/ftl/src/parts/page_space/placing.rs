@@ -9,7 +9,7 @@
 
 use super::{PageSpace, Stream};
 use crate::parts::placement::{
-    Goes, HostWrite, MovedPage, Placement, PlacementContext, Times, Victim,
+    Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Times, Victim,
 };
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
@@ -35,6 +35,8 @@ const FOUND_CLASS: u8 = 1;
 pub(super) struct Placing {
     policy: Placement,
     classes: u8,
+    /// Handles that a hint may name, where hints decide.
+    handles: Option<u8>,
     /// Host pages written.
     clock: u64,
     /// A bit for each logical page that is written and not trimmed: what tells an update from a first
@@ -87,6 +89,7 @@ impl Placing {
         Some(Placing {
             policy,
             classes: context.classes,
+            handles: (kind == PlacementKind::Hint).then_some(config.placement.handles as u8),
             clock: 0,
             lives: zeroed(geometry.logical_pages.div_ceil(u64::BITS) as usize),
             living: 0,
@@ -170,6 +173,13 @@ impl PageSpace {
     fn host_class(&mut self, board: &mut Board, io: &PageIo) -> Stream {
         let placing = self.placing.as_mut().expect("the caller looked");
         let class = placing.host(io);
+        if let Some(handles) = placing.handles {
+            match io.request.hint {
+                None => board.event(Event::PagesWithoutHint, 1),
+                Some(hint) if hint >= handles => board.event(Event::PagesBeyondHandles, 1),
+                Some(_) => {}
+            }
+        }
         board.class_written(class);
         Stream::of_class(class)
     }

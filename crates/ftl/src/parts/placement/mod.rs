@@ -253,11 +253,11 @@ mod tests {
 
         /// The class of the next write, which is of this page.
         pub fn write(&mut self, page: u32) -> u8 {
-            self.write_with(page, 0)
+            self.write_with(page, None)
         }
 
         /// The same with a hint.
-        pub fn write_with(&mut self, page: u32, hint: u8) -> u8 {
+        pub fn write_with(&mut self, page: u32, hint: Option<u8>) -> u8 {
             let request =
                 RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 8, hint };
             self.write_of(page, request)
@@ -276,8 +276,13 @@ mod tests {
         pub fn write_all(&mut self, first: u32, pages: u32) -> u8 {
             let classes: Vec<u8> = (0..pages)
                 .map(|index| {
-                    let request =
-                        RequestShape { first_lpn: Lpn(first), pages, index, sectors: 8, hint: 0 };
+                    let request = RequestShape {
+                        first_lpn: Lpn(first),
+                        pages,
+                        index,
+                        sectors: 8,
+                        hint: None,
+                    };
                     self.write_of(first + index, request)
                 })
                 .collect();

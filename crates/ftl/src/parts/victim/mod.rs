@@ -146,7 +146,7 @@ mod tests {
         /// Programs every page of these blocks, one block after the other.
         fn fill(&mut self, blocks: &[u32]) {
             let request =
-                RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: 0 };
+                RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: None };
             let (cause, data) = (Cause::Host, Tag(1));
             for &block in blocks {
                 for page in block * PAGES..(block + 1) * PAGES {

@@ -73,6 +73,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         offset_bytes: long(&bytes[8..]),
         size_bytes: size_and_op & ((1 << 48) - 1),
         unit: word(&bytes[24..]),
+        stream: None,
     };
     let fits = record.offset_bytes.checked_add(record.size_bytes).is_some();
     let sized = record.size_bytes > 0 || op == Op::Flush;
