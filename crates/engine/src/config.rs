@@ -14,11 +14,11 @@ pub use ftlab_flash::settings::{
 };
 pub use ftlab_ftl::parts::alloc::AllocSettings;
 pub use ftlab_ftl::parts::page_space::settings::{
-    GcMode, GcSettings, GcUnit, ThresholdBase, ThresholdMode,
+    GcMode, GcSettings, GcTrigger, GcUnit, ThresholdBase, ThresholdMode,
 };
 pub use ftlab_ftl::parts::page_space::slc::settings::{SlcFull, SlcPath, SlcSettings, SlcVictim};
-pub use ftlab_ftl::parts::placement::PlacementKind;
 pub use ftlab_ftl::parts::placement::settings::PlacementSettings;
+pub use ftlab_ftl::parts::placement::{Classes, PlacementKind};
 pub use ftlab_ssd::host::settings::HostSettings;
 pub use ftlab_ssd::settings::SsdSettings;
 

@@ -1,6 +1,7 @@
 //! Bytes in, a run out: what fuzzers feed to every scheme. Nothing here is part of the interface.
 
 use crate::config::Config;
+use crate::future::Future;
 use crate::schemes;
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
@@ -38,7 +39,15 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("buffer.pad_unwritten", &["true", "false"]),
     ("device.ram_nonvolatile", &["false", "true"]),
     ("gc.trigger", &["free_blocks", "garbage_share"]),
-    ("gc.placement", &["none", "sepbit", "dac", "multilog", "mida", "eti"]),
+    (
+        "gc.placement",
+        &[
+            "none", "sepbit", "dac", "multilog", "mida", "eti", "sep_gc", "hint", "fadac",
+            "auto_sfr", "auto_mq", "sfs", "warcip", "fk",
+        ],
+    ),
+    ("host.hints", &["none", "unit", "column"]),
+    ("placement.handles", &["8", "2"]),
     ("device.bits_per_cell", &["1", "2"]),
     ("slc.static_blocks", &["0", "2"]),
     ("slc.dynamic_share", &["0", "0.7"]),
@@ -55,9 +64,12 @@ pub fn operations(data: &[u8]) {
     let mut set = |key: &str, value: &str| config.set(key, value).expect("legal settings");
     set("device.pages_per_block", "4");
     set("device.page_bytes", "1024");
+    let bytes = 20 * 4 * 1024;
     for ((key, values), &byte) in CHOICES.iter().zip(chosen) {
         set(key, values[usize::from(byte) % values.len()]);
     }
+    // Nobody knows what comes: an oracle thinks that nothing is overwritten.
+    config.future = Some(Future::pass(bytes as u32 / 512).done());
     // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
     // read.
     if row.buffers_data {
@@ -74,7 +86,6 @@ pub fn operations(data: &[u8]) {
     if (row.check)(&config).is_err() || config.check().is_err() {
         (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
     }
-    let bytes = 20 * 4 * 1024;
     config.device.set_capacity(bytes, 0);
     let minimum = (row.minimum_blocks)(&config);
     config.device.set_capacity(bytes, minimum);
@@ -99,8 +110,8 @@ pub fn operations(data: &[u8]) {
         let wanted = 1 + u64::from(bytes[2]) % 12;
         arrival += u64::from(bytes[3]) * 100_000;
         let count = if op == Op::Flush { 0 } else { wanted.min(sectors - first_sector) };
-        let request =
-            Request { arrival, op, first_sector, sectors: count as u32, unit: 0, stream: None };
+        let (unit, stream) = (u32::from(bytes[2] / 12), (bytes[3] % 5).checked_sub(1));
+        let request = Request { arrival, op, first_sector, sectors: count as u32, unit, stream };
         if let Err(error) = device.submit(&request) {
             panic!("{request:?} failed: {error}");
         }

@@ -396,6 +396,8 @@ named! {
         GroupLogsPermille = "group_logs_permille",
         /// Lifespan that a placement policy goes by, host pages (`sepbit`).
         PlacementLifespan = "placement_lifespan",
+        /// Written pages in the queue that `sepbit` keeps (`placement.sepbit_window = fifo`).
+        PlacementWindow = "placement_window",
         /// Pages that an SLC cache has room for, taken or not.
         SlcSizePages = "slc_size_pages",
         /// Those of them that are in its blocks, full or not.

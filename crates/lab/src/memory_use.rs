@@ -1,6 +1,7 @@
 //! Bytes of memory by structure, without a run.
 
 use ftlab_engine::config::{Bytes, Config};
+use ftlab_engine::future::Future;
 use ftlab_engine::schemes::RamUse;
 use ftlab_report::derive::ram_bytes;
 use ftlab_report::result;
@@ -105,6 +106,8 @@ fn planned(chosen: &mut [selection::Chosen], bytes: Option<u64>) -> Result<()> {
         sizing::resize(chosen, bytes)?;
     }
     for one in chosen {
+        // Memory does not go by what the future is.
+        one.config.future.get_or_insert_with(|| Future::pass(0).done());
         one.config.check()?;
         (one.row.check)(&one.config).map_err(|error| Error::unsuited(&one.name, &error))?;
     }
@@ -136,5 +139,20 @@ mod tests {
         assert_eq!(sizes(1 << 30), (2 << 20, 4 << 10));
         assert_eq!(sizes(16 << 30), (32 << 20, 64 << 10));
         assert_eq!(sizes(256 << 30), (512 << 20, 1 << 20));
+    }
+
+    /// What the oracle takes does not go by what the future is, which nobody has to know for that.
+    #[test]
+    fn memory_of_the_oracle_is_told_without_a_workload() {
+        let experiment = Experiment {
+            schemes: "ideal_page".into(),
+            device: "ssdsim2010".to_owned(),
+            capacity: Some(Capacity::Bytes(1 << 30)),
+            set: ["gc.placement=fk"].into_iter().collect(),
+            ..Experiment::default()
+        };
+        let used = experiment.memory().expect("its bytes are known").schemes.remove(0).structures;
+        let policy = used.iter().find(|used| used.structure == "placement_policy");
+        assert_eq!(policy.expect("it takes some").bytes, 8 << 19, "8 bytes for pages of 2 KiB");
     }
 }

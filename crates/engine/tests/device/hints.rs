@@ -3,9 +3,10 @@
 
 use crate::common::outcome::same;
 use crate::common::{config, open, pages, submit, tiny};
-use ftlab_engine::meter::{ClassCounts, Event};
+use ftlab_engine::meter::{Cause, ClassCounts, Event};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::ssd::Device;
 
 const HINT: (&str, &str) = ("gc.placement", "hint");
 const UNIT: (&str, &str) = ("host.hints", "unit");
@@ -70,28 +71,28 @@ fn moved_for_each(
 ) -> (f64, Vec<ClassCounts>) {
     let mut config = config(&[("device.pages_per_block", "64")]);
     pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
-    config.device.set_capacity(u64::from(random + ring) * config.device.page_bytes.0, 0);
+    let bytes = u64::from(random + ring) * config.device.page_bytes.0;
+    config.device.set_capacity(bytes, 0);
     config.device.blocks_per_plane = blocks;
     let mut device = open("ideal_page", &config);
     let mut rng = Rng::new(8, Purpose::Workload);
-    let mut write = |page: u32, stream: u8| {
+    let write = |device: &mut dyn Device, page: u32, stream: u8| {
         let request = pages(&config, Op::Write, u64::from(page), 1);
         device.submit(&Request { stream: Some(stream), ..request }).expect("the device works");
     };
     let (before, after) = (12 * random, 12 * random);
     for turn in 0..before + after {
         if ring > 0 {
-            write(random + turn % ring, 1);
+            write(device.as_mut(), random + turn % ring, 1);
         }
-        write(rng.below(random), 0);
+        write(device.as_mut(), rng.below(random), 0);
         if turn + 1 == before {
             device.start_measuring();
         }
     }
     device.audit().expect("the audit passes");
     let meter = device.board().meter();
-    let moved = meter.classes().iter().map(|class| class.moved_pages).sum::<u64>();
-    (moved as f64 / f64::from(after), meter.classes().to_vec())
+    (meter.programs(Cause::Gc) as f64 / f64::from(after), meter.classes().to_vec())
 }
 
 /// A ring that is written in order dies block by block: behind a handle of its own nothing of it is

@@ -23,6 +23,7 @@ mod own;
 mod parameters;
 mod peers;
 mod placement;
+mod placement_blocks;
 mod regression;
 mod short_way;
 mod slc;

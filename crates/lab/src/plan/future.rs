@@ -21,8 +21,8 @@ pub fn is_asked(chosen: &Chosen) -> bool {
     chosen.config.gc.placement == PlacementKind::Fk
 }
 
-/// Refuses an oracle where the device is not given exactly the requests of the workload, once and in
-/// their order: what it knows would be of another run.
+/// Refuses an oracle where the device is not given exactly the requests of the workload, once and
+/// in their order: what it knows would be of another run.
 pub fn refuse(
     chosen: &[Chosen],
     choice: &WorkloadChoice,

@@ -1,7 +1,9 @@
 //! Sentences that a reader must see beside the numbers.
 
-use ftlab_engine::config::{Config, TimingProfile, UnwrittenRead};
-use ftlab_engine::host::{Arbitration, SchedulerKind};
+use ftlab_engine::config::{
+    Config, GcSettings, GcTrigger, PlacementKind, PlacementSettings, TimingProfile, UnwrittenRead,
+};
+use ftlab_engine::host::{Arbitration, Hints, SchedulerKind};
 use ftlab_engine::meter::{Event, Level};
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
@@ -31,6 +33,7 @@ pub fn of_run(
     let mut all = plan.warnings.clone();
     all.extend(about_workload(plan, stream, description));
     all.extend(about_addresses(plan, stream));
+    all.extend(unheard(&run.chosen.config));
     all.extend(over_budget(run));
     all.extend(spare_unused(plan, run));
     all.extend(nothing_waits(plan, &run.chosen.config));
@@ -43,6 +46,41 @@ pub fn of_device(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     let mut all: Vec<String> = over_budget(run).into_iter().collect();
     all.extend(of_device_in_use(run, device));
     all
+}
+
+/// Settings of placement that were set and that nobody asks for under the policy in force.
+fn unheard(config: &Config) -> Option<String> {
+    let (now, default) = (&config.placement, PlacementSettings::default());
+    let (kind, trigger) = (config.gc.placement, config.gc.trigger);
+    let hint = kind == PlacementKind::Hint;
+    let sepbit = kind == PlacementKind::Sepbit;
+    let dac = kind == PlacementKind::Dac;
+    let told = [
+        ("host.hints", config.host.hints != Hints::None, hint),
+        ("placement.handles", now.handles != default.handles, hint),
+        ("placement.isolation", now.isolation != default.isolation, hint),
+        ("placement.collection", now.collection != default.collection, hint),
+        ("placement.sepbit_window", now.sepbit_window != default.sepbit_window, sepbit),
+        ("placement.sepbit_victims", now.sepbit_victims != default.sepbit_victims, sepbit),
+        ("placement.sepbit_lifespan", now.sepbit_lifespan != default.sepbit_lifespan, sepbit),
+        ("placement.dac_max_update_age", now.dac_max_update_age > 0, dac),
+        ("placement.dac_min_move_age", now.dac_min_move_age > 0, dac),
+        (
+            "gc.garbage_share",
+            config.gc.garbage_share != GcSettings::default().garbage_share,
+            trigger == GcTrigger::GarbageShare,
+        ),
+    ];
+    let unheard: Vec<&str> =
+        told.into_iter().filter(|(_, set, heard)| *set && !heard).map(|(key, ..)| key).collect();
+    (!unheard.is_empty()).then(|| {
+        format!(
+            "Set without effect under gc.placement = {} and gc.trigger = {}: {}.",
+            kind.name(),
+            trigger.name(),
+            unheard.join(", ")
+        )
+    })
 }
 
 fn over_budget(run: &SchemePlan) -> Option<String> {

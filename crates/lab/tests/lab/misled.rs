@@ -131,3 +131,19 @@ fn a_strict_budget_holds_the_directory_too() {
     stated.set.push("dftl.gtd_in_budget=false");
     assert!(stated.plan().err().unwrap().to_string().contains("--ram allows 2000"));
 }
+
+/// What nobody asks for under the policy in force is said, and nothing of what somebody does.
+#[test]
+fn settings_of_placement_that_nobody_hears_are_told() {
+    let base = small("ideal_page", "randwrite:bs=2k,span=100%,count=200,hint=1,seed=2");
+    let run = |set: &[&str]| {
+        let all = ["device.over_provisioning=0.4"].iter().chain(set).copied();
+        result(&Experiment { set: all.collect(), ..base.clone() })
+    };
+    let told = run(&["placement.handles=3", "host.hints=column", "placement.dac_min_move_age=5"]);
+    let words = "Set without effect under gc.placement = none and gc.trigger = free_blocks: \
+                 host.hints, placement.handles, placement.dac_min_move_age.";
+    assert!(says(&told, words), "{:?}", told.warnings);
+    let heard = run(&["gc.placement=hint", "placement.handles=3", "host.hints=column"]);
+    assert!(!says(&heard, "Set without effect"), "{:?}", heard.warnings);
+}

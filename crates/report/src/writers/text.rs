@@ -1,6 +1,7 @@
 //! Text: aligned tables for a terminal, a row per scheme, units in every cell.
 
 use super::Document;
+use crate::data_classes;
 use crate::describe::{facts, labels, warnings};
 use crate::format::{Quantity, count};
 use crate::metrics::{SECTIONS, flatten_all};
@@ -38,6 +39,9 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         }
     }
     phases(&mut text, document.runs, &labels);
+    if let Some(told) = data_classes::table(document.runs) {
+        slow(&mut text, &told);
+    }
     // Of several runs a terminal has room for a few each.
     let one_by_one = if document.runs.len() > 1 { 3 } else { WORST_MAX };
     for told in slowest::tables(document.runs, one_by_one) {
@@ -96,7 +100,7 @@ fn phases(text: &mut String, runs: &[RunResult], labels: &[String]) {
     }
 }
 
-/// One table about the slowest requests; sentences stand below it, a line each.
+/// A table with a title, such as those about the slowest requests; sentences stand below it, a line each.
 fn slow(text: &mut String, told: &slowest::Table) {
     let sentences = told.columns.last().is_some_and(|column| column.0 == slowest::STORY);
     let shown = told.columns.len() - usize::from(sentences);

@@ -1,6 +1,6 @@
 //! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line. A fifth
-//! column `stream`, which the header must name where the format is not stated, is a placement hint: a
-//! number from 0 to 255, or nothing.
+//! column `stream`, which the header must name where the format is not stated, is a placement hint:
+//! a number from 0 to 255, or nothing.
 //!
 //! `op` is read, write, trim or flush (or r, w, t, f) in any case. Times may have a fraction, down
 //! to 1 ns. There is no unit column: several volumes are laid side by side before they are written.

@@ -64,8 +64,20 @@ impl PageSpace {
     ) -> Result<Option<When>, Fault> {
         let (victim, found) = self.choose_that_fits(board, owner, plane, after);
         let Some(victim) = victim else { return Ok(None) };
-        let collected = self.collect(board, owner, victim, found)?;
-        self.level(board, owner, plane, collected).map(Some)
+        self.collect_and_level(board, owner, victim, found).map(Some)
+    }
+
+    /// Collects this victim, and levels the wear of its plane.
+    pub(super) fn collect_and_level<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let collected = self.collect(board, owner, victim, after)?;
+        self.level(board, owner, plane, collected)
     }
 
     /// Collects a victim in every other plane of the die that is within a block of its own
@@ -487,7 +499,7 @@ impl PageSpace {
     }
 
     /// Closed blocks of a plane that hold an invalid page.
-    fn closed_blocks<'a>(
+    pub(super) fn closed_blocks<'a>(
         &'a self,
         board: &'a Board,
         plane: PlaneId,

@@ -5,7 +5,8 @@
 //! written. Down to the last free block, which a collection may need for map pages, a class without
 //! room takes a page of the nearest class that has some: collection needs no more free blocks than
 //! with one class, since every page of an open block is there for all. After a power cut nobody
-//! knows what a block held: it counts as of class 1, and the clock begins anew.
+//! knows what a block held: it counts as of class 1 (a hint's: of the first handle), and the clock
+//! begins anew.
 
 use super::{PageSpace, Stream};
 use crate::parts::placement::{
@@ -27,21 +28,20 @@ pub type Place = (PlaneId, Stream);
 /// Free blocks down to which a class may take one for itself.
 const KEPT_BLOCKS: u32 = 1;
 
-/// Which class a block counts as that was found after a power cut.
-const FOUND_CLASS: u8 = 1;
-
 /// A placement policy at work.
 #[derive(Clone, Debug)]
 pub(super) struct Placing {
     policy: Placement,
     classes: u8,
+    /// Which class a block counts as that was found after a power cut.
+    found: u8,
     /// Handles that a hint may name, where hints decide.
     handles: Option<u8>,
     /// Host pages written.
     clock: u64,
-    /// A bit for each logical page that is written and not trimmed: what tells an update from a first
-    /// write, also where the map has not been looked up. The map says the same, so that no memory is
-    /// charged for it.
+    /// A bit for each logical page that is written and not trimmed: what tells an update from a
+    /// first write, also where the map has not been looked up. The map says the same, so that no
+    /// memory is charged for it.
     lives: Vec<u64>,
     /// How many.
     living: u64,
@@ -75,8 +75,17 @@ pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
     let found = [
         entry("placement_policy", kind.ram_bytes(&context(config, &geometry, 0))),
         entry("placement_times", if has_table { times } else { 0 }),
+        entry("placement_blocks", block_bytes(config, u64::from(geometry.blocks()))),
     ];
     found.into_iter().filter(|entry| entry.bytes > 0).collect()
+}
+
+/// Bytes for the class of every block, and for the time when it was opened where the policy asks
+/// for that; what counts alone need is no part of a drive.
+fn block_bytes(config: &SharedSettings, blocks: u64) -> u64 {
+    let bits = u64::from(config.data_classes().next_power_of_two().trailing_zeros());
+    let opened = config.gc.placement.asks_when_opened(&config.placement);
+    (bits * blocks).div_ceil(8) + if opened { 4 * blocks } else { 0 }
 }
 
 impl Placing {
@@ -89,6 +98,7 @@ impl Placing {
         Some(Placing {
             policy,
             classes: context.classes,
+            found: kind.found_class().min(context.classes - 1),
             handles: (kind == PlacementKind::Hint).then_some(config.placement.handles as u8),
             clock: 0,
             lives: zeroed(geometry.logical_pages.div_ceil(u64::BITS) as usize),
@@ -255,6 +265,13 @@ impl PageSpace {
         }
     }
 
+    /// What levelling moves to another block has been in one since that was opened.
+    pub(super) fn note_levelled(&mut self, from: BlockId, to: BlockId) {
+        if let Some(placing) = &mut self.placing {
+            placing.created[to.index()] = placing.created[from.index()];
+        }
+    }
+
     /// A block of data is empty, from which so many pages were moved; before its erase.
     pub(super) fn note_collected(&mut self, board: &mut Board, block: BlockId, copied: u32) {
         let class = self.class_of(block);
@@ -265,6 +282,9 @@ impl PageSpace {
         board.class_victim(class, copied, lifespan);
         if let Some(lifespan) = placing.policy.lifespan() {
             board.level(Level::PlacementLifespan, lifespan);
+        }
+        if let Some(entries) = placing.policy.window(placing.clock) {
+            board.level(Level::PlacementWindow, entries);
         }
     }
 
@@ -307,8 +327,9 @@ impl PageSpace {
         (0..classes).map(Stream::of_class)
     }
 
-    /// What a block of `stream` counts as that was found after a power cut. Where one can be written
-    /// on, the first stream of data without a block goes on with it.
+    /// What a block of `stream` counts as that was found after a power cut. Where one can be
+    /// written on, a stream of data without a block goes on with it: that of the class that it
+    /// counts as, or else the first.
     pub(super) fn found_stream(&self, plane: PlaneId, stream: Stream, open: bool) -> Stream {
         let frontiers = &self.planes[plane.index()].frontiers;
         let lacks_block = |stream: &Stream| frontiers[stream.index()].block.is_none();
@@ -317,9 +338,10 @@ impl PageSpace {
             None if open && !lacks_block(&stream) => self.moved_data,
             None => stream,
             Some(placing) => {
-                let mut classes = (0..placing.classes).map(Stream::of_class);
-                let found = Stream::of_class(FOUND_CLASS.min(placing.classes - 1));
-                classes.find(|stream| open && lacks_block(stream)).unwrap_or(found)
+                let found = Stream::of_class(placing.found);
+                let others = (0..placing.classes).map(Stream::of_class);
+                let mut all = std::iter::once(found).chain(others);
+                all.find(|stream| open && lacks_block(stream)).unwrap_or(found)
             }
         }
     }

@@ -11,8 +11,8 @@
 //!
 //! # Deviations
 //! An oracle: it needs a first pass over the workload ([`Future`]). While the device is prepared a
-//! page lives until its first write in the workload, as if that began at once. A segment is what the
-//! open blocks of a class hold, one in every plane.
+//! page lives until its first write in the workload, as if that began at once. A segment is what
+//! the open blocks of a class hold, one in every plane.
 //!
 //! # Memory
 //! 8 bytes a logical page for the time of death; what the future says is in no device.

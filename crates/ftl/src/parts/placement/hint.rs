@@ -3,8 +3,8 @@
 //! its own.
 //!
 //! # Source
-//! Streams of NVMe, and Flexible Data Placement (NVMe Technical Proposal 4146): reclaim unit handles,
-//! initially or persistently isolated, as in FEMU.
+//! Streams of NVMe, and Flexible Data Placement (NVMe Technical Proposal 4146): reclaim unit
+//! handles, initially or persistently isolated, as in FEMU.
 //!
 //! # Rule
 //! There are `placement.handles` reclaim unit handles. Host write: the handle of its hint
@@ -14,8 +14,8 @@
 //! `placement.collection` in one further class or with the last handle.
 //!
 //! # Deviations
-//! A reclaim unit is an erase block of each plane, and there is one reclaim group. The specification
-//! has the controller put a write with an unknown handle wherever it likes.
+//! A reclaim unit is an erase block of each plane, and there is one reclaim group. The
+//! specification has the controller put a write with an unknown handle wherever it likes.
 //!
 //! # Memory
 //! None: the class of each block, which every policy has.
@@ -36,6 +36,11 @@ impl PlacementPolicy for Hint {
         let PlacementSettings { handles, isolation, collection, .. } = *settings;
         let further = isolation == Isolation::Initially && collection == Collection::Own;
         Classes::Fixed((handles + u32::from(further)) as u8)
+    }
+
+    /// Hints do not outlive a power cut: what is found belongs to the first handle.
+    fn found_class() -> u8 {
+        0
     }
 
     fn new(context: &PlacementContext<'_>) -> Self {
@@ -74,8 +79,8 @@ mod tests {
     use super::super::tests::{Bench, victim};
     use super::*;
 
-    /// Three handles: hints 0 to 3 go to handles 0, 1, 2, 2, no hint to 0; moved pages to a class of
-    /// their own, to the last handle, or they stay.
+    /// Three handles: hints 0 to 3 go to handles 0, 1, 2, 2, no hint to 0; moved pages to a class
+    /// of their own, to the last handle, or they stay.
     #[test]
     fn a_hint_is_a_handle_and_isolation_says_where_moved_pages_go() {
         for (isolation, collection, moved) in [

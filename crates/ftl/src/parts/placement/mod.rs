@@ -3,8 +3,8 @@
 //!
 //! A policy answers with a class of data; every class has a frontier of its own in every plane. It
 //! is asked for each page that the host writes and for each victim, or for each of its pages. What
-//! it knows of time is how many pages the host has written. What this is not: the choice of victims,
-//! which is made over the blocks of all classes (`gc.victim`).
+//! it knows of time is how many pages the host has written. What this is not: the choice of
+//! victims, which is made over the blocks of all classes (`gc.victim`).
 
 mod auto_mq;
 mod auto_sfr;
@@ -59,6 +59,23 @@ macro_rules! placement_table {
                     PlacementKind::None => Times::Never,
                     $( PlacementKind::$variant =>
                         <$type as PlacementPolicy>::times(settings), )*
+                }
+            }
+
+            /// Whether it asks when a victim was opened.
+            pub fn asks_when_opened(self, settings: &PlacementSettings) -> bool {
+                match self {
+                    PlacementKind::None => false,
+                    $( PlacementKind::$variant =>
+                        <$type as PlacementPolicy>::asks_when_opened(settings), )*
+                }
+            }
+
+            /// Which class a block counts as that was found after a power cut, at most the last.
+            pub fn found_class(self) -> u8 {
+                match self {
+                    PlacementKind::None => 0,
+                    $( PlacementKind::$variant => <$type as PlacementPolicy>::found_class(), )*
                 }
             }
 
@@ -129,6 +146,11 @@ macro_rules! placement_table {
             /// What came before was preparation.
             pub fn measuring_begins(&mut self, now: u64) {
                 match self { $( Placement::$variant(policy) => policy.measuring_begins(now), )* }
+            }
+
+            /// Entries of its queue of written pages, where it keeps one.
+            pub fn window(&self, now: u64) -> Option<u64> {
+                match self { $( Placement::$variant(policy) => policy.window(now), )* }
             }
 
             /// The time that the policy goes by now, where it has one.

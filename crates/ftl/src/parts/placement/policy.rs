@@ -120,6 +120,14 @@ pub trait PlacementPolicy: Sized {
     fn ram_bytes(_context: &PlacementContext<'_>) -> u64 {
         0
     }
+    /// Whether it asks when a victim was opened.
+    fn asks_when_opened(_settings: &PlacementSettings) -> bool {
+        false
+    }
+    /// Which class a block counts as that was found after a power cut, at most the last.
+    fn found_class() -> u8 {
+        1
+    }
     /// One that has seen nothing.
     fn new(context: &PlacementContext<'_>) -> Self;
     /// The class of a page that the host writes.
@@ -142,6 +150,10 @@ pub trait PlacementPolicy: Sized {
     fn closed(&mut self, _block: BlockId) {}
     /// What came before was preparation; so many pages were written in it.
     fn measuring_begins(&mut self, _now: u64) {}
+    /// Entries of the queue of written pages that it keeps, where it does.
+    fn window(&self, _now: u64) -> Option<u64> {
+        None
+    }
     /// The time that it goes by now, where it has one.
     fn lifespan(&self) -> Option<u64> {
         None

@@ -75,7 +75,11 @@ settings! {
             source("ftlab: held for tests and studies");
         /// Host pages since a page's last write above which an update does not make it hotter
         /// (dac); 0: every update does.
-        dac_min_age: u64 = 0, legal("a number of pages", |_| true),
+        dac_max_update_age: u64 = 0, legal("a number of pages", |_| true),
+            source("Chiang et al. 1999 have a time per region; the SepBIT simulator has none");
+        /// Host pages since a page's last write up to which a move does not make it colder (dac);
+        /// 0: every move does.
+        dac_min_move_age: u64 = 0, legal("a number of pages", |_| true),
             source("Chiang et al. 1999 have a time per region; the SepBIT simulator has none");
     }
 }

@@ -198,8 +198,8 @@ mod tests {
         sfs.centres.iter().map(|&centre| centre as f64 / f64::from(2).powi(PLACES as i32)).collect()
     }
 
-    /// Two classes. Block 0 holds page 1, written at 0, 1, 2, 3 (four writes), block 1 pages 2 and 3,
-    /// written once, at 4 and 5. At 10: 4 writes over an age of 7, and 2 over 6 + 5.
+    /// Two classes. Block 0 holds page 1, written at 0, 1, 2, 3 (four writes), block 1 pages 2 and
+    /// 3, written once, at 4 and 5. At 10: 4 writes over an age of 7, and 2 over 6 + 5.
     #[test]
     fn a_page_goes_to_the_blocks_that_are_as_hot_as_it() {
         let mut sfs = Bench::new("sfs", 64, &[("placement.classes", "2")]);
@@ -215,7 +215,8 @@ mod tests {
         let near = |found: f64, expected: f64| (found - expected).abs() < 1e-6;
         let found = centres(&sfs);
         assert!(near(found[0], 4.0 / 7.0) && near(found[1], 2.0 / 11.0), "{found:?}");
-        // At 10: page 1 has 4 writes over 7, page 2 one over 6, page 3 one over 5; the middle is 0.38.
+        // At 10: page 1 has 4 writes over 7, page 2 one over 6, page 3 one over 5; the middle is
+        // 0.38.
         sfs.pass(4);
         assert_eq!((sfs.moved(1, 0), sfs.moved(2, 1), sfs.moved(3, 1)), (0, 1, 1));
         assert_eq!(sfs.write(2), 1, "one write, over 6");

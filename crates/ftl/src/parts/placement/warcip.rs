@@ -10,16 +10,16 @@
 //! overwritten and the page's penalty, which is forgotten then; 0 for a first write. It goes to the
 //! cluster with the nearest centre, among equals the last, and the centre becomes the mean of all
 //! intervals since the cluster's segment was opened. A segment that is full begins the mean anew.
-//! After 256 full segments a cluster that had more than half of their writes is split, if there is a
-//! class left: the new one stands between it and the one before it (0 before the first), halfway.
-//! Without a split the first cluster with less than a segment of writes closes when its
-//! segment is full.
+//! After 256 full segments a cluster that had more than half of their writes is split, if there is
+//! a class left: the new one stands between it and the one before it (0 before the first), halfway.
+//! Without a split the first cluster with less than a segment of writes closes when its segment is
+//! full.
 //!
 //! # Deviations
 //! Time is host pages written; the simulator has the clock of the wall. A full segment is as many
-//! pages of the host as the open blocks of a class hold, one in every plane. The simulator renumbers
-//! clusters when one opens or closes, and may close the wrong one: here a cluster keeps its
-//! class. The last cluster never closes. Centres have 16 binary places.
+//! pages of the host as the open blocks of a class hold, one in every plane. The simulator
+//! renumbers clusters when one opens or closes, and may close the wrong one: here a cluster keeps
+//! its class. The last cluster never closes. Centres have 16 binary places.
 //!
 //! # Memory
 //! 4 bytes a logical page for its penalty, and the table of times; 24 bytes a class.
@@ -166,9 +166,9 @@ mod tests {
         warcip.clusters.iter().map(|cluster| (cluster.class, cluster.centre >> PLACES)).collect()
     }
 
-    /// Segments of eight pages, classes 1 to 3 for the host. First writes count as of interval 0 and
-    /// go to the last of three equal centres, rewrites 5 later too, until its centre has left: (4 * 0
-    /// + 5) / 5 = 1. An interval of 0 goes to class 2 from then on, 1 and more to class 3.
+    /// Segments of eight pages, classes 1 to 3 for the host. First writes count as of interval 0
+    /// and go to the last of three equal centres, rewrites 5 later too, until its centre has left:
+    /// (4 * 0 + 5) / 5 = 1. An interval of 0 goes to class 2 from then on, 1 and more to class 3.
     #[test]
     fn a_write_goes_to_the_nearest_centre_which_follows() {
         let mut warcip = Bench::new("warcip", 64, &[("placement.classes", "4")]);
@@ -206,7 +206,7 @@ mod tests {
     fn clusters_without_writes_close_and_a_large_one_is_split() {
         assert!(PlacementKind::parse("warcip").is_some());
         let mut warcip = Bench::new("warcip", 4096, &[("placement.classes", "4")]);
-        let hot = |warcip: &mut Bench| (0..256 * 8).for_each(|_| drop(warcip.write(7)));
+        let hot = |warcip: &mut Bench| (0..256 * 8).for_each(|_| assert!(warcip.write(7) > 0));
         hot(&mut warcip);
         assert_eq!(clusters(&warcip), [(1, 0), (2, 0), (3, 1)]);
         // First writes fill class 2's segment, but class 1 is the one that closes; there is no way
