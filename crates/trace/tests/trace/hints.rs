@@ -1,6 +1,6 @@
 //! Placement hints: the column `stream` of our CSV, the key `hint` of a generated workload.
 
-use crate::common::{Files, error_of, format, read_all};
+use crate::common::{Files, error_of, inspect, read_all};
 use ftlab_trace::{Options, Record};
 
 fn streams(records: &[Record]) -> Vec<Option<u8>> {
@@ -16,7 +16,7 @@ fn the_column_stream_of_a_csv_is_a_hint() {
     let lines = "0,write,0,4096,3\n1,write,4096,4096,\n2,read,0,512,255\n";
     let path = files.write("hints", format!("{header},stream\n{lines}"));
     let options = Options::default();
-    assert_eq!(format(&path), "csv");
+    assert_eq!(inspect(&path, &options).unwrap().format, "csv");
     let records = read_all(&path, &options).unwrap();
     assert_eq!(streams(&records), [Some(3), None, Some(255)]);
     assert_eq!((records[1].offset_bytes, records[1].unit), (4096, 0));
