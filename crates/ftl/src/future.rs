@@ -39,6 +39,12 @@ impl Future {
         &self.first
     }
 
+    /// Writes that the pass saw.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.death.len() as u64
+    }
+
     /// When what the `number`-th write wrote dies; [`NEVER`], too, beyond the last one.
     #[must_use]
     pub fn death_of_write(&self, number: u64) -> u32 {

@@ -40,6 +40,8 @@ pub fn refuse(
             "--precondition takes requests before the run"
         } else if one.row.buffers_data || one.config.buffer.name.name() != "none" {
             "a buffer changes what is written, and when"
+        } else if !one.config.io.trim {
+            "the device ignores trims (io.trim = false)"
         } else if host.streams > 1 || host.scheduler.name() != "fcfs" {
             "the host changes the order of requests (host.streams, host.scheduler)"
         } else {

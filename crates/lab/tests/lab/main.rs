@@ -5,6 +5,7 @@ mod common;
 mod devices;
 mod experiments;
 mod misled;
+mod oracle;
 mod runs;
 mod sharing;
 mod stand_ins;

@@ -991,6 +991,12 @@ class _DataClass(_Record):
     def moved_pages(self) -> int:
         """Pages that collection moved to it."""
     @property
+    def host_bytes(self) -> int:
+        """Bytes that the host wrote to it."""
+    @property
+    def media_bytes(self) -> int:
+        """Bytes that were programmed to it: the host's, and what collection moved."""
+    @property
     def victims(self) -> int:
         """Blocks of it that were collected."""
     @property

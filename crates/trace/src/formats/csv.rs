@@ -1,5 +1,5 @@
 //! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line. A fifth
-//! column `stream`, which the header must name where the format is not stated, is a placement hint:
+//! column `stream`, which the header must name, is a placement hint:
 //! a number from 0 to 255, or nothing.
 //!
 //! `op` is read, write, trim or flush (or r, w, t, f) in any case. Times may have a fraction, down
@@ -19,6 +19,8 @@ use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
 const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes[,stream]";
+const HEADERS: &str =
+    "time_us,op,offset_bytes,size_bytes|time_us,op,offset_bytes,size_bytes,stream";
 /// What is written.
 const HEADER: &str = "time_us,op,offset_bytes,size_bytes";
 const STREAMS: &str = "0 to 255, or nothing";
@@ -32,7 +34,7 @@ pub const FORMAT: Format = Format {
     time_unit: TimeUnit::Microseconds,
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
-    header: Some("time_us,op,offset_bytes,size_bytes|time_us,op,offset_bytes,size_bytes,stream"),
+    header: Some(HEADERS),
     takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: true }),
 };
@@ -59,6 +61,11 @@ fn time_column(line: &[u8]) -> Option<&[u8]> {
 }
 
 fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
+    // The header is no request; what it names holds for the lines behind it.
+    let is_number = line.first().is_some_and(u8::is_ascii_digit);
+    if !is_number && FORMAT.is_header(line) {
+        context.has_streams = fields::count(line, b',') == 5;
+    }
     let mut columns = Fields::new(line, b',');
     let time_ns = fields::time(columns.next("time_us", COLUMNS)?, context.scales.time_ns)?;
     let op = operation(columns.next("op", COLUMNS)?)?;
@@ -71,7 +78,7 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     };
     let offset_bytes = number("offset_bytes")?;
     let size_bytes = number("size_bytes")?;
-    let stream = match columns.more() {
+    let stream = match context.has_streams && columns.more() {
         true => stream(columns.next("stream", COLUMNS)?)?,
         false => None,
     };

@@ -244,13 +244,18 @@ mod tests {
 
         /// An oracle that knows these writes, which begin now.
         pub fn with_future(logical_pages: u32, writes: &[u32]) -> Self {
+            let mut bench = Bench::preparing_for(logical_pages, writes);
+            bench.policy.measuring_begins(0);
+            bench
+        }
+
+        /// The same, before they begin.
+        pub fn preparing_for(logical_pages: u32, writes: &[u32]) -> Self {
             let mut config = settings("fk", &[]);
             let mut pass = Future::pass(logical_pages);
             writes.iter().for_each(|&page| pass.written(page).expect("few"));
             config.future = Some(pass.done());
-            let mut bench = Bench::of("fk", logical_pages, &config);
-            bench.policy.measuring_begins(0);
-            bench
+            Bench::of("fk", logical_pages, &config)
         }
 
         fn of(name: &str, logical_pages: u32, config: &SharedSettings) -> Self {
