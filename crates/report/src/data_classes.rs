@@ -82,7 +82,7 @@ mod tests {
         let cells: Vec<&str> = table.rows[0].iter().map(String::as_str).collect();
         assert_eq!(cells.len(), table.columns.len());
         assert_eq!(cells[1], "0");
-        assert_eq!((cells[4], cells[5], cells[6]), ("1", "2", "25.0 %"));
+        assert_eq!((cells[4], cells[5], cells[6]), ("1", "2", "25.00 %"));
         assert_eq!(cells[7], "1,234");
     }
 }
