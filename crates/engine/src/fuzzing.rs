@@ -1,6 +1,6 @@
 //! Bytes in, a run out: what fuzzers feed to every scheme. Nothing here is part of the interface.
 
-use crate::config::Config;
+use crate::config::{Config, GcMode, GcTrigger};
 use crate::future::Future;
 use crate::schemes;
 use ftlab_flash::request::{Op, Request};
@@ -78,9 +78,16 @@ pub fn operations(data: &[u8]) {
     if config.buffer.name.reads().is_none() {
         config.buffer.cache_reads = Optional(None);
     }
-    // Some schemes divide data themselves.
+    // Who collects as the host writes does not wait for gaps alone.
+    if config.gc.mode == GcMode::Idle {
+        config.gc.trigger = GcTrigger::FreeBlocks;
+    }
+    // Some schemes divide data themselves, and say when blocks are collected.
     if config.gc.separate_frontiers || (row.check)(&config).is_err() {
         config.gc.placement = PlacementKind::None;
+    }
+    if (row.check)(&config).is_err() {
+        config.gc.trigger = GcTrigger::FreeBlocks;
     }
     // And not every scheme has an SLC cache, nor any part.
     if (row.check)(&config).is_err() || config.check().is_err() {

@@ -1,7 +1,7 @@
 //! Bytes of memory by structure, without a run.
 
 use ftlab_engine::config::{Bytes, Config};
-use ftlab_engine::future::Future;
+use ftlab_engine::future::Known;
 use ftlab_engine::schemes::RamUse;
 use ftlab_report::derive::ram_bytes;
 use ftlab_report::result;
@@ -10,6 +10,7 @@ use crate::devices;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::options::capacity::Capacity;
+use crate::plan::future;
 use crate::selection;
 use crate::sizing;
 
@@ -60,7 +61,9 @@ impl Experiment {
     pub fn memory(&self) -> Result<Memories> {
         let device = devices::find(&self.device)?;
         let overrides = selection::overrides(&self.set, self.buffer.as_deref())?;
-        let chosen = selection::choose(&self.schemes, &device.config, &overrides)?;
+        let mut chosen = selection::choose(&self.schemes, &device.config, &overrides)?;
+        // The memory of an oracle does not go by what it knows.
+        future::tell(&mut chosen, &Known::default());
         let bytes = stated(self.capacity, "`ftlab ram`")?;
         let mut refused = Vec::new();
         let mut kept = Vec::new();
@@ -106,8 +109,6 @@ fn planned(chosen: &mut [selection::Chosen], bytes: Option<u64>) -> Result<()> {
         sizing::resize(chosen, bytes)?;
     }
     for one in chosen {
-        // Memory does not go by what the future is.
-        one.config.future.get_or_insert_with(|| Future::pass(0).done());
         one.config.check()?;
         (one.row.check)(&one.config).map_err(|error| Error::unsuited(&one.name, &error))?;
     }

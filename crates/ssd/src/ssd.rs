@@ -110,13 +110,23 @@ impl<S: Scheme> Ssd<S> {
             seen,
             board,
         };
-        ssd.start_measuring();
+        // What comes now may be preparation: the scheme is told when measuring is asked for.
+        ssd.forget_measured();
         Ok(ssd)
     }
 
     /// The scheme, for tests that look inside.
     pub fn scheme(&self) -> &S {
         self.scheme.as_ref().expect("the scheme is there unless a recovery was cut")
+    }
+
+    /// Counts and times begin anew.
+    fn forget_measured(&mut self) {
+        self.epoch = self.absolute_idle_from().max(self.board.pcm_idle_from());
+        self.last_completion = self.epoch;
+        self.board.start_measuring();
+        self.outstanding.clear();
+        self.ledger.start_measuring();
     }
 
     /// The buffer, if there is one, and what is below it.
@@ -332,11 +342,7 @@ impl<S: Scheme> Device for Ssd<S> {
     }
 
     fn start_measuring(&mut self) {
-        self.epoch = self.absolute_idle_from().max(self.board.pcm_idle_from());
-        self.last_completion = self.epoch;
-        self.board.start_measuring();
-        self.outstanding.clear();
-        self.ledger.start_measuring();
+        self.forget_measured();
         if let Some(scheme) = &mut self.scheme {
             scheme.measuring_begins(&mut self.board);
         }

@@ -62,26 +62,44 @@ pub fn know(
     (workload, layout): (&Workload, &Layout),
     observer: &dyn Observer,
 ) -> Result<()> {
-    if !chosen.iter().any(is_asked) {
-        return Ok(());
+    // The map's units may be smaller than pages, and are what is written and dies.
+    let mut units: Vec<u64> = chosen.iter().filter(|one| is_asked(one)).map(unit_bytes).collect();
+    units.sort_unstable();
+    units.dedup();
+    for unit in units {
+        let known = pass((workload, layout), unit, observer)?;
+        for one in chosen.iter_mut().filter(|one| is_asked(one) && unit_bytes(one) == unit) {
+            one.config.future = Some(known.clone());
+        }
     }
+    Ok(())
+}
+
+fn unit_bytes(one: &Chosen) -> u64 {
+    one.config.device.unit_bytes()
+}
+
+/// Goes through the workload, by units of so many bytes.
+fn pass(
+    (workload, layout): (&Workload, &Layout),
+    unit: u64,
+    observer: &dyn Observer,
+) -> Result<Known> {
     let steps = Steps::of(observer, Counts::FirstPass, "finding when pages are overwritten", None);
-    let pages = (layout.capacity_bytes / layout.page_bytes) as u32;
-    let mut pass = Future::pass(pages);
+    let mut pass = Future::pass((layout.capacity_bytes / unit) as u32);
     for request in workload.requests(layout.map()?)? {
         let request = request?;
         let seen = match request.op {
-            Op::Write => footprint::pages(&request, layout.page_bytes)
-                .try_for_each(|page| pass.written(page as u32)),
-            Op::Trim => whole_pages(&request, layout.page_bytes)
-                .try_for_each(|page| pass.trimmed(page as u32)),
+            Op::Write => {
+                footprint::pages(&request, unit).try_for_each(|page| pass.written(page as u32))
+            }
+            Op::Trim => whole_pages(&request, unit).try_for_each(|page| pass.trimmed(page as u32)),
             Op::Read | Op::Flush => Ok(()),
         };
         seen.map_err(|too_long| Error::usage(format!("{too_long}; legal: --head N")))?;
         steps.advance()?;
     }
-    tell(chosen, &pass.done());
-    Ok(())
+    Ok(pass.done())
 }
 
 /// Tells oracles what is known: at first nothing, so that settings can be judged.

@@ -96,7 +96,10 @@ impl PlacementPolicy for Fk {
     }
 
     fn measuring_begins(&mut self, now: u64) {
+        // Whatever was written or lost before: all of the workload is still to come.
         self.begun = Some(now);
+        self.lost = false;
+        self.death.copy_from_slice(self.future.first());
     }
 }
 
