@@ -82,15 +82,20 @@ pub fn operations(data: &[u8]) {
     if config.gc.mode == GcMode::Idle {
         config.gc.trigger = GcTrigger::FreeBlocks;
     }
+    // A cell of one bit has no cache of such cells.
+    if config.device.bits_per_cell == 1 {
+        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
+    }
     // Some schemes divide data themselves, and say when blocks are collected.
-    if config.gc.separate_frontiers || (row.check)(&config).is_err() {
+    let fits = |config: &Config| (row.check)(config).is_ok() && config.check().is_ok();
+    if config.gc.separate_frontiers || !fits(&config) {
         config.gc.placement = PlacementKind::None;
     }
-    if (row.check)(&config).is_err() {
+    if !fits(&config) {
         config.gc.trigger = GcTrigger::FreeBlocks;
     }
     // And not every scheme has an SLC cache, nor any part.
-    if (row.check)(&config).is_err() || config.check().is_err() {
+    if !fits(&config) {
         (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
     }
     config.device.set_capacity(bytes, 0);
