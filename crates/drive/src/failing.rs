@@ -281,7 +281,7 @@ fn a_page_whose_data_is_nowhere_is_refused_at_opening() {
 }
 
 #[test]
-#[ignore = "a search"]
+#[ignore = "a search of minutes, which `make test-long` runs"]
 fn what_was_flushed_survives_the_end_of_the_machine_in_many_ways() {
     for row in TABLE {
         println!("{}", row.paper.name);

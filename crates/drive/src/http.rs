@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Connections at a time; for a further one another is closed: of those on which nothing was answered
-/// yet, or else of all, the one that was silent for longest.
+/// Connections at a time; for a further one another is closed: of those on which nothing was
+/// answered yet, or else of all, the one that was silent for longest.
 pub const CONNECTIONS: usize = 32;
 /// Longest head of a request, in bytes.
 pub const HEAD_BYTES: usize = 8 << 10;

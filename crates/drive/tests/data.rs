@@ -153,7 +153,8 @@ fn a_question_about_all_of_a_drive_is_answered_from_its_beginning_on() {
 fn after_a_bug_between_requests_everything_is_an_error_and_nobody_waits() {
     let drive = drive("ideal_page", &[]);
     drive.write(0, &[1; 4096], false).unwrap();
-    // An offset that the trait forbids: it is met under the lock, as any bug of a scheme's `locate`.
+    // An offset that the trait forbids: it is met under the lock, as any bug of a scheme's
+    // `locate`.
     let met = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         drive.status(16 * BYTES, 4096, &mut Vec::new())
     }));

@@ -193,7 +193,8 @@ fn clients_that_send_nonsense_hold_no_other_up() {
         // Answers that nobody takes, one after the other.
         sent(&b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(50));
         assert!(answered(address) > 3 << 20);
-        // More connections than there is room for: those before them are closed, and room comes again.
+        // More connections than there is room for: those before them are closed, and room comes
+        // again.
         let many: Vec<TcpStream> =
             (0..200).filter_map(|_| TcpStream::connect(address).ok()).collect();
         drop((many, kept));

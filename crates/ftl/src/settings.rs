@@ -231,8 +231,8 @@ impl SharedSettings {
             return Ok(());
         }
         Err(SettingError::Conflict(format!(
-            "slc.static_blocks = {} and slc.dynamic_share = {} ask for an SLC cache, and {scheme} has \
-             none: it needs a scheme that maps pages and fills every block from front to back \
+            "slc.static_blocks = {} and slc.dynamic_share = {} ask for an SLC cache, and {scheme} \
+             has none: it needs a scheme that maps pages and fills every block from front to back \
              (ideal_page, hat, dftl, cdftl, tpftl, sftl, hmb, aps, jtl); legal: 0 and 0",
             self.slc.static_blocks, self.slc.dynamic_share
         )))

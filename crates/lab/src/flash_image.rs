@@ -1,7 +1,7 @@
 //! What lies on the flash of a device as bytes: for each block that was ever used its number plus
-//! one, erases, flags (those that ended SLC mode follow where there were any), how many of its pages
-//! follow, and these; then a zero. Behind them the number
-//! of words in phase-change memory, and these. Snapshots hold it, and the stores of served drives.
+//! one, erases, flags (those that ended SLC mode follow where there were any), how many of its
+//! pages follow, and these; then a zero. Behind them the number of words in phase-change memory,
+//! and these. Snapshots hold it, and the stores of served drives.
 //!
 //! A page is one byte, and what it calls for: erased, torn, or a kind of page (0 to 5) with flags;
 //! then logical number, sequence number, and version (host data) or words without the zeroes at

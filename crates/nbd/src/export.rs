@@ -72,8 +72,8 @@ pub struct Extent {
 }
 
 /// A device behind the protocol. Offsets and lengths are bytes, inside the export and aligned to
-/// the minimum block size; the implementor locks. Errors are answered to the client as they are; a panic
-/// closes the connection that it happened on, and no other.
+/// the minimum block size; the implementor locks. Errors are answered to the client as they are; a
+/// panic closes the connection that it happened on, and no other.
 #[allow(clippy::missing_errors_doc, reason = "stated once, for all of them, above")]
 pub trait Export: Send + Sync {
     /// Size in bytes, constant while anybody is connected.

@@ -18,9 +18,9 @@ use crate::follower::Follower;
 use crate::{handshake, transmission, wire};
 
 /// Connections at a time; further ones are closed at once. Each holds at most a payload
-/// ([`wire::PAYLOAD_BYTES`], for a write in steps of 1 MiB as it comes, at most twice what has come), two
-/// buffers ([`wire::BUFFER_BYTES`]) and the data of an option or [`wire::EXTENTS`]: less than 33 MiB, all
-/// of them together 2.1 GiB; between requests 1.6 MiB, 100 MiB together.
+/// ([`wire::PAYLOAD_BYTES`], for a write in steps of 1 MiB as it comes, at most twice what has
+/// come), two buffers ([`wire::BUFFER_BYTES`]) and the data of an option or [`wire::EXTENTS`]: less
+/// than 33 MiB, all of them together 2.1 GiB; between requests 1.6 MiB, 100 MiB together.
 pub const CONNECTIONS: usize = 64;
 /// A handshake takes no longer.
 pub const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -287,8 +287,8 @@ impl Follower for Patience<'_> {
     }
 }
 
-/// Reads while the time is not up, and, once the server ends, what has come already; then it is the
-/// end of the stream.
+/// Reads while the time is not up, and, once the server ends, what comes while it looks once more:
+/// what a client sent before it could know is answered. Then it is the end of the stream.
 struct Patient<'a> {
     stream: &'a Stream,
     patience: &'a Patience<'a>,
@@ -300,13 +300,14 @@ impl Read for Patient<'_> {
             if self.patience.until.get().is_some_and(|until| Instant::now() >= until) {
                 return Ok(0);
             }
+            let was_ending = self.patience.is_ending();
             let read = match self.stream {
                 Stream::Unix(stream) => (&mut &*stream).read(bytes),
                 Stream::Tcp(stream) => (&mut &*stream).read(bytes),
             };
             match read {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.patience.is_ending() {
+                    if was_ending {
                         return Ok(0);
                     }
                 }

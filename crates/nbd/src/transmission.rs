@@ -15,8 +15,8 @@ const HEADER_BYTES: usize = 28;
 /// Bytes of a payload buffer that a connection keeps between requests.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Room for a payload is made in steps of so many bytes, each when the one before it is full: whoever
-/// says that he sends much gets room for what he sends.
+/// Room for a payload is made in steps of so many bytes, each when the one before it is full:
+/// whoever says that he sends much gets room for what he sends.
 const STEP_BYTES: usize = 1 << 20;
 
 /// One request as it came.

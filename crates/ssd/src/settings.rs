@@ -83,8 +83,8 @@ impl SsdSettings {
         }
         if self.gc.placement == PlacementKind::Hint && self.buffer.name != BufferKind::None {
             return Err(SettingError::Conflict(format!(
-                "gc.placement = hint and buffer.name = {} (--buffer) exclude each other: pages leave \
-                 a buffer without the hint that they came with; legal: one of the two",
+                "gc.placement = hint and buffer.name = {} (--buffer) exclude each other: pages \
+                 leave a buffer without the hint that they came with; legal: one of the two",
                 self.buffer.name.name()
             )));
         }

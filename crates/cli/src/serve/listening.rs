@@ -79,8 +79,8 @@ fn free(path: &Path) -> io::Result<()> {
     }
 }
 
-/// A path as the value of a URL's query (RFC 3986): what is not unreserved, nor a slash, is told as its
-/// number, so that no client takes a space, a `&` or a `#` for the end of it.
+/// A path as the value of a URL's query (RFC 3986): what is not unreserved, nor a slash, is told as
+/// its number, so that no client takes a space, a `&` or a `#` for the end of it.
 fn in_query(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     let bytes = path.as_os_str().as_bytes().iter();

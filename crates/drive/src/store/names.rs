@@ -19,8 +19,8 @@ pub fn named(path: &Path, what: &str, generation: u64) -> PathBuf {
 
 pub fn refused(path: &Path, why: &str) -> Error {
     Error::usage(format!(
-        "--store: {} {why}; legal: a new or empty folder, or that of a drive of this scheme and these \
-         settings",
+        "--store: {} {why}; legal: a new or empty folder, or that of a drive of this scheme and \
+         these settings",
         path.display()
     ))
 }

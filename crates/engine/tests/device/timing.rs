@@ -147,6 +147,36 @@ fn a_host_write_over_two_planes_is_one_program() {
     assert_eq!(run(2, &slow_controller), 60_000 + T + P);
 }
 
+/// Pages of one mode of cells join, in an SLC cache and past it; where one plane's cache is full and
+/// the other's is not, they do not.
+#[test]
+fn commands_over_two_planes_are_of_one_mode_of_cells() {
+    let cache = [
+        ("device.bits_per_cell", "2"),
+        ("device.pages_per_block", "8"),
+        ("slc.static_blocks", "1"),
+        ("timing.slc_program", "50us"),
+        ("alloc.order", "plane_channel_die"),
+    ];
+    let mut config = parallel(&[&ALL_PLANES[..], &cache].concat());
+    size("ideal_page", &mut config, 8);
+    let mut device = open("ideal_page", &config);
+    let mut arrival = 0;
+    let mut write = |first: u64, count: u64| {
+        // Nothing waits for what was written before.
+        arrival += 10_000_000;
+        let request = Request { arrival, ..pages(&config, Op::Write, first, count) };
+        let done = device.submit(&request).expect("it works");
+        done.completed - done.admitted
+    };
+    let in_cache = 50_000;
+    assert_eq!([write(0, 2), write(2, 2), write(4, 2)], [2 * T + in_cache; 3]);
+    // The last page of the cache in one plane: the next two pages go to cells of two modes.
+    assert_eq!(write(6, 1), T + in_cache);
+    assert_eq!(write(8, 2), T + in_cache + P, "one after the other");
+    assert_eq!([write(11, 1), write(12, 2)], [T + P, 2 * T + P], "past it");
+}
+
 #[test]
 fn a_copyback_saves_both_transfers_of_a_copy() {
     let mut bench = Bench::new(&[]);

@@ -101,8 +101,8 @@ impl BoardSettings {
         }
         if device.pages_per_block < device.bits_per_cell {
             return Err(SettingError::Conflict(format!(
-                "device.pages_per_block = {} is less than device.bits_per_cell = {}: a word line of \
-                 a block holds a page for each bit",
+                "device.pages_per_block = {} is less than device.bits_per_cell = {}: a word line \
+                 of a block holds a page for each bit",
                 device.pages_per_block, device.bits_per_cell
             )));
         }

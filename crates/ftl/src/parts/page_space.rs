@@ -404,12 +404,25 @@ impl PageSpace {
         if frontier.block.is_some() && frontier.next == self.pages_per_block {
             self.close(board.nand(), plane, stream);
         }
-        let limit = self.collection_limit(plane);
-        let goes_on = !collects_first && self.needs_no_block((plane, stream));
-        if goes_on || self.planes[plane.index()].free.len() >= limit {
+        if !collects_first && self.needs_no_block((plane, stream)) {
             return Ok(after);
         }
-        self.collect_until(board, owner, plane, limit, after)
+        self.collect_if_short(board, owner, plane, after)
+    }
+
+    /// Collects until a plane has the free blocks that it is to have.
+    fn collect_if_short<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        plane: PlaneId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let limit = self.collection_limit(plane);
+        match self.planes[plane.index()].free.len() < limit {
+            true => self.collect_until(board, owner, plane, limit, after),
+            false => Ok(after),
+        }
     }
 
     /// Every block of a plane is free, open, full or retired, and valid pages are counted right.

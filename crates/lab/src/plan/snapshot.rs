@@ -49,8 +49,13 @@ const BINDING_KEYS: &[&str] = &[
 ];
 /// Settings among those that say nothing about it: how much memory there is, what of the device is
 /// in use, and when blocks die.
-const FREE_KEYS: &[&str] =
-    &["device.name", "device.active_region", "device.ram_bytes", "device.endurance_cycles"];
+const FREE_KEYS: &[&str] = &[
+    "device.name",
+    "device.active_region",
+    "device.ram_bytes",
+    "device.endurance_cycles",
+    "device.slc_endurance_cycles",
+];
 
 /// A snapshot that is complete and whose header was read.
 pub struct Snapshot {

@@ -117,8 +117,12 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     all.extend(read_without_data(run, device));
     let died = meter.events(Event::WornOutBlocks);
     if died > 0 {
+        let in_slc = match device.board().nand().modes().are_there() {
+            true => format!(", or {} in SLC mode", config.device.slc_endurance_cycles),
+            false => String::new(),
+        };
         all.push(format!(
-            "{died} blocks died of age, by the erase that completed {} cycles.",
+            "{died} blocks died of age, by the erase that completed {} cycles{in_slc}.",
             config.device.endurance_cycles
         ));
     }

@@ -40,8 +40,8 @@ pub(super) fn wear(
     }
 }
 
-/// Bytes that the host can write until the block dies that wears fastest: each erase takes the share
-/// of a block's life that the mode takes which it ends.
+/// Bytes that the host can write until the block dies that wears fastest: each erase takes the
+/// share of a block's life that the mode takes which it ends.
 fn projected_bytes(device: &dyn Device, bytes_written: u64) -> Option<u64> {
     let (nand, geometry) = (device.board().nand(), device.board().geometry());
     let settings = &device.config().device;

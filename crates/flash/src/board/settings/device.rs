@@ -63,8 +63,8 @@ settings! {
         /// Program/erase cycles that a block endures (SLC about 100 k, MLC about 10 k).
         endurance_cycles: u64 = 100_000, legal("1 or more", |v| *v >= 1),
             source("datasheet of the part, which a device file must state");
-        /// The same of a block that is used with one bit a cell (SLC mode); an erase takes the share
-        /// of a block's life that its mode takes.
+        /// The same of a block that is used with one bit a cell (SLC mode); an erase takes the
+        /// share of a block's life that its mode takes.
         slc_endurance_cycles: u64 = 30_000, legal("1 or more", |v| *v >= 1),
             source("docs/papers/slc_cache.md#wear: parts differ");
     }

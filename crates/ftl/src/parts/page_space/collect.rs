@@ -516,14 +516,4 @@ impl PageSpace {
             .filter(move |&block| !open(block))
             .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
     }
-
-    /// Full blocks of every stream become candidates.
-    pub(super) fn close_full(&mut self, nand: &Nand, plane: PlaneId) {
-        for stream in self.data_streams().chain([Stream::Map]) {
-            let frontier = self.planes[plane.index()].frontiers[stream.index()];
-            if frontier.block.is_some() && frontier.next == self.pages_per_block {
-                self.close(nand, plane, stream);
-            }
-        }
-    }
 }

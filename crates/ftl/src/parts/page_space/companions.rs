@@ -1,7 +1,7 @@
 //! Pages of one host request that go to several planes of one die: the clock is told, so that one
 //! multi-plane command programs them (`timing.multi_plane_program`).
 
-use super::{PageSpace, Stream};
+use super::{PageSpace, Place, Stream};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::geometry::PlacementOrder;
 use ftlab_flash::request::PageIo;
@@ -30,7 +30,8 @@ impl PageSpace {
         // By flash page: the write of its last mapping unit programs it.
         let units = geometry.units_per_flash_page;
         let own = lpn.0 / units;
-        let offset = self.next_offset(plane);
+        let stream = self.next_host_stream(plane, request.pages);
+        let offset = self.next_offset((plane, stream));
         // A mapping unit that does not complete its flash page is not programmed yet.
         if !(offset + 1).is_multiple_of(geometry.units_per_flash_page) {
             return;
@@ -50,8 +51,10 @@ impl PageSpace {
         let rest = own + 1..turn.saturating_add(geometry.planes()).min(end / units);
         let follows = |page: &u32| {
             let other = plane_of(*page);
-            let there = self.next_offset(other);
-            !self.must_collect(other)
+            let there = self.next_offset((other, stream));
+            // One command is of one mode of cells.
+            self.next_host_stream(other, request.pages) == stream
+                && !self.must_wait((other, stream))
                 && there.is_multiple_of(units)
                 && (any_offset || there + last == offset)
         };
@@ -59,20 +62,26 @@ impl PageSpace {
         board.nand_mut().announce(plane, companions, io.cause);
     }
 
-    /// Place in its block of the next host page in a plane.
-    fn next_offset(&self, plane: PlaneId) -> u32 {
-        let frontier = &self.planes[plane.index()].frontiers[Stream::Data.index()];
-        match frontier.block {
-            Some(_) if frontier.next < self.pages_per_block => frontier.next,
-            _ => 0,
-        }
+    /// Whether the open block of a frontier has a page left.
+    pub(super) fn has_page(&self, (plane, stream): Place) -> bool {
+        let frontier = &self.planes[plane.index()].frontiers[stream.index()];
+        frontier.block.is_some() && frontier.next < self.pages_of(stream)
     }
 
-    /// Whether the next host page of a plane waits for a collection.
-    fn must_collect(&self, plane: PlaneId) -> bool {
-        let known = &self.planes[plane.index()];
-        let frontier = &known.frontiers[Stream::Data.index()];
-        let has_page = frontier.block.is_some() && frontier.next < self.pages_per_block;
-        !has_page && known.free.len() < self.collection_limit(plane)
+    /// Place in its block of the next host page in a plane.
+    fn next_offset(&self, place: Place) -> u32 {
+        let (plane, stream) = place;
+        let next = self.planes[plane.index()].frontiers[stream.index()].next;
+        if self.has_page(place) { next } else { 0 }
+    }
+
+    /// Whether the next host page of a plane waits for a collection, or for a fold.
+    fn must_wait(&self, place: Place) -> bool {
+        let (plane, stream) = place;
+        let short = match stream {
+            Stream::Slc => !self.cache_can_open(plane),
+            _ => self.planes[plane.index()].free.len() < self.collection_limit(plane),
+        };
+        !self.has_page(place) && short
     }
 }

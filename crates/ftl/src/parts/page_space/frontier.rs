@@ -3,6 +3,7 @@
 
 use super::{Frontier, PageSpace, Stream};
 use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
@@ -188,5 +189,15 @@ impl PageSpace {
             Frontier { block: Some(block), next: 0 };
         self.tell_cache(board);
         Ok(())
+    }
+
+    /// Full blocks of every stream become candidates.
+    pub(super) fn close_full(&mut self, nand: &Nand, plane: PlaneId) {
+        for stream in self.data_streams().chain([Stream::Map]) {
+            let frontier = self.planes[plane.index()].frontiers[stream.index()];
+            if frontier.block.is_some() && frontier.next == self.pages_per_block {
+                self.close(nand, plane, stream);
+            }
+        }
     }
 }

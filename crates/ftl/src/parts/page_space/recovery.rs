@@ -116,7 +116,8 @@ impl PageSpace {
         if self.found_cached(board.nand(), block) {
             return Ok(after);
         }
-        // Of a cache that the drive no longer has: nobody writes on where a page is a whole word line.
+        // Of a cache that the drive no longer has: nobody writes on where a page is a whole word
+        // line.
         let is_dense = board.nand().modes().of(block) == CellMode::Dense;
         let open = known.top < self.pages_per_block && !known.read_only && is_dense;
         stream = self.found_stream(plane, stream, open);

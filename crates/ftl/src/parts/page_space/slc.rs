@@ -6,8 +6,8 @@
 //! its blocks back before a dense block is collected, so that a full device has none of them left.
 //! Maps, records and moved pages do not go there.
 //!
-//! What this is not: the law. What a block can hold in either mode, and how long its pages take, the
-//! gate knows. Rules and open points: `docs/papers/slc_cache.md`.
+//! What this is not: the law. What a block can hold in either mode, and how long its pages take,
+//! the gate knows. Rules and open points: `docs/papers/slc_cache.md`.
 
 mod fold;
 mod restart;
@@ -196,15 +196,25 @@ impl PageSpace {
         board.level(Level::SlcUsedPages, used * u64::from(slc.pages));
     }
 
-    /// Whether the open block of the cache has a page left.
-    fn cache_has_page(&self, plane: PlaneId) -> bool {
-        let Some(slc) = &self.slc else { return false };
-        let frontier = self.planes[plane.index()].frontiers[Stream::Slc.index()];
-        frontier.block.is_some() && frontier.next < slc.pages
+    /// The frontier that takes the next page of a request of so many pages in a plane.
+    pub(super) fn next_host_stream(&self, plane: PlaneId, pages: u32) -> Stream {
+        let Some(slc) = self.slc.as_ref().filter(|slc| pages <= slc.most_pages) else {
+            return Stream::Data;
+        };
+        let has_room = self.has_page((plane, Stream::Slc)) || self.cache_can_open(plane);
+        if slc.fold_high.is_some() || has_room { Stream::Slc } else { Stream::Data }
+    }
+
+    /// Pages of a block of a frontier.
+    pub(super) fn pages_of(&self, stream: Stream) -> u32 {
+        match (&self.slc, stream) {
+            (Some(slc), Stream::Slc) => slc.pages,
+            _ => self.pages_per_block,
+        }
     }
 
     /// Whether another block can be opened for it.
-    fn cache_can_open(&self, plane: PlaneId) -> bool {
+    pub(super) fn cache_can_open(&self, plane: PlaneId) -> bool {
         let Some(slc) = &self.slc else { return false };
         let cache = &slc.planes[plane.index()];
         !cache.static_free.is_empty()
@@ -253,7 +263,7 @@ impl PageSpace {
         after: When,
     ) -> Result<(Ppn, When), Fault> {
         let mut ready = after;
-        while self.cache_has_page(plane) || self.reopen_cache(board, plane) {
+        while self.has_page((plane, Stream::Slc)) || self.reopen_cache(board, plane) {
             let frontier = &mut self.planes[plane.index()].frontiers[Stream::Slc.index()];
             let block = frontier.block.expect("it has a page left");
             let ppn = board.geometry().page(block, frontier.next);
@@ -295,8 +305,8 @@ impl PageSpace {
         }
     }
 
-    /// An erased block is free again, for what it was set aside for. Whether levelling is told of its
-    /// erase: what is set aside wears by itself.
+    /// An erased block is free again, for what it was set aside for. Whether levelling is told of
+    /// its erase: what is set aside wears by itself.
     pub(super) fn put_back(&mut self, nand: &Nand, block: BlockId, plane: PlaneId) -> bool {
         if let Some(slc) = &mut self.slc
             && slc.is_static(block, plane)

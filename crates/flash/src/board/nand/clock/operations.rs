@@ -243,8 +243,8 @@ impl Clock {
         passed(after, cause, sensed)
     }
 
-    /// Books the cells of a plane; returns when they are done. Commands of one mode join. `number` is the page of a read or
-    /// program, the block of anything else.
+    /// Books the cells of a plane; returns when they are done. Commands of one mode join. `number`
+    /// is the page of a read or program, the block of anything else.
     #[inline]
     fn book_cells(
         &mut self,

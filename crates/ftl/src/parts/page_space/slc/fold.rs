@@ -21,7 +21,7 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let mut when = self.collect_after_cut(board, owner, plane, after)?;
-        if self.cache_has_page(plane) {
+        if self.has_page((plane, Stream::Slc)) {
             return Ok(when);
         }
         self.close_cache(board.nand(), plane);
@@ -92,11 +92,7 @@ impl PageSpace {
         if self.cache_has_dead(plane) {
             return Ok(after);
         }
-        let limit = self.collection_limit(plane);
-        match self.planes[plane.index()].free.len() < limit {
-            true => self.collect_until(board, owner, plane, limit, after),
-            false => Ok(after),
-        }
+        self.collect_if_short(board, owner, plane, after)
     }
 
     /// Before a dense block is collected the cache gives back what it took of the free blocks.
@@ -246,8 +242,8 @@ impl PageSpace {
         Ok(erased)
     }
 
-    /// One step of folding in an idle gap, in the first plane whose cache is fuller than it should be
-    /// then; none: there is nothing to do.
+    /// One step of folding in an idle gap, in the first plane whose cache is fuller than it should
+    /// be then; none: there is nothing to do.
     pub(in super::super) fn fold_idle<O: PageOwner>(
         &mut self,
         board: &mut Board,

@@ -67,8 +67,8 @@ impl PageSpace {
         cache.static_free.make_contiguous().sort_unstable_by_key(|block| block.0);
     }
 
-    /// A cut may have left fewer free blocks than a write may find: the cache gives its own back, and
-    /// garbage is collected, before the first page is taken.
+    /// A cut may have left fewer free blocks than a write may find: the cache gives its own back,
+    /// and garbage is collected, before the first page is taken.
     pub(super) fn collect_after_cut<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -79,10 +79,6 @@ impl PageSpace {
         if !std::mem::take(&mut self.planes[plane.index()].collects_first) {
             return Ok(after);
         }
-        let limit = self.collection_limit(plane);
-        match self.planes[plane.index()].free.len() < limit {
-            true => self.collect_until(board, owner, plane, limit, after),
-            false => Ok(after),
-        }
+        self.collect_if_short(board, owner, plane, after)
     }
 }

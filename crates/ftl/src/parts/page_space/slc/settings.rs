@@ -42,9 +42,9 @@ settings! {
         /// the device exports must fit without them.
         static_blocks: u32 = 0, legal("0..=1000000", |v| *v <= 1_000_000),
             source("docs/papers/slc_cache.md");
-        /// Share of the free blocks of a plane, those that the cache has taken counted as free, less
-        /// the threshold of collection and one, that the cache may take: it shrinks as the device
-        /// fills.
+        /// Share of the free blocks of a plane, those that the cache has taken counted as free,
+        /// less the threshold of collection and one, that the cache may take: it shrinks as the
+        /// device fills.
         dynamic_share: f64 = 0.0, legal("0 to 1, for example 0.5 or 50%",
             |v| (0.0..=1.0).contains(v)),
             source("docs/papers/slc_cache.md");
