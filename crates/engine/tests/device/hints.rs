@@ -50,13 +50,20 @@ fn a_hint_that_is_absent_or_names_no_handle_is_counted() {
 fn a_large_unit_is_beyond_the_last_handle() {
     let config = tiny("ideal_page", 24, &[HINT, UNIT, ("placement.handles", "3")]);
     let mut device = open("ideal_page", &config);
-    for unit in [256, 1024] {
+    for unit in [256, 1024, 1 << 24, (1 << 24) + 1] {
         let request = Request { unit, ..pages(&config, Op::Write, 8, 1) };
         let _ = device.submit(&request).expect("the device works");
     }
     let meter = device.board().meter();
-    assert_eq!(meter.events(Event::PagesBeyondHandles), 2);
-    assert_eq!(meter.classes()[2].host_pages, 2);
+    assert_eq!(meter.events(Event::PagesBeyondHandles), 4);
+    assert_eq!(meter.classes()[2].host_pages, 4);
+    // Where a unit says of which part of a workload a request is, too, that is no handle.
+    device.units_have_stride(1 << 20);
+    for unit in [1, (1 << 20) + 1, (7 << 20) + 1] {
+        let request = Request { unit, ..pages(&config, Op::Write, 8, 1) };
+        let _ = device.submit(&request).expect("the device works");
+    }
+    assert_eq!(device.board().meter().classes()[1].host_pages, 3);
 }
 
 /// Blocks of 64 pages.

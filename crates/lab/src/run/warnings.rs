@@ -103,6 +103,7 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     all.extend(one_server(config));
     all.extend(empty_streams(device, config));
     all.extend(own_policies(config));
+    all.extend(no_hints(device, config));
     let meter = device.board().meter();
     let lost = meter.events(Event::LostMapEntries);
     if lost > 0 {
@@ -140,6 +141,22 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
         ));
     }
     all
+}
+
+/// A column of hints that no write had.
+fn no_hints(device: &dyn Device, config: &Config) -> Option<String> {
+    let asked = config.gc.placement == PlacementKind::Hint && config.host.hints == Hints::Column;
+    let meter = device.board().meter();
+    let written = meter.classes().iter().map(|class| class.host_pages).sum::<u64>();
+    let without = meter.events(Event::PagesWithoutHint);
+    (asked && written > 0 && without == written).then(|| {
+        format!(
+            "host.hints = column: none of the {} pages written came with a hint, so that all went \
+             to handle 0. Hints stand in the column stream of a CSV, whose header names it, or \
+             come from hint=N of a generated workload.",
+            count(written)
+        )
+    })
 }
 
 /// Who decided, where a program decides itself.

@@ -33,7 +33,8 @@ choices! {
     pub enum Hints {
         /// Nothing.
         None = "none",
-        /// The number of their unit: ASU, volume or disk of a trace, part of a mix; 255 from there on.
+        /// The number of their unit: ASU, volume or disk of a trace, part of a mix; units
+        /// above 255 say 255.
         Unit = "unit",
         /// The stream that the trace's column `stream` or the generator's key `hint` says.
         Column = "column",
@@ -41,13 +42,15 @@ choices! {
 }
 
 impl Hints {
-    /// What a request says.
+    /// What a request says, whose unit is the remainder by `stride` where that is known.
     #[inline]
-    pub(crate) fn of(self, request: &Request) -> Option<u8> {
+    pub(crate) fn of(self, request: &Request, stride: Option<u32>) -> Option<u8> {
         match self {
             Hints::None => None,
-            // What tells the parts of a mix apart stands above the unit.
-            Hints::Unit => Some(u8::try_from(request.unit & 0xFF_FFFF).unwrap_or(u8::MAX)),
+            Hints::Unit => {
+                let unit = stride.map_or(request.unit, |stride| request.unit % stride);
+                Some(u8::try_from(unit).unwrap_or(u8::MAX))
+            }
             Hints::Column => request.stream,
         }
     }

@@ -21,8 +21,6 @@ use crate::record::Record;
 const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes[,stream]";
 const HEADERS: &str =
     "time_us,op,offset_bytes,size_bytes|time_us,op,offset_bytes,size_bytes,stream";
-/// What is written.
-const HEADER: &str = "time_us,op,offset_bytes,size_bytes";
 const STREAMS: &str = "0 to 255, or nothing";
 const OPERATIONS: &str = "read, write, trim, flush or r, w, t, f";
 
@@ -78,7 +76,8 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     };
     let offset_bytes = number("offset_bytes")?;
     let size_bytes = number("size_bytes")?;
-    let stream = match context.has_streams && columns.more() {
+    // An empty cell says nothing; a line without the cell has lost something.
+    let stream = match context.has_streams {
         true => stream(columns.next("stream", COLUMNS)?)?,
         false => None,
     };
@@ -99,19 +98,21 @@ fn stream(value: &[u8]) -> Parsed<Option<u8>> {
     u8::try_from(number).map(Some).map_err(|_| fault("stream is too large".into(), value, STREAMS))
 }
 
-/// Writes the header line.
+/// Writes the header line, with a column of placement hints or without.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_header(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{HEADER}")
+pub fn write_header(out: &mut impl Write, with_hints: bool) -> io::Result<()> {
+    let stream = if with_hints { ",stream" } else { "" };
+    writeln!(out, "time_us,op,offset_bytes,size_bytes{stream}")
 }
 
-/// Writes one record; reading it back gives the same record, but for the unit and the stream.
+/// Writes one record under the header that [`write_header`] wrote; reading it back gives the same
+/// record, but for the unit, and for a hint without a column.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_record(out: &mut impl Write, record: &Record) -> io::Result<()> {
+pub fn write_record(out: &mut impl Write, record: &Record, with_hints: bool) -> io::Result<()> {
     let (microseconds, rest) = (record.time_ns / 1000, record.time_ns % 1000);
     let op = match record.op {
         Op::Read => "read",
@@ -124,5 +125,10 @@ pub fn write_record(out: &mut impl Write, record: &Record) -> io::Result<()> {
     } else {
         write!(out, "{microseconds}.{rest:03}")?;
     }
-    writeln!(out, ",{op},{},{}", record.offset_bytes, record.size_bytes)
+    write!(out, ",{op},{},{}", record.offset_bytes, record.size_bytes)?;
+    match record.stream {
+        Some(stream) if with_hints => writeln!(out, ",{stream}"),
+        None if with_hints => writeln!(out, ","),
+        _ => writeln!(out),
+    }
 }
