@@ -83,9 +83,10 @@ pub struct DataClass {
     pub host_pages: u64,
     /// Pages that collection moved to it.
     pub moved_pages: u64,
-    /// Bytes that the host wrote to it.
+    /// `host_pages` times the bytes of a page (`device.mapping_unit`), whatever the requests covered
+    /// of them.
     pub host_bytes: u64,
-    /// Bytes that were programmed to it: the host's, and what collection moved.
+    /// The same of `host_pages` and `moved_pages`.
     pub media_bytes: u64,
     /// Blocks of it that were collected.
     pub victims: u64,

@@ -1,6 +1,7 @@
 //! # Idea
-//! Frequency and recency: chunks of addresses that are written often stand in higher queues, and
-//! whoever has not been written for as long as the hottest one takes falls to a lower one.
+//! Frequency: chunks of addresses that are written often stand in higher queues. Recency is meant to
+//! count, too: whoever has not been written for as long as the hottest one takes falls to a lower
+//! queue. By the rule of the source that seldom shows in a class (below).
 //!
 //! # Source
 //! AutoStream, its multi-queue variant: Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017, as in
@@ -15,6 +16,11 @@
 //! lowest one, with a lifetime more to go; where that is the hottest chunk, the next of its queue
 //! is the hottest now. Host write: the queue of its chunk. Moved page: the last class. Time is
 //! chunks touched.
+//!
+//! A write puts its chunk into the queue of ln(writes) whatever it fell to before, and its class is
+//! asked for just then: of a request within a chunk the class is floor(ln writes) at all times.
+//! That a chunk fell shows only where a request touches several chunks, of which an earlier one may
+//! fall while a later one is counted.
 //!
 //! # Deviations
 //! The simulator leaves the class of a chunk that falls as it was and looks for it in the queue
