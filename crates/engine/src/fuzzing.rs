@@ -2,7 +2,7 @@
 
 use crate::config::{Config, GcMode, GcTrigger};
 use crate::future::Future;
-use crate::schemes;
+use crate::schemes::{self, Row};
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::placement::PlacementKind;
@@ -70,34 +70,7 @@ pub fn operations(data: &[u8]) {
     }
     // Nobody knows what comes: an oracle thinks that nothing is overwritten.
     config.future = Some(Future::pass(bytes as u32 / 512).done());
-    // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
-    // read.
-    if row.buffers_data {
-        config.buffer.name = BufferKind::None;
-    }
-    if config.buffer.name.reads().is_none() {
-        config.buffer.cache_reads = Optional(None);
-    }
-    // Who collects as the host writes does not wait for gaps alone.
-    if config.gc.mode == GcMode::Idle {
-        config.gc.trigger = GcTrigger::FreeBlocks;
-    }
-    // A cell of one bit has no cache of such cells.
-    if config.device.bits_per_cell == 1 {
-        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
-    }
-    // Some schemes divide data themselves, and say when blocks are collected.
-    let fits = |config: &Config| (row.check)(config).is_ok() && config.check().is_ok();
-    if config.gc.separate_frontiers || !fits(&config) {
-        config.gc.placement = PlacementKind::None;
-    }
-    if !fits(&config) {
-        config.gc.trigger = GcTrigger::FreeBlocks;
-    }
-    // And not every scheme has an SLC cache, nor any part.
-    if !fits(&config) {
-        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
-    }
+    fit(row, &mut config);
     config.device.set_capacity(bytes, 0);
     let minimum = (row.minimum_blocks)(&config);
     config.device.set_capacity(bytes, minimum);
@@ -130,5 +103,37 @@ pub fn operations(data: &[u8]) {
     }
     if let Err(error) = device.audit() {
         panic!("the audit failed: {error}");
+    }
+}
+
+/// Leaves out of a choice what does not go with the rest of it.
+fn fit(row: &Row, config: &mut Config) {
+    // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
+    // read.
+    if row.buffers_data {
+        config.buffer.name = BufferKind::None;
+    }
+    if config.buffer.name.reads().is_none() {
+        config.buffer.cache_reads = Optional(None);
+    }
+    // Who collects as the host writes does not wait for gaps alone.
+    if config.gc.mode == GcMode::Idle {
+        config.gc.trigger = GcTrigger::FreeBlocks;
+    }
+    // A cell of one bit has no cache of such cells.
+    if config.device.bits_per_cell == 1 {
+        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
+    }
+    // Some schemes divide data themselves, and say when blocks are collected.
+    let fits = |config: &Config| (row.check)(config).is_ok() && config.check().is_ok();
+    if config.gc.separate_frontiers || !fits(config) {
+        config.gc.placement = PlacementKind::None;
+    }
+    if !fits(config) {
+        config.gc.trigger = GcTrigger::FreeBlocks;
+    }
+    // And not every scheme has an SLC cache, nor any part.
+    if !fits(config) {
+        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
     }
 }

@@ -38,7 +38,8 @@ pub struct Request {
     /// Whose it is: what a trace calls ASU, volume, disk or device; 0 where it does not say. A host
     /// of several streams tells them apart by it.
     pub unit: u32,
-    /// Which stream of data it belongs to, where the trace or the workload says so: a placement hint.
+    /// Which stream of data it belongs to, where the trace or the workload says so: a placement
+    /// hint.
     pub stream: Option<u8>,
 }
 

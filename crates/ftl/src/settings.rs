@@ -247,9 +247,9 @@ impl SharedSettings {
             return Ok(());
         }
         Err(SettingError::Conflict(format!(
-            "gc.trigger = garbage_share does not go with {scheme}, which says by rules of its own when \
-             blocks are collected; legal: gc.trigger = free_blocks, or a scheme that maps pages and \
-             fills every block from front to back"
+            "gc.trigger = garbage_share does not go with {scheme}, which says by rules of its own \
+             when blocks are collected; legal: gc.trigger = free_blocks, or a scheme that maps \
+             pages and fills every block from front to back"
         )))
     }
 

@@ -117,7 +117,8 @@ fn a_ring_with_a_handle_of_its_own_costs_its_space_and_nothing_else() {
     let (alone, _) = moved_for_each(&[("gc.placement", "sep_gc")], (half, 0, left));
     let (mixed, _) = moved_for_each(&[], (half, half, blocks));
     println!(
-        "ring {amplification:.4}; random beside it {beside:.3}, alone {alone:.3}, in one log {mixed:.3}"
+        "ring {amplification:.4}; random beside it {beside:.3}, alone {alone:.3}, in one log \
+         {mixed:.3}"
     );
     assert!(amplification < 1.01, "the ring: {amplification}");
     assert!((beside / alone - 1.0).abs() < 0.03, "beside {beside}, alone {alone}");

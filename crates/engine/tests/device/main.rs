@@ -13,6 +13,7 @@ mod equivalence_dac;
 mod equivalence_hat;
 mod equivalence_map;
 mod faults;
+mod garbage_share;
 mod hints;
 mod host;
 mod host_faults;

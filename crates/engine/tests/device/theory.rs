@@ -199,6 +199,10 @@ impl Naive {
     pub fn write(&mut self, which: usize, lpn: u32) {
         self.close_if_full(which);
         let due = self.frontiers[which].is_none();
+        if due && (self.free.len() as u32) < THRESHOLD {
+            // Every full block is a candidate where something is collected.
+            (0..self.frontiers.len()).for_each(|frontier| self.close_if_full(frontier));
+        }
         while due && (self.free.len() as u32) < THRESHOLD {
             let victim = (0..self.valid.len())
                 .filter(|&block| self.closed[block])

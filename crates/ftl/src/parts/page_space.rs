@@ -446,6 +446,7 @@ impl PageSpace {
             }
         }
         self.check_cache(board.nand())?;
+        self.check_placing(board.nand())?;
         self.check_withheld(board.nand())
     }
 

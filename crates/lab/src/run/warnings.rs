@@ -1,7 +1,8 @@
 //! Sentences that a reader must see beside the numbers.
 
 use ftlab_engine::config::{
-    Config, GcSettings, GcTrigger, PlacementKind, PlacementSettings, TimingProfile, UnwrittenRead,
+    Config, GcSettings, GcTrigger, Isolation, PlacementKind, PlacementSettings, Times,
+    TimingProfile, UnwrittenRead,
 };
 use ftlab_engine::host::{Arbitration, Hints, SchedulerKind};
 use ftlab_engine::meter::{Event, Level};
@@ -53,15 +54,19 @@ fn unheard(config: &Config) -> Option<String> {
     let (now, default) = (&config.placement, PlacementSettings::default());
     let (kind, trigger) = (config.gc.placement, config.gc.trigger);
     let hint = kind == PlacementKind::Hint;
+    let initially = hint && now.isolation == Isolation::Initially;
     let sepbit = kind == PlacementKind::Sepbit;
+    let measures = sepbit && now.sepbit_lifespan.0.is_none();
+    let asks_when_moved = kind.times(now) == Times::WhenMoved;
     let dac = kind == PlacementKind::Dac;
     let told = [
         ("host.hints", config.host.hints != Hints::None, hint),
+        ("placement.times", now.times != default.times, asks_when_moved),
         ("placement.handles", now.handles != default.handles, hint),
         ("placement.isolation", now.isolation != default.isolation, hint),
-        ("placement.collection", now.collection != default.collection, hint),
+        ("placement.collection", now.collection != default.collection, initially),
         ("placement.sepbit_window", now.sepbit_window != default.sepbit_window, sepbit),
-        ("placement.sepbit_victims", now.sepbit_victims != default.sepbit_victims, sepbit),
+        ("placement.sepbit_victims", now.sepbit_victims != default.sepbit_victims, measures),
         ("placement.sepbit_lifespan", now.sepbit_lifespan != default.sepbit_lifespan, sepbit),
         ("placement.dac_max_update_age", now.dac_max_update_age > 0, dac),
         ("placement.dac_min_move_age", now.dac_min_move_age > 0, dac),

@@ -31,7 +31,7 @@ fn parts_of_a_mix_have_the_handles_of_their_units_whatever_the_streams() {
     }
 }
 
-/// A column that is asked for and is not there is told; one that half of the requests have is there.
+/// A column that is asked for and is not there is told, and not one that half of the requests have.
 #[test]
 fn a_workload_without_hints_is_told_where_the_column_is_asked_for() {
     let write = |hint: &str| format!("randwrite:bs=2k,span=32K,count=50,rate_iops=100{hint}");

@@ -144,6 +144,28 @@ fn settings_of_placement_that_nobody_hears_are_told() {
     let words = "Set without effect under gc.placement = none and gc.trigger = free_blocks: \
                  host.hints, placement.handles, placement.dac_min_move_age.";
     assert!(says(&told, words), "{:?}", told.warnings);
+    // Heard by the policy, but not beside its other settings.
+    let dram = "placement.times=dram";
+    for (set, unheard) in [
+        (&["gc.placement=mida", dram][..], "gc.trigger = free_blocks: placement.times."),
+        (
+            &[
+                "gc.placement=hint",
+                "host.hints=column",
+                "placement.isolation=persistently",
+                "placement.collection=last_handle",
+            ],
+            "gc.trigger = free_blocks: placement.collection.",
+        ),
+        (
+            &["gc.placement=sepbit", "placement.sepbit_lifespan=100", "placement.sepbit_victims=4"],
+            "gc.trigger = free_blocks: placement.sepbit_victims.",
+        ),
+    ] {
+        let told = run(set);
+        assert!(says(&told, unheard), "{set:?}: {:?}", told.warnings);
+    }
+    assert!(!says(&run(&["gc.placement=sepbit", dram]), "Set without effect"));
     let heard = run(&["gc.placement=hint", "placement.handles=3", "host.hints=column"]);
     assert!(!says(&heard, "Set without effect"), "{:?}", heard.warnings);
 }

@@ -70,15 +70,19 @@ impl PageSpace {
         let is_worth = |block: &BlockId| {
             (pages - u64::from(board.nand().valid_pages(*block))) * WHOLE >= share * pages
         };
-        // What the policy chooses regardless of garbage may hold too little of it.
+        // What the policy chooses regardless of garbage may hold too little of it. Where it goes by
+        // nothing else, no other block holds more.
         let victim = choice.filter(is_worth).or_else(|| {
+            if self.planes[plane.index()].victims.name_the_emptiest() {
+                return None;
+            }
             let all = self.closed_blocks(board, plane).filter(|block| !self.is_map(*block));
             all.filter(is_worth).min_by_key(|&block| board.nand().valid_pages(block))
         });
         let Some(victim) = victim.filter(|&block| self.fits(board, owner, block)) else {
             return Ok(found);
         };
-        let (victim, found) = self.choose_lightest(board, owner, victim, found);
+        // No scheme that collects so weighs blocks that are as good (`PageOwner::weight`).
         self.collect_and_level(board, owner, victim, found)
     }
 }

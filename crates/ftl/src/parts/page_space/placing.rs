@@ -346,6 +346,11 @@ impl PageSpace {
         }
     }
 
+    /// Whether the policy counts what is on flash.
+    pub(super) fn check_placing(&self, nand: &Nand) -> Result<(), String> {
+        self.placing.as_ref().map_or(Ok(()), |placing| placing.policy.check(nand, placing.living))
+    }
+
     /// What the policy knew is lost with the power.
     pub(super) fn placing_recovers(&mut self) {
         if let Some(placing) = &mut self.placing {

@@ -1,7 +1,7 @@
 //! # Idea
-//! Frequency: chunks of addresses that are written often stand in higher queues. Recency is meant to
-//! count, too: whoever has not been written for as long as the hottest one takes falls to a lower
-//! queue. By the rule of the source that seldom shows in a class (below).
+//! Frequency: chunks of addresses that are written often stand in higher queues. Recency is meant
+//! to count, too: whoever has not been written for as long as the hottest one takes falls to a
+//! lower queue. By the rule of the source that seldom shows in a class (below).
 //!
 //! # Source
 //! AutoStream, its multi-queue variant: Yang, Pandurangan, Choi, Balakrishnan, SYSTOR 2017, as in

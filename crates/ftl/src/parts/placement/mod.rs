@@ -2,8 +2,8 @@
 //! one row in the table below.
 //!
 //! A policy answers with a class of data; every class has a frontier of its own in every plane. It
-//! is asked for each page that the host writes and for each victim, or for each of its pages; it may
-//! listen to which block a page was programmed to (`placed`) and which block takes no more
+//! is asked for each page that the host writes and for each victim, or for each of its pages; it
+//! may listen to which block a page was programmed to (`placed`) and which block takes no more
 //! (`closed`). What it knows of time is how many pages the host has written. What this is not: the
 //! choice of victims, which is made over the blocks of all classes (`gc.victim`).
 
@@ -28,6 +28,7 @@ pub use policy::{
     Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times, Victim,
 };
 
+use ftlab_flash::board::nand::Nand;
 pub use ftlab_flash::request::CLASSES_MAX;
 use ftlab_flash::units::{BlockId, Lpn};
 use settings::PlacementSettings;
@@ -142,6 +143,11 @@ macro_rules! placement_table {
             /// A block takes no more pages.
             pub fn closed(&mut self, block: BlockId) {
                 match self { $( Placement::$variant(policy) => policy.closed(block), )* }
+            }
+
+            /// Whether what it counts of blocks is what flash holds.
+            pub fn check(&self, nand: &Nand, living: u64) -> Result<(), String> {
+                match self { $( Placement::$variant(policy) => policy.check(nand, living), )* }
             }
 
             /// What came before was preparation.
@@ -282,6 +288,23 @@ mod tests {
         /// The class of the next write, which is of this page.
         pub fn write(&mut self, page: u32) -> u8 {
             self.write_with(page, None)
+        }
+
+        /// The power is cut: no time is known any more.
+        pub fn forget_all(&mut self) {
+            self.written.fill(None);
+            self.policy.recovers();
+        }
+
+        /// The class of the next write, of a page that is there since before a power cut.
+        pub fn rewrite_forgotten(&mut self, page: u32) -> u8 {
+            let request =
+                RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 8, hint: None };
+            let (lpn, now) = (Lpn(page), self.now);
+            self.written[page as usize] = Some(now);
+            self.now += 1;
+            let living = self.written.iter().flatten().count() as u64;
+            self.policy.host(&HostWrite { lpn, now, is_update: true, age: None, living, request })
         }
 
         /// The same with a hint.

@@ -3,6 +3,7 @@
 use super::settings::PlacementSettings;
 use crate::future::Known;
 use crate::own::{Maker, OwnPlacement};
+use ftlab_flash::board::nand::Nand;
 use ftlab_flash::request::RequestShape;
 use ftlab_flash::units::{BlockId, Lpn};
 
@@ -136,7 +137,8 @@ pub trait PlacementPolicy: Sized {
     fn victim(&mut self, _victim: &Victim) -> Goes {
         Goes::PageByPage
     }
-    /// The class of a page that moves by itself.
+    /// The class of a page that moves by itself. Where room is made for a write, that may be the
+    /// older version of the very page: then `host` has been asked about the new one already.
     fn moved(&mut self, page: &MovedPage) -> u8;
     /// A page was trimmed: its next write is its first.
     fn trimmed(&mut self, _lpn: Lpn) {}
@@ -148,6 +150,11 @@ pub trait PlacementPolicy: Sized {
     fn placed(&mut self, _lpn: Lpn, _block: BlockId) {}
     /// A block takes no more pages.
     fn closed(&mut self, _block: BlockId) {}
+    /// Whether what it counts of blocks is what flash holds, between two requests; so many logical
+    /// pages are written and not trimmed.
+    fn check(&self, _nand: &Nand, _living: u64) -> Result<(), String> {
+        Ok(())
+    }
     /// What came before was preparation; so many pages were written in it.
     fn measuring_begins(&mut self, _now: u64) {}
     /// Entries of the queue of written pages that it keeps, where it does.

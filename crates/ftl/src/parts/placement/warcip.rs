@@ -10,6 +10,8 @@
 //! overwritten and the page's penalty, which is forgotten then; 0 for a first write. It goes to the
 //! cluster with the nearest centre, among equals the last, and the centre becomes the mean of all
 //! intervals since the cluster's segment was opened. A segment that is full begins the mean anew.
+//! A page whose last write a power cut made unknown goes to the last cluster and counts for
+//! nothing.
 //! After 256 full segments a cluster that had more than half of their writes is split, if there is
 //! a class left: the new one stands between it and the one before it (0 before the first), halfway.
 //! Without a split the first cluster with less than a segment of writes closes when its segment is
@@ -25,9 +27,7 @@
 //! 4 bytes a logical page for its penalty, and the table of times; 24 bytes a class.
 
 use super::settings::PlacementSettings;
-use super::{
-    Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times, Victim,
-};
+use super::{Classes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times};
 use ftlab_flash::units::{Lpn, zeroed};
 
 /// Full segments between two looks at the clusters.
@@ -87,6 +87,9 @@ impl PlacementPolicy for Warcip {
 
     fn host(&mut self, write: &HostWrite) -> u8 {
         let penalty = u64::from(std::mem::take(&mut self.penalty[write.lpn.index()]));
+        if write.is_update && write.age.is_none() {
+            return self.clusters.last().map_or(0, |cluster| cluster.class);
+        }
         let interval = write.age.map_or(0, |age| age + penalty) << PLACES;
         let distance = |place: &usize| self.clusters[*place].centre.abs_diff(interval);
         let Some(place) = (0..self.clusters.len()).rev().min_by_key(distance) else { return 0 };
@@ -100,10 +103,6 @@ impl PlacementPolicy for Warcip {
             self.filled(place);
         }
         class
-    }
-
-    fn victim(&mut self, _: &Victim) -> Goes {
-        Goes::PageByPage
     }
 
     fn moved(&mut self, page: &MovedPage) -> u8 {
@@ -155,10 +154,9 @@ impl Warcip {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Placement;
     use super::super::tests::Bench;
-    use super::super::{Placement, PlacementKind};
     use super::PLACES;
-    use ftlab_flash::settings::Value as _;
 
     /// Class and centre of every cluster, in whole pages.
     fn clusters(bench: &Bench) -> Vec<(u8, u64)> {
@@ -200,11 +198,10 @@ mod tests {
         assert_eq!(clusters(&warcip), [(1, 5)], "a trim ends a page's history");
     }
 
-    /// 256 segments of one page rewritten at once: two clusters that had none close when they are
-    /// full, one after the other; then the one that has all writes is split again and again.
+    /// 256 segments of one page rewritten at once: the first cluster, which had none of them, closes
+    /// when its segment is full. Then one has all writes and is split.
     #[test]
     fn clusters_without_writes_close_and_a_large_one_is_split() {
-        assert!(PlacementKind::parse("warcip").is_some());
         let mut warcip = Bench::new("warcip", 4096, &[("placement.classes", "4")]);
         let hot = |warcip: &mut Bench| (0..256 * 8).for_each(|_| assert!(warcip.write(7) > 0));
         hot(&mut warcip);
@@ -215,16 +212,40 @@ mod tests {
             assert_eq!(warcip.write(page), 2);
         }
         assert_eq!(clusters(&warcip).len(), 3);
-        let Placement::Warcip(inner) = &mut warcip.policy else { unreachable!("made as such") };
+        let Placement::Warcip(inner) = &warcip.policy else { unreachable!("made as such") };
         assert_eq!(inner.closing, Some(1));
-        // Class 2 moves away, so that intervals of 0 go to class 1, which fills up and closes.
-        inner.clusters[1].centre = 1000 << PLACES;
+        // A long interval takes class 3 away, and the next short one class 2, so that intervals of 0
+        // go to class 1, which fills up and closes.
+        let far = |warcip: &mut Bench| {
+            warcip.pass(1000);
+            assert_eq!(warcip.write(7), 3);
+        };
+        far(&mut warcip);
+        assert_eq!(warcip.write(7), 2);
+        assert_eq!(clusters(&warcip), [(1, 0), (2, 1), (3, 1009)]);
         for page in 200..208 {
             assert_eq!(warcip.write(page), 1);
         }
-        assert_eq!(clusters(&warcip), [(2, 1000), (3, 1)]);
-        hot(&mut warcip);
-        // Class 3 had nearly all writes: class 1 begins between it and the one before, at 500.
-        assert_eq!(clusters(&warcip), [(2, 1000), (1, 500), (3, 1)]);
+        assert_eq!(clusters(&warcip), [(2, 1), (3, 1009)]);
+        // Class 3 gets nearly all writes: behind 254 segments more class 1 begins between it and
+        // the one before, at 501.
+        (0..254 * 8).for_each(|_| far(&mut warcip));
+        assert_eq!(clusters(&warcip), [(2, 1), (1, 501), (3, 1001)]);
+    }
+
+    /// Nobody knows when a page was written that a power cut left: the coldest cluster takes it,
+    /// and its centre stays.
+    #[test]
+    fn what_a_power_cut_left_without_a_time_goes_to_the_last_cluster() {
+        let mut warcip = Bench::new("warcip", 64, &[("placement.classes", "4")]);
+        let _ = warcip.write(1);
+        warcip.pass(29);
+        assert_eq!(warcip.write(1), 3, "30 later");
+        let before = clusters(&warcip);
+        assert_eq!(before, [(1, 0), (2, 0), (3, 15)]);
+        warcip.forget_all();
+        assert_eq!(warcip.rewrite_forgotten(1), 3);
+        assert_eq!(clusters(&warcip), before);
+        assert_eq!(warcip.write(9), 2, "a first write counts as of interval 0");
     }
 }

@@ -32,6 +32,11 @@ macro_rules! victim_table {
         pub enum Victims { $( $(#[$doc])* $variant($type), )* }
 
         impl Victims {
+            /// Whether the victim is always one with the fewest valid pages of all candidates.
+            pub fn name_the_emptiest(&self) -> bool {
+                matches!(self, Victims::Greedy(_))
+            }
+
             /// The policy of that name.
             pub fn new(kind: VictimKind, context: &VictimContext<'_>) -> Self {
                 match kind {
