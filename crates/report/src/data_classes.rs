@@ -1,5 +1,5 @@
-//! What became of each class of data of a placement policy (`gc.placement`), as a table for text and
-//! page.
+//! What became of each class of data of a placement policy (`gc.placement`), as a table for text
+//! and page.
 
 use crate::describe::labels;
 use crate::format::{NOT_APPLICABLE, Quantity, count};
@@ -10,14 +10,14 @@ const WORDS: bool = true;
 const NUMBERS: bool = false;
 
 /// A row for each class of each run that has any; none where no run has. Classes that took no page
-/// are left out.
+/// and of which no block was collected are left out.
 #[must_use]
 pub fn table(runs: &[RunResult]) -> Option<Table> {
     let rows: Vec<Vec<String>> = runs
         .iter()
         .zip(labels(runs))
         .flat_map(|(run, label)| {
-            let used = |class: &(usize, &DataClass)| class.1.media_bytes > 0;
+            let used = |class: &(usize, &DataClass)| class.1.media_bytes > 0 || class.1.victims > 0;
             let classes = run.classes.iter().enumerate().filter(used);
             classes.map(move |(number, class)| row(&label, number, class)).collect::<Vec<_>>()
         })
@@ -35,8 +35,8 @@ pub fn table(runs: &[RunResult]) -> Option<Table> {
     (!rows.is_empty()).then_some(Table {
         title: "Classes of data",
         note: "What the host wrote to each class and what was programmed to it in all, moved pages \
-               included; blocks of it that were collected, the share of their pages that was valid, \
-               and the host pages written from opening them to collecting them.",
+               included (pages times their size); blocks of it that were collected, the share of \
+               their pages that was valid, and the host pages written from opening them to collecting them.",
         columns,
         rows,
     })
@@ -60,13 +60,15 @@ fn row(label: &str, number: usize, class: &DataClass) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::writers::{Document, writer};
 
     fn run(classes: Vec<DataClass>) -> RunResult {
         RunResult { scheme: "ideal_page".to_owned(), classes, ..RunResult::default() }
     }
 
-    #[test]
-    fn every_class_that_took_a_page_has_a_row() {
+    /// A class that took pages, one that did not, and one that lost blocks of before the
+    /// measurement.
+    fn three() -> RunResult {
         let used = DataClass {
             host_pages: 3,
             moved_pages: 1,
@@ -76,13 +78,32 @@ mod tests {
             victim_valid_share: Some(0.25),
             lifespan_pages_mean: Some(1234.4),
         };
+        let emptied =
+            DataClass { victims: 7, victim_valid_share: Some(0.5), ..DataClass::default() };
+        run(vec![used, DataClass::default(), emptied])
+    }
+
+    #[test]
+    fn every_class_that_took_a_page_or_lost_a_block_has_a_row() {
         assert!(table(&[run(Vec::new())]).is_none());
-        let table = table(&[run(vec![used, DataClass::default()])]).expect("a class is used");
-        assert_eq!(table.rows.len(), 1, "{table:?}");
-        let cells: Vec<&str> = table.rows[0].iter().map(String::as_str).collect();
-        assert_eq!(cells.len(), table.columns.len());
-        assert_eq!(cells[1], "0");
-        assert_eq!((cells[4], cells[5], cells[6]), ("1", "2", "25.00 %"));
-        assert_eq!(cells[7], "1,234");
+        let table = table(&[three()]).expect("a class is used");
+        let expected = [
+            ["ideal_page", "0", "12 KiB", "16 KiB", "1", "2", "25.00 %", "1,234"],
+            ["ideal_page", "2", "0 B", "0 B", "0", "7", "50.00 %", NOT_APPLICABLE],
+        ];
+        assert_eq!(table.rows, expected);
+        assert_eq!(table.columns.len(), expected[0].len());
+    }
+
+    /// Headings, what they mean, and a row for each.
+    #[test]
+    fn the_table_stands_in_text() {
+        let document = Document { title: "t", runs: &[three()], comparison: false };
+        let writer = writer("text").expect("a row of the table");
+        let text = String::from_utf8((writer.write)(&document)).expect("text");
+        let (_, behind) = text.split_once("\nClasses of data\n").expect("its title");
+        let lines: Vec<&str> = behind.lines().take(4).collect();
+        assert!(lines[0].contains("mean lifespan") && lines[3].contains("times their size"));
+        assert!(lines[1].contains("16 KiB") && lines[2].contains("50.00 %"), "{lines:?}");
     }
 }

@@ -992,10 +992,11 @@ class _DataClass(_Record):
         """Pages that collection moved to it."""
     @property
     def host_bytes(self) -> int:
-        """Bytes that the host wrote to it."""
+        """`host_pages` times the bytes of a page (`device.mapping_unit`), whatever the requests
+        covered of them."""
     @property
     def media_bytes(self) -> int:
-        """Bytes that were programmed to it: the host's, and what collection moved."""
+        """The same of `host_pages` and `moved_pages`."""
     @property
     def victims(self) -> int:
         """Blocks of it that were collected."""
