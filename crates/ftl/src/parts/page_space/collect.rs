@@ -355,10 +355,10 @@ impl PageSpace {
                     done = done.join(mover.done);
                 }
                 let Mover { old, logical, kind, done: moved } = *mover;
-                if let Some(placing) = self.placing.as_mut().filter(|_| kind.is_host_data()) {
-                    placing.placed(board.nand(), Lpn(logical), new);
-                }
                 owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
+            }
+            if self.tells_of_pages() {
+                self.note_run_placed(board.nand(), first);
             }
             left -= count;
         }
@@ -411,8 +411,8 @@ impl PageSpace {
             }
             self.planes[plane.index()].valid -= 1;
             let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
-            if let Some(placing) = self.placing.as_mut().filter(|_| kind.is_host_data()) {
-                placing.placed(board.nand(), Lpn(logical), new);
+            if self.tells_of_pages() && kind.is_host_data() {
+                self.note_placed(board.nand(), Lpn(logical), new);
             }
             owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
             copied += 1;

@@ -32,6 +32,8 @@ const KEPT_BLOCKS: u32 = 1;
 #[derive(Clone, Debug)]
 pub(super) struct Placing {
     policy: Placement,
+    /// Whether the policy hears which block a page was programmed to.
+    hears_of_pages: bool,
     classes: u8,
     /// Which class a block counts as that was found after a power cut.
     found: u8,
@@ -97,6 +99,7 @@ impl Placing {
         let times = kind.times(&config.placement) != Times::Never;
         Some(Placing {
             policy,
+            hears_of_pages: kind.hears_of_pages(),
             classes: context.classes,
             found: kind.found_class().min(context.classes - 1),
             handles: (kind == PlacementKind::Hint).then_some(config.placement.handles as u8),
@@ -144,11 +147,6 @@ impl Placing {
         class
     }
 
-    /// A page of the host, or one that was moved, is there now.
-    pub(super) fn placed(&mut self, nand: &Nand, lpn: Lpn, page: Ppn) {
-        self.policy.placed(lpn, nand.geometry().block_of(page));
-    }
-
     fn victim(&self, nand: &Nand, block: BlockId, class: u8) -> Victim {
         let known = nand.state().block(block);
         Victim {
@@ -192,6 +190,33 @@ impl PageSpace {
         }
         board.class_written(class);
         Stream::of_class(class)
+    }
+
+    /// Whether somebody hears which block a page of data was programmed to.
+    #[inline(always)]
+    pub(super) fn tells_of_pages(&self) -> bool {
+        self.placing.as_ref().is_some_and(|placing| placing.hears_of_pages)
+    }
+
+    /// A page of the host, or one that was moved, is there now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_placed(&mut self, nand: &Nand, lpn: Lpn, page: Ppn) {
+        if let Some(placing) = &mut self.placing {
+            placing.policy.placed(lpn, nand.geometry().block_of(page));
+        }
+    }
+
+    /// The pages that moved together last are there now, from this one on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_run_placed(&mut self, nand: &Nand, first: Ppn) {
+        let Some(placing) = &mut self.placing else { return };
+        for (page, mover) in (first.0..).map(Ppn).zip(&self.movers) {
+            if mover.kind.is_host_data() {
+                placing.policy.placed(Lpn(mover.logical), nand.geometry().block_of(page));
+            }
+        }
     }
 
     /// What came before was preparation.

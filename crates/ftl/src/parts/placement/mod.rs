@@ -81,6 +81,15 @@ macro_rules! placement_table {
                 }
             }
 
+            /// Whether it hears which block a page was programmed to.
+            pub fn hears_of_pages(self) -> bool {
+                match self {
+                    PlacementKind::None => false,
+                    $( PlacementKind::$variant =>
+                        <$type as PlacementPolicy>::hears_of_pages(), )*
+                }
+            }
+
             /// Bytes of what it remembers, beside the table of times.
             pub fn ram_bytes(self, context: &PlacementContext<'_>) -> u64 {
                 match self {

@@ -129,6 +129,10 @@ pub trait PlacementPolicy: Sized {
     fn found_class() -> u8 {
         1
     }
+    /// Whether it hears which block a page was programmed to: others pay nothing for that.
+    fn hears_of_pages() -> bool {
+        false
+    }
     /// One that has seen nothing.
     fn new(context: &PlacementContext<'_>) -> Self;
     /// The class of a page that the host writes.
@@ -146,7 +150,8 @@ pub trait PlacementPolicy: Sized {
     fn collected(&mut self, _victim: &Victim) {}
     /// A power cut took what it knew: it is as new.
     fn recovers(&mut self) {}
-    /// A page was programmed to a block: one that the host wrote, or that was moved.
+    /// A page was programmed to a block: one that the host wrote, or that was moved. Called where
+    /// the policy [hears](PlacementPolicy::hears_of_pages) of it.
     fn placed(&mut self, _lpn: Lpn, _block: BlockId) {}
     /// A block takes no more pages.
     fn closed(&mut self, _block: BlockId) {}

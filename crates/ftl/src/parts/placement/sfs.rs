@@ -76,6 +76,10 @@ impl PlacementPolicy for Sfs {
         8 * u64::from(context.logical_pages) + 24 * u64::from(context.blocks)
     }
 
+    fn hears_of_pages() -> bool {
+        true
+    }
+
     fn new(context: &PlacementContext<'_>) -> Self {
         Sfs {
             pages: zeroed(context.logical_pages as usize),
