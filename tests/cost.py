@@ -26,6 +26,7 @@ PARALLEL = ["--set", "timing.profile=parallel", "--set", "timing.page_transfer=1
 CASES = {
     "ideal_page": [],
     "ideal_page, parallel": PARALLEL,
+    "ideal_page, sepbit": ["--set", "gc.placement=sepbit"],
     "dftl, 8192 entries": ["--set", "dftl.cmt_entries=8192"],
     "lazyftl": [],
     "fast": [],

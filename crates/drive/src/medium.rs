@@ -83,7 +83,8 @@ impl Medium {
             Pace::Real(_) => self.pace.simulated(self.began.elapsed()),
         };
         self.arrival = self.arrival.max(now);
-        let request = Request { arrival: self.arrival, op, first_sector, sectors, unit: 0 };
+        let request =
+            Request { arrival: self.arrival, op, first_sector, sectors, unit: 0, stream: None };
         // A broken law of the flash panics: whoever else is served must be told, not cut off.
         let served = catch_unwind(AssertUnwindSafe(|| device.submit(&request)));
         let completion = match served {
@@ -113,7 +114,14 @@ impl Medium {
             let offset_bytes = first_sector * SECTOR_BYTES;
             // Readers of traces leave out flushes without a size.
             let size_bytes = u64::from(sectors.max(1)) * SECTOR_BYTES;
-            let record = record.write(&Record { time_ns, op, offset_bytes, size_bytes, unit: 0 });
+            let record = record.write(&Record {
+                time_ns,
+                op,
+                offset_bytes,
+                size_bytes,
+                unit: 0,
+                stream: None,
+            });
             if let Err(error) = record {
                 return Err(self.fail(format!("the record cannot be written ({error})")));
             }

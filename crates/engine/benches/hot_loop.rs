@@ -164,6 +164,7 @@ impl Host {
             first_sector: u64::from(page) * SECTORS,
             sectors: SECTORS as u32,
             unit: 0,
+            stream: None,
         });
         if self.chunk.len() == CHUNK {
             self.driver.submit_all(self.device.as_mut(), &mut self.chunk).expect("it works");

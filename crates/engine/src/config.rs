@@ -17,8 +17,8 @@ pub use ftlab_ftl::parts::page_space::settings::{
     GcMode, GcSettings, GcTrigger, GcUnit, ThresholdBase, ThresholdMode,
 };
 pub use ftlab_ftl::parts::page_space::slc::settings::{SlcFull, SlcPath, SlcSettings, SlcVictim};
-pub use ftlab_ftl::parts::placement::PlacementKind;
-pub use ftlab_ftl::parts::placement::settings::PlacementSettings;
+pub use ftlab_ftl::parts::placement::settings::{Isolation, PlacementSettings};
+pub use ftlab_ftl::parts::placement::{Classes, PlacementKind, Times};
 pub use ftlab_ssd::host::settings::HostSettings;
 pub use ftlab_ssd::settings::SsdSettings;
 

@@ -1,7 +1,8 @@
 //! Bytes in, a run out: what fuzzers feed to every scheme. Nothing here is part of the interface.
 
 use crate::config::{Config, GcMode, GcTrigger};
-use crate::schemes;
+use crate::future::Future;
+use crate::schemes::{self, Row};
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::placement::PlacementKind;
@@ -38,7 +39,15 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("buffer.pad_unwritten", &["true", "false"]),
     ("device.ram_nonvolatile", &["false", "true"]),
     ("gc.trigger", &["free_blocks", "garbage_share"]),
-    ("gc.placement", &["none", "sepbit", "dac", "multilog", "mida", "eti"]),
+    (
+        "gc.placement",
+        &[
+            "none", "sepbit", "dac", "multilog", "mida", "eti", "sep_gc", "hint", "fadac",
+            "auto_sfr", "auto_mq", "sfs", "warcip", "fk",
+        ],
+    ),
+    ("host.hints", &["none", "unit", "column"]),
+    ("placement.handles", &["8", "2"]),
     ("device.bits_per_cell", &["1", "2"]),
     ("slc.static_blocks", &["0", "2"]),
     ("slc.dynamic_share", &["0", "0.7"]),
@@ -55,30 +64,13 @@ pub fn operations(data: &[u8]) {
     let mut set = |key: &str, value: &str| config.set(key, value).expect("legal settings");
     set("device.pages_per_block", "4");
     set("device.page_bytes", "1024");
+    let bytes = 20 * 4 * 1024;
     for ((key, values), &byte) in CHOICES.iter().zip(chosen) {
         set(key, values[usize::from(byte) % values.len()]);
     }
-    // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
-    // read.
-    if row.buffers_data {
-        config.buffer.name = BufferKind::None;
-    }
-    if config.buffer.name.reads().is_none() {
-        config.buffer.cache_reads = Optional(None);
-    }
-    // Who collects as the host writes does not wait for gaps alone.
-    if config.gc.mode == GcMode::Idle {
-        config.gc.trigger = GcTrigger::FreeBlocks;
-    }
-    // Some schemes divide data themselves.
-    if config.gc.separate_frontiers || (row.check)(&config).is_err() {
-        config.gc.placement = PlacementKind::None;
-    }
-    // And not every scheme has an SLC cache, nor any part.
-    if (row.check)(&config).is_err() || config.check().is_err() {
-        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
-    }
-    let bytes = 20 * 4 * 1024;
+    // Nobody knows what comes: an oracle thinks that nothing is overwritten.
+    config.future = Some(Future::pass(bytes as u32 / 512).done());
+    fit(row, &mut config);
     config.device.set_capacity(bytes, 0);
     let minimum = (row.minimum_blocks)(&config);
     config.device.set_capacity(bytes, minimum);
@@ -103,12 +95,45 @@ pub fn operations(data: &[u8]) {
         let wanted = 1 + u64::from(bytes[2]) % 12;
         arrival += u64::from(bytes[3]) * 100_000;
         let count = if op == Op::Flush { 0 } else { wanted.min(sectors - first_sector) };
-        let request = Request { arrival, op, first_sector, sectors: count as u32, unit: 0 };
+        let (unit, stream) = (u32::from(bytes[2] / 12), (bytes[3] % 5).checked_sub(1));
+        let request = Request { arrival, op, first_sector, sectors: count as u32, unit, stream };
         if let Err(error) = device.submit(&request) {
             panic!("{request:?} failed: {error}");
         }
     }
     if let Err(error) = device.audit() {
         panic!("the audit failed: {error}");
+    }
+}
+
+/// Leaves out of a choice what does not go with the rest of it.
+fn fit(row: &Row, config: &mut Config) {
+    // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
+    // read.
+    if row.buffers_data {
+        config.buffer.name = BufferKind::None;
+    }
+    if config.buffer.name.reads().is_none() {
+        config.buffer.cache_reads = Optional(None);
+    }
+    // Who collects as the host writes does not wait for gaps alone.
+    if config.gc.mode == GcMode::Idle {
+        config.gc.trigger = GcTrigger::FreeBlocks;
+    }
+    // A cell of one bit has no cache of such cells.
+    if config.device.bits_per_cell == 1 {
+        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
+    }
+    // Some schemes divide data themselves, and say when blocks are collected.
+    let fits = |config: &Config| (row.check)(config).is_ok() && config.check().is_ok();
+    if config.gc.separate_frontiers || !fits(config) {
+        config.gc.placement = PlacementKind::None;
+    }
+    if !fits(config) {
+        config.gc.trigger = GcTrigger::FreeBlocks;
+    }
+    // And not every scheme has an SLC cache, nor any part.
+    if !fits(config) {
+        (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
     }
 }

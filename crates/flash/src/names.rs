@@ -246,6 +246,11 @@ named! {
         /// Pages that found no room in a block of their class, for want of free ones, and opened none
         /// (`gc.placement`).
         ClassesBorrowed = "classes_borrowed",
+        /// Pages of the host that came without a hint, and went to the first handle (`gc.placement =
+        /// hint`).
+        PagesWithoutHint = "pages_without_hint",
+        /// Those whose hint names no handle, and that went to the last one.
+        PagesBeyondHandles = "pages_beyond_handles",
         /// Pages of the host that an SLC cache took (`slc`).
         SlcPages = "slc_pages",
         /// Pages that it would have taken, and that went to a dense block because it was full.
@@ -391,6 +396,8 @@ named! {
         GroupLogsPermille = "group_logs_permille",
         /// Lifespan that a placement policy goes by, host pages (`sepbit`).
         PlacementLifespan = "placement_lifespan",
+        /// Written pages in the queue that `sepbit` keeps (`placement.sepbit_window = fifo`).
+        PlacementWindow = "placement_window",
         /// Pages that an SLC cache has room for, taken or not.
         SlcSizePages = "slc_size_pages",
         /// Those of them that are in its blocks, full or not.

@@ -38,6 +38,9 @@ pub struct Request {
     /// Whose it is: what a trace calls ASU, volume, disk or device; 0 where it does not say. A host
     /// of several streams tells them apart by it.
     pub unit: u32,
+    /// Which stream of data it belongs to, where the trace or the workload says so: a placement
+    /// hint.
+    pub stream: Option<u8>,
 }
 
 /// One page of a request, as a scheme sees it.
@@ -66,8 +69,8 @@ pub struct RequestShape {
     pub index: u32,
     /// Its size in sectors of 512 bytes: less than its pages hold where it begins or ends inside one.
     pub sectors: u32,
-    /// What the host says about where it belongs (`host.hints`); 0 where it says nothing.
-    pub hint: u8,
+    /// What the host says about where it belongs (`host.hints`); none: nothing.
+    pub hint: Option<u8>,
 }
 
 /// What the time from a request's arrival to its completion was spent on, in nanoseconds, along the

@@ -238,6 +238,21 @@ impl SharedSettings {
         )))
     }
 
+    /// For such a scheme as [`SharedSettings::check_no_placement`] is for.
+    ///
+    /// # Errors
+    /// Where it is to collect by the share of garbage.
+    pub fn check_no_garbage_share(&self, scheme: &str) -> Result<(), SettingError> {
+        if self.gc.trigger != GcTrigger::GarbageShare {
+            return Ok(());
+        }
+        Err(SettingError::Conflict(format!(
+            "gc.trigger = garbage_share does not go with {scheme}, which says by rules of its own \
+             when blocks are collected; legal: gc.trigger = free_blocks, or a scheme that maps \
+             pages and fills every block from front to back"
+        )))
+    }
+
     /// For a scheme whose host data is not in one space of pages, or that withholds blocks from
     /// collection.
     ///

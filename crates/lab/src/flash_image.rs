@@ -235,7 +235,14 @@ mod tests {
         let mut device = (row.open)(&config, 1).unwrap();
         for page in 0..500u64 {
             let first_sector = page * 4;
-            let request = Request { arrival: 0, op: Op::Write, first_sector, sectors: 4, unit: 0 };
+            let request = Request {
+                arrival: 0,
+                op: Op::Write,
+                first_sector,
+                sectors: 4,
+                unit: 0,
+                stream: None,
+            };
             device.submit(&request).unwrap();
         }
         let mut image = Vec::new();

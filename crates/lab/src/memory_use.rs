@@ -1,6 +1,7 @@
 //! Bytes of memory by structure, without a run.
 
 use ftlab_engine::config::{Bytes, Config};
+use ftlab_engine::future::Known;
 use ftlab_engine::schemes::RamUse;
 use ftlab_report::derive::ram_bytes;
 use ftlab_report::result;
@@ -9,6 +10,7 @@ use crate::devices;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
 use crate::options::capacity::Capacity;
+use crate::plan::future;
 use crate::selection;
 use crate::sizing;
 
@@ -59,7 +61,9 @@ impl Experiment {
     pub fn memory(&self) -> Result<Memories> {
         let device = devices::find(&self.device)?;
         let overrides = selection::overrides(&self.set, self.buffer.as_deref())?;
-        let chosen = selection::choose(&self.schemes, &device.config, &overrides)?;
+        let mut chosen = selection::choose(&self.schemes, &device.config, &overrides)?;
+        // The memory of an oracle does not go by what it knows.
+        future::tell(&mut chosen, &Known::default());
         let bytes = stated(self.capacity, "`ftlab ram`")?;
         let mut refused = Vec::new();
         let mut kept = Vec::new();
@@ -136,5 +140,20 @@ mod tests {
         assert_eq!(sizes(1 << 30), (2 << 20, 4 << 10));
         assert_eq!(sizes(16 << 30), (32 << 20, 64 << 10));
         assert_eq!(sizes(256 << 30), (512 << 20, 1 << 20));
+    }
+
+    /// What the oracle takes does not go by what the future is, which nobody has to know for that.
+    #[test]
+    fn memory_of_the_oracle_is_told_without_a_workload() {
+        let experiment = Experiment {
+            schemes: "ideal_page".into(),
+            device: "ssdsim2010".to_owned(),
+            capacity: Some(Capacity::Bytes(1 << 30)),
+            set: ["gc.placement=fk"].into_iter().collect(),
+            ..Experiment::default()
+        };
+        let used = experiment.memory().expect("its bytes are known").schemes.remove(0).structures;
+        let policy = used.iter().find(|used| used.structure == "placement_policy");
+        assert_eq!(policy.expect("it takes some").bytes, 8 << 19, "8 bytes for pages of 2 KiB");
     }
 }

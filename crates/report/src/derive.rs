@@ -140,9 +140,12 @@ fn classes(device: &dyn Device) -> Vec<DataClass> {
         return Vec::new();
     }
     let pages = u64::from(device.board().geometry().pages_per_block);
+    let bytes = config.device.unit_bytes();
     let class = |counts: &ClassCounts| DataClass {
         host_pages: counts.host_pages,
         moved_pages: counts.moved_pages,
+        host_bytes: counts.host_pages * bytes,
+        media_bytes: (counts.host_pages + counts.moved_pages) * bytes,
         victims: counts.victims,
         victim_valid_share: ratio(counts.copied_pages, counts.victims * pages),
         lifespan_pages_mean: ratio(counts.lifespans, counts.timed_victims),

@@ -125,6 +125,9 @@ pub trait Device: Send + Sync {
     fn verified_reads(&self) -> u64;
     /// The version that the last page of a host write got.
     fn last_version(&self) -> Tag;
+    /// From now on a request's unit says of which part of a workload it is, too: what hints go by
+    /// (`host.hints = unit`) is its remainder by `stride`, which is above 0.
+    fn units_have_stride(&mut self, stride: u32);
     /// From now on every read notes which versions it found.
     fn note_versions(&mut self);
     /// The versions that the last request found, page by page, if it was a read: 0 where nothing

@@ -40,6 +40,7 @@ pub fn check<S: Scheme>(
     if !S::DIVIDES_DATA {
         config.check_no_slc(S::PAPER.name)?;
         config.check_no_placement(S::PAPER.name)?;
+        config.check_no_garbage_share(S::PAPER.name)?;
     }
     S::check(seen)
 }

@@ -77,7 +77,7 @@ impl SsdSettings {
         if self.gc.placement == PlacementKind::Hint && self.host.hints == Hints::None {
             return Err(SettingError::Conflict(
                 "gc.placement = hint goes by what requests say, and under host.hints = none they \
-                 say nothing; legal: host.hints = unit"
+                 say nothing; legal: host.hints = unit or column"
                     .to_owned(),
             ));
         }

@@ -48,8 +48,10 @@ pub struct Ssd<S: Scheme> {
     seed: u64,
     link: Link,
     streams: u32,
-    /// Whether a request says where its data belongs, by its unit.
-    hints: bool,
+    /// What a request says about where its data belongs.
+    hints: Hints,
+    /// Where units say which part of a workload a request is of, too: the unit is the remainder.
+    unit_stride: Option<u32>,
     outstanding: Outstanding,
     last_completion: Nanos,
     /// The device's clock when measuring began: time 0 of arrivals and completions.
@@ -96,7 +98,8 @@ impl<S: Scheme> Ssd<S> {
             seed,
             link: Link::new(&config.host, depth as usize),
             streams: config.host.streams,
-            hints: config.host.hints == Hints::Unit,
+            hints: config.host.hints,
+            unit_stride: None,
             outstanding: Outstanding::new(depth as usize),
             last_completion: 0,
             epoch: 0,
@@ -178,7 +181,7 @@ impl<S: Scheme> Ssd<S> {
             return self.serve_flush(start);
         }
         let sectors = request.sectors;
-        let hint = if self.hints { request.unit as u8 } else { 0 };
+        let hint = self.hints.of(request, self.unit_stride);
         let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors, hint };
         let mut done = start.join(self.serve_page::<PLAIN>(request, shape, start)?);
         for index in 1..pages {
@@ -397,6 +400,10 @@ impl<S: Scheme> Device for Ssd<S> {
 
     fn last_version(&self) -> Tag {
         Tag(self.next_tag)
+    }
+
+    fn units_have_stride(&mut self, stride: u32) {
+        self.unit_stride = Some(stride);
     }
 
     fn note_versions(&mut self) {

@@ -8,7 +8,7 @@ use crate::error::{Result, TraceError};
 use crate::formats::{compact, csv};
 use crate::record::Record;
 use crate::records::Records;
-use crate::survey::UnitSpans;
+use crate::survey::{Survey, UnitSpans};
 use crate::workload::Workload;
 
 /// What a conversion wrote.
@@ -24,18 +24,20 @@ pub struct Conversion {
 
 /// Writes `workload` to `out`: as our compact binary if its name ends in `.ftb`, else as our CSV;
 /// with `.gz` or `.zst` behind that compressed. CSV has no units: several are laid side by side,
-/// which takes a first pass. A conversion that fails leaves no output behind.
+/// which takes a first pass. Placement hints stay: CSV has a column for them where there are any. A
+/// conversion that fails leaves no output behind.
 ///
 /// # Errors
-/// An output that exists; whatever reading the workload or writing gives.
+/// An output that exists; from standard input a second unit, or a hint behind a request without
+/// one, for a CSV; whatever reading the workload or writing gives.
 pub fn convert(workload: &Workload, out: &Path) -> Result<Conversion> {
     let name = out.display().to_string();
-    let spans = match workload.can_be_read_again() && !is_compact(&name) {
-        true => Some(workload.survey_while(None, || Ok::<_, TraceError>(()))?.spans),
+    let survey = match workload.can_be_read_again() && !is_compact(&name) {
+        true => Some(workload.survey_while(None, || Ok::<_, TraceError>(()))?),
         false => None,
     };
     let file = create(out, &name)?;
-    let converted = write_all(workload, spans.as_ref(), file, &name);
+    let converted = write_all(workload, survey.as_ref(), file, &name);
     if converted.is_err() {
         // The first error is the one that matters; what is left to remove may already be gone.
         let _ = std::fs::remove_file(out);
@@ -93,7 +95,7 @@ fn cannot_write(error: &io::Error) -> String {
 
 fn write_all(
     workload: &Workload,
-    spans: Option<&UnitSpans>,
+    survey: Option<&Survey>,
     file: File,
     name: &str,
 ) -> Result<Conversion> {
@@ -103,17 +105,17 @@ fn write_all(
     let records = workload.records()?;
     if name.ends_with(".gz") {
         let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::default());
-        let conversion = write_records(units_given, records, spans, &mut out, name)?;
+        let conversion = write_records(units_given, records, survey, &mut out, name)?;
         out.finish().and_then(|mut file| file.flush()).map_err(failed)?;
         Ok(conversion)
     } else if name.ends_with(".zst") {
         let mut out = zstd::Encoder::new(file, 0).map_err(failed)?;
-        let conversion = write_records(units_given, records, spans, &mut out, name)?;
+        let conversion = write_records(units_given, records, survey, &mut out, name)?;
         out.finish().and_then(|mut file| file.flush()).map_err(failed)?;
         Ok(conversion)
     } else {
         let mut out = file;
-        let conversion = write_records(units_given, records, spans, &mut out, name)?;
+        let conversion = write_records(units_given, records, survey, &mut out, name)?;
         out.flush().map_err(failed)?;
         Ok(conversion)
     }
@@ -122,14 +124,14 @@ fn write_all(
 fn write_records(
     units_given: bool,
     records: Records,
-    spans: Option<&UnitSpans>,
+    survey: Option<&Survey>,
     out: &mut impl Write,
     name: &str,
 ) -> Result<Conversion> {
     if is_compact(name) {
         write_compact(units_given, records, out, name)
     } else {
-        write_csv(records, spans, out, name)
+        write_csv(records, survey, out, name)
     }
 }
 
@@ -155,21 +157,30 @@ fn write_compact(
 
 fn write_csv(
     mut records: Records,
-    spans: Option<&UnitSpans>,
+    survey: Option<&Survey>,
     out: &mut impl Write,
     name: &str,
 ) -> Result<Conversion> {
     let failed = |error: io::Error| TraceError::new(cannot_write(&error)).at(name, None);
     let overflow = || TraceError::new("units laid side by side overflow 64 bits").at(name, None);
+    let spans = survey.map(|survey| &survey.spans);
     let bases = match spans {
         Some(spans) => Some(spans.bases().ok_or_else(overflow)?),
         None => None,
     };
-    csv::write_header(out).map_err(failed)?;
+    let mut next = records.next().transpose()?;
+    // What can be read once says whether there are hints by its first request.
+    let first_has = || next.is_some_and(|record| record.stream.is_some());
+    let with_hints = survey.map_or_else(first_has, |survey| survey.has_hints);
+    csv::write_header(out, with_hints).map_err(failed)?;
     let mut only = None;
     let mut requests = 0;
-    while let Some(record) = records.next() {
-        let mut record = record?;
+    while let Some(mut record) = next {
+        if record.stream.is_some() && !with_hints {
+            let error = TraceError::new("a first placement hint behind requests without one")
+                .with_legal("a file instead of -, or an output whose name ends in .ftb");
+            return Err(records.locate(error));
+        }
         if let Some(bases) = &bases {
             // A flush has no address, so its unit need not have a span.
             let base = bases.get(&record.unit).copied().unwrap_or(0);
@@ -179,8 +190,9 @@ fn write_csv(
                 .with_legal("a file instead of -, or one unit (--unit)");
             return Err(records.locate(error));
         }
-        csv::write_record(out, &record).map_err(failed)?;
+        csv::write_record(out, &record, with_hints).map_err(failed)?;
         requests += 1;
+        next = records.next().transpose()?;
     }
     let units = spans.map_or(1, UnitSpans::len);
     Ok(Conversion { requests, units, skipped: records.summary().skipped() })

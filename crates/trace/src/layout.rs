@@ -166,6 +166,7 @@ impl AddressMap {
             first_sector: base + first,
             sectors: sectors as u32,
             unit: record.unit,
+            stream: record.stream,
         })
     }
 
@@ -185,6 +186,7 @@ impl AddressMap {
                 first_sector: 0,
                 sectors: 0,
                 unit: record.unit,
+                stream: record.stream,
             });
         } else {
             let base = self.base(record)?;
@@ -199,6 +201,7 @@ impl AddressMap {
                 first_sector: first.saturating_add(base),
                 sectors: u32::try_from(sectors).map_err(|_| too_large(record))?,
                 unit: record.unit,
+                stream: record.stream,
             };
             match self.mode {
                 AddressMode::Strict => self.map_strict(request, out)?,

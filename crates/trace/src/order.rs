@@ -179,7 +179,14 @@ mod tests {
     use ftlab_flash::request::Op;
 
     fn event(time_ns: u64, line: u64) -> Placed {
-        let record = Record { time_ns, op: Op::Read, offset_bytes: 0, size_bytes: 512, unit: 0 };
+        let record = Record {
+            time_ns,
+            op: Op::Read,
+            offset_bytes: 0,
+            size_bytes: 512,
+            unit: 0,
+            stream: None,
+        };
         Placed { record, place: Place { part: 0, line } }
     }
 

@@ -15,6 +15,8 @@ pub struct Record {
     pub size_bytes: u64,
     /// ASU, volume or disk.
     pub unit: u32,
+    /// Stream of data, where the line says one: a placement hint, no part of the address.
+    pub stream: Option<u8>,
 }
 
 impl Record {

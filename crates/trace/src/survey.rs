@@ -90,6 +90,8 @@ pub struct Survey {
     pub last_time_ns: u64,
     /// How far each unit reaches.
     pub spans: UnitSpans,
+    /// Whether a request has a placement hint.
+    pub has_hints: bool,
     /// The largest request; none without one.
     pub largest: Option<Largest>,
     /// The request that reaches farthest in its unit; none without one.
@@ -192,6 +194,7 @@ impl Survey {
             requests_read: None,
             last_time_ns: 0,
             spans: UnitSpans::default(),
+            has_hints: false,
             largest: None,
             farthest: None,
             extents: extent_bytes.map(extents),
@@ -204,6 +207,7 @@ impl Survey {
         self.requests += 1;
         self.last_time_ns = record.time_ns;
         self.spans.note(record);
+        self.has_hints |= record.stream.is_some();
         if let Some(Extents { touched, bytes }) = &mut self.extents
             && record.size_bytes > 0
             && record.op != Op::Flush

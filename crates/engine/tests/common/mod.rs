@@ -99,6 +99,7 @@ pub fn pages(config: &Config, op: Op, first_page: u64, pages: u64) -> Request {
         first_sector: first_page * sectors_per_page,
         sectors: (pages * sectors_per_page) as u32,
         unit: 0,
+        stream: None,
     }
 }
 
@@ -121,7 +122,14 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
                 0..12 => pages(config, Op::Write, page, run),
                 12..17 => pages(config, Op::Read, page, run),
                 17..19 => pages(config, Op::Trim, page, run),
-                _ => Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 },
+                _ => Request {
+                    arrival: 0,
+                    op: Op::Flush,
+                    first_sector: 0,
+                    sectors: 0,
+                    unit: 0,
+                    stream: None,
+                },
             }
         })
         .collect()
@@ -173,7 +181,8 @@ pub fn version(device: &dyn Device, page: u32) -> Tag {
 
 /// The host asks for everything to be on flash.
 pub fn flush(device: &mut dyn Device) {
-    let request = Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 };
+    let request =
+        Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0, stream: None };
     device.submit(&request).expect("the device works");
 }
 

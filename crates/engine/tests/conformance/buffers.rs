@@ -34,7 +34,14 @@ fn ragged(config: &Config, count: usize, seed: u64) -> Vec<Request> {
             17..19 => (Op::Trim, length),
             _ => (Op::Flush, 0),
         };
-        Request { arrival: 0, op, first_sector: first, sectors: length as u32, unit: 0 }
+        Request {
+            arrival: 0,
+            op,
+            first_sector: first,
+            sectors: length as u32,
+            unit: 0,
+            stream: None,
+        }
     };
     (0..count).map(request).collect()
 }

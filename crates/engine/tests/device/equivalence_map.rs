@@ -194,7 +194,14 @@ fn tree_pl_is_treeftl_when_every_group_has_one_data_page() {
                 0..12 => pages(config, Op::Write, page, 1),
                 12..18 => pages(config, Op::Read, page, 1),
                 18 => pages(config, Op::Trim, page, 1),
-                _ => Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 },
+                _ => Request {
+                    arrival: 0,
+                    op: Op::Flush,
+                    first_sector: 0,
+                    sectors: 0,
+                    unit: 0,
+                    stream: None,
+                },
             }
         };
         (0..8000).map(one).collect::<Vec<Request>>()

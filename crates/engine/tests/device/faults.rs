@@ -50,7 +50,7 @@ fn factory_bad_blocks_are_as_many_as_asked_for_in_every_plane() {
 }
 
 fn write(board: &mut Board, page: u32, sectors: u64) -> Result<When, Fault> {
-    let request = RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4, hint: 0 };
+    let request = RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4, hint: None };
     let io = PageIo { lpn: Lpn(page), sectors, cause: Cause::Host, data: Tag(1), request };
     board.program_update(Ppn(page), None, &io, PageKind::Data, When::START)
 }
@@ -108,7 +108,14 @@ fn a_retry_starts_when_the_failure_is_known() {
                 device.board_mut().nand_mut().faults_mut().fail_program_after(0);
             }
             let written = device.submit(&pages(&config, Op::Write, 1, 1)).expect("written");
-            let flush = Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0 };
+            let flush = Request {
+                arrival: 0,
+                op: Op::Flush,
+                first_sector: 0,
+                sectors: 0,
+                unit: 0,
+                stream: None,
+            };
             let flushed = device.submit(&flush).expect("flushed");
             assert_eq!(device.board().meter().events(Event::ProgramFailures), u64::from(fails));
             written.completed.max(flushed.completed)
@@ -291,7 +298,7 @@ fn a_copyback_whose_read_needs_a_retry_loads_the_corrected_page() {
     let mut board = Board::new(&config, 1, 0);
     for page in 0..64 {
         let request =
-            RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4, hint: 0 };
+            RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4, hint: None };
         let data = Tag(page + 1);
         let io = PageIo { lpn: Lpn(page), sectors: 1, cause: Cause::Host, data, request };
         let _ = board

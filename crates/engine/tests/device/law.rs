@@ -26,7 +26,7 @@ fn program(board: &mut Board, page: u32) {
         sectors: 1,
         cause: Cause::Host,
         data: Tag(1),
-        request: RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4, hint: 0 },
+        request: RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 4, hint: None },
     };
     let _ = board
         .program_update(Ppn(page), None, &io, PageKind::Data, When::START)

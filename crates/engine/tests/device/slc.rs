@@ -310,7 +310,7 @@ fn a_block_in_slc_mode_has_a_page_for_each_word_line() {
             pages: 1,
             index: 0,
             sectors: 1,
-            hint: 0,
+            hint: None,
         },
     };
     let kind = ftlab_engine::board::nand::state::PageKind::Data;

@@ -132,51 +132,58 @@ fn a_mixed_log_meets_its_closed_form_and_two_classes_in_one_queue_change_nothing
 
 /// A page map with greedy cleaning in the plainest form: the same geometry, free-block rule and
 /// frontiers, a scan of all blocks per victim.
-struct Naive {
+pub struct Naive {
     map: Vec<Option<u32>>,
     holds: Vec<Option<u32>>,
     valid: Vec<u32>,
     changed: Vec<u64>,
     closed: Vec<bool>,
+    /// Frontier that filled each block.
+    filled_by: Vec<usize>,
     free: Vec<u32>,
-    /// Host frontier, frontier of moved pages: block and next offset.
-    frontier: [Option<(u32, u32)>; 2],
-    moved_to: usize,
+    /// Block and next offset of every frontier.
+    frontiers: Vec<Option<(u32, u32)>>,
+    /// Frontier of moved pages; none: that of the block which they leave.
+    moved_to: Option<usize>,
     step: u64,
-    programs: u64,
+    /// Pages programmed.
+    pub programs: u64,
 }
 
 impl Naive {
-    fn new(logical: u32, blocks: u32, separate: bool) -> Self {
+    /// An empty one with so many frontiers.
+    pub fn new(logical: u32, blocks: u32, frontiers: usize, moved_to: Option<usize>) -> Self {
         Naive {
             map: vec![None; logical as usize],
             holds: vec![None; (blocks * PAGES_PER_BLOCK) as usize],
             valid: vec![0; blocks as usize],
             changed: vec![0; blocks as usize],
             closed: vec![false; blocks as usize],
+            filled_by: vec![0; blocks as usize],
             free: (0..blocks).rev().collect(),
-            frontier: [None; 2],
-            moved_to: usize::from(separate),
+            frontiers: vec![None; frontiers],
+            moved_to,
             step: 0,
             programs: 0,
         }
     }
 
     fn close_if_full(&mut self, which: usize) {
-        if let Some((block, PAGES_PER_BLOCK)) = self.frontier[which] {
+        if let Some((block, PAGES_PER_BLOCK)) = self.frontiers[which] {
             self.step += 1;
             self.changed[block as usize] = self.step;
             self.closed[block as usize] = true;
-            self.frontier[which] = None;
+            self.frontiers[which] = None;
         }
     }
 
     fn append(&mut self, which: usize, lpn: u32) {
         self.close_if_full(which);
         let (block, offset) =
-            self.frontier[which].unwrap_or_else(|| (self.free.pop().expect("reserve"), 0));
+            self.frontiers[which].unwrap_or_else(|| (self.free.pop().expect("reserve"), 0));
         let page = block * PAGES_PER_BLOCK + offset;
-        self.frontier[which] = Some((block, offset + 1));
+        self.frontiers[which] = Some((block, offset + 1));
+        self.filled_by[block as usize] = which;
         self.holds[page as usize] = Some(lpn);
         self.valid[block as usize] += 1;
         self.programs += 1;
@@ -188,9 +195,14 @@ impl Naive {
         }
     }
 
-    fn write(&mut self, lpn: u32) {
-        self.close_if_full(0);
-        let due = self.frontier[0].is_none();
+    /// The host writes a page to a frontier.
+    pub fn write(&mut self, which: usize, lpn: u32) {
+        self.close_if_full(which);
+        let due = self.frontiers[which].is_none();
+        if due && (self.free.len() as u32) < THRESHOLD {
+            // Every full block is a candidate where something is collected.
+            (0..self.frontiers.len()).for_each(|frontier| self.close_if_full(frontier));
+        }
         while due && (self.free.len() as u32) < THRESHOLD {
             let victim = (0..self.valid.len())
                 .filter(|&block| self.closed[block])
@@ -198,14 +210,15 @@ impl Naive {
                 .expect("a candidate");
             self.closed[victim] = false;
             let first = victim as u32 * PAGES_PER_BLOCK;
+            let target = self.moved_to.unwrap_or(self.filled_by[victim]);
             for page in first..first + PAGES_PER_BLOCK {
                 if let Some(lpn) = self.holds[page as usize] {
-                    self.append(self.moved_to, lpn);
+                    self.append(target, lpn);
                 }
             }
             self.free.insert(0, victim as u32);
         }
-        self.append(0, lpn);
+        self.append(which, lpn);
     }
 }
 
@@ -222,12 +235,12 @@ fn skewed_writes_match_a_naive_model_with_shared_and_with_separate_frontiers() {
     for separate in ["false", "true"] {
         let config = device(logical, blocks, &[("gc.separate_frontiers", separate)]);
         let ours = write_amplification(&config, 10 * logical, 40 * logical, skewed);
-        let mut naive = Naive::new(logical, blocks, separate == "true");
+        let mut naive = Naive::new(logical, blocks, 2, Some(usize::from(separate == "true")));
         let mut rng = Rng::new(3, Purpose::Workload);
-        (0..logical).for_each(|page| naive.write(page));
-        (0..10 * logical).for_each(|_| naive.write(skewed(&mut rng)));
+        (0..logical).for_each(|page| naive.write(0, page));
+        (0..10 * logical).for_each(|_| naive.write(0, skewed(&mut rng)));
         let before = naive.programs;
-        (0..40 * logical).for_each(|_| naive.write(skewed(&mut rng)));
+        (0..40 * logical).for_each(|_| naive.write(0, skewed(&mut rng)));
         let model = (naive.programs - before) as f64 / f64::from(40 * logical);
         let error = ours / model - 1.0;
         println!("separate {separate}: {ours:.4} against {model:.4} ({:+.3} %)", error * 100.0);

@@ -236,7 +236,7 @@ fn page(lpn: u32, tag: u32, (first, count): (u32, u32)) -> PageIo {
         pages: count,
         index: lpn - first,
         sectors: 4 * count,
-        hint: 0,
+        hint: None,
     };
     PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause: Host, data: Tag(tag), request }
 }

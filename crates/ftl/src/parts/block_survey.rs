@@ -256,7 +256,7 @@ mod tests {
         let mut board = Board::new(&config, 1, 64);
         for &(block, offset, lpn, kind) in pages {
             let request =
-                RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 4, hint: 0 };
+                RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 4, hint: None };
             let (cause, data) = (Cause::Host, Tag(1));
             let io = PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause, data, request };
             let ppn = board.geometry().page(BlockId(block), offset);

@@ -97,7 +97,8 @@ mod tests {
         let page = |board: &Board, offset| board.geometry().page(block, offset);
         // Four pages of three logical blocks.
         for (offset, lpn) in (0..).zip([0, 4, 5, 8].map(Lpn)) {
-            let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: 0 };
+            let request =
+                RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: None };
             let io = PageIo { lpn, sectors: u64::MAX, cause: Cause::Host, data: Tag(1), request };
             let slot = page(&board, offset);
             let written = board.program_update(slot, None, &io, PageKind::Log, When::START);

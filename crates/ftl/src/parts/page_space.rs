@@ -187,6 +187,9 @@ pub struct PageSpace {
     by_die: bool,
     idle_turn: u32,
     pages_per_block: u32,
+    /// Pages of a frontier that the host may write the short way: all, or none where a policy hears
+    /// where they are put.
+    short_pages: u32,
     blocks_per_plane: u32,
     rng: Rng,
     /// The data block that is being collected: no candidate, not free yet.
@@ -265,6 +268,10 @@ impl PageSpace {
             by_die: config.gc.unit == GcUnit::Die && geometry.planes_per_die > 1,
             idle_turn: 0,
             pages_per_block: geometry.pages_per_block,
+            short_pages: match config.gc.placement.hears_of_pages() {
+                true => 0,
+                false => geometry.pages_per_block,
+            },
             blocks_per_plane: geometry.blocks_per_plane,
             rng: Rng::new(seed, Purpose::Victim),
             collecting: None,
@@ -446,12 +453,14 @@ impl PageSpace {
             }
         }
         self.check_cache(board.nand())?;
+        self.check_placing(board.nand())?;
         self.check_withheld(board.nand())
     }
 
     /// The frontier's block becomes a candidate, unless it is withheld.
     fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
         if let Some(block) = self.planes[plane.index()].frontiers[stream.index()].block.take() {
+            self.note_closed(block);
             if self.holds_back(block) {
                 self.hold(nand, block);
             } else {

@@ -172,7 +172,7 @@ impl RamData {
         known: When,
     ) -> Result<(When, bool), Fault> {
         let Held { lpn, tag, sectors, ready, .. } = *self.pages.get(slot);
-        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: 0 };
+        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: None };
         let sectors = sectors & self.all_sectors;
         let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
         let done = base.write(board, &io, known.waits_for_buffer(ready))?;

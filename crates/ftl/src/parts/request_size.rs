@@ -122,7 +122,7 @@ mod tests {
     use ftlab_flash::units::{Lpn, Tag};
 
     fn is_long(detector: &RequestSize, pages: u32, sectors: u32) -> bool {
-        detector.is_long(&RequestShape { first_lpn: Lpn(0), pages, index: 0, sectors, hint: 0 })
+        detector.is_long(&RequestShape { first_lpn: Lpn(0), pages, index: 0, sectors, hint: None })
     }
 
     /// What a detector says about requests (first page, pages), page by page.
@@ -133,7 +133,7 @@ mod tests {
             for index in 0..pages {
                 let sectors = 4 * pages;
                 let request =
-                    RequestShape { first_lpn: Lpn(first), pages, index, sectors, hint: 0 };
+                    RequestShape { first_lpn: Lpn(first), pages, index, sectors, hint: None };
                 let (lpn, cause, data) = (Lpn(first + index), Cause::Host, Tag(1));
                 let io = PageIo { lpn, sectors: u64::MAX, cause, data, request };
                 verdicts.push(detector.judge(&mut board, &io));

@@ -313,7 +313,7 @@ mod tests {
 
     fn io(owner: u32, offset: u32) -> PageIo {
         let lpn = Lpn(4 * owner + offset);
-        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: 0 };
+        let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors: 4, hint: None };
         PageIo { lpn, sectors: u64::MAX, cause: Cause::Host, data: Tag(1), request }
     }
 

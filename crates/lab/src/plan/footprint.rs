@@ -105,7 +105,14 @@ mod tests {
     fn pages_read_before_they_are_written_are_told_from_the_others() {
         let mut footprint = Footprint::new(200, 2048);
         let mut note = |op, first_sector, sectors| {
-            footprint.note(&Request { arrival: 0, op, first_sector, sectors, unit: 0 });
+            footprint.note(&Request {
+                arrival: 0,
+                op,
+                first_sector,
+                sectors,
+                unit: 0,
+                stream: None,
+            });
         };
         note(Op::Write, 3, 2); // pages 0 and 1, both in part
         note(Op::Read, 4, 8); // pages 1 and 2

@@ -174,8 +174,9 @@ impl Parts {
     /// Units that a part may have.
     const UNITS: u32 = 1 << 24;
 
-    fn new(names: Vec<String>, device: &dyn Device) -> Self {
+    fn new(names: Vec<String>, device: &mut dyn Device) -> Self {
         let stride = Self::UNITS.next_multiple_of(device.config().host.streams.max(1));
+        device.units_have_stride(stride);
         Parts { recorder: PhaseRecorder::new(names), stride }
     }
 

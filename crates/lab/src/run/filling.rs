@@ -313,7 +313,14 @@ impl<'a> Filler<'a> {
 
     fn write(&mut self, first_sector: u64, sectors: u32) -> Result<()> {
         self.now = self.now.max(self.device.next_slot());
-        let request = Request { arrival: self.now, op: Op::Write, first_sector, sectors, unit: 0 };
+        let request = Request {
+            arrival: self.now,
+            op: Op::Write,
+            first_sector,
+            sectors,
+            unit: 0,
+            stream: None,
+        };
         let completion = self
             .device
             .submit(&request)

@@ -1,7 +1,10 @@
 //! Sentences that a reader must see beside the numbers.
 
-use ftlab_engine::config::{Config, TimingProfile, UnwrittenRead};
-use ftlab_engine::host::{Arbitration, SchedulerKind};
+use ftlab_engine::config::{
+    Config, GcSettings, GcTrigger, Isolation, PlacementKind, PlacementSettings, Times,
+    TimingProfile, UnwrittenRead,
+};
+use ftlab_engine::host::{Arbitration, Hints, SchedulerKind};
 use ftlab_engine::meter::{Event, Level};
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
@@ -31,6 +34,7 @@ pub fn of_run(
     let mut all = plan.warnings.clone();
     all.extend(about_workload(plan, stream, description));
     all.extend(about_addresses(plan, stream));
+    all.extend(unheard(&run.chosen.config));
     all.extend(over_budget(run));
     all.extend(spare_unused(plan, run));
     all.extend(nothing_waits(plan, &run.chosen.config));
@@ -43,6 +47,45 @@ pub fn of_device(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     let mut all: Vec<String> = over_budget(run).into_iter().collect();
     all.extend(of_device_in_use(run, device));
     all
+}
+
+/// Settings of placement that were set and that nobody asks for under the policy in force.
+fn unheard(config: &Config) -> Option<String> {
+    let (now, default) = (&config.placement, PlacementSettings::default());
+    let (kind, trigger) = (config.gc.placement, config.gc.trigger);
+    let hint = kind == PlacementKind::Hint;
+    let initially = hint && now.isolation == Isolation::Initially;
+    let sepbit = kind == PlacementKind::Sepbit;
+    let measures = sepbit && now.sepbit_lifespan.0.is_none();
+    let asks_when_moved = kind.times(now) == Times::WhenMoved;
+    let dac = kind == PlacementKind::Dac;
+    let told = [
+        ("host.hints", config.host.hints != Hints::None, hint),
+        ("placement.times", now.times != default.times, asks_when_moved),
+        ("placement.handles", now.handles != default.handles, hint),
+        ("placement.isolation", now.isolation != default.isolation, hint),
+        ("placement.collection", now.collection != default.collection, initially),
+        ("placement.sepbit_window", now.sepbit_window != default.sepbit_window, sepbit),
+        ("placement.sepbit_victims", now.sepbit_victims != default.sepbit_victims, measures),
+        ("placement.sepbit_lifespan", now.sepbit_lifespan != default.sepbit_lifespan, sepbit),
+        ("placement.dac_max_update_age", now.dac_max_update_age > 0, dac),
+        ("placement.dac_min_move_age", now.dac_min_move_age > 0, dac),
+        (
+            "gc.garbage_share",
+            config.gc.garbage_share != GcSettings::default().garbage_share,
+            trigger == GcTrigger::GarbageShare,
+        ),
+    ];
+    let unheard: Vec<&str> =
+        told.into_iter().filter(|(_, set, heard)| *set && !heard).map(|(key, ..)| key).collect();
+    (!unheard.is_empty()).then(|| {
+        format!(
+            "Set without effect under gc.placement = {} and gc.trigger = {}: {}.",
+            kind.name(),
+            trigger.name(),
+            unheard.join(", ")
+        )
+    })
 }
 
 fn over_budget(run: &SchemePlan) -> Option<String> {
@@ -65,6 +108,7 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     all.extend(one_server(config));
     all.extend(empty_streams(device, config));
     all.extend(own_policies(config));
+    all.extend(no_hints(device, config));
     let meter = device.board().meter();
     let lost = meter.events(Event::LostMapEntries);
     if lost > 0 {
@@ -102,6 +146,22 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
         ));
     }
     all
+}
+
+/// A column of hints that no write had.
+fn no_hints(device: &dyn Device, config: &Config) -> Option<String> {
+    let asked = config.gc.placement == PlacementKind::Hint && config.host.hints == Hints::Column;
+    let meter = device.board().meter();
+    let written = meter.classes().iter().map(|class| class.host_pages).sum::<u64>();
+    let without = meter.events(Event::PagesWithoutHint);
+    (asked && written > 0 && without == written).then(|| {
+        format!(
+            "host.hints = column: none of the {} pages written came with a hint, so that all went \
+             to handle 0. Hints stand in the column stream of a CSV, whose header names it, or \
+             come from hint=N of a generated workload.",
+            count(written)
+        )
+    })
 }
 
 /// Who decided, where a program decides itself.

@@ -27,7 +27,14 @@ fn open(config: &Config) -> Box<dyn Device> {
 fn request(config: &Config, op: Op, page: u64, pages: u64) -> Request {
     let sectors = config.device.page_bytes.0 / 512;
     let first_sector = page * sectors;
-    Request { arrival: 0, op, first_sector, sectors: (pages * sectors) as u32, unit: 0 }
+    Request {
+        arrival: 0,
+        op,
+        first_sector,
+        sectors: (pages * sectors) as u32,
+        unit: 0,
+        stream: None,
+    }
 }
 
 /// Time of the data of `bytes` on the link, ns, rounded up.

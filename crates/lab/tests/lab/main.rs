@@ -4,6 +4,7 @@ mod common;
 
 mod devices;
 mod experiments;
+mod hints;
 mod misled;
 mod oracle;
 mod runs;

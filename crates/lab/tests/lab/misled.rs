@@ -131,3 +131,41 @@ fn a_strict_budget_holds_the_directory_too() {
     stated.set.push("dftl.gtd_in_budget=false");
     assert!(stated.plan().err().unwrap().to_string().contains("--ram allows 2000"));
 }
+
+/// What nobody asks for under the policy in force is said, and nothing of what somebody does.
+#[test]
+fn settings_of_placement_that_nobody_hears_are_told() {
+    let base = small("ideal_page", "randwrite:bs=2k,span=100%,count=200,hint=1,seed=2");
+    let run = |set: &[&str]| {
+        let all = ["device.over_provisioning=0.4"].iter().chain(set).copied();
+        result(&Experiment { set: all.collect(), ..base.clone() })
+    };
+    let told = run(&["placement.handles=3", "host.hints=column", "placement.dac_min_move_age=5"]);
+    let words = "Set without effect under gc.placement = none and gc.trigger = free_blocks: \
+                 host.hints, placement.handles, placement.dac_min_move_age.";
+    assert!(says(&told, words), "{:?}", told.warnings);
+    // Heard by the policy, but not beside its other settings.
+    let dram = "placement.times=dram";
+    for (set, unheard) in [
+        (&["gc.placement=mida", dram][..], "gc.trigger = free_blocks: placement.times."),
+        (
+            &[
+                "gc.placement=hint",
+                "host.hints=column",
+                "placement.isolation=persistently",
+                "placement.collection=last_handle",
+            ],
+            "gc.trigger = free_blocks: placement.collection.",
+        ),
+        (
+            &["gc.placement=sepbit", "placement.sepbit_lifespan=100", "placement.sepbit_victims=4"],
+            "gc.trigger = free_blocks: placement.sepbit_victims.",
+        ),
+    ] {
+        let told = run(set);
+        assert!(says(&told, unheard), "{set:?}: {:?}", told.warnings);
+    }
+    assert!(!says(&run(&["gc.placement=sepbit", dram]), "Set without effect"));
+    let heard = run(&["gc.placement=hint", "placement.handles=3", "host.hints=column"]);
+    assert!(!says(&heard, "Set without effect"), "{:?}", heard.warnings);
+}

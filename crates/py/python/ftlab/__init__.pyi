@@ -991,6 +991,13 @@ class _DataClass(_Record):
     def moved_pages(self) -> int:
         """Pages that collection moved to it."""
     @property
+    def host_bytes(self) -> int:
+        """`host_pages` times the bytes of a page (`device.mapping_unit`), whatever the requests
+        covered of them."""
+    @property
+    def media_bytes(self) -> int:
+        """The same of `host_pages` and `moved_pages`."""
+    @property
     def victims(self) -> int:
         """Blocks of it that were collected."""
     @property

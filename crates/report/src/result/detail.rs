@@ -83,6 +83,11 @@ pub struct DataClass {
     pub host_pages: u64,
     /// Pages that collection moved to it.
     pub moved_pages: u64,
+    /// `host_pages` times the bytes of a page (`device.mapping_unit`), whatever the requests
+    /// covered of them.
+    pub host_bytes: u64,
+    /// The same of `host_pages` and `moved_pages`.
+    pub media_bytes: u64,
     /// Blocks of it that were collected.
     pub victims: u64,
     /// Mean share of their pages that was valid; null without victims.

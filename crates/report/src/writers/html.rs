@@ -5,6 +5,7 @@
 
 use super::Document;
 use super::page::{self, Charts, Kind};
+use crate::data_classes;
 use crate::describe::{Fact, facts, labels, warnings};
 use crate::flatten::{Flat, flatten_config};
 use crate::format::{Quantity, count};
@@ -45,6 +46,7 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         has_stages: runs.iter().any(|run| run.stages_ns != Stages::default()),
         has_levels: runs.iter().flat_map(|run| &run.series).any(|one| !one.levels.is_empty()),
         has_phases: runs.iter().any(|run| !run.phases.is_empty()),
+        classes: data_classes::table(runs),
         slowest: slowest::tables(runs, WORST_MAX),
         probe: probe(runs),
         sections: sections(runs, &flats),
@@ -69,6 +71,8 @@ struct Page {
     has_levels: bool,
     /// Whether the workload is a combination, whose parts are shown one by one.
     has_phases: bool,
+    /// Classes of data; none where no placement policy divides it.
+    classes: Option<slowest::Table>,
     /// Tables about the slowest requests; none where `--tail` was not used.
     slowest: Vec<slowest::Table>,
     /// The requests that were probed, in words; none where `--probe` was not used.

@@ -1,6 +1,7 @@
 //! Text: aligned tables for a terminal, a row per scheme, units in every cell.
 
 use super::Document;
+use crate::data_classes;
 use crate::describe::{facts, labels, warnings};
 use crate::format::{Quantity, count};
 use crate::metrics::{SECTIONS, flatten_all};
@@ -38,10 +39,14 @@ pub fn write(document: &Document<'_>) -> Vec<u8> {
         }
     }
     phases(&mut text, document.runs, &labels);
+    if let Some(told) = data_classes::table(document.runs) {
+        titled(&mut text, &told);
+        line(&mut text, told.note);
+    }
     // Of several runs a terminal has room for a few each.
     let one_by_one = if document.runs.len() > 1 { 3 } else { WORST_MAX };
     for told in slowest::tables(document.runs, one_by_one) {
-        slow(&mut text, &told);
+        titled(&mut text, &told);
     }
     for (run, label) in document.runs.iter().zip(&labels) {
         if !run.events.is_empty() {
@@ -96,8 +101,9 @@ fn phases(text: &mut String, runs: &[RunResult], labels: &[String]) {
     }
 }
 
-/// One table about the slowest requests; sentences stand below it, a line each.
-fn slow(text: &mut String, told: &slowest::Table) {
+/// A table with a title, such as those about the slowest requests; sentences stand below it, a line
+/// each.
+fn titled(text: &mut String, told: &slowest::Table) {
     let sentences = told.columns.last().is_some_and(|column| column.0 == slowest::STORY);
     let shown = told.columns.len() - usize::from(sentences);
     line(text, "");

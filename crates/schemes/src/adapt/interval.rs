@@ -180,7 +180,7 @@ mod tests {
                     pages,
                     index: 0,
                     sectors,
-                    hint: 0,
+                    hint: None,
                 })
             };
             (1..99).find(is_long).expect("some are sequential")

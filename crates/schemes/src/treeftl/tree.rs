@@ -336,7 +336,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             pages: 1,
             index: 0,
             sectors: sectors.count_ones(),
-            hint: 0,
+            hint: None,
         };
         let io = PageIo { lpn, sectors, cause: Cause::Host, data: tag, request };
         let done = self.base.write(board, &io, after.waits_for_buffer(ready))?;

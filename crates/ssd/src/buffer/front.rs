@@ -290,7 +290,7 @@ impl Front {
                 pages,
                 index,
                 sectors: pages * sectors_per_page,
-                hint: 0,
+                hint: None,
             },
         };
         // Step 1: pages that are missing are read, unless they were never written.
@@ -342,7 +342,7 @@ impl Front {
             pages,
             index,
             sectors: pages * self.all_sectors.count_ones(),
-            hint: 0,
+            hint: None,
         }
     }
 

@@ -24,7 +24,7 @@ pub use driver::Driver;
 pub(crate) use longest::LongestQueue;
 pub use queue::Waiting;
 pub use scheduler::{Bounds, Scheduler, View};
-pub use settings::{Arbitration, Duplex};
+pub use settings::{Arbitration, Duplex, Hints};
 
 macro_rules! scheduler_table {
     ($( $(#[doc = $doc:literal])* $variant:ident = $name:literal => $type:ty, )*) => {

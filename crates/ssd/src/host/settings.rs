@@ -1,6 +1,6 @@
 //! The group `host`.
 
-use ftlab_flash::request::STREAMS_MAX;
+use ftlab_flash::request::{Request, STREAMS_MAX};
 use ftlab_flash::settings::{Bytes, Duration, Optional, SettingError};
 use ftlab_flash::{choices, settings};
 
@@ -33,8 +33,26 @@ choices! {
     pub enum Hints {
         /// Nothing.
         None = "none",
-        /// The number of their unit: ASU, volume or disk of a trace, part of a mix; modulo 256.
+        /// The number of their unit: ASU, volume or disk of a trace, part of a mix; units
+        /// above 255 say 255.
         Unit = "unit",
+        /// The stream that the trace's column `stream` or the generator's key `hint` says.
+        Column = "column",
+    }
+}
+
+impl Hints {
+    /// What a request says, whose unit is the remainder by `stride` where that is known.
+    #[inline]
+    pub(crate) fn of(self, request: &Request, stride: Option<u32>) -> Option<u8> {
+        match self {
+            Hints::None => None,
+            Hints::Unit => {
+                let unit = stride.map_or(request.unit, |stride| request.unit % stride);
+                Some(u8::try_from(unit).unwrap_or(u8::MAX))
+            }
+            Hints::Column => request.stream,
+        }
     }
 }
 

@@ -86,12 +86,15 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     match op {
         Op::Flush => Ok(Line::Request(flush(time_ns, unit))),
         _ if size == 0 => Ok(Line::Other(DropReason::NoOperation)),
-        _ => fields::checked(Record { time_ns, op, offset_bytes, size_bytes: size, unit }, line),
+        _ => fields::checked(
+            Record { time_ns, op, offset_bytes, size_bytes: size, unit, stream: None },
+            line,
+        ),
     }
 }
 
 fn flush(time_ns: u64, unit: u32) -> Record {
-    Record { time_ns, op: Op::Flush, offset_bytes: 0, size_bytes: 0, unit }
+    Record { time_ns, op: Op::Flush, offset_bytes: 0, size_bytes: 0, unit, stream: None }
 }
 
 /// What the letters of `rwbs` ask for; none: nothing that moves data.
@@ -164,6 +167,7 @@ mod tests {
                 offset_bytes: 4_938_888 * 512,
                 size_bytes,
                 unit: 8 << 20 | 16,
+                stream: None,
             })
         };
         assert_eq!(read(issued, "").unwrap(), request(Op::Read, 256 * 512));

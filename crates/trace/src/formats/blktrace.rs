@@ -222,6 +222,7 @@ impl Merged {
             offset_bytes: offset_bytes.unwrap_or(0),
             size_bytes: u64::from(head.bytes),
             unit: head.device,
+            stream: None,
         };
         if op != Op::Flush
             && offset_bytes.is_none_or(|offset| offset.checked_add(record.size_bytes).is_none())

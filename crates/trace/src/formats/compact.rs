@@ -4,10 +4,11 @@
 //! (u32), the time in the trace's own count that the records count from (ns, u64), flags (u32; 1:
 //! units were given by file or by name), CRC-32 of all that (u32). Then blocks: records (u32, not
 //! 0), CRC-32 of the rest of the block and of that number (u32), time of the first (u64), then 28
-//! bytes a record: time (ns, u64), offset (bytes, u64), size (bytes, 48 bits), operation (u16: 0
-//! read, 1 write, 2 trim, 3 flush), unit (u32). Then an end mark: 0 (u32), CRC-32 of the index
-//! (u32), bytes of the index (u64), and the index: for each block its place in the file and its
-//! first time (u64 each), then the number of records (u64). The last 16 bytes are the place of the
+//! bytes a record: time (ns, u64), offset (bytes, u64), size (bytes, 48 bits), operation (4 bits: 0
+//! read, 1 write, 2 trim, 3 flush), placement hint plus one (12 bits; 0: none; what does not know
+//! hints finds an illegal operation there), unit (u32). Then an end mark: 0 (u32), CRC-32 of the
+//! index (u32), bytes of the index (u64), and the index: for each block its place in the file and
+//! its first time (u64 each), then the number of records (u64). The last 16 bytes are the place of the
 //! end mark (u64) and `FTLINDEX`. Whoever reads a file to its end holds all of this against what
 //! was read. Version 1 has a header of 16 bytes and counts from 0; its checksums are of the records
 //! alone, and where its units come from it does not say: they are taken as given.

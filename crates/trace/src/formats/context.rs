@@ -30,6 +30,8 @@ pub(crate) struct Context {
     pub(crate) unit_of_file: u32,
     /// The name that the line before had, and its number.
     pub(crate) latest_name: Option<(Vec<u8>, u32)>,
+    /// Whether the header named a column of placement hints, for the format that may have one.
+    pub(crate) has_streams: bool,
     /// What the caller says that several files are to each other.
     pub(crate) parts: Option<Parts>,
     /// Is this one of several files that are read at the same time?
@@ -59,6 +61,7 @@ impl Context {
             waited_ns: 0,
             unit_of_file: 0,
             latest_name: None,
+            has_streams: false,
             parts: None,
             of_one_time: false,
             semicolons: false,

@@ -1,4 +1,6 @@
-//! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line.
+//! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line. A fifth
+//! column `stream`, which the header must name, is a placement hint:
+//! a number from 0 to 255, or nothing.
 //!
 //! `op` is read, write, trim or flush (or r, w, t, f) in any case. Times may have a fraction, down
 //! to 1 ns. There is no unit column: several volumes are laid side by side before they are written.
@@ -16,7 +18,10 @@ use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
-const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes";
+const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes[,stream]";
+const HEADERS: &str =
+    "time_us,op,offset_bytes,size_bytes|time_us,op,offset_bytes,size_bytes,stream";
+const STREAMS: &str = "0 to 255, or nothing";
 const OPERATIONS: &str = "read, write, trim, flush or r, w, t, f";
 
 /// The row.
@@ -27,7 +32,7 @@ pub const FORMAT: Format = Format {
     time_unit: TimeUnit::Microseconds,
     size_unit: SizeUnit::Bytes,
     certainty: Certainty::Stated,
-    header: Some(COLUMNS),
+    header: Some(HEADERS),
     takes: Takes::NOTHING,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: true }),
 };
@@ -54,6 +59,11 @@ fn time_column(line: &[u8]) -> Option<&[u8]> {
 }
 
 fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
+    // The header is no request; what it names holds for the lines behind it.
+    let is_number = line.first().is_some_and(u8::is_ascii_digit);
+    if !is_number && FORMAT.is_header(line) {
+        context.has_streams = fields::count(line, b',') == 5;
+    }
     let mut columns = Fields::new(line, b',');
     let time_ns = fields::time(columns.next("time_us", COLUMNS)?, context.scales.time_ns)?;
     let op = operation(columns.next("op", COLUMNS)?)?;
@@ -66,28 +76,43 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     };
     let offset_bytes = number("offset_bytes")?;
     let size_bytes = number("size_bytes")?;
+    // An empty cell says nothing; a line without the cell has lost something.
+    let stream = match context.has_streams {
+        true => stream(columns.next("stream", COLUMNS)?)?,
+        false => None,
+    };
     if columns.more() {
         return Err(fault("too many columns".into(), line, COLUMNS));
     }
     fields::checked(
-        Record { time_ns, op, offset_bytes, size_bytes, unit: context.unit_of_file },
+        Record { time_ns, op, offset_bytes, size_bytes, unit: context.unit_of_file, stream },
         line,
     )
 }
 
-/// Writes the header line.
-///
-/// # Errors
-/// Those of the writer.
-pub fn write_header(out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "{COLUMNS}")
+fn stream(value: &[u8]) -> Parsed<Option<u8>> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let number = fields::integer("stream", value, STREAMS)?;
+    u8::try_from(number).map(Some).map_err(|_| fault("stream is too large".into(), value, STREAMS))
 }
 
-/// Writes one record; reading it back gives the same record, but for the unit.
+/// Writes the header line, with a column of placement hints or without.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_record(out: &mut impl Write, record: &Record) -> io::Result<()> {
+pub fn write_header(out: &mut impl Write, with_hints: bool) -> io::Result<()> {
+    let stream = if with_hints { ",stream" } else { "" };
+    writeln!(out, "time_us,op,offset_bytes,size_bytes{stream}")
+}
+
+/// Writes one record under the header that [`write_header`] wrote; reading it back gives the same
+/// record, but for the unit, and for a hint without a column.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_record(out: &mut impl Write, record: &Record, with_hints: bool) -> io::Result<()> {
     let (microseconds, rest) = (record.time_ns / 1000, record.time_ns % 1000);
     let op = match record.op {
         Op::Read => "read",
@@ -100,5 +125,10 @@ pub fn write_record(out: &mut impl Write, record: &Record) -> io::Result<()> {
     } else {
         write!(out, "{microseconds}.{rest:03}")?;
     }
-    writeln!(out, ",{op},{},{}", record.offset_bytes, record.size_bytes)
+    write!(out, ",{op},{},{}", record.offset_bytes, record.size_bytes)?;
+    match record.stream {
+        Some(stream) if with_hints => writeln!(out, ",{stream}"),
+        None if with_hints => writeln!(out, ","),
+        _ => writeln!(out),
+    }
 }

@@ -33,7 +33,8 @@ pub struct Format {
     pub size_unit: SizeUnit,
     /// How sure the two units are.
     pub certainty: Certainty,
-    /// The first line of a file, where the format has one (matched without regard to case).
+    /// The first line of a file, where the format has one (matched without regard to case); `|`
+    /// stands between two that it may have.
     pub header: Option<&'static str>,
     /// Which filters its columns allow beyond those of every format.
     pub(crate) takes: Takes,
@@ -185,13 +186,13 @@ impl Format {
 
     /// Is this line the header of the format?
     pub(crate) fn is_header(&self, line: &[u8]) -> bool {
-        self.header.is_some_and(|header| {
-            let columns = |text: &[u8]| text.trim_ascii().to_ascii_lowercase();
-            line.len() < 256
-                && line
-                    .split(|&byte| byte == b',')
-                    .map(columns)
-                    .eq(header.as_bytes().split(|&byte| byte == b',').map(columns))
-        })
+        let columns = |text: &[u8]| text.trim_ascii().to_ascii_lowercase();
+        let named = |header: &str| {
+            line.split(|&byte| byte == b',')
+                .map(columns)
+                .eq(header.as_bytes().split(|&byte| byte == b',').map(columns))
+        };
+        let headers = self.header.into_iter().flat_map(|headers| headers.split('|'));
+        line.len() < 256 && headers.into_iter().any(named)
     }
 }

@@ -129,13 +129,23 @@ fn parse<'a>(
     let time_ns = time_ns.unwrap_or(context.waited_ns);
     let unit = unit(name, line, context)?;
     if op == Op::Flush {
-        return Ok(Line::Request(Record { time_ns, op, offset_bytes: 0, size_bytes: 0, unit }));
+        return Ok(Line::Request(Record {
+            time_ns,
+            op,
+            offset_bytes: 0,
+            size_bytes: 0,
+            unit,
+            stream: None,
+        }));
     }
     let offset = offset.ok_or_else(|| missing("offset"))?;
     let length = length.ok_or_else(|| missing("length"))?;
     let offset_bytes = fields::integer("offset", offset, "0 to 2^64 - 1 bytes")?;
     let size = fields::multiple("length", length, context.scales.size_bytes, "up to 1 TiB")?;
-    fields::checked(Record { time_ns, op, offset_bytes, size_bytes: size, unit }, line)
+    fields::checked(
+        Record { time_ns, op, offset_bytes, size_bytes: size, unit, stream: None },
+        line,
+    )
 }
 
 /// Files that one log may name.
@@ -165,7 +175,7 @@ mod tests {
         let nothing = Line::Other(DropReason::NotARequest);
         assert_eq!(read("/dev/a add"), nothing);
         let request = |time_ns, op, offset_bytes, size_bytes, unit| {
-            Line::Request(Record { time_ns, op, offset_bytes, size_bytes, unit })
+            Line::Request(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None })
         };
         assert_eq!(read("/dev/a write 4096 8192"), request(0, Op::Write, 4096, 8192, 0));
         assert_eq!(read("/dev/a wait 150"), nothing);
@@ -185,6 +195,7 @@ mod tests {
             offset_bytes: 512,
             size_bytes: 1024,
             unit: 0,
+            stream: None,
         };
         assert_eq!(line, Line::Request(expected));
         for (line, problem) in [

@@ -334,6 +334,7 @@ impl Records {
             offset_bytes: u64::from(word(bytes, 7)) * u64::from(self.sector_bytes),
             size_bytes: u64::from(size),
             unit: word(bytes, 8) >> 8,
+            stream: None,
         }))
     }
 

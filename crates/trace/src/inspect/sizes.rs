@@ -203,7 +203,14 @@ mod tests {
     fn bins_end_at_powers_of_two() {
         let mut sizes = SizesSeen::new();
         let mut note = |op, size_bytes| {
-            sizes.note(&Record { time_ns: 0, op, offset_bytes: 0, size_bytes, unit: 0 });
+            sizes.note(&Record {
+                time_ns: 0,
+                op,
+                offset_bytes: 0,
+                size_bytes,
+                unit: 0,
+                stream: None,
+            });
         };
         for size in [1, 2, 3, 4, 4096, 4097, 8192, u64::MAX] {
             note(Op::Read, size);

@@ -75,8 +75,12 @@ impl SyntheticSpec {
             write!(out, ",rwmixread={}", Percent(self.read_millionths))?;
         }
         match self.mode.is_random() {
-            true => self.write_distribution(out),
-            false => self.write_sequence(out),
+            true => self.write_distribution(out)?,
+            false => self.write_sequence(out)?,
+        }
+        match self.stream {
+            Some(stream) => write!(out, ",hint={stream}"),
+            None => Ok(()),
         }
     }
 

@@ -190,7 +190,7 @@ impl Make for Generator {
         let time_ns = self.clock.arrival();
         self.issued += 1;
         let offset_bytes = self.spec.offset_bytes + position;
-        Record { time_ns, op, offset_bytes, size_bytes, unit: 0 }
+        Record { time_ns, op, offset_bytes, size_bytes, unit: 0, stream: self.spec.stream }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Result, TraceError, unknown_name};
 use crate::number::integer;
 
 /// Every key of an inline spec.
-pub(super) const KEYS: [&str; 23] = [
+pub(super) const KEYS: [&str; 24] = [
     "bs",
     "bssplit",
     "blockalign",
@@ -27,6 +27,7 @@ pub(super) const KEYS: [&str; 23] = [
     "rate_iops",
     "rate_process",
     "iodepth",
+    "hint",
     "seed",
 ];
 

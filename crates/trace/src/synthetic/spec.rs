@@ -97,6 +97,8 @@ pub struct SyntheticSpec {
     pub sequential_millionths: u64,
     /// When requests arrive.
     pub arrivals: Arrivals,
+    /// Stream of data that every request says it belongs to.
+    pub stream: Option<u8>,
     /// The seed.
     pub seed: u64,
 }
@@ -162,10 +164,18 @@ impl SyntheticSpec {
             stack_unit: stack_unit(settings, largest(&block_sizes) / align_bytes)?,
             sequential_millionths: fraction(settings)?,
             arrivals: Arrivals::parse(settings)?,
+            stream: hint(settings)?,
             seed: number(settings, "seed", 1, 0)?,
             block_sizes,
         })
     }
+}
+
+/// `hint=`.
+fn hint(settings: &Settings<'_>) -> Result<Option<u8>> {
+    let Some(text) = settings.get("hint") else { return Ok(None) };
+    let legal = "a stream of data from 0 to 255";
+    text.parse().map(Some).map_err(|_| wrong("hint is illegal", text, legal))
 }
 
 fn smallest(block_sizes: &[(u64, u64)]) -> u64 {

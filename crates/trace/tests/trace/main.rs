@@ -8,6 +8,7 @@ mod blktrace;
 mod combinations;
 mod compact;
 mod detection;
+mod hints;
 mod inspection;
 mod layout;
 mod more_formats;

@@ -16,6 +16,7 @@ fn examples() -> [(&'static str, &'static str, Record); 9] {
         offset_bytes,
         size_bytes,
         unit,
+        stream: None,
     };
     [
         (

@@ -7,14 +7,16 @@ use ftlab_trace::{Options, Record, Workload, convert};
 use proptest::prelude::*;
 
 fn any_record() -> impl Strategy<Value = Record> {
+    let stream = proptest::option::of(any::<u8>());
     let op = prop_oneof![Just(Op::Read), Just(Op::Write), Just(Op::Trim), Just(Op::Flush)];
-    (0u64..1 << 50, op, 0u64..1 << 60, 1u64..1 << 40).prop_map(
-        |(time_ns, op, offset_bytes, size_bytes)| Record {
+    (0u64..1 << 50, op, 0u64..1 << 60, 1u64..1 << 40, stream).prop_map(
+        |(time_ns, op, offset_bytes, size_bytes, stream)| Record {
             time_ns,
             op,
             offset_bytes,
             size_bytes,
             unit: 0,
+            stream,
         },
     )
 }
@@ -32,9 +34,9 @@ proptest! {
         }
         records.sort_by_key(|record| record.time_ns);
         let mut text = Vec::new();
-        csv::write_header(&mut text).unwrap();
+        csv::write_header(&mut text, true).unwrap();
         for record in &records {
-            csv::write_record(&mut text, record).unwrap();
+            csv::write_record(&mut text, record, true).unwrap();
         }
         let files = Files::new();
         let path = files.write("trace", text);

@@ -6,6 +6,9 @@ const SEP_GC: (&str, &str) = ("gc.placement", "sep_gc");
 const DAC: (&str, &str) = ("gc.placement", "dac");
 const SEPBIT: (&str, &str) = ("gc.placement", "sepbit");
 const MULTILOG: (&str, &str) = ("gc.placement", "multilog");
+const SFS: (&str, &str) = ("gc.placement", "sfs");
+const WARCIP: (&str, &str) = ("gc.placement", "warcip");
+const AUTO_MQ: (&str, &str) = ("gc.placement", "auto_mq");
 const HINT: (&str, &str) = ("gc.placement", "hint");
 const UNITS: (&str, &str) = ("host.hints", "unit");
 const MIDA: (&str, &str) = ("gc.placement", "mida");
@@ -39,6 +42,17 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[("gc.placement", "fadac")]),
     durable("ideal_page", &[("gc.placement", "auto_sfr"), ("placement.classes", "2")]),
     durable("ideal_page", &[("gc.placement", "eti"), ("gc.mode", "idle")]),
+    durable("ideal_page", &[SFS]),
+    durable(
+        "ideal_page",
+        &[SFS, ("wear.policy", "static"), ("wear.spread", "2"), PAGE, UNIT, PAGES],
+    ),
+    durable("ideal_page", &[WARCIP]),
+    durable("ideal_page", &[WARCIP, ("placement.classes", "3"), ("gc.victim", "cost_benefit_age")]),
+    durable("ideal_page", &[AUTO_MQ, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
+    durable("dftl", &[SMALL, SFS]),
+    durable("dftl", &[SMALL, WARCIP]),
+    durable("tpftl", &[AUTO_MQ]),
     durable("dftl", &[SMALL, MULTILOG]),
     durable("dftl", &[SMALL, SEPBIT, SOON, SHARE]),
     durable("dftl", &[SMALL, SEPBIT, SOON]),

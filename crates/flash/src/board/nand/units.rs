@@ -188,7 +188,8 @@ mod tests {
             config.set(key, value).expect("legal");
         }
         let mut board = Board::new(&config, 1, 0);
-        let request = RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: 0 };
+        let request =
+            RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: None };
         let write = |board: &mut Board, page: u32, after: Nanos| {
             let (cause, data) = (Cause::Host, Tag(1));
             let io = PageIo { lpn: Lpn(page), sectors: u64::MAX, cause, data, request };

@@ -79,7 +79,8 @@ fn an_owner_goes_on_with_no_more_blocks_than_it_may_have() {
     let places = [open(&mut bench, 1), open(&mut bench, 1)];
     let (board, engine, known) = &mut bench;
     for (place, lpn) in places.into_iter().zip([17, 22]) {
-        let request = RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 4, hint: 0 };
+        let request =
+            RequestShape { first_lpn: Lpn(lpn), pages: 1, index: 0, sectors: 4, hint: None };
         let (cause, data) = (Cause::Host, Tag(1));
         let io = PageIo { lpn: Lpn(lpn), sectors: u64::MAX, cause, data, request };
         let written = known.append(place, board, engine, &io, When::START);

@@ -14,7 +14,7 @@ use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
 /// The write of a page that memory holds.
 fn held(lpn: Lpn, newer: Newer, cause: Cause) -> PageIo {
     let sectors = newer.sectors.count_ones();
-    let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors, hint: 0 };
+    let request = RequestShape { first_lpn: lpn, pages: 1, index: 0, sectors, hint: None };
     PageIo { lpn, sectors: newer.sectors, cause, data: newer.tag, request }
 }
 
@@ -64,8 +64,20 @@ impl PageSpace {
     ) -> Result<Option<When>, Fault> {
         let (victim, found) = self.choose_that_fits(board, owner, plane, after);
         let Some(victim) = victim else { return Ok(None) };
-        let collected = self.collect(board, owner, victim, found)?;
-        self.level(board, owner, plane, collected).map(Some)
+        self.collect_and_level(board, owner, victim, found).map(Some)
+    }
+
+    /// Collects this victim, and levels the wear of its plane.
+    pub(super) fn collect_and_level<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let collected = self.collect(board, owner, victim, after)?;
+        self.level(board, owner, plane, collected)
     }
 
     /// Collects a victim in every other plane of the die that is within a block of its own
@@ -345,6 +357,9 @@ impl PageSpace {
                 let Mover { old, logical, kind, done: moved } = *mover;
                 owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
             }
+            if self.tells_of_pages() {
+                self.note_run_placed(board.nand(), first);
+            }
             left -= count;
         }
         Ok(done)
@@ -396,6 +411,9 @@ impl PageSpace {
             }
             self.planes[plane.index()].valid -= 1;
             let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
+            if self.tells_of_pages() && kind.is_host_data() {
+                self.note_placed(board.nand(), Lpn(logical), new);
+            }
             owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
             copied += 1;
         }
@@ -481,7 +499,7 @@ impl PageSpace {
     }
 
     /// Closed blocks of a plane that hold an invalid page.
-    fn closed_blocks<'a>(
+    pub(super) fn closed_blocks<'a>(
         &'a self,
         board: &'a Board,
         plane: PlaneId,

@@ -47,13 +47,18 @@ impl PageSpace {
         if place.1 == Stream::Slc {
             return self.write_cached(board, place.0, (io, kind, old), after);
         }
-        self.program(board, place, after, |board, new, ready| {
+        let written = self.program(board, place, after, |board, new, ready| {
             board.program_update(new, old, io, kind, ready)
-        })
+        })?;
+        if self.tells_of_pages() {
+            self.note_placed(board.nand(), io.lpn, written.0);
+        }
+        Ok(written)
     }
 
     /// The short way of [`PageSpace::write`], which nearly every page can take: its frontier has a
-    /// page left, and the program can only work. None where it is not so.
+    /// page left, nobody hears where pages are put, and the program can only work. None where it is
+    /// not so.
     #[inline(always)]
     pub fn write_shortly(
         &mut self,
@@ -64,7 +69,7 @@ impl PageSpace {
     ) -> Option<(Ppn, When)> {
         let known = &mut self.planes[plane.index()];
         let frontier = &mut known.frontiers[stream as usize];
-        let block = frontier.block.filter(|_| frontier.next < self.pages_per_block)?;
+        let block = frontier.block.filter(|_| frontier.next < self.short_pages)?;
         let ppn = board.geometry().page(block, frontier.next);
         let done = board.program_plainly(ppn, io, kind, after)?;
         frontier.next += 1;

@@ -63,18 +63,26 @@ impl PageSpace {
         if garbage * WHOLE <= share * written {
             return Ok(after);
         }
+        let after = self.finish_paused(board, owner, plane, after)?;
         self.close_full(board.nand(), plane);
         let pages = u64::from(self.pages_per_block);
-        let (victim, found) = self.choose(board, plane, after);
+        let (choice, found) = self.choose(board, plane, after);
         let is_worth = |block: &BlockId| {
             (pages - u64::from(board.nand().valid_pages(*block))) * WHOLE >= share * pages
         };
-        match victim.filter(is_worth).filter(|&block| self.fits(board, owner, block)) {
-            Some(victim) => {
-                let collected = self.collect(board, owner, victim, found)?;
-                self.level(board, owner, plane, collected)
+        // What the policy chooses regardless of garbage may hold too little of it. Where it goes by
+        // nothing else, no other block holds more.
+        let victim = choice.filter(is_worth).or_else(|| {
+            if self.planes[plane.index()].victims.name_the_emptiest() {
+                return None;
             }
-            None => Ok(found),
-        }
+            let all = self.closed_blocks(board, plane).filter(|block| !self.is_map(*block));
+            all.filter(is_worth).min_by_key(|&block| board.nand().valid_pages(block))
+        });
+        let Some(victim) = victim.filter(|&block| self.fits(board, owner, block)) else {
+            return Ok(found);
+        };
+        // No scheme that collects so weighs blocks that are as good (`PageOwner::weight`).
+        self.collect_and_level(board, owner, victim, found)
     }
 }

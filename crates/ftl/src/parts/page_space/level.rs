@@ -45,6 +45,7 @@ impl PageSpace {
         self.close(board.nand(), plane, Stream::Worn);
         let (_, mut done) = moved?;
         if let Some(target) = target {
+            self.note_levelled(victim, target);
             done = board.finish_flash_page(target, Cause::Wear, done);
         }
         board.event(Event::LevelledBlocks, 1);

@@ -5,11 +5,12 @@
 //! written. Down to the last free block, which a collection may need for map pages, a class without
 //! room takes a page of the nearest class that has some: collection needs no more free blocks than
 //! with one class, since every page of an open block is there for all. After a power cut nobody
-//! knows what a block held: it counts as of class 1, and the clock begins anew.
+//! knows what a block held: it counts as of class 1 (a hint's: of the first handle), and the clock
+//! begins anew.
 
 use super::{PageSpace, Stream};
 use crate::parts::placement::{
-    Goes, HostWrite, MovedPage, Placement, PlacementContext, Times, Victim,
+    Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Times, Victim,
 };
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
@@ -19,7 +20,7 @@ use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Event, Level};
 use ftlab_flash::request::PageIo;
-use ftlab_flash::units::{BlockId, Lpn, PlaneId, zeroed};
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn, zeroed};
 
 /// A plane, and the frontier in it that takes a page.
 pub type Place = (PlaneId, Stream);
@@ -27,14 +28,17 @@ pub type Place = (PlaneId, Stream);
 /// Free blocks down to which a class may take one for itself.
 const KEPT_BLOCKS: u32 = 1;
 
-/// Which class a block counts as that was found after a power cut.
-const FOUND_CLASS: u8 = 1;
-
 /// A placement policy at work.
 #[derive(Clone, Debug)]
 pub(super) struct Placing {
     policy: Placement,
+    /// Whether the policy hears which block a page was programmed to.
+    hears_of_pages: bool,
     classes: u8,
+    /// Which class a block counts as that was found after a power cut.
+    found: u8,
+    /// Handles that a hint may name, where hints decide.
+    handles: Option<u8>,
     /// Host pages written.
     clock: u64,
     /// A bit for each logical page that is written and not trimmed: what tells an update from a
@@ -54,6 +58,7 @@ fn context<'a>(config: &'a SharedSettings, geometry: &Geometry, seed: u64) -> Pl
         settings: &config.placement,
         classes: config.data_classes(),
         logical_pages: geometry.logical_pages,
+        blocks: geometry.blocks(),
         segment_pages: geometry.pages_per_block * geometry.planes(),
         page_bytes: config.device.unit_bytes(),
         seed,
@@ -72,8 +77,17 @@ pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
     let found = [
         entry("placement_policy", kind.ram_bytes(&context(config, &geometry, 0))),
         entry("placement_times", if has_table { times } else { 0 }),
+        entry("placement_blocks", block_bytes(config, u64::from(geometry.blocks()))),
     ];
     found.into_iter().filter(|entry| entry.bytes > 0).collect()
+}
+
+/// Bytes for the class of every block, and for the time when it was opened where the policy asks
+/// for that; what counts alone need is no part of a drive.
+fn block_bytes(config: &SharedSettings, blocks: u64) -> u64 {
+    let bits = u64::from(config.data_classes().next_power_of_two().trailing_zeros());
+    let opened = config.gc.placement.asks_when_opened(&config.placement);
+    (bits * blocks).div_ceil(8) + if opened { 4 * blocks } else { 0 }
 }
 
 impl Placing {
@@ -85,7 +99,10 @@ impl Placing {
         let times = kind.times(&config.placement) != Times::Never;
         Some(Placing {
             policy,
+            hears_of_pages: kind.hears_of_pages(),
             classes: context.classes,
+            found: kind.found_class().min(context.classes - 1),
+            handles: (kind == PlacementKind::Hint).then_some(config.placement.handles as u8),
             clock: 0,
             lives: zeroed(geometry.logical_pages.div_ceil(u64::BITS) as usize),
             living: 0,
@@ -164,8 +181,42 @@ impl PageSpace {
     fn host_class(&mut self, board: &mut Board, io: &PageIo) -> Stream {
         let placing = self.placing.as_mut().expect("the caller looked");
         let class = placing.host(io);
+        if let Some(handles) = placing.handles {
+            match io.request.hint {
+                None => board.event(Event::PagesWithoutHint, 1),
+                Some(hint) if hint >= handles => board.event(Event::PagesBeyondHandles, 1),
+                Some(_) => {}
+            }
+        }
         board.class_written(class);
         Stream::of_class(class)
+    }
+
+    /// Whether somebody hears which block a page of data was programmed to.
+    #[inline(always)]
+    pub(super) fn tells_of_pages(&self) -> bool {
+        self.placing.as_ref().is_some_and(|placing| placing.hears_of_pages)
+    }
+
+    /// A page of the host, or one that was moved, is there now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_placed(&mut self, nand: &Nand, lpn: Lpn, page: Ppn) {
+        if let Some(placing) = &mut self.placing {
+            placing.policy.placed(lpn, nand.geometry().block_of(page));
+        }
+    }
+
+    /// The pages that moved together last are there now, from this one on.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_run_placed(&mut self, nand: &Nand, first: Ppn) {
+        let Some(placing) = &mut self.placing else { return };
+        for (page, mover) in (first.0..).map(Ppn).zip(&self.movers) {
+            if mover.kind.is_host_data() {
+                placing.policy.placed(Lpn(mover.logical), nand.geometry().block_of(page));
+            }
+        }
     }
 
     /// What came before was preparation.
@@ -225,10 +276,24 @@ impl PageSpace {
         }
     }
 
+    /// A block takes no more pages.
+    pub(super) fn note_closed(&mut self, block: BlockId) {
+        if let Some(placing) = &mut self.placing {
+            placing.policy.closed(block);
+        }
+    }
+
     /// A block was opened.
     pub(super) fn note_opened(&mut self, block: BlockId) {
         if let Some(placing) = &mut self.placing {
             placing.created[block.index()] = placing.clock + 1;
+        }
+    }
+
+    /// What levelling moves to another block has been in one since that was opened.
+    pub(super) fn note_levelled(&mut self, from: BlockId, to: BlockId) {
+        if let Some(placing) = &mut self.placing {
+            placing.created[to.index()] = placing.created[from.index()];
         }
     }
 
@@ -242,6 +307,9 @@ impl PageSpace {
         board.class_victim(class, copied, lifespan);
         if let Some(lifespan) = placing.policy.lifespan() {
             board.level(Level::PlacementLifespan, lifespan);
+        }
+        if let Some(entries) = placing.policy.window(placing.clock) {
+            board.level(Level::PlacementWindow, entries);
         }
     }
 
@@ -284,8 +352,9 @@ impl PageSpace {
         (0..classes).map(Stream::of_class)
     }
 
-    /// What a block of `stream` counts as that was found after a power cut. Where one can be written
-    /// on, the first stream of data without a block goes on with it.
+    /// What a block of `stream` counts as that was found after a power cut. Where one can be
+    /// written on, a stream of data without a block goes on with it: that of the class that it
+    /// counts as, or else the first.
     pub(super) fn found_stream(&self, plane: PlaneId, stream: Stream, open: bool) -> Stream {
         let frontiers = &self.planes[plane.index()].frontiers;
         let lacks_block = |stream: &Stream| frontiers[stream.index()].block.is_none();
@@ -294,11 +363,17 @@ impl PageSpace {
             None if open && !lacks_block(&stream) => self.moved_data,
             None => stream,
             Some(placing) => {
-                let mut classes = (0..placing.classes).map(Stream::of_class);
-                let found = Stream::of_class(FOUND_CLASS.min(placing.classes - 1));
-                classes.find(|stream| open && lacks_block(stream)).unwrap_or(found)
+                let found = Stream::of_class(placing.found);
+                let others = (0..placing.classes).map(Stream::of_class);
+                let mut all = std::iter::once(found).chain(others);
+                all.find(|stream| open && lacks_block(stream)).unwrap_or(found)
             }
         }
+    }
+
+    /// Whether the policy counts what is on flash.
+    pub(super) fn check_placing(&self, nand: &Nand) -> Result<(), String> {
+        self.placing.as_ref().map_or(Ok(()), |placing| placing.policy.check(nand, placing.living))
     }
 
     /// What the policy knew is lost with the power.

@@ -133,7 +133,8 @@ mod tests {
     use super::super::tests::{Bench, victim};
 
     /// Pages 0 and 600 lie in two chunks of 512 pages. e = 2.7: the third request of a chunk makes
-    /// its weight nearly 3, the eighth nearly 8 (e^2 = 7.4); requests of page 9 go on behind page 8.
+    /// its weight nearly 3, the eighth nearly 8 (e^2 = 7.4); requests of page 9 go on behind page
+    /// 8.
     #[test]
     fn a_chunk_that_is_written_again_soon_is_hotter_and_what_goes_on_stays() {
         let mut sfr = Bench::new("auto_sfr", 2048, &[]);

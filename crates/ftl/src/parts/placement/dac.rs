@@ -8,15 +8,17 @@
 //!
 //! # Rule
 //! A page's first write: region 0. Update: one higher, at most the last, unless its last write is
-//! longer ago than `placement.dac_min_age` where that is set. Moved page: one lower, at least 0.
+//! longer ago than `placement.dac_max_update_age` where that is set. Moved page: one lower, at
+//! least 0, unless its last write is not longer ago than `placement.dac_min_move_age`.
 //!
 //! # Deviations
-//! The paper has a time per region that an update must not exceed and a move must: the simulator has
-//! none, and one time for all updates is what can be set here.
+//! The paper has a time per region that an update must not exceed and a move must: the simulator
+//! has none, and one time for all updates and one for all moves is what can be set here.
 //!
 //! # Memory
-//! 3 bits a logical page, 4 where there are more than 8 classes; with `placement.dac_min_age` a
-//! table of times. Here a byte a page.
+//! 3 bits a logical page, 4 where there are more than 8 classes; with
+//! `placement.dac_max_update_age` a table of times, with `placement.dac_min_move_age` the time that
+//! lies with the page. Here a byte a page.
 
 use super::settings::PlacementSettings;
 use super::{Classes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times};
@@ -26,7 +28,8 @@ use ftlab_flash::units::{Lpn, zeroed};
 #[derive(Clone, Debug)]
 pub struct Dac {
     last: u8,
-    min_age: u64,
+    max_age: u64,
+    min_move_age: u64,
     region: Vec<u8>,
 }
 
@@ -36,7 +39,11 @@ impl PlacementPolicy for Dac {
     }
 
     fn times(settings: &PlacementSettings) -> Times {
-        if settings.dac_min_age > 0 { Times::WhenWritten } else { Times::Never }
+        match (settings.dac_max_update_age, settings.dac_min_move_age) {
+            (0, 0) => Times::Never,
+            (0, _) => Times::WhenMoved,
+            _ => Times::WhenWritten,
+        }
     }
 
     fn ram_bytes(context: &PlacementContext<'_>) -> u64 {
@@ -47,14 +54,15 @@ impl PlacementPolicy for Dac {
     fn new(context: &PlacementContext<'_>) -> Self {
         Dac {
             last: context.classes - 1,
-            min_age: context.settings.dac_min_age,
+            max_age: context.settings.dac_max_update_age,
+            min_move_age: context.settings.dac_min_move_age,
             region: zeroed(context.logical_pages as usize),
         }
     }
 
     fn host(&mut self, write: &HostWrite) -> u8 {
         let region = &mut self.region[write.lpn.index()];
-        let is_old = self.min_age > 0 && write.age.is_none_or(|age| age > self.min_age);
+        let is_old = self.max_age > 0 && write.age.is_none_or(|age| age > self.max_age);
         if write.is_update && !is_old {
             *region = (*region + 1).min(self.last);
         }
@@ -63,7 +71,10 @@ impl PlacementPolicy for Dac {
 
     fn moved(&mut self, page: &MovedPage) -> u8 {
         let region = &mut self.region[page.lpn.index()];
-        *region = region.saturating_sub(1);
+        // A page of which nobody knows when it was written is old.
+        if page.age.is_none_or(|age| age > self.min_move_age || self.min_move_age == 0) {
+            *region = region.saturating_sub(1);
+        }
         *region
     }
 
@@ -92,7 +103,18 @@ mod tests {
     /// Updates within two pages of the last write climb, later ones do not.
     #[test]
     fn an_update_that_comes_late_makes_nothing_hotter() {
-        let mut dac = Bench::new("dac", 64, &[("placement.dac_min_age", "2")]);
+        let mut dac = Bench::new("dac", 64, &[("placement.dac_max_update_age", "2")]);
         assert_eq!([1, 2, 1, 2, 3, 1].map(|page| dac.write(page)), [0, 0, 1, 1, 0, 1]);
+    }
+
+    /// A page that was written three pages ago or less keeps its region when it is moved.
+    #[test]
+    fn a_page_that_was_just_written_does_not_sink() {
+        let mut dac = Bench::new("dac", 64, &[("placement.dac_min_move_age", "3")]);
+        assert_eq!([(); 3].map(|()| dac.write(5)), [0, 1, 2]);
+        dac.pass(2);
+        assert_eq!(dac.moved(5, 2), 2, "3 old");
+        dac.pass(1);
+        assert_eq!((dac.moved(5, 2), dac.moved(5, 1)), (1, 0), "4 old");
     }
 }

@@ -82,8 +82,8 @@ impl Fadac {
 mod tests {
     use super::super::tests::Bench;
 
-    /// Requests of one page, so that phi stays 1: up to one write level 0, up to ten level 1, up to a
-    /// hundred level 2; a move takes one write back.
+    /// Requests of one page, so that phi stays 1: up to one write level 0, up to ten level 1, up to
+    /// a hundred level 2; a move takes one write back.
     #[test]
     fn ten_times_as_many_writes_are_a_level() {
         let mut fadac = Bench::new("fadac", 64, &[]);

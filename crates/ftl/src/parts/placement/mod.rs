@@ -2,10 +2,12 @@
 //! one row in the table below.
 //!
 //! A policy answers with a class of data; every class has a frontier of its own in every plane. It
-//! is asked for each page that the host writes and for each victim, or for each of its pages. What
-//! it knows of time is how many pages the host has written. What this is not: the choice of victims,
-//! which is made over the blocks of all classes (`gc.victim`).
+//! is asked for each page that the host writes and for each victim, or for each of its pages; it
+//! may listen to which block a page was programmed to (`placed`) and which block takes no more
+//! (`closed`). What it knows of time is how many pages the host has written. What this is not: the
+//! choice of victims, which is made over the blocks of all classes (`gc.victim`).
 
+mod auto_mq;
 mod auto_sfr;
 mod dac;
 mod eti;
@@ -19,13 +21,16 @@ mod policy;
 mod sep_gc;
 mod sepbit;
 pub mod settings;
+mod sfs;
+mod warcip;
 
 pub use policy::{
     Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times, Victim,
 };
 
+use ftlab_flash::board::nand::Nand;
 pub use ftlab_flash::request::CLASSES_MAX;
-use ftlab_flash::units::Lpn;
+use ftlab_flash::units::{BlockId, Lpn};
 use settings::PlacementSettings;
 
 macro_rules! placement_table {
@@ -56,6 +61,32 @@ macro_rules! placement_table {
                     PlacementKind::None => Times::Never,
                     $( PlacementKind::$variant =>
                         <$type as PlacementPolicy>::times(settings), )*
+                }
+            }
+
+            /// Whether it asks when a victim was opened.
+            pub fn asks_when_opened(self, settings: &PlacementSettings) -> bool {
+                match self {
+                    PlacementKind::None => false,
+                    $( PlacementKind::$variant =>
+                        <$type as PlacementPolicy>::asks_when_opened(settings), )*
+                }
+            }
+
+            /// Which class a block counts as that was found after a power cut, at most the last.
+            pub fn found_class(self) -> u8 {
+                match self {
+                    PlacementKind::None => 0,
+                    $( PlacementKind::$variant => <$type as PlacementPolicy>::found_class(), )*
+                }
+            }
+
+            /// Whether it hears which block a page was programmed to.
+            pub fn hears_of_pages(self) -> bool {
+                match self {
+                    PlacementKind::None => false,
+                    $( PlacementKind::$variant =>
+                        <$type as PlacementPolicy>::hears_of_pages(), )*
                 }
             }
 
@@ -113,9 +144,29 @@ macro_rules! placement_table {
                 match self { $( Placement::$variant(policy) => policy.recovers(), )* }
             }
 
+            /// A page was programmed to a block.
+            pub fn placed(&mut self, lpn: Lpn, block: BlockId) {
+                match self { $( Placement::$variant(policy) => policy.placed(lpn, block), )* }
+            }
+
+            /// A block takes no more pages.
+            pub fn closed(&mut self, block: BlockId) {
+                match self { $( Placement::$variant(policy) => policy.closed(block), )* }
+            }
+
+            /// Whether what it counts of blocks is what flash holds.
+            pub fn check(&self, nand: &Nand, living: u64) -> Result<(), String> {
+                match self { $( Placement::$variant(policy) => policy.check(nand, living), )* }
+            }
+
             /// What came before was preparation.
             pub fn measuring_begins(&mut self, now: u64) {
                 match self { $( Placement::$variant(policy) => policy.measuring_begins(now), )* }
+            }
+
+            /// Entries of its queue of written pages, where it keeps one.
+            pub fn window(&self, now: u64) -> Option<u64> {
+                match self { $( Placement::$variant(policy) => policy.window(now), )* }
             }
 
             /// The time that the policy goes by now, where it has one.
@@ -138,10 +189,16 @@ placement_table! {
     /// By the time that a page has left to live, as a first pass over the workload knows it: an
     /// oracle.
     Fk = "fk" => fk::Fk,
+    /// By hotness: writes over age, in the groups that blocks fall into.
+    Sfs = "sfs" => sfs::Sfs,
     /// By levels: rewritten sooner than expected one hotter, moved one colder.
     Multilog = "multilog" => multilog::Multilog,
     /// By a count of writes that moves bring down.
     Fadac = "fadac" => fadac::Fadac,
+    /// By clusters of the intervals between rewrites.
+    Warcip = "warcip" => warcip::Warcip,
+    /// By frequency and recency of chunks of addresses, in queues.
+    AutoMq = "auto_mq" => auto_mq::AutoMq,
     /// By sequentiality, frequency and recency of chunks of addresses.
     AutoSfr = "auto_sfr" => auto_sfr::AutoSfr,
     /// By counts of extents that are written alike.
@@ -222,6 +279,7 @@ mod tests {
                 settings: &config.placement,
                 classes: config.data_classes(),
                 logical_pages,
+                blocks: 64,
                 segment_pages: 8,
                 page_bytes: 4096,
                 seed: 1,
@@ -238,19 +296,57 @@ mod tests {
 
         /// The class of the next write, which is of this page.
         pub fn write(&mut self, page: u32) -> u8 {
-            self.write_with(page, 0)
+            self.write_with(page, None)
+        }
+
+        /// The power is cut: no time is known any more.
+        pub fn forget_all(&mut self) {
+            self.written.fill(None);
+            self.policy.recovers();
+        }
+
+        /// The class of the next write, of a page that is there since before a power cut.
+        pub fn rewrite_forgotten(&mut self, page: u32) -> u8 {
+            let request =
+                RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 8, hint: None };
+            let (lpn, now) = (Lpn(page), self.now);
+            self.written[page as usize] = Some(now);
+            self.now += 1;
+            let living = self.written.iter().flatten().count() as u64;
+            self.policy.host(&HostWrite { lpn, now, is_update: true, age: None, living, request })
         }
 
         /// The same with a hint.
-        pub fn write_with(&mut self, page: u32, hint: u8) -> u8 {
-            let living = self.written.iter().flatten().count() as u64;
-            let last = self.written[page as usize].replace(self.now);
+        pub fn write_with(&mut self, page: u32, hint: Option<u8>) -> u8 {
             let request =
                 RequestShape { first_lpn: Lpn(page), pages: 1, index: 0, sectors: 8, hint };
+            self.write_of(page, request)
+        }
+
+        fn write_of(&mut self, page: u32, request: RequestShape) -> u8 {
+            let living = self.written.iter().flatten().count() as u64;
+            let last = self.written[page as usize].replace(self.now);
             let (lpn, now, is_update) = (Lpn(page), self.now, last.is_some());
             let age = last.map(|last| now - last);
             self.now += 1;
             self.policy.host(&HostWrite { lpn, now, is_update, age, living, request })
+        }
+
+        /// The class of the first page of a request of so many, all of which are written.
+        pub fn write_all(&mut self, first: u32, pages: u32) -> u8 {
+            let classes: Vec<u8> = (0..pages)
+                .map(|index| {
+                    let request = RequestShape {
+                        first_lpn: Lpn(first),
+                        pages,
+                        index,
+                        sectors: 8,
+                        hint: None,
+                    };
+                    self.write_of(first + index, request)
+                })
+                .collect();
+            classes[0]
         }
 
         /// Others write so many pages.

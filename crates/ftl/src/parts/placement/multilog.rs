@@ -3,19 +3,19 @@
 //! that is moved sinks.
 //!
 //! # Source
-//! Multi-log: Stoica and Ailamaki, VLDB 2013, as in the simulator of SepBIT (FAST 2022), whose rules
-//! these are; the paper also chooses victims by level.
+//! Multi-log: Stoica and Ailamaki, VLDB 2013, as in the simulator of SepBIT (FAST 2022), whose
+//! rules these are; the paper also chooses victims by level.
 //!
 //! # Rule
 //! A first write: level 0, the hottest. A page rewritten after u host pages goes one level hotter
 //! with probability (E - u) / E, where E = living pages of its level * mean valid share of the
-//! level's victims / 2; otherwise it keeps its level. Moved page: one level colder; a level that has
-//! not been written is begun only while the coldest one holds a segment or more.
+//! level's victims / 2; otherwise it keeps its level. Moved page: one level colder; a level that
+//! has not been written is begun only while the coldest one holds a segment or more.
 //!
 //! # Deviations
-//! The simulator has its two levels exchanged in this rule, draws without a seed and divides by zero
-//! until a level had a victim: here the share is 1 until then, and draws are a stream of their own.
-//! Victims are chosen by `gc.victim`, over all levels.
+//! The simulator has its two levels exchanged in this rule, draws without a seed and divides by
+//! zero until a level had a victim: here the share is 1 until then, and draws are a stream of their
+//! own. Victims are chosen by `gc.victim`, over all levels.
 //!
 //! # Memory
 //! A byte a logical page for its level, and the table of times.
@@ -134,8 +134,8 @@ impl Multilog {
 mod tests {
     use super::super::tests::{Bench, victim};
 
-    /// Segments of eight pages. Moved pages of a level that holds eight begin the next; rewritten at
-    /// once they climb nearly always, after longer than expected never.
+    /// Segments of eight pages. Moved pages of a level that holds eight begin the next; rewritten
+    /// at once they climb nearly always, after longer than expected never.
     #[test]
     fn pages_sink_when_moved_and_climb_when_rewritten_soon() {
         let mut log = Bench::new("multilog", 512, &[("placement.classes", "3")]);

@@ -3,8 +3,9 @@
 use super::settings::PlacementSettings;
 use crate::future::Known;
 use crate::own::{Maker, OwnPlacement};
+use ftlab_flash::board::nand::Nand;
 use ftlab_flash::request::RequestShape;
-use ftlab_flash::units::Lpn;
+use ftlab_flash::units::{BlockId, Lpn};
 
 /// What a policy is built from.
 pub struct PlacementContext<'a> {
@@ -14,6 +15,8 @@ pub struct PlacementContext<'a> {
     pub classes: u8,
     /// Logical pages of the device.
     pub logical_pages: u32,
+    /// Blocks of the device.
+    pub blocks: u32,
     /// Pages that the open blocks of a class hold, one in every plane: a segment.
     pub segment_pages: u32,
     /// Bytes of a page.
@@ -118,6 +121,18 @@ pub trait PlacementPolicy: Sized {
     fn ram_bytes(_context: &PlacementContext<'_>) -> u64 {
         0
     }
+    /// Whether it asks when a victim was opened.
+    fn asks_when_opened(_settings: &PlacementSettings) -> bool {
+        false
+    }
+    /// Which class a block counts as that was found after a power cut, at most the last.
+    fn found_class() -> u8 {
+        1
+    }
+    /// Whether it hears which block a page was programmed to: others pay nothing for that.
+    fn hears_of_pages() -> bool {
+        false
+    }
     /// One that has seen nothing.
     fn new(context: &PlacementContext<'_>) -> Self;
     /// The class of a page that the host writes.
@@ -126,7 +141,8 @@ pub trait PlacementPolicy: Sized {
     fn victim(&mut self, _victim: &Victim) -> Goes {
         Goes::PageByPage
     }
-    /// The class of a page that moves by itself.
+    /// The class of a page that moves by itself. Where room is made for a write, that may be the
+    /// older version of the very page: then `host` has been asked about the new one already.
     fn moved(&mut self, page: &MovedPage) -> u8;
     /// A page was trimmed: its next write is its first.
     fn trimmed(&mut self, _lpn: Lpn) {}
@@ -134,8 +150,22 @@ pub trait PlacementPolicy: Sized {
     fn collected(&mut self, _victim: &Victim) {}
     /// A power cut took what it knew: it is as new.
     fn recovers(&mut self) {}
+    /// A page was programmed to a block: one that the host wrote, or that was moved. Called where
+    /// the policy [hears](PlacementPolicy::hears_of_pages) of it.
+    fn placed(&mut self, _lpn: Lpn, _block: BlockId) {}
+    /// A block takes no more pages.
+    fn closed(&mut self, _block: BlockId) {}
+    /// Whether what it counts of blocks is what flash holds, between two requests; so many logical
+    /// pages are written and not trimmed.
+    fn check(&self, _nand: &Nand, _living: u64) -> Result<(), String> {
+        Ok(())
+    }
     /// What came before was preparation; so many pages were written in it.
     fn measuring_begins(&mut self, _now: u64) {}
+    /// Entries of the queue of written pages that it keeps, where it does.
+    fn window(&self, _now: u64) -> Option<u64> {
+        None
+    }
     /// The time that it goes by now, where it has one.
     fn lifespan(&self) -> Option<u64> {
         None

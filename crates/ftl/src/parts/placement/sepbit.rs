@@ -10,23 +10,24 @@
 //! l is the mean lifespan (time from opening to collection) of the last `placement.sepbit_victims`
 //! blocks of class 0 that were collected, in disjoint batches; infinite before the first batch.
 //! Host write of a page whose overwritten version lived v: class 0 if v < l, else class 1; a first
-//! write: class 1. Moved page: class 2 if its block was of class 0; else by the time g since its last
-//! write class 3 if g < 4 l, class 4 if g < 16 l, class 5 beyond; with another number of classes so on
-//! by powers of 4.
+//! write: class 1. Moved page: class 2 if its block was of class 0; else by the time g since its
+//! last write class 3 if g < 4 l, class 4 if g < 16 l, class 5 beyond; with another number of
+//! classes so on by powers of 4.
 //!
-//! v comes from a queue of the pages written (`placement.sepbit_window`): every write enters, and at
-//! most two leave while there are more than min(living pages, l). A page whose newest entry has left
-//! lived infinitely long. Which page left is told by its time of writing: an entry is in the queue
-//! as long as its time is not before that of the queue's head.
+//! v comes from a queue of the pages written (`placement.sepbit_window`): every write enters, and
+//! at most two leave while there are more than min(living pages, l). A page whose newest entry has
+//! left lived infinitely long. Which page left is told by its time of writing: an entry is in the
+//! queue as long as its time is not before that of the queue's head.
 //!
 //! # Deviations
 //! Time is host pages written, never the clock of the wall. Living pages are logical pages that
-//! hold data; the simulator also counts superseded pages of open segments. Pages found after a power
-//! cut of which nothing is known count as old.
+//! hold data; the simulator also counts superseded pages of open segments. Pages found after a
+//! power cut of which nothing is known count as old.
 //!
 //! # Memory
-//! The queue: at most 8 bytes a logical page (the page, and its place in an index); the level
-//! `placement_window` tells how many entries it has. `exact`: the table of times.
+//! The queue: at most 8 bytes a logical page (the page, and its place in an index), which is what
+//! is charged; the level `placement_window` tells how many entries it has at each collection.
+//! `exact`: the table of times. When a block was opened: 4 bytes a block.
 
 use super::settings::{PlacementSettings, SepbitWindow};
 use super::{Classes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times, Victim};
@@ -63,6 +64,10 @@ impl PlacementPolicy for Sepbit {
             SepbitWindow::Fifo => 8 * u64::from(context.logical_pages),
             SepbitWindow::Exact => 0,
         }
+    }
+
+    fn asks_when_opened(settings: &PlacementSettings) -> bool {
+        settings.sepbit_lifespan.0.is_none()
     }
 
     fn new(context: &PlacementContext<'_>) -> Self {
@@ -102,6 +107,10 @@ impl PlacementPolicy for Sepbit {
             self.lifespan = Some(self.sum / self.batch);
             (self.sum, self.collected) = (0, 0);
         }
+    }
+
+    fn window(&self, now: u64) -> Option<u64> {
+        self.head.map(|head| now - head)
     }
 
     fn lifespan(&self) -> Option<u64> {

@@ -35,6 +35,16 @@ choices! {
     }
 }
 
+choices! {
+    /// Where pages of initially isolated handles go that are moved.
+    pub enum Collection {
+        /// To a class of their own.
+        Own = "own",
+        /// To the last handle.
+        LastHandle = "last_handle",
+    }
+}
+
 settings! {
     /// How data is divided into classes (`gc.placement`).
     pub struct PlacementSettings in "placement" {
@@ -49,6 +59,8 @@ settings! {
         /// Where pages go that collection moves out of a handle's block (hint).
         isolation: Isolation = Isolation::Initially, legal("", |_| true),
             source("NVMe TP 4146, reclaim unit handle types");
+        /// Where that is, where all handles share it (hint, initially).
+        collection: Collection = Collection::Own, legal("", |_| true), source("FEMU: last_handle");
         /// Where the last write time of a page is kept that only collection asks for.
         times: KeptTimes = KeptTimes::Oob, legal("", |_| true),
             source("docs/papers/placement.md#times");
@@ -63,7 +75,11 @@ settings! {
             source("ftlab: held for tests and studies");
         /// Host pages since a page's last write above which an update does not make it hotter
         /// (dac); 0: every update does.
-        dac_min_age: u64 = 0, legal("a number of pages", |_| true),
+        dac_max_update_age: u64 = 0, legal("a number of pages", |_| true),
+            source("Chiang et al. 1999 have a time per region; the SepBIT simulator has none");
+        /// Host pages since a page's last write up to which a move does not make it colder (dac);
+        /// 0: every move does.
+        dac_min_move_age: u64 = 0, legal("a number of pages", |_| true),
             source("Chiang et al. 1999 have a time per region; the SepBIT simulator has none");
     }
 }

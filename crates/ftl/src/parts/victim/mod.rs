@@ -32,6 +32,11 @@ macro_rules! victim_table {
         pub enum Victims { $( $(#[$doc])* $variant($type), )* }
 
         impl Victims {
+            /// Whether the victim is always one with the fewest valid pages of all candidates.
+            pub fn name_the_emptiest(&self) -> bool {
+                matches!(self, Victims::Greedy(_))
+            }
+
             /// The policy of that name.
             pub fn new(kind: VictimKind, context: &VictimContext<'_>) -> Self {
                 match kind {
@@ -146,7 +151,7 @@ mod tests {
         /// Programs every page of these blocks, one block after the other.
         fn fill(&mut self, blocks: &[u32]) {
             let request =
-                RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: 0 };
+                RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: None };
             let (cause, data) = (Cause::Host, Tag(1));
             for &block in blocks {
                 for page in block * PAGES..(block + 1) * PAGES {

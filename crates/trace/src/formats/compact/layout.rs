@@ -24,6 +24,9 @@ pub(crate) const RECORD_BYTES: usize = 28;
 /// Records in a full block as they are written: 448 KiB, which stays in a core's cache.
 pub(super) const BLOCK_RECORDS: u32 = 16 << 10;
 
+/// First bit of a record's placement hint, in the number that begins with its size.
+const HINT_PLACE: u32 = 52;
+
 /// Four bytes as a number.
 pub(super) fn word(bytes: &[u8]) -> u32 {
     u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"))
@@ -50,7 +53,8 @@ pub(super) fn encode(record: &Record) -> [u8; RECORD_BYTES] {
     let mut bytes = [0; RECORD_BYTES];
     bytes[..8].copy_from_slice(&record.time_ns.to_le_bytes());
     bytes[8..16].copy_from_slice(&record.offset_bytes.to_le_bytes());
-    let size_and_op = record.size_bytes | (record.op as u64) << 48;
+    let hint = record.stream.map_or(0, |stream| u64::from(stream) + 1);
+    let size_and_op = record.size_bytes | (record.op as u64) << 48 | hint << HINT_PLACE;
     bytes[16..24].copy_from_slice(&size_and_op.to_le_bytes());
     bytes[24..].copy_from_slice(&record.unit.to_le_bytes());
     bytes
@@ -60,12 +64,16 @@ pub(super) fn encode(record: &Record) -> [u8; RECORD_BYTES] {
 #[inline]
 pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
     let size_and_op = long(&bytes[16..]);
-    let op = match size_and_op >> 48 {
+    let op = match size_and_op >> 48 & 0xF {
         0 => Op::Read,
         1 => Op::Write,
         2 => Op::Trim,
         3 => Op::Flush,
         _ => return None,
+    };
+    let stream = match size_and_op >> HINT_PLACE {
+        0 => None,
+        hint => Some(u8::try_from(hint - 1).ok()?),
     };
     let record = Record {
         time_ns: long(bytes),
@@ -73,6 +81,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         offset_bytes: long(&bytes[8..]),
         size_bytes: size_and_op & ((1 << 48) - 1),
         unit: word(&bytes[24..]),
+        stream,
     };
     let fits = record.offset_bytes.checked_add(record.size_bytes).is_some();
     let sized = record.size_bytes > 0 || op == Op::Flush;

@@ -490,6 +490,7 @@ impl Make for TwinGenerator {
             offset_bytes: sector * 512,
             size_bytes: sectors * 512,
             unit: 0,
+            stream: None,
         }
     }
 }
