@@ -68,15 +68,15 @@ reproduce: build ## every experiment of the papers in full (about half an hour o
 test: export PACKAGES = $(PYTHON_PACKAGES)
 test: ## everything that CI runs: lints, all tests, half a minute of fuzzing, packages, Python, the browser test
 	$(MAKE) -j2 linted-tests built-tests
-	$(MAKE) -j2 package fuzz-brief
 
 linted-tests: check
 	$(MAKE) tests
+	$(MAKE) fuzz-brief
 
 # What needs the program alone runs beside the tests of the crates, whose compilation takes longer than the program's.
 built-tests: build
 	$(MAKE) demo quick notebooks-test book-test clients
-	$(MAKE) browser cost
+	$(MAKE) browser cost package
 
 # The Python package is tested from Python.
 tests: ## the tests of every crate
