@@ -135,6 +135,7 @@ impl PlacementPolicy for Sfs {
         let mut known = 0;
         for (block, segment) in (0..).map(BlockId).zip(&self.segments) {
             let (mut valid, mut writes, mut times) = (0, 0, 0);
+            let mut seen = Vec::new();
             for page in (0..nand.geometry().pages_per_block)
                 .map(|offset| nand.geometry().page(block, offset))
                 .filter(|&page| segment.valid > 0 && nand.state().is_valid(page))
@@ -143,9 +144,12 @@ impl PlacementPolicy for Sfs {
                 if !oob.kind.is_host_data() {
                     continue;
                 }
-                // Older versions that their owner has not declared dead are elsewhere for us.
+                // Of versions that their owner has not declared dead the newest counts: the others
+                // are elsewhere for us, or in the same block.
                 let of = &self.pages[oob.logical as usize];
-                if of.block == block.0 + 1 {
+                let is_here = of.block == block.0 + 1;
+                if is_here && !seen.contains(&oob.logical) {
+                    seen.push(oob.logical);
                     valid += 1;
                     writes += u64::from(of.writes);
                     times += u64::from(of.time);
