@@ -12,7 +12,8 @@ fn peak_of_a_tebibyte(scheme: &str, pages_per_block: u32) -> u64 {
     run["wall"]["peak_rss_bytes"].as_u64().unwrap()
 }
 
-/// Blocks as long as today's: what every block takes counts for little, and what every page takes shows.
+/// Blocks as long as today's: what every block takes counts for little, and what every page takes
+/// shows.
 #[test]
 fn a_tebibyte_with_a_small_footprint_stays_below_64_mebibytes_of_memory() {
     if !cfg!(target_os = "linux") {

@@ -103,7 +103,8 @@ fn every_scheme_keeps_every_promise_on_every_geometry_and_under_faults() {
     }
 }
 
-/// With `FTLAB_ALL_CUTS` (`make test-long`) audited after every request, large or not, faults or not.
+/// With `FTLAB_ALL_CUTS` (`make test-long`) audited after every request, large or not, faults or
+/// not.
 #[test]
 fn every_variant_keeps_every_promise() {
     let all = std::env::var("FTLAB_ALL_CUTS").is_ok();
