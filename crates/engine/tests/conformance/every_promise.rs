@@ -1,6 +1,5 @@
-//! Every scheme of the table on tiny devices: after every request (of variants with faults, and of
-//! those on larger devices, after every fifth) the whole device is audited, and every read returns
-//! the version written last.
+//! Every scheme of the table on tiny devices: after every request (of variants with faults after
+//! every fifth) the whole device is audited, and every read returns the version written last.
 
 use crate::common::conform::conform_audited;
 use crate::common::faults::{self, Faults};
@@ -103,8 +102,7 @@ fn every_scheme_keeps_every_promise_on_every_geometry_and_under_faults() {
     }
 }
 
-/// With `FTLAB_ALL_CUTS` (`make test-long`) audited after every request, large or not, faults or
-/// not.
+/// With `FTLAB_ALL_CUTS` (`make test-long`) audited after every request, faults or not.
 #[test]
 fn every_variant_keeps_every_promise() {
     let all = std::env::var("FTLAB_ALL_CUTS").is_ok();
@@ -114,10 +112,10 @@ fn every_variant_keeps_every_promise() {
             for (kind, faults) in faults::ALL.iter().enumerate() {
                 let pairs = [*geometry, variant.pairs, *faults].concat();
                 // The larger devices take turns, so that every kind of fault meets every variant.
-                let small = if faults.is_empty() || all { 1 } else { 5 };
-                run_audited(variant.scheme, SMALL, &pairs, 7, small);
+                let stride = if faults.is_empty() || all { 1 } else { 5 };
+                run_audited(variant.scheme, SMALL, &pairs, 7, stride);
                 if kind < 3 || (number + turn + kind) % 3 == 0 {
-                    run_audited(variant.scheme, LARGE, &pairs, 8, if all { 1 } else { 5 });
+                    run_audited(variant.scheme, LARGE, &pairs, 8, stride);
                 }
             }
         }
