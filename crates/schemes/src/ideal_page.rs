@@ -189,8 +189,7 @@ impl Scheme for IdealPage {
     #[inline(always)]
     fn write_alike(&mut self, board: &mut Board, io: &PageIo) -> bool {
         let place = (self.base.space.place(board.nand(), io.lpn), Stream::Data);
-        let is_written =
-            self.base.has_room(place.0) && self.base.put_untimed(board, io, place);
+        let is_written = self.base.has_room(place.0) && self.base.put_untimed(board, io, place);
         if is_written {
             board.dram_untimed(2);
         }
