@@ -133,8 +133,9 @@ impl PageTable for Tables {
         self.smt[lpn.index()] = pack(Some(new.0));
         match self.update {
             SmtUpdate::Parallel => {
-                let taken = board.pcm_write_in(self.unit(lpn), done);
-                if taken != done {
+                if let Some(taken) = board.pcm_write_or_wait(self.unit(lpn), done)
+                    && taken != done
+                {
                     self.taken = taken;
                 }
             }
