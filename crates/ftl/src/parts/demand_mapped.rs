@@ -225,6 +225,7 @@ impl<C: MapCache> DemandMapped<C> {
         self.map.translation.read(board, part, Cause::Translate, after)
     }
 
+    #[inline]
     fn map_write(&self, board: &Board, part: u32, cause: Cause) -> MapWrite {
         MapWrite { plane: self.space.home(board.nand(), part), cause }
     }
@@ -281,6 +282,7 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     /// The same, even when none has changed.
+    #[inline]
     pub fn rewrite_whole_part(
         &mut self,
         board: &mut Board,

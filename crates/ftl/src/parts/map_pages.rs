@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use crate::parts::map_cache::MapCache;
+use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::slots::Slot;
 use crate::parts::translation::Translation;
 use ftlab_flash::board::Board;
@@ -71,12 +71,6 @@ impl MapPages {
     #[must_use]
     pub fn deferring(self) -> Self {
         MapPages { defers: true, ..self }
-    }
-
-    /// Whether a page's entry is known, and is not repeated here because flash says it.
-    #[inline]
-    pub fn defers(&self, lpn: Lpn) -> bool {
-        self.defers && self.find(self.by_page.quotient(lpn.0)).is_some()
     }
 
     /// Pages that it has room for.
@@ -223,10 +217,22 @@ impl MapPages {
 
 impl MapCache for MapPages {
     #[inline]
+    fn look(&self, lpn: Lpn) -> Known {
+        match self.place(lpn) {
+            None => Known::No,
+            Some((_, _, (index, bit))) if self.defers && self.dirty[index] & bit == 0 => {
+                Known::AsOnFlash
+            }
+            Some((_, word, _)) => Known::Entry(unpack(self.words[word]).map(Ppn)),
+        }
+    }
+
+    #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
-        let (_, word, (index, bit)) = self.place(lpn)?;
-        let is_here = !self.defers || self.dirty[index] & bit != 0;
-        is_here.then(|| unpack(self.words[word]).map(Ppn))
+        match self.look(lpn) {
+            Known::Entry(entry) => Some(entry),
+            Known::No | Known::AsOnFlash => None,
+        }
     }
 
     #[inline]
@@ -381,7 +387,7 @@ mod tests {
         for _ in 0..2_000 {
             let lpn = Lpn(rng.below(3 * entries));
             if copies.entry(lpn).is_none() {
-                assert_eq!((pages.entry(lpn), pages.defers(lpn)), (None, false), "not in memory");
+                assert_eq!((pages.entry(lpn), pages.look(lpn)), (None, Known::No), "not in memory");
                 continue;
             }
             match rng.below(3) {
@@ -390,7 +396,8 @@ mod tests {
                 _ => [(); 2],
             };
             let known = copies.entry(lpn).filter(|_| copies.is_dirty(lpn));
-            assert_eq!((pages.entry(lpn), pages.defers(lpn)), (known, true));
+            let look = known.map_or(Known::AsOnFlash, Known::Entry);
+            assert_eq!((pages.entry(lpn), pages.look(lpn)), (known, look));
             let first = lpn.0 / entries * entries;
             let mut told = Vec::new();
             pages.each_dirty(first..first + entries, |lpn, ppn, _| told.push((lpn, ppn)));

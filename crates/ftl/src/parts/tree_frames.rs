@@ -1,7 +1,7 @@
 //! What the frames of the tree hold: translation pages, and data pages below them.
 
 use crate::parts::held_pages::{Held, HeldPages};
-use crate::parts::map_cache::MapCache;
+use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::map_pages::MapPages;
 use crate::parts::page_space::Newer;
 use crate::parts::slots::Slot;
@@ -195,11 +195,11 @@ impl Frames {
     }
 
     /// A data page takes a frame, empty, that is free from the returned moment on; there must be
-    /// room.
+    /// room. Its translation page is `map`.
     #[inline]
-    pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
-        let (part, offset) = self.by_group.both(lpn.0);
-        let map = self.maps.find(part).expect("a data page hangs on its translation page");
+    pub fn enter(&mut self, lpn: Lpn, map: Slot) -> (Slot, When) {
+        let offset = lpn.0.wrapping_sub(self.maps.part(map) * self.pages_per_map);
+        assert!(offset < self.pages_per_map, "page {lpn} hangs on another translation page");
         let (word, bit) = self.bit(map, offset);
         self.bits[word] |= bit;
         self.children[map.index()] += 1;
@@ -315,13 +315,13 @@ impl Frames {
 
 impl MapCache for Frames {
     #[inline]
-    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
-        self.maps.entry(lpn)
+    fn look(&self, lpn: Lpn) -> Known {
+        self.maps.look(lpn)
     }
 
     #[inline]
-    fn defers(&self, lpn: Lpn) -> bool {
-        self.maps.defers(lpn)
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        self.maps.entry(lpn)
     }
 
     #[inline]
@@ -333,10 +333,12 @@ impl MapCache for Frames {
         self.maps.first_dirty(lpns)
     }
 
+    #[inline]
     fn each_dirty(&self, lpns: std::ops::Range<u32>, each: impl FnMut(Lpn, Option<Ppn>, bool)) {
         self.maps.each_dirty(lpns, each);
     }
 
+    #[inline]
     fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
         self.maps.clean_places(first, places);
     }
