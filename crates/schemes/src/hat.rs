@@ -200,7 +200,7 @@ impl Tables {
 
     /// Makes room for one entry: a tail whose U is set goes to the SMT. What follows waits no
     /// longer than the queue of the phase-change memory makes it.
-    #[inline]
+    #[inline(always)]
     fn delete_tail_if_full(&mut self, board: &mut Board, after: When) -> When {
         if !self.qmt.is_full() {
             return after;

@@ -173,7 +173,19 @@ impl<C: MapCache> CachedMap<C> {
     /// An entry that memory holds; none if only flash knows.
     #[inline]
     pub fn cached(&self, board: &Board, lpn: Lpn) -> Option<Option<Ppn>> {
-        match self.cache.look(lpn) {
+        self.known(board, lpn, self.cache.look(lpn))
+    }
+
+    /// Changes an entry that memory holds; what it was.
+    #[inline]
+    pub fn exchange(&mut self, board: &Board, lpn: Lpn, ppn: Option<Ppn>) -> Option<Ppn> {
+        let before = self.cache.exchange(lpn, ppn);
+        self.known(board, lpn, before).expect("the entry was translated")
+    }
+
+    #[inline]
+    fn known(&self, board: &Board, lpn: Lpn, memory: Known) -> Option<Option<Ppn>> {
+        match memory {
             Known::No => None,
             Known::AsOnFlash => Some(self.translation.entry(board, lpn)),
             Known::Entry(entry) => Some(entry),

@@ -51,6 +51,13 @@ pub trait MapCache {
     }
     /// Changes an entry that memory holds; it differs from flash from now on.
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
+    /// The same; what memory said of it before.
+    #[inline]
+    fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
+        let before = self.look(lpn);
+        self.change(lpn, ppn);
+        before
+    }
     /// The translation page on flash says what memory says, if memory holds the entry.
     fn clean(&mut self, lpn: Lpn);
     /// The same of several pages of a translation page, by their places behind its first one.

@@ -166,7 +166,7 @@ impl MapPages {
         slot
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_slot(&mut self, part: u32, ready: When) -> Slot {
         debug_assert!(self.find(part).is_none());
         let slot = self.free.pop().expect("the owner made room");
@@ -200,7 +200,7 @@ impl MapPages {
     }
 
     /// Slot, word and bit of an entry, if its page is in memory.
-    #[inline]
+    #[inline(always)]
     fn place(&self, lpn: Lpn) -> Option<(Slot, usize, (usize, u64))> {
         let (part, place) = self.by_page.both(lpn.0);
         let (slot, place) = (self.find(part)?, place as usize);
@@ -216,7 +216,7 @@ impl MapPages {
 }
 
 impl MapCache for MapPages {
-    #[inline]
+    #[inline(always)]
     fn look(&self, lpn: Lpn) -> Known {
         match self.place(lpn) {
             None => Known::No,
@@ -285,13 +285,20 @@ impl MapCache for MapPages {
 
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        let _ = self.exchange(lpn, ppn);
+    }
+
+    #[inline(always)]
+    fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
         let (slot, word, (index, bit)) = self.place(lpn).expect("the page is in memory");
-        self.words[word] = pack(ppn.map(|ppn| ppn.0));
+        let before = std::mem::replace(&mut self.words[word], pack(ppn.map(|ppn| ppn.0)));
+        let is_here = !self.defers || self.dirty[index] & bit != 0;
         if self.dirty[index] & bit == 0 {
             self.dirty[index] |= bit;
             self.dirty_pages += u32::from(self.dirty_entries[slot.index()] == 0);
             self.dirty_entries[slot.index()] += 1;
         }
+        if is_here { Known::Entry(unpack(before).map(Ppn)) } else { Known::AsOnFlash }
     }
 
     #[inline]

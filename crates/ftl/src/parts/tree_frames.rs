@@ -152,7 +152,7 @@ impl Frames {
     }
 
     /// The first cached data page below a translation page, by offset, `last` behind all others.
-    #[inline]
+    #[inline(always)]
     pub fn first_child(&self, map: Slot, last: Option<u32>) -> Option<u32> {
         let last = last.filter(|&offset| {
             let (word, bit) = self.bit(map, offset);
@@ -196,7 +196,7 @@ impl Frames {
 
     /// A data page takes a frame, empty, that is free from the returned moment on; there must be
     /// room. Its translation page is `map`.
-    #[inline]
+    #[inline(always)]
     pub fn enter(&mut self, lpn: Lpn, map: Slot) -> (Slot, When) {
         let offset = lpn.0.wrapping_sub(self.maps.part(map) * self.pages_per_map);
         assert!(offset < self.pages_per_map, "page {lpn} hangs on another translation page");
@@ -216,7 +216,7 @@ impl Frames {
 
     /// The host writes a cached data page: where what must stay of it cannot be read, the page
     /// remains lost as a whole.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, data: Slot, tag: Tag, sectors: u64, ready: When) {
         let stays = self.data.get(data).sectors & !sectors & self.all_sectors;
         let lost = self.data.get(data).tag == Tag::UNREADABLE && stays != 0;
@@ -253,7 +253,7 @@ impl Frames {
     }
 
     /// A data page leaves.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, data: Slot, ready: When) {
         let (map, offset) = self.parent(data);
         let (word, bit) = self.bit(map, offset);
@@ -314,7 +314,7 @@ impl Frames {
 }
 
 impl MapCache for Frames {
-    #[inline]
+    #[inline(always)]
     fn look(&self, lpn: Lpn) -> Known {
         self.maps.look(lpn)
     }
@@ -346,6 +346,11 @@ impl MapCache for Frames {
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         self.maps.change(lpn, ppn);
+    }
+
+    #[inline(always)]
+    fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
+        self.maps.exchange(lpn, ppn)
     }
 
     #[inline]

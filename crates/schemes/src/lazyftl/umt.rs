@@ -159,6 +159,7 @@ impl LazyMap {
 
     /// Which blocks are to be converted: those of an area that is too full with so many blocks of
     /// UBA and CBA more; none while there is room.
+    #[inline(always)]
     fn full(
         &self,
         space: &PageSpace,
@@ -211,6 +212,29 @@ impl LazyMap {
             self.become_dba(space, board, block);
         }
         (true, part, when)
+    }
+
+    /// Convert while an area is too full; with `opening`, up to the next GMT page that must be
+    /// written.
+    #[inline(never)]
+    fn convert_overdue(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (plane, opening): (PlaneId, Option<u32>),
+        after: When,
+    ) -> (Option<u32>, When) {
+        let mut when = after;
+        while let Some(streams) = self.full(space, plane, (opening.unwrap_or(0), 0)) {
+            let (found, part, searched) = self.convert(space, board, (plane, streams), when);
+            // A collection has room for one block's map pages; what is left waits for the next
+            // write.
+            if !found || part.is_some() || opening.is_none() {
+                return (part, searched);
+            }
+            when = searched;
+        }
+        (None, when)
     }
 
     /// In an idle gap: the next GMT page of a conversion, while more than half of the area is used.
@@ -383,6 +407,7 @@ impl MapCache for LazyMap {
         self.umt.resolve(lpn);
     }
 
+    #[inline(always)]
     fn overdue(
         &mut self,
         space: &mut PageSpace,
@@ -390,17 +415,10 @@ impl MapCache for LazyMap {
         (plane, opening): (PlaneId, Option<u32>),
         after: When,
     ) -> (Option<u32>, When) {
-        let mut when = after;
-        while let Some(streams) = self.full(space, plane, (opening.unwrap_or(0), 0)) {
-            let (found, part, searched) = self.convert(space, board, (plane, streams), when);
-            // A collection has room for one block's map pages; what is left waits for the next
-            // write.
-            if !found || part.is_some() || opening.is_none() {
-                return (part, searched);
-            }
-            when = searched;
+        match self.full(space, plane, (opening.unwrap_or(0), 0)) {
+            None => (None, after),
+            Some(_) => self.convert_overdue(space, board, (plane, opening), after),
         }
-        (None, when)
     }
 
     /// One conversion, if the victim's pages open another block of the CBA.

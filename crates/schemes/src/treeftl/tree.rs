@@ -239,7 +239,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok((map, loaded))
     }
 
-    #[inline]
+    #[inline(always)]
     fn load_map(
         &mut self,
         board: &mut Board,
@@ -333,7 +333,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok(when)
     }
 
-    #[inline]
+    #[inline(always)]
     fn evict_data(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         let data = self.held().find(lpn).expect("the victim is cached");
         let done = if self.held().get(data).dirty {
@@ -347,7 +347,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Programs a cached data page; its entry, which is cached, follows. The page stays.
-    #[inline]
+    #[inline(always)]
     fn write_out(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
         let Held { lpn, tag, sectors, ready, .. } = *self.held().get(data);
         let sectors = sectors & self.all_sectors;
@@ -365,7 +365,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok(done)
     }
 
-    #[inline]
+    #[inline(always)]
     fn drop_data(&mut self, data: Slot, free: When) {
         let (map, _) = self.held().parent(data);
         self.held_mut().leave(data, free);
@@ -373,6 +373,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         self.note_levels();
     }
 
+    #[inline(always)]
     fn evict_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
         let changed = self.held().maps.dirty_entries(map) > 0;
         let done = if changed || self.settings.flush_clean_ctp {
@@ -388,7 +389,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Programs a cached translation page, whose entries are all here.
-    #[inline]
+    #[inline(always)]
     fn write_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
         let part = self.held().maps.part(map);
         let after = after.waits_for_map(self.held().maps.ready(map));

@@ -14,7 +14,7 @@ pub use policy::{CacheContext, CachePolicy};
 
 use std::collections::VecDeque;
 
-use crate::parts::map_cache::MapCache;
+use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::slots::Slot;
 use crate::parts::slots::slab::Slab;
 use ftlab_flash::board::when::When;
@@ -365,6 +365,14 @@ impl MapCache for Cmt {
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let slot = self.find(lpn).expect("the entry is cached");
         Cmt::change(self, slot, ppn);
+    }
+
+    #[inline]
+    fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
+        let slot = self.find(lpn).expect("the entry is cached");
+        let before = self.ppn(slot);
+        Cmt::change(self, slot, ppn);
+        Known::Entry(before)
     }
 
     #[inline]

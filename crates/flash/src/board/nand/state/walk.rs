@@ -23,3 +23,60 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Oob, OobRead};
+    use super::*;
+    use crate::board::nand::geometry::Geometry;
+    use crate::board::settings::DeviceSettings;
+    use crate::rng::{Purpose, Rng};
+
+    /// Against the pages one by one, in blocks that begin and end anywhere in a word; some pages are
+    /// invalid, some torn, some erased.
+    #[test]
+    fn a_walk_meets_every_valid_page_that_can_be_read() {
+        for pages_per_block in [4, 48, 64, 100, 192] {
+            let device = DeviceSettings {
+                blocks_per_plane: 8,
+                pages_per_block,
+                ..DeviceSettings::default()
+            };
+            let geometry = Geometry::new(&device);
+            let mut state = State::new(&geometry, false);
+            let mut rng = Rng::new(5, Purpose::Workload);
+            for page in 0..geometry.pages() {
+                let ppn = Ppn(page);
+                match rng.below(8) {
+                    0 => {}
+                    1 => {
+                        state.store_torn(ppn);
+                        state.set_valid(ppn);
+                    }
+                    other => {
+                        let kind = if other == 2 { PageKind::Map } else { PageKind::Data };
+                        state.store(ppn, Oob { logical: page / 3, kind, sequence: 1 }, 1);
+                        if other > 5 {
+                            let _ = state.clear_valid(geometry.block_of(ppn), ppn);
+                        }
+                    }
+                }
+            }
+            let mut walked = 0;
+            for block in (0..geometry.blocks()).map(BlockId) {
+                let pages = (0..pages_per_block).map(|offset| geometry.page(block, offset));
+                let read = |ppn: Ppn| match state.oob(ppn) {
+                    OobRead::Written(oob) if state.is_valid(ppn) => {
+                        Some((ppn, oob.logical, oob.kind))
+                    }
+                    _ => None,
+                };
+                let mut met = Vec::new();
+                state.each_valid(block, |ppn, logical, kind| met.push((ppn, logical, kind)));
+                assert!(pages.filter_map(read).eq(met.iter().copied()), "block {block}");
+                walked += met.len();
+            }
+            assert!(walked > 0, "blocks of {pages_per_block} pages");
+        }
+    }
+}
