@@ -177,7 +177,7 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// Changes an entry that memory holds; what it was.
-    #[inline]
+    #[inline(always)]
     pub fn exchange(&mut self, board: &Board, lpn: Lpn, ppn: Option<Ppn>) -> Option<Ppn> {
         let before = self.cache.exchange(lpn, ppn);
         self.known(board, lpn, before).expect("the entry was translated")

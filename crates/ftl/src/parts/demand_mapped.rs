@@ -170,7 +170,7 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     /// The host's page was programmed, and the cached entry says so: the old one is invalid.
-    #[inline]
+    #[inline(always)]
     fn written(&mut self, board: &mut Board, lpn: Lpn, old: Option<Ppn>) {
         if let Some(old) = old {
             self.space.invalidate(board, old);

@@ -268,17 +268,21 @@ impl MapCache for MapPages {
         let Some(slot) = slot.filter(|&slot| self.dirty_entries(slot) > 0) else { return };
         let entries = slot.index() * self.entries_per_page as usize;
         let mut expected = self.dirty_entries(slot);
-        for (index, &word) in self.dirty[self.bits(slot)].iter().enumerate() {
-            if expected == 0 {
-                break;
+        let known = &self.words[entries..entries + self.entries_per_page as usize];
+        for (first, &word) in (0..).step_by(64).zip(&self.dirty[self.bits(slot)]) {
+            if word == 0 {
+                continue;
             }
             let mut left = word;
             while left != 0 {
                 expected -= 1;
-                let place = index * 64 + left.trailing_zeros() as usize;
+                let place = first + left.trailing_zeros();
                 left &= left - 1;
-                let entry = unpack(self.words[entries + place]).map(Ppn);
-                each(Lpn(lpns.start + place as u32), entry, false);
+                let entry = unpack(known[place as usize]).map(Ppn);
+                each(Lpn(lpns.start + place), entry, false);
+            }
+            if expected == 0 {
+                break;
             }
         }
     }

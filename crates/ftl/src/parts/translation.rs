@@ -105,7 +105,7 @@ impl Translation {
     }
 
     /// An entry as flash has it, without charge: the caller has read the page.
-    #[inline]
+    #[inline(always)]
     pub fn entry(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
         let (part, place) = self.part_of(lpn);
         let page = self.location(part)?;
