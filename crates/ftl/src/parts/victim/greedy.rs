@@ -58,7 +58,7 @@ pub struct Greedy {
 
 impl Greedy {
     /// Puts a node at the end of a list.
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, node: u32, list: u32) {
         let nodes = &mut self.nodes[..];
         let previous = std::mem::replace(&mut nodes[list as usize].previous, node);
@@ -70,7 +70,7 @@ impl Greedy {
     }
 
     /// Takes a node out of its list.
-    #[inline]
+    #[inline(always)]
     fn unlink(&mut self, node: u32) {
         let nodes = &mut self.nodes[..];
         let Node { next, previous, .. } = nodes[node as usize];
