@@ -33,8 +33,7 @@ impl<S: Scheme> Ssd<S> {
             if matches!(request.op, Op::Read | Op::Write) && sector < self.split.capacity() {
                 let page = Lpn(self.split.page_of(sector) as u32);
                 if let Location::Flash(ppn) = self.scheme().locate(&self.board, page) {
-                    seen ^= self.board.nand().state().block_of(ppn).valid;
-                    seen ^= u32::from(self.board.nand().state().is_valid(ppn));
+                    seen ^= self.board.nand().state().glance_at(ppn);
                 }
             }
         }

@@ -155,8 +155,8 @@ pub fn erase(geometry: &Geometry, state: &State, block: BlockId) {
 
 /// Only a valid page can become invalid.
 #[inline]
-pub fn invalidate(geometry: &Geometry, state: &State, ppn: Ppn) {
-    if !state.is_valid(ppn) {
+pub fn invalidate(geometry: &Geometry, state: &State, (block, ppn): (BlockId, Ppn)) {
+    if !state.is_valid_in(block, ppn) {
         refuse_invalidation(geometry, ppn);
     }
 }

@@ -459,7 +459,7 @@ impl Nand {
 
     #[inline(always)]
     fn forget(&mut self, block: BlockId, ppn: Ppn) -> u32 {
-        law::invalidate(&self.geometry, &self.state, ppn);
+        law::invalidate(&self.geometry, &self.state, (block, ppn));
         // The block tells without a look at the page, whose record is far away in memory.
         if self.state.block(block).payloads > 0 && self.has_payload(ppn) {
             self.give_back_payload(ppn);

@@ -188,7 +188,8 @@ impl Nand {
             if !edits.is_empty() {
                 self.mark(block, old);
             }
-            law::invalidate(&self.geometry, &self.state, old);
+            let at = (self.geometry.block_of(old), old);
+            law::invalidate(&self.geometry, &self.state, at);
             self.state.clear_valid(block, old);
         }
     }

@@ -3,6 +3,7 @@
 //! All-zero bytes mean "never touched" everywhere, so the arrays are allocated zeroed and a large
 //! device becomes resident only where it is used. What this is not: a judge (see `law`).
 
+mod blocks;
 mod moving;
 mod walk;
 
@@ -11,6 +12,8 @@ use zerocopy::FromZeros;
 use super::geometry::Geometry;
 pub use super::oob::{Oob, OobRead, PageKind};
 use crate::units::{BlockId, Divisor, Ppn, Tag, zeroed};
+pub use blocks::BlockState;
+use blocks::Blocks;
 
 /// 16 bytes a page: number (plus one), tag or payload slot, sequence and kind.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
@@ -35,62 +38,17 @@ impl PageRecord {
     }
 }
 
-/// The bits of a word of 64 pages that stand for pages from `first` on and before `end`; the word
-/// holds one of them at least.
-#[inline]
-fn mask_within(word: u32, first: u32, end: u32) -> u64 {
-    let from = first.saturating_sub(word * 64);
-    let behind = 64u32.saturating_sub(end - word * 64);
-    u64::MAX << from & u64::MAX >> behind
-}
-
 const KIND_BITS: u32 = 3;
 /// Bit of the stamp behind the kind: the page cannot be read.
 const UNREADABLE: u64 = 1 << KIND_BITS;
 const STAMP_BITS: u32 = KIND_BITS + 1;
 const TORN: u32 = u32::MAX;
 
-/// What is known of a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
-pub struct BlockState {
-    /// Valid pages.
-    pub valid: u32,
-    /// Programmed pages, torn ones included.
-    pub programmed: u32,
-    /// One above the highest programmed offset; 0 when erased.
-    pub top: u32,
-    /// Erases since the device was built.
-    pub erases: u32,
-    /// Erases before measuring began, so that wear can be told for the measured part alone.
-    pub erases_before: u32,
-    /// Sequence of the last program in the block, in low 32 bits of the count (for ages only).
-    pub last_program: u32,
-    /// Pages that hold a payload (map, checkpoint, trim record) not given back yet.
-    pub payloads: u32,
-    /// Whether the block was ever programmed or erased.
-    pub touched: bool,
-    /// Whether a failed program made it read-only.
-    pub read_only: bool,
-    /// Whether it was retired.
-    pub retired: bool,
-    /// Whether an interrupted erase left it undefined: it must be erased before use.
-    pub undefined: bool,
-}
-
-impl BlockState {
-    /// Programs on the device since the block's last one, below 2^32; `now` is the count of all.
-    #[inline]
-    pub fn age(&self, now: u64) -> u32 {
-        (now as u32).wrapping_sub(self.last_program)
-    }
-}
-
 /// Pages and blocks of the device.
 #[derive(Clone, Debug)]
 pub struct State {
     pages: Vec<PageRecord>,
-    valid: Vec<u64>,
-    blocks: Vec<BlockState>,
+    blocks: Blocks,
     /// Sector masks, only kept where partial writes read first.
     masks: Vec<u64>,
     pages_per_block: u32,
@@ -103,8 +61,7 @@ impl State {
         let pages = geometry.pages() as usize;
         State {
             pages: zeroed(pages),
-            valid: zeroed(pages.div_ceil(64)),
-            blocks: zeroed(geometry.blocks() as usize),
+            blocks: Blocks::new(geometry.blocks(), geometry.pages_per_block),
             masks: if keep_masks { zeroed(pages) } else { Vec::new() },
             pages_per_block: geometry.pages_per_block,
             divide: Divisor::new(geometry.pages_per_block),
@@ -114,7 +71,7 @@ impl State {
     /// State of a block.
     #[inline]
     pub fn block(&self, block: BlockId) -> &BlockState {
-        &self.blocks[block.index()]
+        self.blocks.state(block)
     }
 
     /// State of a page's block.
@@ -125,13 +82,26 @@ impl State {
 
     #[inline]
     pub(super) fn block_mut(&mut self, block: BlockId) -> &mut BlockState {
-        &mut self.blocks[block.index()]
+        self.blocks.state_mut(block)
     }
 
     /// Whether a page holds the newest version of something.
     #[inline]
     pub fn is_valid(&self, ppn: Ppn) -> bool {
-        self.valid[ppn.index() / 64] >> (ppn.0 % 64) & 1 == 1
+        self.blocks.is_marked(self.place(ppn))
+    }
+
+    /// The same of a page of this block.
+    #[inline]
+    pub(super) fn is_valid_in(&self, block: BlockId, ppn: Ppn) -> bool {
+        self.blocks.is_marked((block, self.offset_in(block, ppn)))
+    }
+
+    /// Looks at all that changes when a page dies, so that it is at hand. What is seen means nothing.
+    #[inline]
+    pub fn glance_at(&self, ppn: Ppn) -> u64 {
+        let (block, offset) = self.place(ppn);
+        u64::from(self.block(block).valid) ^ self.blocks.marks(block, (offset / 64) as usize)
     }
 
     /// Whether a page is erased.
@@ -189,13 +159,15 @@ impl State {
     #[inline]
     pub(super) fn drop_payload(&mut self, ppn: Ppn) {
         self.pages[ppn.index()].tag = 0;
-        self.blocks[self.divide.quotient(ppn.0) as usize].payloads -= 1;
+        let block = self.place(ppn).0;
+        self.block_mut(block).payloads -= 1;
     }
 
     /// A page that was just stored holds a payload.
     #[inline]
     pub(super) fn note_payload(&mut self, ppn: Ppn) {
-        self.blocks[self.divide.quotient(ppn.0) as usize].payloads += 1;
+        let block = self.place(ppn).0;
+        self.block_mut(block).payloads += 1;
     }
 
     /// Sectors of a page that hold data.
@@ -216,6 +188,12 @@ impl State {
     pub(super) fn place(&self, ppn: Ppn) -> (BlockId, u32) {
         let (block, offset) = self.divide.both(ppn.0);
         (BlockId(block), offset)
+    }
+
+    /// The place of a page in its block.
+    #[inline]
+    fn offset_in(&self, block: BlockId, ppn: Ppn) -> u32 {
+        ppn.0 - block.0 * self.pages_per_block
     }
 
     #[inline]
@@ -264,11 +242,8 @@ impl State {
         count: u32,
         sequence: u64,
     ) {
-        let first = block.0 * self.pages_per_block + offset;
-        for index in first / 64..(first + count).div_ceil(64) {
-            self.valid[index as usize] |= mask_within(index, first, first + count);
-        }
-        let state = &mut self.blocks[block.index()];
+        self.blocks.mark((block, offset), count);
+        let state = self.blocks.state_mut(block);
         state.valid += count;
         state.programmed += count;
         state.top = state.top.max(offset + count);
@@ -279,8 +254,8 @@ impl State {
     #[inline]
     fn put(&mut self, (block, offset): (BlockId, u32), ppn: Ppn, record: PageRecord) {
         self.pages[ppn.index()] = record;
-        self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
-        let state = &mut self.blocks[block.index()];
+        self.blocks.mark_one((block, offset));
+        let state = self.blocks.state_mut(block);
         state.valid += 1;
         state.programmed += 1;
         state.top = state.top.max(offset + 1);
@@ -290,8 +265,8 @@ impl State {
 
     pub(super) fn store_torn(&mut self, ppn: Ppn) {
         self.pages[ppn.index()] = PageRecord { logical_plus_one: TORN, tag: 0, stamp: 0 };
-        let offset = ppn.0 % self.pages_per_block;
-        let state = &mut self.blocks[(ppn.0 / self.pages_per_block) as usize];
+        let (block, offset) = self.place(ppn);
+        let state = self.blocks.state_mut(block);
         state.programmed += 1;
         state.top = state.top.max(offset + 1);
         state.touched = true;
@@ -300,15 +275,17 @@ impl State {
     /// Clears the mark of a page of this block and returns how many valid pages the block keeps.
     #[inline]
     pub(super) fn clear_valid(&mut self, block: BlockId, ppn: Ppn) -> u32 {
-        self.valid[ppn.index() / 64] &= !(1 << (ppn.0 % 64));
-        let state = &mut self.blocks[block.index()];
+        let offset = self.offset_in(block, ppn);
+        self.blocks.clear((block, offset));
+        let state = self.blocks.state_mut(block);
         state.valid -= 1;
         state.valid
     }
 
     pub(super) fn set_valid(&mut self, ppn: Ppn) {
-        self.valid[ppn.index() / 64] |= 1 << (ppn.0 % 64);
-        self.blocks[(ppn.0 / self.pages_per_block) as usize].valid += 1;
+        let place = self.place(ppn);
+        self.blocks.mark_one(place);
+        self.block_mut(place.0).valid += 1;
     }
 
     #[inline]
@@ -319,7 +296,7 @@ impl State {
         if !self.masks.is_empty() {
             self.masks[first..end].fill(0);
         }
-        let state = &mut self.blocks[block.index()];
+        let state = self.blocks.state_mut(block);
         state.programmed = 0;
         state.top = 0;
         state.touched = true;
@@ -331,7 +308,7 @@ impl State {
         let first = (block.0 * self.pages_per_block) as usize;
         let torn = PageRecord { logical_plus_one: TORN, tag: 0, stamp: 0 };
         self.pages[first..first + self.pages_per_block as usize].fill(torn);
-        let state = &mut self.blocks[block.index()];
+        let state = self.blocks.state_mut(block);
         state.programmed = self.pages_per_block;
         state.top = self.pages_per_block;
         state.undefined = true;
@@ -339,15 +316,7 @@ impl State {
 
     /// A power cut: what only RAM knew is gone.
     pub(super) fn forget_validity(&mut self) {
-        for (index, block) in self.blocks.iter_mut().enumerate() {
-            if block.touched {
-                block.valid = 0;
-                let first = index * self.pages_per_block as usize;
-                for page in first..first + self.pages_per_block as usize {
-                    self.valid[page / 64] &= !(1 << (page % 64));
-                }
-            }
-        }
+        self.blocks.clear_all();
     }
 
     /// Flash pages that were begun are programmed as they are: the places of units that never came
@@ -356,8 +325,8 @@ impl State {
         if units == 1 {
             return;
         }
-        for block in 0..self.blocks.len() as u32 {
-            let top = self.blocks[block as usize].top;
+        for block in 0..self.blocks.len() {
+            let top = self.block(BlockId(block)).top;
             for offset in top..top.next_multiple_of(units) {
                 self.store_torn(Ppn(block * self.pages_per_block + offset));
             }
@@ -365,7 +334,7 @@ impl State {
     }
 
     pub(super) fn mark_measured_from_here(&mut self) {
-        for block in self.blocks.iter_mut().filter(|b| b.touched) {
+        for block in self.blocks.states_mut().filter(|b| b.touched) {
             block.erases_before = block.erases;
         }
     }
@@ -380,41 +349,15 @@ impl State {
     /// The next valid page of a block at or after `from`.
     #[inline]
     pub fn next_valid(&self, block: BlockId, from: u32) -> Option<Ppn> {
-        let first = block.0 * self.pages_per_block;
-        let end = first + self.pages_per_block;
-        let mut page = first + from;
-        while page < end {
-            let word = self.valid[(page / 64) as usize] >> (page % 64);
-            if word == 0 {
-                page = (page / 64 + 1) * 64;
-                continue;
+        let mut skipped = u64::MAX << (from % 64);
+        for word in (from / 64) as usize..self.blocks.words() {
+            let marks = self.blocks.marks(block, word) & skipped;
+            if marks != 0 {
+                let offset = word as u32 * 64 + marks.trailing_zeros();
+                return Some(Ppn(block.0 * self.pages_per_block + offset));
             }
-            page += word.trailing_zeros();
-            return (page < end).then_some(Ppn(page));
+            skipped = u64::MAX;
         }
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Against the pages one by one, with blocks that begin and end anywhere in a word, the last
-    /// word of all among them.
-    #[test]
-    fn a_mask_has_the_bits_of_a_range() {
-        for (first, end) in
-            [(0, 64), (0, 4), (48, 96), (100, 200), (60, 70), (4_294_967_232, 4_294_967_280)]
-        {
-            for word in first / 64..u32::div_ceil(end, 64) {
-                let bits = (0..64u64).filter(|bit| {
-                    let page = u64::from(word) * 64 + bit;
-                    (u64::from(first)..u64::from(end)).contains(&page)
-                });
-                let expected = bits.fold(0u64, |mask, bit| mask | 1 << bit);
-                assert_eq!(mask_within(word, first, end), expected, "{word}: {first} to {end}");
-            }
-        }
     }
 }

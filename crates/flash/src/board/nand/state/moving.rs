@@ -1,7 +1,7 @@
 //! The valid pages of a block that move to consecutive pages of another, all at once: records and
 //! marks are walked side by side, and blocks are looked at once.
 
-use super::{PageRecord, STAMP_BITS, State, mask_within};
+use super::{PageRecord, STAMP_BITS, State};
 use crate::board::nand::mover::Mover;
 use crate::board::when::When;
 use crate::units::{BlockId, Ppn};
@@ -46,15 +46,16 @@ impl State {
             panic!("pages of block {victim} move to pages from {to} on, which are its own")
         });
         let mut target = target.iter_mut();
-        for index in first / 64..end.div_ceil(64) {
-            let marks = &mut self.valid[index as usize];
-            let mut left = *marks & mask_within(index, first, end);
+        for word in 0..self.blocks.words() {
+            let marks = self.blocks.marks_mut(victim, word);
+            let mut left = *marks;
             while left != 0
                 && let Some(new) = target.next()
             {
-                let old = index * 64 + left.trailing_zeros();
+                let offset = word as u32 * 64 + left.trailing_zeros();
+                let old = first + offset;
                 left &= left - 1;
-                let record = &mut source[(old - first) as usize];
+                let record = &mut source[offset as usize];
                 let kind = record.kind();
                 if !record.is_written() || kind.holds_words() != words {
                     return Err(Ppn(old));
@@ -69,7 +70,7 @@ impl State {
                 let logical = record.logical_plus_one - 1;
                 moved.push(Mover { old: Ppn(old), logical, kind, done: When::START });
             }
-            *marks &= left | !mask_within(index, first, end);
+            *marks = left;
         }
         let missing = target.len();
         assert!(missing == 0, "block {victim} has {missing} pages fewer than move to {to}");
@@ -90,9 +91,9 @@ impl State {
         words: bool,
     ) {
         let payloads = if words { count } else { 0 };
-        let state = &mut self.blocks[from.index()];
+        let state = self.blocks.state_mut(from);
         state.valid -= count;
         state.payloads -= payloads;
-        self.blocks[to.index()].payloads += payloads;
+        self.blocks.state_mut(to).payloads += payloads;
     }
 }
