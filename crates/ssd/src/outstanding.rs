@@ -1,7 +1,7 @@
 //! Requests that the device holds: when each of them is done.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
 use ftlab_flash::units::Nanos;
 
@@ -29,8 +29,17 @@ pub(crate) struct Slots {
 #[derive(Clone)]
 enum Taken {
     /// First done first.
-    Few(VecDeque<Nanos>),
+    Few(Row),
     Many(BinaryHeap<Reverse<Nanos>>),
+}
+
+/// Moments in order, in a row with free places behind it: whoever wants the first of them or adds
+/// the last of them looks at one place. A row that has come to the end of its places moves back.
+#[derive(Clone)]
+struct Row {
+    places: Box<[Nanos]>,
+    first: usize,
+    end: usize,
 }
 
 impl Outstanding {
@@ -38,7 +47,7 @@ impl Outstanding {
     pub fn new(depth: usize) -> Self {
         let taken = match depth {
             1 => return Outstanding::One(0),
-            2..=FEW => Taken::Few(VecDeque::with_capacity(depth + 1)),
+            2..=FEW => Taken::Few(Row::new(depth)),
             _ => Taken::Many(BinaryHeap::with_capacity(depth + 1)),
         };
         Outstanding::Several(Box::new(Slots { depth, taken }))
@@ -88,7 +97,47 @@ impl Outstanding {
     }
 }
 
+impl Row {
+    /// Empty; holds up to `depth` moments.
+    fn new(depth: usize) -> Self {
+        Row { places: vec![0; 2 * depth].into(), first: 0, end: 0 }
+    }
+
+    #[inline(always)]
+    fn first(&self) -> Option<Nanos> {
+        (self.first < self.end).then(|| self.places[self.first])
+    }
+
+    #[inline(always)]
+    fn push(&mut self, at: Nanos) {
+        if self.end == self.places.len() {
+            self.move_back();
+        }
+        if self.first < self.end && self.places[self.end - 1] > at {
+            self.insert(at);
+        } else {
+            self.places[self.end] = at;
+        }
+        self.end += 1;
+    }
+
+    #[inline(never)]
+    fn insert(&mut self, at: Nanos) {
+        let earlier = self.places[self.first..self.end].partition_point(|&one| one <= at);
+        let place = self.first + earlier;
+        self.places.copy_within(place..self.end, place + 1);
+        self.places[place] = at;
+    }
+
+    #[cold]
+    fn move_back(&mut self) {
+        self.places.copy_within(self.first..self.end, 0);
+        (self.first, self.end) = (0, self.end - self.first);
+    }
+}
+
 impl Slots {
+    #[inline(always)]
     fn admit(&mut self, arrival: Nanos) -> Nanos {
         while let Some(done) = self.first() {
             let waits = done > arrival;
@@ -96,7 +145,7 @@ impl Slots {
                 break;
             }
             match &mut self.taken {
-                Taken::Few(done) => drop(done.pop_front()),
+                Taken::Few(row) => row.first += 1,
                 Taken::Many(heap) => drop(heap.pop()),
             }
             if waits {
@@ -106,10 +155,10 @@ impl Slots {
         arrival
     }
 
+    #[inline(always)]
     fn push(&mut self, at: Nanos) {
         match &mut self.taken {
-            Taken::Few(done) if done.back().is_none_or(|&last| last <= at) => done.push_back(at),
-            Taken::Few(done) => done.insert(done.partition_point(|&one| one <= at), at),
+            Taken::Few(row) => row.push(at),
             Taken::Many(heap) => heap.push(Reverse(at)),
         }
     }
@@ -117,7 +166,7 @@ impl Slots {
     #[inline]
     fn len(&self) -> usize {
         match &self.taken {
-            Taken::Few(done) => done.len(),
+            Taken::Few(row) => row.end - row.first,
             Taken::Many(heap) => heap.len(),
         }
     }
@@ -125,14 +174,14 @@ impl Slots {
     #[inline]
     fn first(&self) -> Option<Nanos> {
         match &self.taken {
-            Taken::Few(done) => done.front().copied(),
+            Taken::Few(row) => row.first(),
             Taken::Many(heap) => heap.peek().map(|&Reverse(done)| done),
         }
     }
 
     fn clear(&mut self) {
         match &mut self.taken {
-            Taken::Few(done) => done.clear(),
+            Taken::Few(row) => (row.first, row.end) = (0, 0),
             Taken::Many(heap) => heap.clear(),
         }
     }

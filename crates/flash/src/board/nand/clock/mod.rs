@@ -133,6 +133,8 @@ pub struct Clock {
     booked_copy: Option<Nanos>,
     busy: ServiceTime,
     done: CellOperations,
+    /// What was done on a short way, in neither of these two: each takes the same time.
+    shortly: CellOperations,
     /// Serial profile: what was booked since the last admission.
     spent: PathSplit,
     timeline: Timeline,
@@ -225,6 +227,7 @@ impl Clock {
             booked_copy: None,
             busy: ServiceTime::default(),
             done: CellOperations::default(),
+            shortly: CellOperations::default(),
             spent: PathSplit::default(),
             timeline: Timeline::default(),
         }
@@ -242,12 +245,24 @@ impl Clock {
 
     /// Busy time by kind so far.
     pub fn service_time(&self) -> ServiceTime {
-        self.busy
+        let CellOperations { reads, programs, .. } = self.shortly;
+        let mut busy = self.busy;
+        busy.read += reads * self.read.one;
+        busy.program += programs * self.program.one;
+        busy.transfer += reads * self.unit_transfer + programs * self.transfer;
+        busy.transfer_in += programs * self.transfer;
+        busy
     }
 
     /// Operations of the cells so far.
     pub fn cell_operations(&self) -> CellOperations {
-        self.done
+        let CellOperations { reads, programs, erases } = self.done;
+        let shortly = self.shortly;
+        CellOperations {
+            reads: reads + shortly.reads,
+            programs: programs + shortly.programs,
+            erases: erases + shortly.erases,
+        }
     }
 
     /// The record of what each unit did when.
@@ -259,6 +274,7 @@ impl Clock {
     pub fn start_measuring(&mut self) {
         self.busy = ServiceTime::default();
         self.done = CellOperations::default();
+        self.shortly = CellOperations::default();
     }
 
     /// A request enters the device; its operations may start from the returned moment.

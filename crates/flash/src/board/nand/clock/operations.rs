@@ -294,8 +294,7 @@ impl Clock {
     ) -> Nanos {
         let channel = self.sites[plane.index()].channel;
         let resource = &mut self.channels[channel as usize];
-        resource.forget(self.server);
-        let start = resource.book(from, length);
+        let start = resource.book_from(self.server, from, length);
         if self.timeline.is_on() {
             let (unit, work) = (Unit::Channel(channel), Work::Transfer);
             let end = start + length;

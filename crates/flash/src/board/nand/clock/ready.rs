@@ -9,7 +9,8 @@ use zerocopy::FromZeros;
 /// When pages and blocks are ready for what.
 #[derive(Clone, Debug)]
 pub(super) struct Ready {
-    /// When each page's program ends, at its last mapping unit; empty in the serial profile.
+    /// When each page's program ends, at its last mapping unit, which is no later than its block's
+    /// last write; empty in the serial profile.
     page: Vec<Nanos>,
     blocks: Vec<BlockReady>,
     by_block: Divisor,
@@ -42,6 +43,16 @@ impl Ready {
         self.page[(ppn.0 | self.last_unit) as usize]
     }
 
+    /// When a read of a page can begin that could at `from`. Where all of its block is written by
+    /// then, nothing else is looked at.
+    #[inline]
+    pub fn read_from(&self, ppn: Ppn, block: BlockId, from: Nanos) -> Nanos {
+        match self.to_program(block) <= from {
+            true => from,
+            false => from.max(self.to_read(ppn)),
+        }
+    }
+
     /// A block can take its next program from here.
     #[inline]
     pub fn to_program(&self, block: BlockId) -> Nanos {
@@ -64,23 +75,44 @@ impl Ready {
     /// A page is programmed until `end`.
     #[inline]
     pub fn programs(&mut self, ppn: Ppn, block: BlockId, end: Nanos) {
-        self.programs_page(ppn, end);
-        self.programs_block(block, end);
-    }
-
-    /// The same as far as the page knows of it.
-    #[inline]
-    pub fn programs_page(&mut self, ppn: Ppn, end: Nanos) {
         let page = &mut self.page[ppn.index()];
         *page = end.max(*page);
+        self.erases(block, end);
     }
 
-    /// The same as far as its block knows of it.
+    /// The same where `end` is behind all that was written to the block.
     #[inline]
-    pub fn programs_block(&mut self, block: BlockId, end: Nanos) {
-        let written = &mut self.blocks[block.index()].written;
-        *written = end.max(*written);
-        self.uses(block, end);
+    pub fn programs_next(&mut self, ppn: Ppn, block: BlockId, end: Nanos) {
+        self.page[ppn.index()] = end;
+        self.writes_last(block, end);
+    }
+
+    /// The same of consecutive pages: one is programmed until `end`, each of the others `step`
+    /// later than the one before. Says of each when that is.
+    #[inline(always)]
+    pub fn programs_row<T>(
+        &mut self,
+        (first, block): (Ppn, BlockId),
+        (end, step): (Nanos, Nanos),
+        pages: impl ExactSizeIterator<Item = T>,
+        mut tell: impl FnMut(T, Nanos),
+    ) {
+        let mut ends = end;
+        let count = pages.len();
+        let places = &mut self.page[first.index()..first.index() + count];
+        for (place, page) in places.iter_mut().zip(pages) {
+            *place = ends;
+            tell(page, ends);
+            ends += step;
+        }
+        self.writes_last(block, ends - step);
+    }
+
+    #[inline]
+    fn writes_last(&mut self, block: BlockId, end: Nanos) {
+        let known = &mut self.blocks[block.index()];
+        debug_assert!(end >= known.written, "block {block}: {end} is before {}", known.written);
+        *known = BlockReady { written: end, used: end.max(known.used) };
     }
 
     /// A block is erased until `end`.

@@ -21,14 +21,17 @@ const GAPS: usize = 16;
 pub struct Resource {
     /// Free from here on.
     pub tail: Nanos,
+    /// When the oldest gap ends; never while there is none.
+    oldest_ends: Nanos,
+    /// When the newest gap ends: what would be done later comes behind the tail. 0 while there is
+    /// none.
+    newest_ends: Nanos,
+    /// Gaps below this length, which is not 0, serve nobody.
+    shortest: Nanos,
     /// Idle spans before the tail, oldest first.
     gaps: VecDeque<(Nanos, Nanos)>,
     /// Gaps that are kept at most; the oldest is forgotten first.
     limit: usize,
-    /// Gaps below this length serve nobody.
-    shortest: Nanos,
-    /// When the oldest gap ends; never while there is none.
-    oldest_ends: Nanos,
 }
 
 impl Resource {
@@ -40,8 +43,101 @@ impl Resource {
     /// The same, with up to `limit` gaps remembered, at least as many as others remember.
     pub fn with_gaps(shortest: Nanos, limit: usize) -> Self {
         let limit = limit.max(GAPS);
-        let gaps = VecDeque::with_capacity(limit + 1);
-        Resource { tail: 0, gaps, limit, shortest, oldest_ends: Nanos::MAX }
+        Resource {
+            tail: 0,
+            oldest_ends: Nanos::MAX,
+            newest_ends: 0,
+            shortest: shortest.max(1),
+            gaps: VecDeque::with_capacity(limit + 1),
+            limit,
+        }
+    }
+
+    /// Books `length` as early as possible at or after `after`; returns the start.
+    #[inline(always)]
+    pub fn book(&mut self, after: Nanos, length: Nanos) -> Nanos {
+        if after >= self.tail {
+            self.skip_to(after);
+        } else if after + length <= self.newest_ends
+            && let Some(start) = self.book_in_gap(after, length)
+        {
+            return start;
+        }
+        let start = self.tail;
+        self.tail = start + length;
+        start
+    }
+
+    /// The same where nobody needs room before `now` any more.
+    #[inline(always)]
+    pub fn book_from(&mut self, now: Nanos, after: Nanos, length: Nanos) -> Nanos {
+        self.forget(now);
+        if after <= now {
+            // What begins now leaves no room in front of it that anybody needs.
+            let end = after + length;
+            if after >= self.tail {
+                self.tail = end;
+                return after;
+            }
+            if end + self.shortest <= self.oldest_ends
+                && let Some(gap) = self.gaps.front_mut()
+                && gap.0 <= after
+            {
+                gap.0 = end;
+                return after;
+            }
+        }
+        self.book(after, length)
+    }
+
+    /// Whether work of this length that could begin at any moment between these two begins at the
+    /// tail: no gap has room for it, and it leaves none.
+    #[inline(always)]
+    pub fn comes_last(&self, (earliest, latest): (Nanos, Nanos), length: Nanos) -> bool {
+        latest <= self.tail && earliest + length > self.newest_ends
+    }
+
+    /// Books so many times `length`, the first at `start`, which is no earlier than the tail, the
+    /// next `step` behind the one before.
+    pub fn book_row(&mut self, start: Nanos, (step, count): (Nanos, usize), length: Nanos) {
+        self.skip_to(start);
+        let others = count as u64 - 1;
+        if others > 0 && !self.wastes(step - length) {
+            let kept = others.min(self.limit as u64);
+            let too_many = (self.gaps.len() + kept as usize).saturating_sub(self.limit);
+            self.gaps.drain(..too_many);
+            let gap = |number| (start + number * step + length, start + (number + 1) * step);
+            self.gaps.extend((others - kept..others).map(gap));
+            self.note_ends();
+        }
+        self.tail = start + others * step + length;
+    }
+
+    /// Whether nobody would use a gap of this length.
+    #[inline(always)]
+    pub fn wastes(&self, length: Nanos) -> bool {
+        length < self.shortest
+    }
+
+    /// Nothing is done up to `after`, which is no earlier than the tail.
+    #[inline(always)]
+    pub fn skip_to(&mut self, after: Nanos) {
+        if !self.wastes(after - self.tail) {
+            self.leave_gap(after);
+        }
+        self.tail = after;
+    }
+
+    /// A gap behind all others, from the tail on.
+    #[inline(never)]
+    fn leave_gap(&mut self, end: Nanos) {
+        if self.gaps.len() == self.limit {
+            self.gaps.pop_front();
+            self.note_oldest();
+        }
+        self.gaps.push_back((self.tail, end));
+        self.oldest_ends = self.oldest_ends.min(end);
+        self.newest_ends = end;
     }
 
     /// Forgets the gaps that are over at `now`: fewer to search.
@@ -52,11 +148,20 @@ impl Resource {
         }
     }
 
+    #[inline(never)]
     fn forget_oldest(&mut self, now: Nanos) {
-        while self.gaps.front().is_some_and(|gap| gap.1 <= now) {
+        loop {
             self.gaps.pop_front();
+            match self.gaps.front() {
+                Some(gap) if gap.1 <= now => {}
+                Some(gap) => return self.oldest_ends = gap.1,
+                None => {
+                    // The next ones come where the first ones were: memory that is at hand.
+                    self.gaps.clear();
+                    return (self.oldest_ends, self.newest_ends) = (Nanos::MAX, 0);
+                }
+            }
         }
-        self.note_oldest();
     }
 
     #[inline(always)]
@@ -64,28 +169,9 @@ impl Resource {
         self.oldest_ends = self.gaps.front().map_or(Nanos::MAX, |gap| gap.1);
     }
 
-    /// Books `length` as early as possible at or after `after`; returns the start.
-    #[inline(always)]
-    pub fn book(&mut self, after: Nanos, length: Nanos) -> Nanos {
-        if after < self.tail {
-            if self.oldest_ends < Nanos::MAX
-                && let Some(start) = self.book_in_gap(after, length)
-            {
-                return start;
-            }
-        } else if self.is_useful((self.tail, after)) {
-            self.leave_gap((self.tail, after));
-        }
-        let start = self.tail.max(after);
-        self.tail = start + length;
-        start
-    }
-
-    /// A gap behind all others.
-    #[inline(never)]
-    fn leave_gap(&mut self, gap: (Nanos, Nanos)) {
-        self.remember(self.gaps.len(), gap);
+    fn note_ends(&mut self) {
         self.note_oldest();
+        self.newest_ends = self.gaps.back().map_or(0, |gap| gap.1);
     }
 
     #[inline(never)]
@@ -104,7 +190,10 @@ impl Resource {
         match (self.is_useful(before), self.is_useful(behind)) {
             (true, true) => {
                 self.gaps[index] = behind;
-                self.remember(index, before);
+                self.gaps.insert(index, before);
+                if self.gaps.len() > self.limit {
+                    self.gaps.pop_front();
+                }
             }
             (true, false) => self.gaps[index] = before,
             (false, true) => self.gaps[index] = behind,
@@ -112,28 +201,13 @@ impl Resource {
                 self.gaps.remove(index);
             }
         }
-        self.note_oldest();
+        self.note_ends();
         Some(start)
     }
 
     #[inline(always)]
     fn is_useful(&self, gap: (Nanos, Nanos)) -> bool {
-        gap.1 - gap.0 >= self.shortest.max(1)
-    }
-
-    /// Inserts a gap in time order; the oldest is forgotten when there is no room.
-    #[inline]
-    fn remember(&mut self, place: usize, gap: (Nanos, Nanos)) {
-        if !self.is_useful(gap) {
-            return;
-        }
-        match place == self.gaps.len() {
-            true => self.gaps.push_back(gap),
-            false => self.gaps.insert(place, gap),
-        }
-        if self.gaps.len() > self.limit {
-            self.gaps.pop_front();
-        }
+        !self.wastes(gap.1 - gap.0)
     }
 }
 
@@ -165,5 +239,81 @@ mod tests {
         }
         spans.sort_unstable();
         assert!(spans.windows(2).all(|w| w[0].1 <= w[1].0), "two operations at once");
+    }
+
+    /// The same as plainly as can be: every gap is looked at, and rows are booked one by one.
+    struct Plain {
+        tail: Nanos,
+        gaps: Vec<(Nanos, Nanos)>,
+        limit: usize,
+        shortest: Nanos,
+    }
+
+    impl Plain {
+        fn book(&mut self, now: Option<Nanos>, after: Nanos, length: Nanos) -> Nanos {
+            self.gaps.retain(|gap| now.is_none_or(|now| gap.1 > now));
+            let fits = |gap: &(Nanos, Nanos)| gap.0.max(after) + length <= gap.1;
+            let found = self.gaps.iter().position(fits);
+            let place = found.unwrap_or(self.gaps.len());
+            let (from, to) = match found {
+                Some(index) => self.gaps.remove(index),
+                None => (self.tail, self.tail.max(after) + length),
+            };
+            let start = from.max(after);
+            for gap in [(start + length, to), (from, start)] {
+                if gap.1 - gap.0 >= self.shortest.max(1) {
+                    self.gaps.insert(place, gap);
+                }
+            }
+            let too_many = self.gaps.len().saturating_sub(self.limit);
+            self.gaps.drain(..too_many);
+            self.tail = self.tail.max(to);
+            start
+        }
+    }
+
+    /// Cells, which forget nothing that there is room for, and channels, which forget what is over.
+    #[test]
+    fn gaps_and_rows_are_those_of_a_plain_list() {
+        for (forgets, shortest) in [(false, 0), (false, 9), (true, 0), (true, 7)] {
+            let mut rng = crate::rng::Rng::new(11, crate::rng::Purpose::Workload);
+            let mut below = |limit| Nanos::from(rng.below(limit));
+            let mut one = Resource::new(shortest);
+            let mut plain = Plain { tail: 0, gaps: Vec::new(), limit: GAPS, shortest };
+            let (mut now, mut most, mut rows, mut between) = (0, 0, 0, 0);
+            for turn in 0..30_000 {
+                now += below(25);
+                let known = forgets.then_some(now);
+                // Some begin at once, a few are late.
+                let after =
+                    (now + [0, 0, below(400), 5][below(4) as usize]).saturating_sub(below(6));
+                let length = shortest + 1 + below(20);
+                if below(20) == 0 {
+                    let (start, step) = (one.tail + below(60), length + below(30));
+                    let count = 1 + below(24);
+                    if forgets {
+                        one.forget(now);
+                    }
+                    one.book_row(start, (step, count as usize), length);
+                    for number in 0..count {
+                        let start = start + number * step;
+                        assert_eq!(plain.book(known, start, length), start);
+                    }
+                    rows += 1;
+                } else {
+                    let booked = match known {
+                        Some(now) => one.book_from(now, after, length),
+                        None => one.book(after, length),
+                    };
+                    between += u32::from(booked < one.tail - length);
+                    assert_eq!(booked, plain.book(known, after, length), "{turn}: from {after}");
+                }
+                assert_eq!(one.tail, plain.tail, "{turn}");
+                now = now.max(one.tail.saturating_sub(600));
+                most = most.max(plain.gaps.len());
+            }
+            assert_eq!(most, GAPS, "some were forgotten for want of room");
+            assert!(rows > 1_000 && between > 5_000, "{rows} rows, {between} in gaps");
+        }
     }
 }

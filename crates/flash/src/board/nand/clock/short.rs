@@ -58,8 +58,7 @@ impl Clock {
     #[inline(always)]
     fn cross(&mut self, channel: u32, length: Nanos, from: Nanos) -> Nanos {
         let resource = &mut self.channels[channel as usize];
-        resource.forget(self.server);
-        let start = resource.book(from, length);
+        let start = resource.book_from(self.server, from, length);
         self.busy.bus_wait += start - from;
         start + length
     }
@@ -67,7 +66,7 @@ impl Clock {
     /// One page from cells to controller: when it was sensed, and when it is there.
     #[inline(always)]
     fn fetch(&mut self, site: Site, (ppn, block): (Ppn, BlockId), from: Nanos) -> (Nanos, Nanos) {
-        let from = from.max(self.ready.to_read(ppn));
+        let from = self.ready.read_from(ppn, block, from);
         let sensed = self.cells[site.cells as usize].book(from, self.read.one) + self.read.one;
         self.ready.uses(block, sensed);
         (sensed, self.cross(site.channel, self.unit_transfer, sensed))
@@ -80,18 +79,14 @@ impl Clock {
         let from = loaded.max(self.ready.to_program(block));
         let length = self.program.one;
         let done = self.cells[site.cells as usize].book(from, length) + length;
-        self.ready.programs(ppn, block, done);
+        self.ready.programs_next(ppn, block, done);
         (loaded, done)
     }
 
     #[inline]
     fn count(&mut self, reads: u64, programs: u64) {
-        self.busy.read += reads * self.read.one;
-        self.busy.program += programs * self.program.one;
-        self.busy.transfer += reads * self.unit_transfer + programs * self.transfer;
-        self.busy.transfer_in += programs * self.transfer;
-        self.done.reads += reads;
-        self.done.programs += programs;
+        self.shortly.reads += reads;
+        self.shortly.programs += programs;
     }
 
     /// One page from the cells to the controller; none where it must be booked with care.
@@ -180,68 +175,89 @@ impl Clock {
             Way::CellsAndChannel => {
                 self.count(count, count);
                 let sites = (self.sites[source.index()], self.sites[target.index()]);
-                if sites.0.cells == sites.1.cells && sites.0.channel == sites.1.channel {
-                    return Some(self.copy_in_place(
-                        sites.0,
-                        (victim, block, first),
-                        cause,
-                        movers,
-                        after,
-                    ));
-                }
-                let mut all = after;
-                for (place, mover) in (first.0..).zip(movers) {
-                    let (sensed, read) = self.fetch(sites.0, (mover.old, victim), after.time());
-                    let (loaded, done) = self.put(sites.1, (Ppn(place), block), read);
-                    self.newest_program = done;
-                    mover.done = copied(after, cause.is_map(), (sensed, loaded, done));
-                    all = all.join(mover.done);
-                }
-                Some(all)
+                Some(self.copy_on_cells(
+                    sites,
+                    (victim, block, first),
+                    cause.is_map(),
+                    movers,
+                    after,
+                ))
             }
         }
     }
 
-    /// The same where all of them keep to one place: its cells and its channel are looked up once,
-    /// and the two blocks are told of all copies together.
-    fn copy_in_place(
+    /// One by one, until the rest can be booked as a row.
+    fn copy_on_cells(
         &mut self,
-        site: Site,
+        (source, target): (Site, Site),
         (victim, block, first): (BlockId, BlockId, Ppn),
-        cause: Cause,
+        map: bool,
         movers: &mut [Mover],
         after: When,
     ) -> When {
-        let (read, program) = (self.read.one, self.program.one);
-        let (out, back, now) = (self.unit_transfer, self.transfer, self.server);
-        let cells = &mut self.cells[site.cells as usize];
-        let channel = &mut self.channels[site.channel as usize];
-        let map = cause.is_map();
-        let (mut written, mut waited, mut last_sensed, mut done) =
-            (self.ready.to_program(block), 0, 0, 0);
-        let mut latest = (after.time(), None);
-        for (index, mover) in movers.iter_mut().enumerate() {
-            let from = after.time().max(self.ready.to_read(mover.old));
-            let sensed = cells.book(from, read) + read;
-            last_sensed = sensed.max(last_sensed);
-            channel.forget(now);
-            let fetched = channel.book(sensed, out) + out;
-            channel.forget(now);
-            let loaded = channel.book(fetched, back) + back;
-            waited += loaded - sensed - out - back;
-            done = cells.book(loaded.max(written), program) + program;
-            written = done.max(written);
-            self.ready.programs_page(Ppn(first.0 + index as u32), done);
-            mover.done = copied(after, map, (sensed, loaded, done));
-            if done > latest.0 {
-                latest = (done, Some(index));
+        let stays = source.cells == target.cells && source.channel == target.channel;
+        let mut all = after;
+        for (index, place) in (0..movers.len()).zip((first.0..).map(Ppn)) {
+            if stays && self.copies_in_row(source, (victim, block), after.time()) {
+                let pages = (victim, block, place);
+                return all.join(self.copy_row(source, pages, map, &mut movers[index..], after));
             }
+            let mover = &mut movers[index];
+            let (sensed, read) = self.fetch(source, (mover.old, victim), after.time());
+            let (loaded, done) = self.put(target, (place, block), read);
+            self.newest_program = done;
+            mover.done = copied(after, map, (sensed, loaded, done));
+            all = all.join(mover.done);
         }
-        self.busy.bus_wait += waited;
-        self.newest_program = done;
-        self.ready.uses(victim, last_sensed);
-        self.ready.programs_block(block, written);
-        latest.1.map_or(after, |index| movers[index].done)
+        all
+    }
+
+    /// Whether copies that could begin at `from` follow one another without a gap on the cells that
+    /// anybody could use, and without waiting for the channel.
+    #[inline]
+    pub(super) fn copies_in_row(
+        &self,
+        site: Site,
+        (victim, block): (BlockId, BlockId),
+        from: Nanos,
+    ) -> bool {
+        let cells = &self.cells[site.cells as usize];
+        let sensed = cells.tail + self.read.one;
+        let transfers = self.unit_transfer + self.transfer;
+        let readable = from.max(self.ready.to_program(victim));
+        cells.comes_last((from, readable), self.read.one)
+            && cells.wastes(transfers)
+            && self.channels[site.channel as usize].tail <= sensed
+            && self.ready.to_program(block) <= sensed + transfers
+    }
+
+    /// Such copies: each is as long behind the one before as it takes by itself.
+    fn copy_row(
+        &mut self,
+        site: Site,
+        (victim, block, first): (BlockId, BlockId, Ppn),
+        map: bool,
+        movers: &mut [Mover],
+        after: When,
+    ) -> When {
+        let transfers = self.unit_transfer + self.transfer;
+        let step = self.read.one + transfers + self.program.one;
+        let others = movers.len() as u64 - 1;
+        let cells = &mut self.cells[site.cells as usize];
+        let sensed = cells.tail + self.read.one;
+        cells.tail += (others + 1) * step;
+        self.newest_program = cells.tail;
+        let channel = &mut self.channels[site.channel as usize];
+        channel.forget(self.server);
+        channel.book_row(sensed, (step, movers.len()), transfers);
+        self.ready.uses(victim, sensed + others * step);
+        let done = sensed + transfers + self.program.one;
+        let one = copied(after, map, (sensed, sensed + transfers, done));
+        let tell = |mover: &mut Mover, done| {
+            mover.done = if map { after.until_by_map(done) } else { one.until(done) };
+        };
+        self.ready.programs_row((first, block), (done, step), movers.iter_mut(), tell);
+        movers[others as usize].done
     }
 
     /// So many copies one after another on the one server, where it makes no difference which pages

@@ -67,7 +67,7 @@ fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
     let mut rng = Rng::new(5, Purpose::Workload);
     let causes = [Cause::Host, Cause::Translate, Cause::Gc];
     let (mut now, mut latest) = (0, When::START);
-    let mut ways = [0; 5];
+    let (mut ways, mut rows) = ([0; 5], 0);
     for turn in 0..20_000 {
         if turn % 3 == 0 {
             now += u64::from(rng.below(300_000));
@@ -81,11 +81,16 @@ fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
             BlockId(geometry.blocks_of(plane).start + rng.below(3))
         };
         let (block, other) = (block(), block());
-        let ppn = geometry.page(block, rng.below(geometry.pages_per_block - 3));
+        let ppn = geometry.page(block, rng.below(geometry.pages_per_block - 7));
         let plane = geometry.plane_of(ppn);
         let cause = causes[rng.below(3) as usize];
         let way = rng.below(5) as usize;
+        let pages = 1 + rng.below(7);
         ways[way] += 1;
+        if way == 4 && plane == geometry.plane_of_block(other) && !short.serial {
+            let site = short.sites[plane.index()];
+            rows += u32::from(short.copies_in_row(site, (block, other), latest.time()));
+        }
         let [mut one, two] = [&mut *short, &mut *long].map(|clock| match way {
             0 => vec![clock.read_page(Place::of(geometry, ppn), cause, latest)],
             1 => vec![clock.program_page((plane, block, ppn), Load::Channel, cause, latest)],
@@ -94,7 +99,7 @@ fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
                 clock.write_oob(plane, block);
                 vec![latest]
             }
-            _ => copied(geometry, clock, (ppn, block), other, cause, latest),
+            _ => copied(geometry, clock, (ppn, block, pages), other, cause, latest),
         });
         assert_eq!(one, two, "{case}, turn {turn}: {way} on page {ppn}");
         latest = one.pop().expect("each operation is done once");
@@ -104,19 +109,20 @@ fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
     assert_eq!(short.cell_operations(), long.cell_operations());
     assert_eq!(short.idle_from(), long.idle_from());
     assert!(ways.iter().all(|&count| count > 3000), "{ways:?}");
+    assert!(short.serial || rows > 30, "{rows} runs of copies were booked as a row from the first");
 }
 
-/// Three pages from `first` on copied to the first ones of a block: when each is done.
+/// So many pages from `first` on copied to the first ones of a block: when each is done.
 fn copied(
     geometry: &Geometry,
     clock: &mut Clock,
-    (first, block): (Ppn, BlockId),
+    (first, block, pages): (Ppn, BlockId, u32),
     other: BlockId,
     cause: Cause,
     after: When,
 ) -> Vec<When> {
     let mover = |old| Mover { old: Ppn(old), logical: 0, kind: PageKind::Data, done: When::START };
-    let mut movers: Vec<Mover> = (first.0..first.0 + 3).map(mover).collect();
+    let mut movers: Vec<Mover> = (first.0..first.0 + pages).map(mover).collect();
     let (source, to) = (geometry.plane_of(first), geometry.page(other, 0));
     let target = (geometry.plane_of(to), other, to);
     let all = clock.copy_run(((source, block), target), cause, &mut movers, after);
