@@ -82,8 +82,8 @@ pub fn padded(order: ProgramOrder) -> ProgramOrder {
 /// The page at an offset of a data block, if there is one and it holds the newest version.
 #[inline]
 pub fn newest_in(nand: &Nand, block: Option<BlockId>, offset: u32) -> Option<Ppn> {
-    let page = nand.geometry().page(block?, offset);
-    nand.state().is_valid(page).then_some(page)
+    let block = block?;
+    nand.state().is_valid_at(block, offset).then(|| nand.geometry().page(block, offset))
 }
 
 /// The block in which every page of a logical block lies that is anywhere by `entry`, each at its

@@ -19,7 +19,7 @@ mod in_place;
 use std::ops::Range;
 
 use crate::parts::block_supply::{BlockSupply, Need};
-use crate::parts::data_blocks::{DataBlocks, Lbn, newest_in};
+use crate::parts::data_blocks::{DataBlocks, Lbn};
 pub use crate::parts::data_blocks::{lbn_of_page, lpn_of_page};
 use crate::parts::log_index::LogIndex;
 use crate::parts::merge_engine::block_map::BlockMap;
@@ -227,28 +227,17 @@ impl MergeEngine {
         after: When,
     ) -> Result<When, Fault> {
         let data = self.data.block(lbn);
-        for offset in 0..board.geometry().pages_per_block {
-            let slot = board.geometry().page(target, offset);
-            if !board.nand().state().is_valid(slot) {
-                continue;
-            }
-            let lpn = lbn.page(board.geometry(), offset);
-            match self.logs.take(lpn) {
-                Some(logged) if logged == slot => {}
-                Some(logged) => {
-                    if self.marks_merged {
-                        board.nand_mut().invalidate(logged);
-                    } else {
-                        board.nand_mut().discard(logged);
-                    }
-                    self.journal.superseded(board.nand(), logged);
-                }
-                None => {
-                    // The old data block is erased below: no mark.
-                    if let Some(old) = newest_in(board.nand(), data, offset) {
-                        board.nand_mut().discard(old);
-                    }
-                }
+        for word in 0..board.geometry().pages_per_block.div_ceil(64) {
+            let state = board.nand().state();
+            let mut slots = state.valid_marks(target, word);
+            // No page of it is in a log: what dies on the way is none of these.
+            let older = data.map_or(0, |data| state.valid_marks(data, word));
+            while slots != 0 {
+                let bit = slots.trailing_zeros();
+                slots &= slots - 1;
+                let offset = word * 64 + bit;
+                let older = data.filter(|_| older >> bit & 1 == 1);
+                self.supersede_by(board, (lbn, offset), (target, older));
             }
         }
         self.journal.rebuilt(lbn);
@@ -257,6 +246,36 @@ impl MergeEngine {
         match old {
             Some(old) => self.supply.give_back(board, old, (BlockRole::Data, cause), mapped),
             None => Ok(mapped),
+        }
+    }
+
+    /// The page at an offset of its new data block is the newest: a copy in a log, or in the older
+    /// data block where that has a valid one, is not any more.
+    #[inline(always)]
+    fn supersede_by(
+        &mut self,
+        board: &mut Board,
+        (lbn, offset): (Lbn, u32),
+        (target, older): (BlockId, Option<BlockId>),
+    ) {
+        let slot = board.geometry().page(target, offset);
+        match self.logs.take(lbn.page(board.geometry(), offset)) {
+            Some(logged) if logged == slot => {}
+            Some(logged) => {
+                if self.marks_merged {
+                    board.nand_mut().invalidate(logged);
+                } else {
+                    board.nand_mut().discard(logged);
+                }
+                self.journal.superseded(board.nand(), logged);
+            }
+            None => {
+                // The old data block is erased behind this: no mark.
+                if let Some(older) = older {
+                    let page = board.geometry().page(older, offset);
+                    board.nand_mut().discard(page);
+                }
+            }
         }
     }
 

@@ -153,12 +153,10 @@ pub fn erase(geometry: &Geometry, state: &State, block: BlockId) {
     assert!(known.valid == 0, "erase of block {block}: it still holds {} valid pages", known.valid);
 }
 
-/// Only a valid page can become invalid.
+/// Only a valid page can become invalid: of one that did its block keeps so many.
 #[inline]
-pub fn invalidate(geometry: &Geometry, state: &State, (block, ppn): (BlockId, Ppn)) {
-    if !state.is_valid_in(block, ppn) {
-        refuse_invalidation(geometry, ppn);
-    }
+pub fn invalidate(geometry: &Geometry, ppn: Ppn, kept: Option<u32>) -> u32 {
+    kept.unwrap_or_else(|| refuse_invalidation(geometry, ppn))
 }
 
 #[cold]

@@ -459,12 +459,13 @@ impl Nand {
 
     #[inline(always)]
     fn forget(&mut self, block: BlockId, ppn: Ppn) -> u32 {
-        law::invalidate(&self.geometry, &self.state, (block, ppn));
+        let kept = self.state.clear_valid(block, ppn);
+        let kept = law::invalidate(&self.geometry, ppn, kept);
         // The block tells without a look at the page, whose record is far away in memory.
         if self.state.block(block).payloads > 0 && self.has_payload(ppn) {
             self.give_back_payload(ppn);
         }
-        self.state.clear_valid(block, ppn)
+        kept
     }
 
     /// Marks a page as holding the newest version, after a power cut erased the marks.

@@ -188,9 +188,8 @@ impl Nand {
             if !edits.is_empty() {
                 self.mark(block, old);
             }
-            let at = (self.geometry.block_of(old), old);
-            law::invalidate(&self.geometry, &self.state, at);
-            self.state.clear_valid(block, old);
+            let kept = self.state.clear_valid(block, old);
+            law::invalidate(&self.geometry, old, kept);
         }
     }
 

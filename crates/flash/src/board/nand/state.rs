@@ -91,10 +91,16 @@ impl State {
         self.blocks.is_marked(self.place(ppn))
     }
 
-    /// The same of a page of this block.
+    /// The same of the page at this place of a block.
     #[inline]
-    pub(super) fn is_valid_in(&self, block: BlockId, ppn: Ppn) -> bool {
-        self.blocks.is_marked((block, self.offset_in(block, ppn)))
+    pub fn is_valid_at(&self, block: BlockId, offset: u32) -> bool {
+        self.blocks.is_marked((block, offset))
+    }
+
+    /// Which of 64 pages of a block are valid, from the offset `64 * word` on: bit 0 is the first.
+    #[inline]
+    pub fn valid_marks(&self, block: BlockId, word: u32) -> u64 {
+        self.blocks.marks(block, word as usize)
     }
 
     /// Looks at all that changes when a page dies, so that it is at hand. What is seen means nothing.
@@ -272,14 +278,12 @@ impl State {
         state.touched = true;
     }
 
-    /// Clears the mark of a page of this block and returns how many valid pages the block keeps.
+    /// Clears the mark of a page of this block and returns how many valid pages the block keeps; none,
+    /// with nothing done, where the page is not valid.
     #[inline]
-    pub(super) fn clear_valid(&mut self, block: BlockId, ppn: Ppn) -> u32 {
+    pub(super) fn clear_valid(&mut self, block: BlockId, ppn: Ppn) -> Option<u32> {
         let offset = self.offset_in(block, ppn);
-        self.blocks.clear((block, offset));
-        let state = self.blocks.state_mut(block);
-        state.valid -= 1;
-        state.valid
+        self.blocks.clear((block, offset))
     }
 
     pub(super) fn set_valid(&mut self, ppn: Ppn) {

@@ -141,10 +141,23 @@ impl Blocks {
         *self.marks_mut(block, (offset / 64) as usize) |= 1 << (offset % 64);
     }
 
-    /// Takes the mark of the page at this place away.
+    /// The page at this place is not valid any more: how many pages of its block are; none, with
+    /// nothing done, where it was not.
     #[inline]
-    pub fn clear(&mut self, (block, offset): (BlockId, u32)) {
-        *self.marks_mut(block, (offset / 64) as usize) &= !(1 << (offset % 64));
+    pub fn clear(&mut self, (block, offset): (BlockId, u32)) -> Option<u32> {
+        let Line { state, marks } = &mut self.lines[block.index()];
+        let word = (offset / 64) as usize;
+        let marks = match word < NEAR {
+            true => &mut marks[word],
+            false => &mut self.far[block.index() * self.far_words + word - NEAR],
+        };
+        let mark = 1 << (offset % 64);
+        if *marks & mark == 0 {
+            return None;
+        }
+        *marks &= !mark;
+        state.valid -= 1;
+        Some(state.valid)
     }
 
     /// Takes all marks of blocks that were ever used away, and their counts of valid pages.
@@ -176,9 +189,12 @@ mod tests {
                 blocks.mark_one(place);
                 assert!(blocks.is_marked(place), "{place:?} of {pages}");
             }
-            for place in all() {
-                blocks.clear(place);
+            for (BlockId(block), page) in all() {
+                let place = (BlockId(block), page);
+                blocks.state_mut(place.0).valid = 7;
+                assert_eq!(blocks.clear(place), Some(6), "{place:?} of {pages}");
                 assert!(!blocks.is_marked(place), "{place:?} of {pages}");
+                assert_eq!(blocks.clear(place), None, "{place:?} of {pages} twice");
             }
             blocks.mark((BlockId(1), 3), pages - 3);
             let marked = all().filter(|&place| blocks.is_marked(place));
