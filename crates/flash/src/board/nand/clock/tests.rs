@@ -66,13 +66,13 @@ fn the_short_way_books_what_the_long_way_books() {
 fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
     let mut rng = Rng::new(5, Purpose::Workload);
     let causes = [Cause::Host, Cause::Translate, Cause::Gc];
-    let (mut now, mut latest) = (0, When::START);
+    let (mut now, mut last) = (0, When::START);
     let (mut ways, mut rows) = ([0; 5], 0);
     for turn in 0..20_000 {
         if turn % 3 == 0 {
             now += u64::from(rng.below(300_000));
-            latest = short.admit(now);
-            assert_eq!(latest, long.admit(now));
+            last = short.admit(now);
+            assert_eq!(last, long.admit(now));
         }
         // A few blocks of each plane, so that operations wait for one another; a copy's target may
         // lie in another plane.
@@ -86,6 +86,11 @@ fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
         let cause = causes[rng.below(3) as usize];
         let way = rng.below(5) as usize;
         let pages = 1 + rng.below(7);
+        // Many copies stay in their plane, as collections do, and could begin when the last request
+        // entered: cells are at work then.
+        let home = BlockId(geometry.blocks_of(plane).start + other.0 % 3);
+        let other = if way == 4 && pages > 2 { home } else { other };
+        let latest = if way == 4 && pages.is_multiple_of(2) { When::at(now) } else { last };
         ways[way] += 1;
         if way == 4 && plane == geometry.plane_of_block(other) && !short.serial {
             let site = short.sites[plane.index()];
@@ -102,14 +107,17 @@ fn book_alike(geometry: &Geometry, [short, long]: [&mut Clock; 2], case: &str) {
             _ => copied(geometry, clock, (ppn, block, pages), other, cause, latest),
         });
         assert_eq!(one, two, "{case}, turn {turn}: {way} on page {ppn}");
-        latest = one.pop().expect("each operation is done once");
-        assert_eq!(short.split(now, latest), long.split(now, latest));
+        last = one.pop().expect("each operation is done once");
+        assert_eq!(short.split(now, last), long.split(now, last));
     }
     assert_eq!(short.service_time(), long.service_time());
     assert_eq!(short.cell_operations(), long.cell_operations());
     assert_eq!(short.idle_from(), long.idle_from());
     assert!(ways.iter().all(|&count| count > 3000), "{ways:?}");
-    assert!(short.serial || rows > 30, "{rows} runs of copies were booked as a row from the first");
+    assert!(
+        short.serial || rows > 20,
+        "{case}: {rows} runs of copies were booked as a row from the first"
+    );
 }
 
 /// So many pages from `first` on copied to the first ones of a block: when each is done.
