@@ -11,6 +11,7 @@ pub struct Booked {
     server: Nanos,
     busy: ServiceTime,
     done: CellOperations,
+    shortly: CellOperations,
 }
 
 impl Booked {
@@ -32,7 +33,8 @@ impl Clock {
     /// What is booked by now.
     #[inline]
     pub fn booked(&self) -> Booked {
-        Booked { server: self.server, busy: self.busy, done: self.done }
+        let Clock { server, busy, done, shortly, .. } = *self;
+        Booked { server, busy, done, shortly }
     }
 
     /// What was booked since then.
@@ -41,6 +43,7 @@ impl Clock {
             server: self.server - then.server,
             busy: self.busy.combined(&then.busy, |now, then| now - then),
             done: self.done.combined(&then.done, |now, then| now - then),
+            shortly: self.shortly.combined(&then.shortly, |now, then| now - then),
         }
     }
 
@@ -54,5 +57,6 @@ impl Clock {
         self.server += times * booked.server;
         self.busy = self.busy.combined(&booked.busy, |now, one| now + times * one);
         self.done = self.done.combined(&booked.done, |now, one| now + times * one);
+        self.shortly = self.shortly.combined(&booked.shortly, |now, one| now + times * one);
     }
 }
