@@ -83,7 +83,7 @@ pub trait Device: Send + Sync {
     /// the later of `at` and the arrival may go backwards.
     fn submit_at(&mut self, request: &Request, at: Nanos) -> Result<Completion, DeviceError>;
     /// Serves requests one after another, which changes nothing but how fast that goes. Those of a
-    /// closed loop arrive when the device can take them, and are told so.
+    /// closed loop arrive when the device can take them, whatever they say.
     ///
     /// # Errors
     /// Of the first request that cannot be served; those before it are.

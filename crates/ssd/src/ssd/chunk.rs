@@ -186,6 +186,7 @@ impl<S: Scheme> Ssd<S> {
         self.outstanding.push(completed);
         self.last_completion = completed;
         served.completed = served.completed.max(completed - self.epoch);
+        served.closed = Some(completed - alike.booked.length() - self.epoch);
         alike.takes_row(requests, completed, &self.board);
     }
 
@@ -247,9 +248,14 @@ impl Alike {
         };
     }
 
-    /// Those to come that do the same book the same.
+    /// Those to come that do the same book the same, if the first neither waited nor found the server
+    /// behind its time.
     fn repeats(&mut self, booked: Booked) {
-        if self.like.is_some() && booked.length() > 0 {
+        let first = &self.taken;
+        let is_bare = first.arrival == first.admitted
+            && booked.length() == first.completed - first.admitted
+            && booked.length() > 0;
+        if self.like.is_some() && is_bare {
             let rest = self.window.end.saturating_sub(1).saturating_sub(self.taken.completed);
             (self.booked, self.left) = (booked, rest / booked.length());
         }

@@ -310,7 +310,7 @@ impl PageSpace {
                 unwanted.push(old);
             }
         });
-        debug_assert!(seen >= count, "{count} of the valid pages of block {victim} can be read");
+        assert!(seen >= count, "{count} of the valid pages of block {victim} can be read");
         for &old in unwanted.iter() {
             board.nand_mut().discard(old);
         }

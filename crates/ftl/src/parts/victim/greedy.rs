@@ -124,6 +124,11 @@ impl Greedy {
     /// The horizon moved: it comes down again when there are many more, because those of one list
     /// stay together however many they are.
     fn bound_listed(&mut self) {
+        debug_assert_eq!(
+            self.sizes[..=self.horizon as usize].iter().sum::<u32>(),
+            self.listed,
+            "candidates up to the horizon are in lists, and no others"
+        );
         self.most_listed = (4 * self.enough()).max(2 * self.listed);
     }
 
@@ -166,7 +171,8 @@ impl Greedy {
     /// Lists far from being chosen from are given up; what was in them knows its place.
     #[cold]
     fn lower_horizon(&mut self) {
-        let horizon = self.lowest_horizon();
+        // Never higher: who is beyond it joins in `raise_horizon` alone.
+        let horizon = self.lowest_horizon().min(self.horizon);
         let before = std::mem::replace(&mut self.horizon, horizon);
         for list in self.horizon + 1..=before {
             self.listed -= self.sizes[list as usize];
@@ -300,9 +306,6 @@ mod tests {
     use ftlab_flash::settings::Groups as _;
     use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag};
 
-    const BLOCKS: u32 = 400;
-    const PAGES: u32 = 16;
-
     /// What the policy is told, kept as plainly as can be: candidates with their valid pages, in the
     /// order of what was told of them last.
     #[derive(Default)]
@@ -315,8 +318,8 @@ mod tests {
         }
 
         /// The victim, then those as good.
-        fn best(&self) -> Vec<BlockId> {
-            let lossy = self.0.iter().filter(|&&(_, valid)| valid < PAGES);
+        fn best(&self, pages: u32) -> Vec<BlockId> {
+            let lossy = self.0.iter().filter(|&&(_, valid)| valid < pages);
             let Some(fewest) = lossy.map(|&(_, valid)| valid).min() else { return Vec::new() };
             let best = self.0.iter().filter(|&&(_, valid)| valid == fewest);
             best.map(|&(block, _)| block).collect()
@@ -324,10 +327,11 @@ mod tests {
     }
 
     fn fill(board: &mut Board, block: BlockId) {
+        let pages = board.geometry().pages_per_block;
         let request =
             RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: None };
         let io = PageIo { lpn: Lpn(0), sectors: 1, cause: Cause::Host, data: Tag(1), request };
-        for page in block.0 * PAGES..(block.0 + 1) * PAGES {
+        for page in block.0 * pages..(block.0 + 1) * pages {
             let (page, kind) = (Ppn(page), PageKind::Data);
             assert!(board.program_update(page, None, &io, kind, When::START).is_ok());
         }
@@ -338,10 +342,15 @@ mod tests {
     /// that are numbered anew on the way.
     #[test]
     fn what_is_chosen_is_what_a_plain_list_says() {
+        compare_with_plain_list(400, 16);
+        compare_with_plain_list(1_082, 4);
+    }
+
+    fn compare_with_plain_list(blocks: u32, pages: u32) {
         let mut config = SharedSettings::default();
-        let device = [("device.blocks_per_plane", "400"), ("device.pages_per_block", "16")];
+        let device = [("device.blocks_per_plane", blocks), ("device.pages_per_block", pages)];
         for (key, value) in device {
-            config.set(key, value).expect("legal settings");
+            config.set(key, &value.to_string()).expect("legal settings");
         }
         let mut board = Board::new(&config, 1, 0);
         let (mut rng, mut heights) = (Rng::new(5, Purpose::Workload), Vec::new());
@@ -350,7 +359,7 @@ mod tests {
         let mut greedy = Greedy::new(&context);
         let mut naive = Naive::default();
         for step in 0..60_000 {
-            let block = BlockId(rng.below(BLOCKS));
+            let block = BlockId(rng.below(blocks));
             let valid = board.nand().valid_pages(block);
             let known = naive.0.iter().any(|&(one, _)| one == block);
             // Few and many candidates by turns.
@@ -361,13 +370,13 @@ mod tests {
             if !known && !shrinks && board.nand().state().block(block).top == 0 {
                 fill(&mut board, block);
                 greedy.closed(board.nand(), block);
-                naive.put(block, PAGES);
+                naive.put(block, pages);
             } else if known && valid > 0 && rng.below(if shrinks { 4 } else { 40 }) > 0 {
                 let page = board.nand().state().next_valid(block, 0).expect("a valid page");
                 let left = board.nand_mut().invalidate(page);
                 greedy.invalidated(block, left);
                 naive.put(block, left);
-            } else if let Some(&victim) = naive.best().first() {
+            } else if let Some(&victim) = naive.best(pages).first() {
                 let victim = if rng.below(8) == 0 && known { block } else { victim };
                 greedy.removed(victim);
                 naive.0.retain(|&(one, _)| one != victim);
@@ -377,7 +386,7 @@ mod tests {
                 let role = ftlab_flash::meter::BlockRole::Data;
                 assert!(board.erase(victim, role, Cause::Gc, When::START).is_ok());
             }
-            let best = naive.best();
+            let best = naive.best(pages);
             let choice = greedy.choose(board.nand(), &mut rng);
             assert_eq!(choice.victim, best.first().copied(), "step {step}");
             assert_eq!(choice.steps as usize, naive.0.len(), "step {step}");
@@ -393,5 +402,51 @@ mod tests {
         assert!(greedy.notes < 60_000, "notes were numbered anew");
         let turns = heights.windows(3).filter(|h| (h[0] < h[1]) != (h[1] < h[2])).count();
         assert!(turns > 10, "the horizon went up and down {turns} times");
+    }
+
+    /// Candidates multiply while the horizon stands low, pages die below it, and then one leaves that
+    /// is beyond it: fewer are in lists than there should be by now, and the horizon stays.
+    #[test]
+    fn a_horizon_that_comes_down_never_goes_up() {
+        let mut config = SharedSettings::default();
+        for (key, value) in [("device.blocks_per_plane", "1082"), ("device.pages_per_block", "4")] {
+            config.set(key, value).expect("legal settings");
+        }
+        let mut board = Board::new(&config, 1, 0);
+        let nand = board.nand();
+        let context = VictimContext { nand, plane: PlaneId(0), choices: 1, window: 1, own: None };
+        let (mut greedy, mut naive) = (Greedy::new(&context), Naive::default());
+        let close = |board: &mut Board, greedy: &mut Greedy, naive: &mut Naive, block| {
+            fill(board, block);
+            greedy.closed(board.nand(), block);
+            naive.put(block, 4);
+        };
+        let lose = |board: &mut Board, greedy: &mut Greedy, naive: &mut Naive, block, pages| {
+            for _ in 0..pages {
+                let page = board.nand().state().next_valid(block, 0).expect("a valid page");
+                let left = board.nand_mut().invalidate(page);
+                greedy.invalidated(block, left);
+                naive.put(block, left);
+            }
+        };
+        (0..200).for_each(|block| close(&mut board, &mut greedy, &mut naive, BlockId(block)));
+        (0..30).for_each(|block| lose(&mut board, &mut greedy, &mut naive, BlockId(block), 3));
+        greedy.removed(BlockId(199));
+        naive.0.retain(|&(one, _)| one != BlockId(199));
+        let low = greedy.horizon;
+        assert_eq!(low, 1);
+        (200..1_076).for_each(|block| close(&mut board, &mut greedy, &mut naive, BlockId(block)));
+        (30..67).for_each(|block| lose(&mut board, &mut greedy, &mut naive, BlockId(block), 3));
+        lose(&mut board, &mut greedy, &mut naive, BlockId(40), 1);
+        assert!(greedy.listed > greedy.most_listed && greedy.listed <= greedy.enough());
+        greedy.removed(BlockId(39));
+        naive.0.retain(|&(one, _)| one != BlockId(39));
+        assert!(greedy.horizon <= low);
+        for block in (700..740).chain(41..60) {
+            let valid = board.nand().valid_pages(BlockId(block));
+            lose(&mut board, &mut greedy, &mut naive, BlockId(block), valid.min(2));
+            let choice = greedy.choose(board.nand(), &mut Rng::new(1, Purpose::Victim));
+            assert_eq!(choice.victim, naive.best(4).first().copied(), "block {block}");
+        }
     }
 }
