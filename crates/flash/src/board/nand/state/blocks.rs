@@ -51,9 +51,10 @@ fn mask_within(word: u32, first: u32, end: u32) -> u64 {
 /// Words of marks that lie beside their block: of 256 pages.
 const NEAR: usize = 4;
 
-/// A block and the marks of its first pages, on one line of the cache.
+/// A block and the marks of its first pages, of the size of a line of the cache. Memory that is asked
+/// for as zeroes is aligned to 16 bytes at most; more would be written, and so be resident.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
-#[repr(C, align(64))]
+#[repr(C, align(16))]
 struct Line {
     state: BlockState,
     marks: [u64; NEAR],
