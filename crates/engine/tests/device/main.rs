@@ -19,6 +19,7 @@ mod host;
 mod host_faults;
 mod host_limits;
 mod law;
+mod lines;
 mod occupancy;
 mod own;
 mod parameters;

@@ -201,7 +201,7 @@ impl<C: MapCache> DemandMapped<C> {
         while self.records_trims && self.map.trims.next_pending().is_some() {
             when = self.map.record_trims(&mut self.space, board, when)?;
         }
-        Ok(when)
+        self.space.flush_parity(board, when)
     }
 
     /// Cached entries that their translation pages do not say.

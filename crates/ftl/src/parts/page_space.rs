@@ -15,6 +15,7 @@ mod frontier;
 mod garbage_share;
 mod idle;
 mod level;
+mod lines;
 mod map_room;
 mod owner;
 mod placing;
@@ -25,6 +26,7 @@ mod stream;
 mod threshold;
 mod withheld;
 
+pub use lines::{full_line, ram_use as lines_ram};
 pub use owner::{Moved, Newer, PageOwner};
 pub use placing::{Place, ram_use as placement_ram};
 pub use settings::Threshold;
@@ -32,10 +34,11 @@ pub use slc::ram_use as slc_ram;
 pub use stream::Stream;
 
 use crate::parts::free_pool::FreePool;
+use crate::parts::line_book::valid_in;
 use crate::parts::page_space::placing::Placing;
 use crate::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
 use crate::parts::placement::PlacementKind;
-use crate::parts::victim::Victims;
+use crate::parts::victim::{Census, Victims};
 use crate::parts::wear::{FreeRule, Levelling};
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
@@ -96,10 +99,14 @@ pub struct PageSpace {
     /// Planes of a die collect together.
     by_die: bool,
     idle_turn: u32,
+    /// Where there are lines: pages of data of a line.
     pages_per_block: u32,
+    /// Pages of a frontier that follow one another in a block: all, or none where there are lines.
+    pages_in_a_row: u32,
     /// Pages of a frontier that the host may write the short way: all, or none where a policy hears
     /// where they are put.
     short_pages: u32,
+    /// Where there are lines: all of them.
     blocks_per_plane: u32,
     rng: Rng,
     /// The data block that is being collected: no candidate, not free yet.
@@ -116,6 +123,10 @@ pub struct PageSpace {
     slc: Option<Box<slc::Slc>>,
     /// Closed data blocks that are no candidates yet; none for most schemes.
     withheld: Option<withheld::Withheld>,
+    /// Blocks of all planes that are filled and collected as one.
+    lines: Option<Box<lines::Lines>>,
+    /// Whether somebody hears of every page that is superseded.
+    hears_of_losses: bool,
     /// Victims reclaimed since the device was started.
     reclaimed: u64,
     /// Pages that moved together last.
@@ -129,6 +140,10 @@ impl PageSpace {
     /// An erased device; `threshold` as resolved for the scheme.
     pub fn new(board: &Board, config: &SharedSettings, threshold: u32, seed: u64) -> Self {
         let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        if let Some(lines) = &space.lines {
+            space.planes[0].free = lines.untouched_pool(FreeRule::of(config));
+            return space;
+        }
         for (index, plane) in space.planes.iter_mut().enumerate() {
             let id = PlaneId(index as u32);
             plane.free = FreePool::untouched(board.nand(), id, FreeRule::of(config));
@@ -142,23 +157,33 @@ impl PageSpace {
         let geometry = nand.geometry();
         let garbage_share = garbage_share::of(config);
         let divides = config.gc.placement != PlacementKind::None || config.slc.is_on();
-        let looks_always = garbage_share.is_some() || divides;
+        let lines = lines::Lines::new(config, nand);
+        let looks_always = garbage_share.is_some() || divides || lines.is_some();
         let usable = if looks_always { 0 } else { geometry.pages_per_block };
+        let pages = lines.as_ref().map_or(geometry.pages_per_block, |lines| lines.book.full());
+        let planes = if lines.is_some() { 1 } else { geometry.planes() };
         let plane = |index: u32| {
             let plane = PlaneId(index);
+            let (free, retired) = match &lines {
+                None => (
+                    FreePool::empty(nand, plane, FreeRule::of(config)),
+                    nand.factory_bad_in(plane).len() as u32,
+                ),
+                Some(lines) => (lines.empty_pool(FreeRule::of(config)), lines.useless()),
+            };
             Plane {
-                free: FreePool::empty(nand, plane, FreeRule::of(config)),
-                victims: config.victims(nand, plane),
+                free,
+                victims: config.victims(nand, plane, pages),
                 frontiers: [Frontier::default(); Stream::COUNT],
                 threshold,
                 valid: 0,
-                retired: nand.factory_bad_in(plane).len() as u32,
+                retired,
                 usable,
                 collects_first: false,
             }
         };
         PageSpace {
-            planes: (0..geometry.planes()).map(plane).collect(),
+            planes: (0..planes).map(plane).collect(),
             stream_of: zeroed(geometry.blocks() as usize),
             order: config.alloc.order,
             mode: config.gc.mode,
@@ -177,8 +202,9 @@ impl PageSpace {
             level_due: None,
             by_die: config.gc.unit == GcUnit::Die && geometry.planes_per_die > 1,
             idle_turn: 0,
-            pages_per_block: geometry.pages_per_block,
-            short_pages: match config.gc.placement.hears_of_pages() {
+            pages_per_block: pages,
+            pages_in_a_row: if lines.is_some() { 0 } else { pages },
+            short_pages: match config.gc.placement.hears_of_pages() || lines.is_some() {
                 true => 0,
                 false => geometry.pages_per_block,
             },
@@ -191,6 +217,8 @@ impl PageSpace {
             moving: false,
             slc: slc::Slc::new(config, nand).map(Box::new),
             withheld: None,
+            hears_of_losses: lines.is_some(),
+            lines,
             reclaimed: 0,
             movers: Vec::with_capacity(geometry.pages_per_block as usize),
         }
@@ -229,6 +257,9 @@ impl PageSpace {
     /// order of host pages, so that no plane holds more of them than its share.
     #[inline]
     pub fn home(&self, nand: &Nand, part: u32) -> PlaneId {
+        if self.planes.len() == 1 {
+            return PlaneId(0);
+        }
         nand.geometry().home_plane(Lpn(part))
     }
 
@@ -266,8 +297,13 @@ impl PageSpace {
     /// A block lost a page and keeps so many.
     #[inline(always)]
     fn note_lost(&mut self, nand: &Nand, (block, valid): (BlockId, u32)) {
+        if self.hears_of_losses && self.lines.is_some() {
+            return self.lost_in_line(block);
+        }
         let plane = nand.geometry().plane_of_block(block);
-        self.note_unused(block, plane);
+        if self.hears_of_losses {
+            self.note_unused(block, plane);
+        }
         if valid == 0 {
             self.note_dead(block, plane);
         }
@@ -312,6 +348,7 @@ impl PageSpace {
         if stream == Stream::Slc {
             return self.make_room_in_cache(board, owner, plane, after);
         }
+        let after = self.repair(board, owner, after)?;
         let after = self.collect_share(board, owner, (plane, stream), after)?;
         let usable = self.usable();
         let known = &mut self.planes[plane.index()];
@@ -344,7 +381,8 @@ impl PageSpace {
 
     /// Every block of a plane is free, open, full or retired, and valid pages are counted right.
     pub fn self_check(&self, board: &Board) -> Result<(), String> {
-        for (index, plane) in self.planes.iter().enumerate() {
+        self.check_lines(board.nand())?;
+        for (index, plane) in self.planes.iter().enumerate().filter(|_| self.lines.is_none()) {
             let (mut used, mut retired, mut valid) = (0, 0, 0);
             for block in board.geometry().blocks_of(PlaneId(index as u32)).map(BlockId) {
                 let known = board.nand().state().block(block);
@@ -374,9 +412,45 @@ impl PageSpace {
             if self.holds_back(block) {
                 self.hold(nand, block);
             } else {
-                self.planes[plane.index()].victims.closed(nand, block);
+                self.put_up(nand, block);
             }
         }
+    }
+
+    /// What policies compare candidates by.
+    #[inline]
+    pub(super) fn census<'a>(&'a self, nand: &'a Nand) -> Census<'a> {
+        Census::new(nand, self.lines.as_ref().map(|lines| &lines.book))
+    }
+
+    /// A block, or a line, becomes a candidate.
+    fn put_up(&mut self, nand: &Nand, block: BlockId) {
+        let census = Census::new(nand, self.lines.as_ref().map(|lines| &lines.book));
+        let plane = nand.geometry().plane_of_block(block);
+        self.planes[plane.index()].victims.closed(&census, block);
+    }
+
+    /// Pages of a block, or of a line, that collecting it moves.
+    #[inline]
+    pub fn valid_in(&self, nand: &Nand, victim: BlockId) -> u32 {
+        match &self.lines {
+            None => nand.valid_pages(victim),
+            Some(lines) => lines.book.valid(victim),
+        }
+    }
+
+    /// Those pages.
+    pub fn valid_pages<'a>(
+        &self,
+        nand: &'a Nand,
+        victim: BlockId,
+    ) -> impl Iterator<Item = Ppn> + use<'a> {
+        self.blocks_of_unit(victim).flat_map(move |block| valid_in(nand, block))
+    }
+
+    /// Most of them.
+    pub fn victim_pages(&self) -> u32 {
+        self.pages_per_block
     }
 
     /// From now on levelling knows of a block, open or full: one that is left half written for long
@@ -423,6 +497,7 @@ impl PageSpace {
 
     /// Blocks that a stream has open, for checkpoints.
     pub fn open_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.planes.iter().flat_map(|plane| plane.frontiers.iter().filter_map(|f| f.block))
+        let open = self.planes.iter().flat_map(|plane| plane.frontiers.iter());
+        open.filter_map(|frontier| frontier.block).flat_map(|block| self.blocks_of_unit(block))
     }
 }

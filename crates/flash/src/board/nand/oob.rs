@@ -15,17 +15,20 @@ pub enum PageKind {
     TrimRecord = 4,
     /// Nothing: a page that had to be programmed because the next one was wanted.
     Pad = 5,
+    /// Parity of the pages of a stripe.
+    Parity = 6,
 }
 
 impl PageKind {
     /// Every kind, in the order of the numbers that pages are stored with.
-    pub const ALL: [PageKind; 6] = [
+    pub const ALL: [PageKind; 7] = [
         PageKind::Data,
         PageKind::Log,
         PageKind::Map,
         PageKind::Checkpoint,
         PageKind::TrimRecord,
         PageKind::Pad,
+        PageKind::Parity,
     ];
 
     /// The kind of this number; any other was never stored.
@@ -39,6 +42,7 @@ impl PageKind {
             3 => PageKind::Checkpoint,
             4 => PageKind::TrimRecord,
             5 => PageKind::Pad,
+            6 => PageKind::Parity,
             _ => unreachable!("no page is stored as kind {number}"),
         }
     }

@@ -123,7 +123,7 @@ impl Nand {
 
     /// Whether a page still holds its payload (it does until it becomes invalid or is erased).
     pub fn has_payload(&self, ppn: Ppn) -> bool {
-        matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data())
+        matches!(self.state.oob(ppn), OobRead::Written(oob) if oob.kind.holds_words())
             && self.state.tag(ppn).0 > 0
     }
 

@@ -19,6 +19,7 @@ impl Nand {
         self.units.power_on();
         self.retire_aged();
         self.state.fill_flash_pages(self.geometry.units_per_flash_page);
+        self.rain_recovers();
         self.forget_chosen_modes();
         self.recovering = true;
         self.look_whether_plain();
@@ -46,5 +47,7 @@ impl Nand {
         self.ledger = ProgramLedger { sequence_before: self.sequence, ..ProgramLedger::default() };
         self.state.mark_measured_from_here();
         self.modes.mark_measured_from_here();
+        self.faults.start_measuring();
+        self.look_whether_plain();
     }
 }

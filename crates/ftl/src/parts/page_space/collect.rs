@@ -1,6 +1,7 @@
 //! Collecting garbage: which victim fits, what moves where, and when it is enough.
 
 use super::{Moved, PageOwner, PageSpace, Stream};
+use crate::parts::victim::Census;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::run::Mover;
@@ -97,7 +98,8 @@ impl PageSpace {
         plane: PlaneId,
         after: When,
     ) -> (Option<BlockId>, When) {
-        let choice = self.planes[plane.index()].victims.choose(board.nand(), &mut self.rng);
+        let census = Census::new(board.nand(), self.lines.as_ref().map(|lines| &lines.book));
+        let choice = self.planes[plane.index()].victims.choose(&census, &mut self.rng);
         (choice.victim, board.search(Search::Block, choice.steps, after))
     }
 
@@ -119,7 +121,7 @@ impl PageSpace {
         let fitting = self
             .closed_blocks(board, plane)
             .filter(|&block| self.fits(board, owner, block))
-            .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)));
+            .min_by_key(|&block| (self.census(board.nand()).valid_pages(block), !self.is_map(block)));
         (fitting, found)
     }
 
@@ -132,16 +134,17 @@ impl PageSpace {
         victim: BlockId,
         found: When,
     ) -> (BlockId, When) {
-        let Some(weight) = owner.weight(board, victim) else { return (victim, found) };
+        let Some(weight) = owner.weight(self, board, victim) else { return (victim, found) };
         if self.is_map(victim) || weight == 0 {
             return (victim, found);
         }
         let plane = board.geometry().plane_of_block(victim);
-        let equals = self.planes[plane.index()].victims.equals(board.nand(), victim);
+        let census = self.census(board.nand());
+        let equals = self.planes[plane.index()].victims.equals(&census, victim);
         let (mut best, mut looked_at) = ((weight, victim), 0);
         for &block in equals.blocks().iter().filter(|&&block| !self.is_map(block)) {
             looked_at += 1;
-            let weight = owner.weight(board, block).unwrap_or(u32::MAX);
+            let weight = owner.weight(self, board, block).unwrap_or(u32::MAX);
             if weight < best.0 && self.fits(board, owner, block) {
                 best = (weight, block);
             }
@@ -156,11 +159,11 @@ impl PageSpace {
     /// Whether the free blocks hold all that collecting `victim` writes.
     pub(super) fn fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
         let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
-        let valid = board.nand().valid_pages(victim);
+        let valid = self.valid_in(board.nand(), victim);
         let blocks = |stream: Stream, pages: u32| {
             let frontier = plane.frontiers[stream.index()];
             let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-            pages.saturating_sub(left).div_ceil(self.pages_per_block)
+            self.units_for(pages.saturating_sub(left))
         };
         let free = plane.free.len();
         if self.is_map(victim) {
@@ -268,7 +271,7 @@ impl PageSpace {
     ) -> Result<(u32, When), Fault> {
         let (mut copied, mut done) = (0, after);
         // Pages that are asked for one by one move one by one.
-        while let (Some(stream), Some(words)) = (stream, Self::moves_together(board, owner, victim))
+        while let (Some(stream), Some(words)) = (stream, self.moves_together(board, owner, victim))
         {
             let mut count = board.nand().valid_pages(victim).min(most - copied);
             if count == 0 {
@@ -288,8 +291,14 @@ impl PageSpace {
     }
 
     /// Whether the valid pages of a block can move together, and hold words.
-    fn moves_together<O: PageOwner>(board: &Board, owner: &O, victim: BlockId) -> Option<bool> {
-        let can = board.nand().moves_runs() && !owner.holds_newer();
+    fn moves_together<O: PageOwner>(
+        &self,
+        board: &Board,
+        owner: &O,
+        victim: BlockId,
+    ) -> Option<bool> {
+        // Neighbours in a line are in blocks of their own.
+        let can = board.nand().moves_runs() && !owner.holds_newer() && self.lines.is_none();
         if can { board.nand().hold_words(victim) } else { None }
     }
 
@@ -365,7 +374,9 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
-        let plane = board.geometry().plane_of_block(victim);
+        if self.lines.is_some() {
+            return self.move_pages_of_line(board, owner, (victim, stream, most), cause, after);
+        }
         let mut copied = 0;
         let mut done = after;
         let mut offset = 0;
@@ -373,41 +384,95 @@ impl PageSpace {
             && let Some(old) = board.nand().state().next_valid(victim, offset)
         {
             offset = board.geometry().offset_of(old) + 1;
-            let OobRead::Written(oob) = board.nand().state().oob(old) else {
-                unreachable!("a valid page is readable");
-            };
-            if !owner.wants(oob.kind, oob.logical, old) {
-                board.nand_mut().discard(old);
-                self.planes[plane.index()].valid -= 1;
-                continue;
+            if let Some(moved) =
+                self.move_page(board, owner, (victim, stream, old), cause, after)?
+            {
+                done = done.join(moved);
+                copied += 1;
             }
-            let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
-            let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
-            self.count_moved(board, stream, 1);
-            let ready = owner.may_move(after);
-            let (new, moved) = match newer {
-                Some(newer) => {
-                    let io = newer.page(Lpn(oob.logical), cause);
-                    let from = ready.waits_for_buffer(newer.ready);
-                    self.program(board, (plane, stream), from, |board, new, ready| {
-                        board.program_update(new, None, &io, oob.kind, ready)
-                    })?
-                }
-                None => self.program(board, (plane, stream), ready, |board, new, ready| {
-                    board.copy(old, new, oob.kind, cause, ready)
-                })?,
-            };
-            done = done.join(moved);
-            if oob.kind.is_host_data() {
-                board.nand_mut().discard(old);
+        }
+        Ok((copied, done))
+    }
+
+    /// Moves one valid page, unless the owner knows that it is superseded: then it dies where it is.
+    #[inline(always)]
+    pub(super) fn move_page<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, old): (BlockId, Option<Stream>, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let OobRead::Written(oob) = board.nand().state().oob(old) else {
+            unreachable!("a valid page is readable");
+        };
+        if !owner.wants(oob.kind, oob.logical, old) {
+            board.nand_mut().discard(old);
+            self.moved_out(board.nand(), plane, old);
+            return Ok(None);
+        }
+        let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
+        let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
+        self.count_moved(board, stream, 1);
+        let ready = owner.may_move(after);
+        let (new, moved) = match newer {
+            Some(newer) => {
+                let io = newer.page(Lpn(oob.logical), cause);
+                let from = ready.waits_for_buffer(newer.ready);
+                self.program(board, (plane, stream), from, |board, new, ready| {
+                    board.program_update(new, None, &io, oob.kind, ready)
+                })?
             }
-            self.planes[plane.index()].valid -= 1;
-            let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
-            if self.tells_of_pages() && kind.is_host_data() {
-                self.note_placed(board.nand(), Lpn(logical), new);
+            None => self.program(board, (plane, stream), ready, |board, new, ready| {
+                board.copy(old, new, oob.kind, cause, ready)
+            })?,
+        };
+        if oob.kind.is_host_data() {
+            board.nand_mut().discard(old);
+        }
+        self.moved_out(board.nand(), plane, old);
+        let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
+        if self.tells_of_pages() && kind.is_host_data() {
+            self.note_placed(board.nand(), Lpn(logical), new);
+        }
+        owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
+        Ok(Some(moved))
+    }
+
+    /// A page is not valid any more where it was.
+    #[inline(always)]
+    fn moved_out(&mut self, nand: &Nand, plane: PlaneId, old: Ppn) {
+        match self.lines.is_some() {
+            true => self.lost_in_line(nand.geometry().block_of(old)),
+            false => self.planes[plane.index()].valid -= 1,
+        }
+    }
+
+    /// The pages of a line move in the order of its slots.
+    #[cold]
+    fn move_pages_of_line<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (line, stream, most): (BlockId, Option<Stream>, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        let (mut copied, mut done) = (0, after);
+        let mut slot = self.lines.as_ref().map_or(0, |lines| lines.first_slot(line));
+        while copied < most
+            && let Some(lines) = &self.lines
+            && let Some(old) = lines.next_valid(board.nand(), line, &mut slot)
+        {
+            if let Some(moved) = self.move_page(board, owner, (line, stream, old), cause, after)? {
+                done = done.join(moved);
+                copied += 1;
             }
-            owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
-            copied += 1;
+        }
+        if let Some(lines) = &mut self.lines {
+            lines.resume_at(line, if copied < most { 0 } else { slot });
         }
         Ok((copied, done))
     }
@@ -421,6 +486,9 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        if self.lines.is_some() {
+            return self.release_line(board, block, (role, cause), after);
+        }
         let plane = board.geometry().plane_of_block(block);
         match board.erase(block, role, cause, after) {
             Ok(done) => {

@@ -4,8 +4,7 @@
 //! (`docs/papers/others.md#victim-policies`). One list per number of valid pages keeps every step
 //! constant.
 
-use super::{Choice, Equals, VictimContext, VictimPolicy};
-use ftlab_flash::board::nand::Nand;
+use super::{Census, Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{BlockId, zeroed};
 use zerocopy::FromZeros;
@@ -83,22 +82,22 @@ impl VictimPolicy for Greedy {
     fn new(context: &VictimContext<'_>) -> Self {
         let geometry = context.nand.geometry();
         let blocks = geometry.blocks_of(context.plane);
-        let lists = geometry.pages_per_block + 1;
+        let lists = context.pages + 1;
         let mut nodes: Vec<Node> = zeroed(lists as usize + blocks.len());
         for (number, ends) in (0..lists).zip(&mut nodes) {
             *ends = Node { next: number, previous: number, list: 0 };
         }
         Greedy {
             first_block: blocks.start,
-            pages_per_block: geometry.pages_per_block,
+            pages_per_block: context.pages,
             nodes,
-            fewest: geometry.pages_per_block,
+            fewest: context.pages,
             count: 0,
         }
     }
 
-    fn closed(&mut self, nand: &Nand, block: BlockId) {
-        self.link(self.node(block), nand.valid_pages(block));
+    fn closed(&mut self, known: &Census<'_>, block: BlockId) {
+        self.link(self.node(block), known.valid_pages(block));
         self.count += 1;
     }
 
@@ -120,7 +119,7 @@ impl VictimPolicy for Greedy {
         self.settle();
     }
 
-    fn choose(&self, _: &Nand, _: &mut Rng) -> Choice {
+    fn choose(&self, _: &Census<'_>, _: &mut Rng) -> Choice {
         // A block of which every page is valid is no victim.
         let some = self.fewest < self.pages_per_block;
         let victim = if some { self.first(self.fewest) } else { None };
@@ -128,8 +127,8 @@ impl VictimPolicy for Greedy {
     }
 
     /// Those with as few valid pages, in the order in which they would be chosen.
-    fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-        let mut node = nand.valid_pages(victim);
+    fn equals(&self, known: &Census<'_>, victim: BlockId) -> Equals {
+        let mut node = known.valid_pages(victim);
         let list = std::iter::from_fn(|| {
             node = self.nodes[node as usize].next;
             self.block(node)
