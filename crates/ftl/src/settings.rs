@@ -149,6 +149,11 @@ impl SharedSettings {
         self.data_streams() + 1 + u32::from(self.slc.is_on())
     }
 
+    /// Whether gaps between requests may be used to move what failed, whatever `gc.mode` says.
+    pub fn repairs(&self) -> bool {
+        self.rain.stripe > 0 || self.nand.failing_die.0.is_some()
+    }
+
     /// Blocks of every plane that so many pages take, spread evenly: of lines, what a line holds
     /// without its parity, and without the die that is to fail.
     pub fn blocks_for(&self, pages: u64) -> u64 {

@@ -42,7 +42,12 @@ fn audited(device: &dyn Device, what: &str) {
 fn write_random(device: &mut dyn Device, config: &Config, count: u64, seed: u64) {
     let mut rng = Rng::new(seed, Purpose::Workload);
     for _ in 0..count {
-        submit(device, config, Op::Write, u64::from(rng.below(config.device.logical_pages() as u32)));
+        submit(
+            device,
+            config,
+            Op::Write,
+            u64::from(rng.below(config.device.logical_pages() as u32)),
+        );
     }
 }
 
@@ -63,8 +68,13 @@ fn pages_of_a_line_go_channel_by_channel_then_die_by_die_then_to_the_next_page()
         let found = place(device.as_ref(), page);
         let plane = geometry.plane_of(found);
         let number = geometry.block_of(found).0 - geometry.blocks_of(plane).start;
-        (number, geometry.offset_of(found), geometry.channel_of(plane), geometry.die_of(plane) % 2,
-            plane.0 % 2)
+        (
+            number,
+            geometry.offset_of(found),
+            geometry.channel_of(plane),
+            geometry.die_of(plane) % 2,
+            plane.0 % 2,
+        )
     };
     for page in 0..16u32 {
         let turn = page % 8;
@@ -129,7 +139,10 @@ fn parity_is_a_seventh_of_what_is_written() {
             let others = device.board().meter().total_programs() - parity;
             assert!(programs(device.as_ref(), Cause::Gc) > 500, "{scheme}: pages were copied");
             // Of each open line a stripe is not full yet.
-            assert!((others / 7 - 3..=others / 7).contains(&parity), "{scheme}: {parity} of {others}");
+            assert!(
+                (others / 7 - 3..=others / 7).contains(&parity),
+                "{scheme}: {parity} of {others}"
+            );
             assert_eq!(count(device.as_ref(), Event::UnprotectedPages), 0);
         }
     }
@@ -139,7 +152,8 @@ fn parity_is_a_seventh_of_what_is_written() {
 #[test]
 fn sequential_writes_cost_n_by_n_less_one() {
     for (stripe, exact) in [("2", 2.0), ("4", 4.0 / 3.0), ("8", 8.0 / 7.0)] {
-        let pairs = [&EIGHT[..], &[LINE, ("rain.stripe", stripe), ("device.over_provisioning", "3x")]];
+        let pairs =
+            [&EIGHT[..], &[LINE, ("rain.stripe", stripe), ("device.over_provisioning", "3x")]];
         let (config, mut device) = device("ideal_page", 64, &pairs.concat());
         for _ in 0..4 {
             fill(device.as_mut(), &config);
@@ -190,7 +204,10 @@ fn a_page_that_fails_is_read_from_its_stripe_and_written_anew() {
             assert_eq!(count(device.as_ref(), Event::RebuiltPages), 1);
             assert_eq!(meter.reads(Cause::Rebuild), 7, "n - 1");
         }
-        assert_eq!((count(device.as_ref(), Event::LostPages), meter.host().unreadable_pages), (0, 0));
+        assert_eq!(
+            (count(device.as_ref(), Event::LostPages), meter.host().unreadable_pages),
+            (0, 0)
+        );
         // Again, as long as it lies where it lay; then it is elsewhere.
         submit(device.as_mut(), &config, Op::Read, 100);
         submit(device.as_mut(), &config, Op::Write, 0);
@@ -286,7 +303,8 @@ fn without_parity_a_failed_die_loses_what_it_held() {
         device.verify_reads();
         fill(device.as_mut(), &config);
         let geometry = device.board().geometry();
-        let on_it = |page: &u32| geometry.die_of(geometry.plane_of(place(device.as_ref(), *page))) == 3;
+        let on_it =
+            |page: &u32| geometry.die_of(geometry.plane_of(place(device.as_ref(), *page))) == 3;
         let held = (0..config.device.logical_pages() as u32).filter(on_it).count() as u64;
         device.board_mut().nand_mut().faults_mut().fail_die_after(3, 0);
         submit(device.as_mut(), &config, Op::Write, 0);
@@ -307,6 +325,7 @@ fn a_die_fails_when_it_is_to() {
     let when = [("nand.failing_die", "5"), ("nand.die_fails_after", "300")];
     let pairs = [&EIGHT[..], &[LINE, STRIPE, ("device.over_provisioning", "1.5x")], &when].concat();
     let (config, mut device) = device("ideal_page", 64, &pairs);
+    device.verify_reads();
     fill(device.as_mut(), &config);
     device.start_measuring();
     assert_eq!(device.board().nand().failed_die(), None);
@@ -335,7 +354,8 @@ fn power_cuts_while_a_die_is_rebuilt_lose_nothing() {
             faults.fail_die_after(6, 3 + turn % 7);
             faults.cut_power_after(turn * 3, CutOutcome::ALL[(turn % 3) as usize]);
             let logical = config.device.logical_pages() as u32;
-            let mut newest: Vec<u32> = (0..logical).map(|page| version(device.as_ref(), page).0).collect();
+            let mut newest: Vec<u32> =
+                (0..logical).map(|page| version(device.as_ref(), page).0).collect();
             let mut rng = Rng::new(turn, Purpose::Workload);
             let interrupted = loop {
                 let page = rng.below(logical);

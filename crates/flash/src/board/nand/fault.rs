@@ -218,7 +218,7 @@ impl FaultPlan {
     }
 
     /// Programs are counted from here on.
-    pub(super) fn start_measuring(&mut self) {
+    pub(super) fn count_until_die_fails(&mut self) {
         if self.failed_die.is_none() {
             self.die_fails_in = self.failing_die;
             self.rearm();

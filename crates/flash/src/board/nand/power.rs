@@ -41,13 +41,17 @@ impl Nand {
         self.recovering = false;
     }
 
+    /// From now on programs count until a die fails that is to (`nand.failing_die`).
+    pub fn count_until_die_fails(&mut self) {
+        self.faults.count_until_die_fails();
+        self.look_whether_plain();
+    }
+
     pub(in crate::board) fn start_measuring(&mut self) {
         self.clock.start_measuring();
         self.oob_writes = 0;
         self.ledger = ProgramLedger { sequence_before: self.sequence, ..ProgramLedger::default() };
         self.state.mark_measured_from_here();
         self.modes.mark_measured_from_here();
-        self.faults.start_measuring();
-        self.look_whether_plain();
     }
 }

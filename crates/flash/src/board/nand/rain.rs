@@ -78,7 +78,8 @@ impl Rain {
 
 /// What tells a page apart, without its version.
 fn name(oob: &Oob) -> u32 {
-    let mixed = oob.sequence.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (u64::from(oob.logical) << 8)
+    let mixed = oob.sequence.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        ^ (u64::from(oob.logical) << 8)
         ^ oob.kind as u64;
     (mixed ^ mixed >> 32) as u32
 }
@@ -207,12 +208,15 @@ impl Nand {
 
     /// What covers a page: a parity page, or memory (none). An error where nothing does.
     fn cover(&self, rain: &Rain, ppn: Ppn, sequence: u64) -> Result<Option<(Ppn, u64)>, ()> {
-        let parity = rain.members(&self.geometry, ppn).filter_map(|page| match self.state.oob(page) {
-            OobRead::Written(oob) if oob.kind == PageKind::Parity && oob.sequence > sequence => {
-                Some((page, oob.sequence))
-            }
-            _ => None,
-        });
+        let parity =
+            rain.members(&self.geometry, ppn).filter_map(|page| match self.state.oob(page) {
+                OobRead::Written(oob)
+                    if oob.kind == PageKind::Parity && oob.sequence > sequence =>
+                {
+                    Some((page, oob.sequence))
+                }
+                _ => None,
+            });
         if let Some(first) = parity.min_by_key(|&(_, sequence)| sequence) {
             return Ok(Some(first));
         }
@@ -220,7 +224,9 @@ impl Nand {
             let block = self.geometry.block_of(page);
             let known = self.state.block(block);
             let works = !known.retired && !known.read_only;
-            works && self.state.is_free(page) && !self.has_failed(self.geometry.plane_of_block(block))
+            works
+                && self.state.is_free(page)
+                && !self.has_failed(self.geometry.plane_of_block(block))
         });
         let is_forgotten =
             sequence <= rain.forgotten && self.has_failed(self.geometry.plane_of(ppn));

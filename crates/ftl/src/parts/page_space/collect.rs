@@ -121,7 +121,9 @@ impl PageSpace {
         let fitting = self
             .closed_blocks(board, plane)
             .filter(|&block| self.fits(board, owner, block))
-            .min_by_key(|&block| (self.census(board.nand()).valid_pages(block), !self.is_map(block)));
+            .min_by_key(|&block| {
+                (self.census(board.nand()).valid_pages(block), !self.is_map(block))
+            });
         (fitting, found)
     }
 
@@ -486,7 +488,8 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        if self.lines.is_some() {
+        if let Some(lines) = &mut self.lines {
+            lines.not_in_use(block);
             return self.release_line(board, block, (role, cause), after);
         }
         let plane = board.geometry().plane_of_block(block);

@@ -23,9 +23,7 @@ impl PageSpace {
     fn announce(&self, board: &mut Board, io: &PageIo, plane: PlaneId) {
         // Classes fill their blocks at different speeds: offsets would hardly ever meet. Nor does a
         // line know which of its pages a request is.
-        if self.lines.is_some()
-            || self.order == PlacementOrder::Dynamic || self.placing.is_some()
-        {
+        if self.lines.is_some() || self.order == PlacementOrder::Dynamic || self.placing.is_some() {
             return;
         }
         let geometry = board.geometry();

@@ -83,7 +83,9 @@ impl PageSpace {
         }
         let (victim, found) = self.choose(board, plane, after);
         let victim = victim
-            .filter(|&block| self.census(board.nand()).valid_pages(block) * 2 <= self.pages_per_block)
+            .filter(|&block| {
+                self.census(board.nand()).valid_pages(block) * 2 <= self.pages_per_block
+            })
             .filter(|&block| self.fits(board, owner, block))?;
         let (victim, found) = self.choose_lightest(board, owner, victim, found);
         board.event(Event::IdleVictims, 1);

@@ -244,9 +244,7 @@ impl Lines {
         }
         let first = open.column - open.column % self.width;
         let here = self.stripe(first).filter(|&column| {
-            column >= open.column
-                && open.parity != Some(column)
-                && self.works(nand, line, column)
+            column >= open.column && open.parity != Some(column) && self.works(nand, line, column)
         });
         let here = here.count() as u32 * self.units - open.unit;
         let behind = (first + self.width..self.columns.len() as u32).step_by(self.width as usize);
@@ -282,6 +280,11 @@ impl Lines {
     /// The pages of a line before this slot were moved; with 0, none were.
     pub(super) fn resume_at(&mut self, line: BlockId, slot: u32) {
         self.resume = (line, slot);
+    }
+
+    /// A line was emptied.
+    pub(super) fn not_in_use(&mut self, line: BlockId) {
+        self.used_room -= u64::from(self.book.room(line));
     }
 
     /// Room of all lines in use.
@@ -512,7 +515,8 @@ impl PageSpace {
                 let counted = lines.book.valid(line);
                 return Err(format!("line {line} counts {counted} valid pages and has {valid}"));
             }
-            let is_known = self.lines.as_ref().is_some_and(|lines| lines.failed == nand.failed_die());
+            let is_known =
+                self.lines.as_ref().is_some_and(|lines| lines.failed == nand.failed_die());
             let room = lines.rows * lines.row_room(nand, line);
             if is_known && room != lines.book.room(line) {
                 let counted = lines.book.room(line);
@@ -529,7 +533,9 @@ impl PageSpace {
         }
         if used_room != lines.used_room {
             let counted = lines.used_room;
-            return Err(format!("lines in use count room for {counted} pages and have {used_room}"));
+            return Err(format!(
+                "lines in use count room for {counted} pages and have {used_room}"
+            ));
         }
         for (stream, frontier) in self.planes[ALL.index()].frontiers.iter().enumerate() {
             let Some(line) = frontier.block else { continue };

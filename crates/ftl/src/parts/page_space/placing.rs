@@ -377,7 +377,9 @@ impl PageSpace {
 
     /// Whether the policy counts what is on flash.
     pub(super) fn check_placing(&self, nand: &Nand) -> Result<(), String> {
-        self.placing.as_ref().map_or(Ok(()), |placing| placing.policy.check(&self.census(nand), placing.living))
+        self.placing
+            .as_ref()
+            .map_or(Ok(()), |placing| placing.policy.check(&self.census(nand), placing.living))
     }
 
     /// What the policy knew is lost with the power.

@@ -144,7 +144,9 @@ impl PageSpace {
         let geometry = nand.geometry();
         let kind = (0..geometry.pages_per_block).find_map(|offset| {
             match nand.state().oob(geometry.page(block, offset)) {
-                OobRead::Written(oob) => Some(oob.kind).filter(|kind| kind.is_host_data() || kind.holds_words()),
+                OobRead::Written(oob) => {
+                    Some(oob.kind).filter(|kind| kind.is_host_data() || kind.holds_words())
+                }
                 OobRead::Free | OobRead::Torn => None,
             }
         });

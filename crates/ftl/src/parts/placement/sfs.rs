@@ -138,8 +138,7 @@ impl PlacementPolicy for Sfs {
             let mut seen = Vec::new();
             let is_valid = |&page: &Ppn| census.nand().state().is_valid(page);
             let pages = (segment.valid > 0).then(|| census.pages_in(block).filter(is_valid));
-            for page in pages.into_iter().flatten()
-            {
+            for page in pages.into_iter().flatten() {
                 let OobRead::Written(oob) = census.nand().state().oob(page) else { continue };
                 if !oob.kind.is_host_data() {
                     continue;

@@ -143,7 +143,10 @@ impl BlockSet {
 }
 
 /// The first block of an order that holds an invalid page, with the candidates looked at.
-pub fn first_with_invalid(known: &Census<'_>, blocks: impl Iterator<Item = BlockId>) -> super::Choice {
+pub fn first_with_invalid(
+    known: &Census<'_>,
+    blocks: impl Iterator<Item = BlockId>,
+) -> super::Choice {
     let pages = known.pages();
     let mut steps = 0;
     for block in blocks {

@@ -182,7 +182,10 @@ mod tests {
         }
 
         fn choose(&mut self) -> Option<u32> {
-            self.victims.choose(&Census::of(self.board.nand()), &mut self.rng).victim.map(|block| block.0)
+            self.victims
+                .choose(&Census::of(self.board.nand()), &mut self.rng)
+                .victim
+                .map(|block| block.0)
         }
 
         /// Victims in order, each leaving when it is chosen, until there is none.

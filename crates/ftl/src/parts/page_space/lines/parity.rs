@@ -45,13 +45,16 @@ impl Lines {
             self.enter_stripe(nand, line, open);
             return false;
         };
-        let free =
-            || self.stripe(first).filter(|column| !is_written(column) && self.works(nand, line, *column));
+        let free = || {
+            self.stripe(first)
+                .filter(|column| !is_written(column) && self.works(nand, line, *column))
+        };
         let kind = |column| match nand.state().oob(page(column)) {
             OobRead::Written(oob) => Some((oob.kind, oob.sequence)),
             OobRead::Free | OobRead::Torn => None,
         };
-        let parities = self.stripe(first).filter_map(kind).filter(|(kind, _)| *kind == PageKind::Parity);
+        let parities =
+            self.stripe(first).filter_map(kind).filter(|(kind, _)| *kind == PageKind::Parity);
         let covered = parities.map(|(_, sequence)| sequence).max().unwrap_or(0);
         let loose = self.stripe(first).filter_map(kind).filter(|&(_, sequence)| sequence > covered);
         open.loose = loose.count() as u32 * self.units;

@@ -124,11 +124,7 @@ impl PageSpace {
     }
 
     /// Whether the free lines hold what moving so many pages of a line writes.
-    fn repair_fits<O: PageOwner>(
-        &self,
-        owner: &mut O,
-        (line, pages): (BlockId, u32),
-    ) -> bool {
+    fn repair_fits<O: PageOwner>(&self, owner: &mut O, (line, pages): (BlockId, u32)) -> bool {
         let known = &self.planes[ALL.index()];
         let lines = |stream: Stream, pages: u32| {
             let frontier = known.frontiers[stream.index()];
@@ -261,7 +257,9 @@ impl PageSpace {
     }
 
     fn tell_repair(&self, board: &mut Board) {
-        let Some(lines) = self.lines.as_ref().filter(|lines| lines.failed.is_some()) else { return };
+        let Some(lines) = self.lines.as_ref().filter(|lines| lines.failed.is_some()) else {
+            return;
+        };
         let left = lines.rebuilding.map_or(0, |next| lines.book.lines() - next);
         board.level(Level::LinesToRebuild, u64::from(left));
     }

@@ -32,7 +32,8 @@ impl Lines {
         let columns = || 0..self.columns.len() as u32;
         let rows = columns().map(top).max().unwrap_or(0);
         let Some(row) = rows.checked_sub(1) else { return (Open::default(), false) };
-        let last = columns().rfind(|&column| top(column) > row).expect("a block has the most pages");
+        let last =
+            columns().rfind(|&column| top(column) > row).expect("a block has the most pages");
         let first = last - last % self.width;
         let mut open = Open::default();
         let is_full = self.stand_in(nand, line, (row, first), &mut open);
@@ -139,9 +140,12 @@ impl PageSpace {
         after: When,
     ) -> Result<(), Fault> {
         unfinished.sort_by_key(|one| {
-            (Reverse(self.lines.as_ref().map_or(0, |lines| {
-                if one.is_full { 0 } else { lines.left(board.nand(), one.line, &one.open) }
-            })), Reverse(one.line.0))
+            (
+                Reverse(self.lines.as_ref().map_or(0, |lines| {
+                    if one.is_full { 0 } else { lines.left(board.nand(), one.line, &one.open) }
+                })),
+                Reverse(one.line.0),
+            )
         });
         for Unfinished { line, stream, open, is_full } in unfinished {
             let found = self.found_stream(ALL, stream, true);
