@@ -176,25 +176,10 @@ impl SharedSettings {
         u64::from(full.saturating_sub(lost))
     }
 
-    /// Lines that are too short by more than the blocks which are bad from the start: with one block
-    /// of a stripe goes a page of data, not the parity's share of one.
-    fn lines_beside_data(&self) -> u64 {
-        let (physical, stripe) = (self.device.physical_blocks(), u64::from(self.rain.stripe));
-        match (self.alloc.unit, stripe) {
-            (AllocUnit::Plane, _) | (_, 0) => 0,
-            (AllocUnit::Line, _) => {
-                let bad = physical - self.usable_blocks();
-                (bad / self.device.plane_count()).div_ceil(stripe - 1)
-            }
-        }
-    }
-
     /// Blocks of every plane that no data is kept in: what collection and frontiers need, and what
     /// the SLC cache has for itself.
     pub fn blocks_beside_data(&self, threshold: u32) -> u64 {
-        u64::from(reserve(threshold.min(64), self.frontiers()))
-            + u64::from(self.slc.static_blocks)
-            + self.lines_beside_data()
+        u64::from(reserve(threshold.min(64), self.frontiers())) + u64::from(self.slc.static_blocks)
     }
 
     /// Whether memory has a table of the time of every page's last write.

@@ -150,10 +150,16 @@ impl BoardSettings {
     }
 
     /// Blocks of the whole device that can be counted on: as many in every plane as the plane with
-    /// most factory-bad blocks has good ones.
+    /// most factory-bad blocks has good ones. With parity a bad block costs its stripe a page of data
+    /// at every offset, and not the share of one that the others have.
     pub fn usable_blocks(&self) -> u64 {
-        let (_, most) = factory_bad::count(&self.device, &self.nand);
-        self.device.plane_count() * u64::from(self.device.blocks_per_plane).saturating_sub(most)
+        let (_, bad) = factory_bad::count(&self.device, &self.nand);
+        let shares = match self.rain.stripe {
+            0 => 0,
+            stripe => bad.div_ceil(u64::from(stripe) - 1),
+        };
+        let lost = bad + shares;
+        self.device.plane_count() * u64::from(self.device.blocks_per_plane).saturating_sub(lost)
     }
 
     /// Factory-bad blocks of the device.

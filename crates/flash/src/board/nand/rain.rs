@@ -7,7 +7,8 @@
 //! the parity so far, which outlives a power cut where capacitors save it, and is found again by
 //! recovery, which reads every page anyway, where the pages can be read. Instead of bytes parity is
 //! of what tells pages apart (version, number, kind, sequence number); it is compared wherever it is
-//! used.
+//! used. Its out-of-band area says how many pages it covers: a stripe of which an interrupted erase
+//! has left a part is known by that.
 //!
 //! What this is not: who says which page of a stripe takes parity, and when.
 
@@ -108,9 +109,11 @@ impl Nand {
         ppn: Ppn,
         after: When,
     ) -> Result<When, Fault> {
-        let parity = self.content(self.rain(), ppn).fold(0, |all, (_, _, one)| all ^ one);
+        let covered = self.content(self.rain(), ppn);
+        let (count, parity) =
+            covered.fold((0, 0), |(count, all), (.., one)| (count + 1, all ^ one));
         let page = PageWrite {
-            logical: 0,
+            logical: count,
             kind: PageKind::Parity,
             tag: Tag(parity),
             sectors: self.geometry.all_sectors(),
@@ -136,12 +139,14 @@ impl Nand {
         Ok(done)
     }
 
-    /// Whether a parity page says what the pages of its stripe are that were programmed before it.
+    /// Whether a parity page says what the pages of its stripe are that were programmed before it. Of
+    /// a stripe of which an interrupted erase has left a part it says nothing.
     ///
     /// # Errors
     /// Names the page.
     pub fn check_parity(&self, ppn: Ppn) -> Result<(), String> {
-        let OobRead::Written(Oob { kind: PageKind::Parity, sequence, .. }) = self.state.oob(ppn)
+        let OobRead::Written(Oob { kind: PageKind::Parity, sequence, logical }) =
+            self.state.oob(ppn)
         else {
             return Ok(());
         };
@@ -149,8 +154,9 @@ impl Nand {
             return Err(format!("page {ppn} is parity, and rain.stripe = 0"));
         };
         let covered = self.content(rain, ppn).filter(|&(_, other, _)| other < sequence);
-        let parity = covered.fold(0, |all, (_, _, one)| all ^ one);
-        match self.state.tag(ppn).0 == parity {
+        let (count, parity) =
+            covered.fold((0, 0), |(count, all), (.., one)| (count + 1, all ^ one));
+        match count < logical || (count, parity) == (logical, self.state.tag(ppn).0) {
             true => Ok(()),
             false => Err(format!("page {ppn} is not the parity of its stripe")),
         }
@@ -257,9 +263,15 @@ impl Nand {
         let OobRead::Written(oob) = self.state.oob(ppn) else { return Ok(None) };
         let Ok(parity) = self.cover(rain, ppn, oob.sequence) else { return Ok(None) };
         let end = parity.map_or(u64::MAX, |(_, sequence)| sequence);
-        let covered = |&(_, sequence, _): &(Ppn, u64, u32)| sequence < end;
-        let all = self.content(rain, ppn).filter(covered).fold(0, |all, (_, _, one)| all ^ one);
-        if let Some((page, _)) = parity {
+        let covered = self.content(rain, ppn).filter(|&(_, sequence, _)| sequence < end);
+        let (count, all) = covered.fold((0, 0), |(count, all), (.., one)| (count + 1, all ^ one));
+        if let Some((page, _)) = parity
+            && let OobRead::Written(oob) = self.state.oob(page)
+        {
+            if count < oob.logical {
+                // An erase was interrupted: a part of the stripe is gone.
+                return Ok(None);
+            }
             assert!(self.state.tag(page).0 == all, "page {page} is not the parity of its stripe");
         }
         let mut done = after;

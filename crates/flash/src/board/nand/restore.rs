@@ -123,7 +123,7 @@ impl Nand {
                 }
             }
             StoredPage::Parity { oob, parity } => {
-                if oob.kind != PageKind::Parity || oob.logical > 0 || self.rain.is_none() {
+                if oob.kind != PageKind::Parity || oob.logical > 64 || self.rain.is_none() {
                     return Err(format!("page {ppn} cannot be {oob:?}: rain.stripe = 0"));
                 }
                 self.advance_to(ppn, oob)?;

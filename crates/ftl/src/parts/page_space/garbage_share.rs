@@ -63,7 +63,8 @@ impl PageSpace {
         let whole = u64::from(blocks) * u64::from(self.pages_per_block);
         let room = self.lines.as_ref().map_or(whole, |lines| lines.used_room());
         let written = room - known.frontiers.iter().map(left).sum::<u64>();
-        let garbage = written - u64::from(known.valid);
+        // A line of which a block failed has room for less than it holds.
+        let garbage = written.saturating_sub(u64::from(known.valid));
         if garbage * WHOLE <= share * written {
             return Ok(after);
         }

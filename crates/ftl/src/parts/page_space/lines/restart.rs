@@ -23,12 +23,34 @@ struct Unfinished {
 }
 
 impl Lines {
+    /// Flash pages of a block that are written.
+    fn top(&self, nand: &Nand, line: BlockId, column: u32) -> u32 {
+        nand.state().block(self.block(line, column)).top.div_ceil(self.units)
+    }
+
+    /// Whether an interrupted erase has left a part of a line: it is not as it was filled.
+    fn is_torn(&self, nand: &Nand, line: BlockId) -> bool {
+        if self.book.blocks(line).any(|block| nand.state().block(block).undefined) {
+            return true;
+        }
+        let columns = 0..self.columns.len() as u32;
+        let top = |column| self.top(nand, line, column);
+        let rows = columns.clone().map(top).max().unwrap_or(0);
+        let Some(last) = columns.clone().rfind(|&column| top(column) == rows) else { return false };
+        let stripe = last - last % self.width;
+        let works = |column: &u32| self.works(nand, line, *column);
+        // Of the stripe that was written last a block may have been passed over for the parity.
+        let may_lack = |column: u32| column >= stripe && self.has_parity;
+        let lacking =
+            columns.clone().filter(works).filter(|&column| column < last && top(column) < rows);
+        lacking.clone().any(|column| !may_lack(column))
+            || lacking.count() > 1
+            || columns.filter(works).any(|column| top(column) + 1 < rows)
+    }
+
     /// Where a line is written on: in the stripe that was written last, or behind it.
     fn find_end(&self, nand: &Nand, line: BlockId) -> (Open, bool) {
-        let top = |column| {
-            let block = self.block(line, column);
-            nand.state().block(block).top.div_ceil(self.units)
-        };
+        let top = |column| self.top(nand, line, column);
         let columns = || 0..self.columns.len() as u32;
         let rows = columns().map(top).max().unwrap_or(0);
         let Some(row) = rows.checked_sub(1) else { return (Open::default(), false) };
@@ -117,10 +139,11 @@ impl PageSpace {
         }
         self.planes[ALL.index()].valid += valid;
         let lines = self.lines.as_mut().expect("a space of lines");
+        let is_torn = lines.is_torn(board.nand(), line);
         let (open, is_full) = lines.find_end(board.nand(), line);
         lines.used_room += u64::from(lines.book.room(line));
         self.stream_of[line.index()] = stream.mark();
-        if open.row >= lines.rows && !is_full {
+        if is_torn || open.row >= lines.rows && !is_full {
             let found = self.found_stream(ALL, stream, false);
             self.stream_of[line.index()] = found.mark();
             full.push(line);
