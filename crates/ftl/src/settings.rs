@@ -11,7 +11,7 @@ use ftlab_flash::units::PlaneId;
 use crate::future::Known;
 use crate::own::OwnPolicies;
 use crate::parts::alloc::{AllocSettings, AllocUnit, FreeOrder};
-use crate::parts::page_space::full_line;
+use crate::parts::line_book::full_line;
 use crate::parts::page_space::settings::{GcMode, GcSettings, GcTrigger, GcUnit, reserve};
 use crate::parts::page_space::slc::settings::SlcSettings;
 use crate::parts::placement::settings::{KeptTimes, PlacementSettings};
@@ -168,7 +168,7 @@ impl SharedSettings {
 
     /// Pages of data that a line of good blocks holds once the die has failed that is to.
     fn pages_of_line(&self) -> u64 {
-        let full = full_line(self, &Geometry::new(&self.device));
+        let full = full_line(&Geometry::new(&self.device), self.rain.stripe);
         let lost = match self.nand.failing_die.0 {
             Some(_) => self.device.planes * self.device.units_per_block(),
             None => 0,

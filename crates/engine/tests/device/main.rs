@@ -26,6 +26,7 @@ mod parameters;
 mod peers;
 mod placement;
 mod placement_blocks;
+mod rain;
 mod regression;
 mod short_way;
 mod slc;

@@ -166,6 +166,11 @@ impl<C: MapCache> CachedMap<C> {
         }
     }
 
+    /// A victim has up to so many pages.
+    pub fn expect_victims(&mut self, pages: u32) {
+        self.moved.reserve(pages as usize);
+    }
+
     /// An entry that memory holds; none if only flash knows.
     #[inline]
     pub fn cached(&self, board: &Board, lpn: Lpn) -> Option<Option<Ppn>> {

@@ -78,9 +78,11 @@ impl<C: MapCache> DemandMapped<C> {
         checkpoints: Checkpoints,
     ) -> Self {
         let geometry = board.geometry();
+        let mut map = CachedMap::new(geometry, cache, translation, trims, checkpoints);
+        map.expect_victims(space.victim_pages());
         DemandMapped {
             space,
-            map: CachedMap::new(geometry, cache, translation, trims, checkpoints),
+            map,
             records_trims: !config.device.ram_nonvolatile,
             rmw: config.io.partial_write == PartialWrite::Rmw,
             all_sectors: geometry.all_sectors(),

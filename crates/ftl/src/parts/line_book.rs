@@ -5,6 +5,7 @@
 //! makes its line shorter; a line without room is none.
 
 use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::units::{BlockId, Divisor, PlaneId, Ppn, zeroed};
 
 /// The lines of a device, 8 bytes each.
@@ -141,6 +142,14 @@ impl LineBook {
         }
         lines + left.div_ceil(self.full)
     }
+}
+
+/// Pages of data that a line of good blocks holds, where one page of so many dies is parity (0: none
+/// is).
+pub fn full_line(geometry: &Geometry, stripe: u32) -> u32 {
+    let planes = geometry.planes();
+    let columns = if stripe == 0 { planes } else { planes / stripe * (stripe - 1) };
+    columns * geometry.pages_per_block
 }
 
 /// Every valid page of a block.

@@ -341,19 +341,6 @@ impl Nand {
         Ok((done, self.state.oob(ppn)))
     }
 
-    /// The out-of-band area of a page whose die failed: that of its stripe's parity, or else what
-    /// the controller has noted elsewhere, as it does of all that the data depends on.
-    #[cold]
-    fn read_failed_oob(
-        &mut self,
-        meter: &mut Meter,
-        ppn: Ppn,
-        after: When,
-    ) -> Result<(When, OobRead), Fault> {
-        let done = self.read_stripe(meter, ppn, after)?.unwrap_or(after);
-        Ok((done, self.state.oob(ppn)))
-    }
-
     /// A spare area read for the part of a map that it holds: the cells are sensed as for any page,
     /// in `length`, or as long as a page read takes, transfer and all.
     pub(super) fn read_spare(

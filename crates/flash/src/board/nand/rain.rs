@@ -307,6 +307,19 @@ impl Nand {
         Ok(Some(done))
     }
 
+    /// The out-of-band area of a page whose die failed: that of its stripe's parity, or else what
+    /// the controller has noted elsewhere, as it does of all that the data depends on.
+    #[cold]
+    pub(super) fn read_failed_oob(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        after: When,
+    ) -> Result<(When, OobRead), Fault> {
+        let done = self.read_stripe(meter, ppn, after)?.unwrap_or(after);
+        Ok((done, self.state.oob(ppn)))
+    }
+
     /// A page was read from its stripe: it is to be moved, where its die did not fail as a whole,
     /// which says so of all its pages.
     pub(super) fn note_failing(&mut self, ppn: Ppn) {

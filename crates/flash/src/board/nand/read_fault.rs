@@ -69,11 +69,11 @@ impl Nand {
         }
         let is_data =
             matches!(self.state.oob(ppn), OobRead::Written(oob) if oob.kind.is_host_data());
-        if is_data || self.is_out(ppn) {
-            if let Some(rebuilt) = self.read_stripe(meter, ppn, done)? {
-                self.note_failing(ppn);
-                return Ok(rebuilt);
-            }
+        if (is_data || self.is_out(ppn))
+            && let Some(rebuilt) = self.read_stripe(meter, ppn, done)?
+        {
+            self.note_failing(ppn);
+            return Ok(rebuilt);
         }
         if is_data {
             self.state.set_unreadable(ppn);

@@ -12,20 +12,21 @@
 //! works takes no data. What parity is, and what is read from it, the gate knows
 //! (`flash/board/nand/rain.rs`). Rules and open points: `docs/papers/lines.md`.
 
+mod check;
 mod parity;
 mod repair;
 mod restart;
+mod slots;
 
 use super::{Frontier, PageSpace, Stream};
 use crate::parts::alloc::AllocUnit;
 use crate::parts::free_pool::FreePool;
-use crate::parts::line_book::LineBook;
+use crate::parts::line_book::{LineBook, full_line};
 use crate::parts::wear::FreeRule;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::settings::RainFlush;
 use ftlab_flash::board::when::When;
 use ftlab_flash::memory::{Memory, RamUse};
@@ -104,7 +105,7 @@ impl Lines {
         let in_turn = |turn| geometry.static_plane(config.alloc.order, turn * units);
         let stripe = config.rain.stripe;
         let mut lines = Lines {
-            book: LineBook::new(nand, full_line(config, geometry)),
+            book: LineBook::new(nand, full_line(geometry, config.rain.stripe)),
             columns: (0..planes).map(in_turn).collect(),
             width: if stripe == 0 { planes } else { stripe },
             has_parity: stripe > 0,
@@ -148,130 +149,6 @@ impl Lines {
         pool
     }
 
-    fn block(&self, line: BlockId, column: u32) -> BlockId {
-        self.book.block(line, self.columns[column as usize])
-    }
-
-    fn page(&self, nand: &Nand, line: BlockId, (row, column, unit): (u32, u32, u32)) -> Ppn {
-        nand.geometry().page(self.block(line, column), row * self.units + unit)
-    }
-
-    /// Whether the block of a line in a column takes pages.
-    fn works(&self, nand: &Nand, line: BlockId, column: u32) -> bool {
-        let known = nand.state().block(self.block(line, column));
-        let die = nand.geometry().die_of(self.columns[column as usize]);
-        !known.retired && !known.read_only && self.failed != Some(die)
-    }
-
-    /// Columns of the stripe that begins with one.
-    fn stripe(&self, first: u32) -> std::ops::Range<u32> {
-        first..first + self.width
-    }
-
-    /// Pages of data that a stripe takes in which so many blocks work.
-    fn data_of(&self, working: u32) -> u32 {
-        let flash_pages = if self.has_parity { working.saturating_sub(1) } else { working };
-        flash_pages * self.units
-    }
-
-    /// Pages of data that a row of a line takes.
-    fn row_room(&self, nand: &Nand, line: BlockId) -> u32 {
-        let firsts = (0..self.columns.len() as u32).step_by(self.width as usize);
-        firsts.map(|first| self.stripe_room(nand, line, first)).sum()
-    }
-
-    fn stripe_room(&self, nand: &Nand, line: BlockId, first: u32) -> u32 {
-        let works = self.stripe(first).filter(|&column| self.works(nand, line, column));
-        self.data_of(works.count() as u32)
-    }
-
-    /// Finds out what a line has room for; whether that is news.
-    fn measure(&mut self, nand: &Nand, line: BlockId) -> bool {
-        let room = self.rows * self.row_room(nand, line);
-        self.book.set_room(line, room)
-    }
-
-    /// Begins the stripe of the column that is stood at, or the next one that takes data.
-    fn enter_stripe(&self, nand: &Nand, line: BlockId, open: &mut Open) {
-        open.loose = 0;
-        loop {
-            if open.column as usize >= self.columns.len() {
-                (open.row, open.column) = (open.row + 1, 0);
-            }
-            if open.row >= self.rows {
-                return;
-            }
-            if self.stripe_room(nand, line, open.column) > 0 {
-                open.parity = self.parity_column(nand, line, (open.row, open.column));
-                self.settle(nand, line, open);
-                return;
-            }
-            open.column += self.width;
-        }
-    }
-
-    /// Moves on to the next column of the stripe that takes data, if need be; behind the stripe when
-    /// there is none.
-    fn settle(&self, nand: &Nand, line: BlockId, open: &mut Open) {
-        if open.unit > 0 {
-            return;
-        }
-        let end = (open.column / self.width + 1) * self.width;
-        while open.column < end
-            && (open.parity == Some(open.column) || !self.works(nand, line, open.column))
-        {
-            open.column += 1;
-        }
-    }
-
-    /// The slot that is stood at was programmed, or its program failed; whether its stripe is full.
-    fn pass_slot(&self, nand: &Nand, line: BlockId, open: &mut Open) -> bool {
-        open.unit += 1;
-        let end = (open.column / self.width + 1) * self.width;
-        if open.unit >= self.units || !self.works(nand, line, open.column) {
-            (open.unit, open.column) = (0, open.column + 1);
-            if open.column < end {
-                self.settle(nand, line, open);
-            }
-        }
-        open.column >= end
-    }
-
-    /// Pages of data that an open line still takes; it does not stand behind a stripe.
-    fn left(&self, nand: &Nand, line: BlockId, open: &Open) -> u32 {
-        if open.row >= self.rows {
-            return 0;
-        }
-        let first = open.column - open.column % self.width;
-        let here = self.stripe(first).filter(|&column| {
-            column >= open.column && open.parity != Some(column) && self.works(nand, line, column)
-        });
-        let here = here.count() as u32 * self.units - open.unit;
-        let behind = (first + self.width..self.columns.len() as u32).step_by(self.width as usize);
-        let behind: u32 = behind.map(|first| self.stripe_room(nand, line, first)).sum();
-        here + behind + (self.rows - open.row - 1) * self.row_room(nand, line)
-    }
-
-    /// The slot that a number of a line's slots stands for, in the order in which they are filled.
-    fn slot(&self, nand: &Nand, line: BlockId, number: u32) -> Ppn {
-        let (flash_page, unit) = (number / self.units, number % self.units);
-        let columns = self.columns.len() as u32;
-        self.page(nand, line, (flash_page / columns, flash_page % columns, unit))
-    }
-
-    /// The next valid page of a line, from a slot on; that is moved behind the page.
-    pub(super) fn next_valid(&self, nand: &Nand, line: BlockId, from: &mut u32) -> Option<Ppn> {
-        let slots = self.rows * self.units * self.columns.len() as u32;
-        while *from < slots {
-            let page = self.slot(nand, line, *from);
-            *from += 1;
-            if nand.state().is_valid(page) {
-                return Some(page);
-            }
-        }
-        None
-    }
-
     /// The slot from which on a line may hold valid pages that is emptied in pieces.
     pub(super) fn first_slot(&self, line: BlockId) -> u32 {
         if self.resume.0 == line { self.resume.1 } else { 0 }
@@ -291,13 +168,6 @@ impl Lines {
     pub(super) fn used_room(&self) -> u64 {
         self.used_room
     }
-}
-
-/// Pages of data that a line of good blocks holds.
-pub fn full_line(config: &SharedSettings, geometry: &Geometry) -> u32 {
-    let (planes, stripe) = (geometry.planes(), config.rain.stripe);
-    let columns = if stripe == 0 { planes } else { planes / stripe * (stripe - 1) };
-    columns * geometry.pages_per_block
 }
 
 impl PageSpace {
@@ -503,50 +373,5 @@ impl PageSpace {
             0 => plane.retired += 1,
             _ => plane.free.put_worn(line, rule_erases),
         }
-    }
-
-    /// Lines hold what they say, stand where they should, and parity says what it covers.
-    pub(super) fn check_lines(&self, nand: &Nand) -> Result<(), String> {
-        let Some(lines) = &self.lines else { return Ok(()) };
-        let mut used_room = 0;
-        for line in (0..lines.book.lines()).map(BlockId) {
-            let valid: u32 = lines.book.blocks(line).map(|block| nand.valid_pages(block)).sum();
-            if valid != lines.book.valid(line) {
-                let counted = lines.book.valid(line);
-                return Err(format!("line {line} counts {counted} valid pages and has {valid}"));
-            }
-            let is_known =
-                self.lines.as_ref().is_some_and(|lines| lines.failed == nand.failed_die());
-            let room = lines.rows * lines.row_room(nand, line);
-            if is_known && room != lines.book.room(line) {
-                let counted = lines.book.room(line);
-                return Err(format!("line {line} counts room for {counted} pages and has {room}"));
-            }
-            if self.stream_of[line.index()] != 0 {
-                used_room += u64::from(lines.book.room(line));
-            }
-            for block in lines.book.blocks(line) {
-                for offset in 0..nand.state().block(block).top {
-                    nand.check_parity(nand.geometry().page(block, offset))?;
-                }
-            }
-        }
-        if used_room != lines.used_room {
-            let counted = lines.used_room;
-            return Err(format!(
-                "lines in use count room for {counted} pages and have {used_room}"
-            ));
-        }
-        for (stream, frontier) in self.planes[ALL.index()].frontiers.iter().enumerate() {
-            let Some(line) = frontier.block else { continue };
-            let left = lines.left(nand, line, &lines.open[stream]);
-            if left != self.pages_per_block - frontier.next {
-                return Err(format!(
-                    "line {line} counts {} slots left and has {left}",
-                    self.pages_per_block - frontier.next
-                ));
-            }
-        }
-        Ok(())
     }
 }
