@@ -148,7 +148,7 @@ impl LineBook {
 /// is).
 pub fn full_line(geometry: &Geometry, stripe: u32) -> u32 {
     let planes = geometry.planes();
-    let columns = if stripe == 0 { planes } else { planes / stripe * (stripe - 1) };
+    let columns = planes - planes.checked_div(stripe).unwrap_or(0);
     columns * geometry.pages_per_block
 }
 

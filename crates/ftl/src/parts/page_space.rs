@@ -36,11 +36,10 @@ pub use slc::ram_use as slc_ram;
 pub use stream::Stream;
 
 use crate::parts::free_pool::FreePool;
-use crate::parts::line_book::valid_in;
 use crate::parts::page_space::placing::Placing;
 use crate::parts::page_space::settings::{GcMode, GcUnit, ThresholdMode};
 use crate::parts::placement::PlacementKind;
-use crate::parts::victim::{Census, Victims};
+use crate::parts::victim::Victims;
 use crate::parts::wear::{FreeRule, Levelling};
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;

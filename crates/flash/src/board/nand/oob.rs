@@ -31,7 +31,7 @@ impl PageKind {
         PageKind::Parity,
     ];
 
-    /// The kind of this number; any other was never stored.
+    /// The kind of this number, unless it is parity; any other was never stored.
     #[inline]
     pub(super) fn of(number: u64) -> Self {
         // Written out, so that no table is looked at: the number is the kind.
@@ -42,7 +42,6 @@ impl PageKind {
             3 => PageKind::Checkpoint,
             4 => PageKind::TrimRecord,
             5 => PageKind::Pad,
-            6 => PageKind::Parity,
             _ => unreachable!("no page is stored as kind {number}"),
         }
     }

@@ -290,7 +290,9 @@ impl Nand {
                 return Err(Fault::PowerCut);
             }
             let mut read = after;
-            for _ in 0..=self.retries(meter, verdict) {
+            let has_failed = self.has_failed(self.geometry.plane_of(page));
+            let retries = if has_failed { 0 } else { self.retries(meter, verdict) };
+            for _ in 0..=retries {
                 read = match self.units.are_small() {
                     true => self.read_unit(page, Cause::Rebuild, read),
                     false => self.clock.read_page(self.place(page), Cause::Rebuild, read),

@@ -56,7 +56,10 @@ impl Nand {
         after: When,
     ) -> Result<When, Fault> {
         let mut done = after;
-        for _ in 0..self.retries(meter, verdict) {
+        // A die that failed as a whole does not answer: nobody asks it twice.
+        let has_failed = self.has_failed(self.geometry.plane_of(ppn));
+        let retries = if has_failed { 0 } else { self.retries(meter, verdict) };
+        for _ in 0..retries {
             done = {
                 let at = self.place(ppn);
                 self.clock.read_page(at, cause, done)

@@ -1,15 +1,13 @@
 //! Collecting garbage: which victim fits, what moves where, and when it is enough.
 
-use super::{Moved, PageOwner, PageSpace, Stream};
+use super::{PageOwner, PageSpace, Stream};
 use crate::parts::victim::Census;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::run::Mover;
-use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{BlockRole, Cause, Event};
-use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
+use ftlab_flash::units::{BlockId, PlaneId};
 
 impl PageSpace {
     #[cold]

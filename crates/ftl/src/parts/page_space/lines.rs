@@ -162,6 +162,9 @@ impl Lines {
     /// A line was emptied.
     pub(super) fn not_in_use(&mut self, line: BlockId) {
         self.used_room -= u64::from(self.book.room(line));
+        if self.resume.0 == line {
+            self.resume.1 = 0;
+        }
     }
 
     /// Room of all lines in use.
