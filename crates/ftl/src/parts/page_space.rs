@@ -132,6 +132,8 @@ pub struct PageSpace {
     reclaimed: u64,
     /// Pages that moved together last.
     movers: Vec<Mover>,
+    /// Pages of the last victim that were superseded without a mark.
+    unwanted: Vec<Ppn>,
 }
 
 /// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
@@ -222,6 +224,7 @@ impl PageSpace {
             lines,
             reclaimed: 0,
             movers: Vec::with_capacity(geometry.pages_per_block as usize),
+            unwanted: Vec::with_capacity(geometry.pages_per_block as usize),
         }
     }
 
