@@ -40,6 +40,8 @@ impl Nand {
         }
         match self.source(ppn) {
             Source::Cells => self.faults.on_read(lost),
+            // The register of a die that failed cannot be read either.
+            Source::Register if is_out => self.faults.on_read(lost),
             _ if self.faults.has_power() => ReadVerdict::Works,
             _ => ReadVerdict::NoPower,
         }
