@@ -124,7 +124,8 @@ fn fit_lines(row: &Row, config: &mut Config) {
     {
         config.alloc.unit = AllocUnit::Plane;
     }
-    let divides = config.rain.stripe == 0 || config.device.channels % config.rain.stripe == 0;
+    let divides =
+        config.rain.stripe == 0 || config.device.channels.is_multiple_of(config.rain.stripe);
     if config.alloc.unit == AllocUnit::Plane || !divides {
         config.rain.stripe = 0;
     }
