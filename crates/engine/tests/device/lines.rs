@@ -16,7 +16,7 @@ const LINE: (&str, &str) = ("alloc.unit", "line");
 /// Eight dies.
 const EIGHT: [(&str, &str); 3] =
     [("device.channels", "4"), ("device.dies", "2"), ("device.pages_per_block", "16")];
-const STRIPE: (&str, &str) = ("rain.stripe", "8");
+const STRIPE: (&str, &str) = ("rain.stripe", "4");
 
 fn device(scheme: &str, blocks: u64, pairs: Pairs<'_>) -> (Config, Box<dyn Device>) {
     let config = tiny(scheme, blocks, pairs);
@@ -180,17 +180,17 @@ fn what_does_not_go_with_lines_is_refused() {
         (&[LINE, ("gc.unit", "die")], "a line is of all dies anyway"),
         (&[LINE, ("wear.policy", "static")], "static levelling moves single blocks"),
         (&[LINE, ("alloc.order", "dynamic")], "in a fixed order"),
-        (&[("device.channels", "4"), STRIPE_4], "parity is over the dies of a line"),
+        (&[("device.channels", "4"), STRIPE], "parity is over the dies of a line"),
         (&[LINE, ("device.channels", "3"), ("rain.stripe", "2")], "must divide the dies"),
         (
-            &[LINE, ("device.channels", "4"), STRIPE_4, ("alloc.order", "plane_die_channel")],
+            &[LINE, ("device.channels", "4"), STRIPE, ("alloc.order", "plane_die_channel")],
             "legal: alloc.order = channel_die_plane",
         ),
         (
             &[
                 LINE,
                 ("device.channels", "4"),
-                STRIPE_4,
+                STRIPE,
                 ("device.page_bytes", "2048"),
                 ("device.mapping_unit", "512"),
                 ("rain.flush", "pad"),

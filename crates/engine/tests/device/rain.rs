@@ -336,8 +336,6 @@ fn a_flush_protects_what_was_written() {
     assert_eq!(programs_of("pad"), (1, 4), "three pages and four that hold nothing");
 }
 
-const STRIPE_4: (&str, &str) = ("rain.stripe", "4");
-
 /// A device with a die that is to fail has room for what is moved then, or is refused.
 #[test]
 fn a_die_that_is_to_fail_needs_room() {
