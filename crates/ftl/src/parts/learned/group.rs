@@ -52,8 +52,6 @@ pub struct Sizes {
     pub listed: u32,
     /// Levels.
     pub levels: u32,
-    /// How often pages of the approximate segments begin or end a run.
-    pub changes: u32,
     /// Whether a page is trimmed.
     pub trims: bool,
 }
@@ -214,8 +212,7 @@ impl Group {
         let mut index = 0;
         while !self.listed.and(members).is_empty() && index < self.count {
             let segment = self.placed[index].segment;
-            let touched = !segment.is_accurate()
-                && !self.members(segment).and(members).is_empty();
+            let touched = !segment.is_accurate() && !self.members(segment).and(members).is_empty();
             if !touched || self.shrink(index, members).is_some() {
                 index += 1;
             }
@@ -306,7 +303,10 @@ impl Group {
             }
             let left = older.members(segment).and(&listed);
             let (Some(first), Some(last)) = (left.first(), left.last()) else { continue };
-            self.append(Placed { level: level + levels, segment: segment.between(first, last) }, left);
+            self.append(
+                Placed { level: level + levels, segment: segment.between(first, last) },
+                left,
+            );
         }
         self.trimmed = self.trimmed.or(&older.trimmed.minus(&said));
         self.close_gaps();
@@ -334,10 +334,15 @@ impl Group {
                 sizes.accurate += 1;
             } else {
                 sizes.approximate += 1;
-                sizes.changes += self.members(placed.segment).changes();
             }
         }
         sizes
+    }
+
+    /// How often pages of its approximate segments begin or end a run, within each.
+    pub fn changes(&self) -> u32 {
+        let approximate = self.placed().iter().filter(|placed| !placed.segment.is_accurate());
+        approximate.map(|placed| self.members(placed.segment).changes()).sum()
     }
 
     /// Whether levels and conflict buffer are what they have to be.

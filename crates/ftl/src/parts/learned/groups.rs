@@ -170,3 +170,12 @@ impl std::ops::AddAssign for Sizes {
         self.listed += other.listed;
     }
 }
+
+impl std::ops::SubAssign for Sizes {
+    fn sub_assign(&mut self, other: Sizes) {
+        self.accurate -= other.accurate;
+        self.approximate -= other.approximate;
+        self.lone -= other.lone;
+        self.listed -= other.listed;
+    }
+}

@@ -115,17 +115,27 @@ mod tests {
         for step in 0..400u32 {
             let offset = (step * 97 + step * step) as u8;
             marks[usize::from(offset)] = step % 3 != 0;
-            if step % 3 == 0 { set.remove(offset) } else { set.insert(offset) }
+            if step % 3 == 0 {
+                set.remove(offset)
+            } else {
+                set.insert(offset)
+            }
             let listed: Vec<u8> = (0..=255u8).filter(|&at| marks[usize::from(at)]).collect();
             assert_eq!(set.iter().collect::<Vec<_>>(), listed);
-            assert_eq!((set.first(), set.last()), (listed.first().copied(), listed.last().copied()));
+            assert_eq!(
+                (set.first(), set.last()),
+                (listed.first().copied(), listed.last().copied())
+            );
             assert_eq!(set.len() as usize, listed.len());
             let (first, last) = (set.first().unwrap_or(0), set.last().unwrap_or(0));
             let inner = marks[usize::from(first)..=usize::from(last)].windows(2);
             assert_eq!(set.changes() as usize, inner.filter(|pair| pair[0] != pair[1]).count());
         }
         let evens = Members::every(0, 254, 2);
-        assert_eq!((evens.len(), set.and(&evens).len() + set.minus(&evens).len()), (128, set.len()));
+        assert_eq!(
+            (evens.len(), set.and(&evens).len() + set.minus(&evens).len()),
+            (128, set.len())
+        );
         assert_eq!(set.or(&evens).minus(&evens), set.minus(&evens));
     }
 }

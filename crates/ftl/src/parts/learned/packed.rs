@@ -113,9 +113,8 @@ pub fn pack(group: &Group, scale: Scale, words: &mut [u32]) {
         writer.put(trimmed.len() as u8);
         trimmed.iter().for_each(|page| writer.put(page));
     }
-    let ends = |index: usize| {
-        placed.get(index + 1).is_none_or(|next| next.level != placed[index].level)
-    };
+    let ends =
+        |index: usize| placed.get(index + 1).is_none_or(|next| next.level != placed[index].level);
     for first in (0..placed.len()).step_by(4) {
         let mut bits = 0;
         for index in first..placed.len().min(first + 4) {

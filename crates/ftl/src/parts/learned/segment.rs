@@ -77,8 +77,11 @@ fn half(numerator: i64, denominator: i64, kind: Kind) -> u16 {
         .expect("every other number has the bit");
     // One below 1024 would lie in the next range, where it has another last bit.
     let nearest = nearest.max((1 << HALF_FRACTION) + odd);
-    let (exponent, nearest) =
-        if nearest >> (HALF_FRACTION + 1) == 0 { (exponent, nearest) } else { (exponent + 1, 1024) };
+    let (exponent, nearest) = if nearest >> (HALF_FRACTION + 1) == 0 {
+        (exponent, nearest)
+    } else {
+        (exponent + 1, 1024)
+    };
     ((exponent << HALF_FRACTION) as u16) | (nearest as u16 & ((1 << HALF_FRACTION) - 1))
 }
 
@@ -105,8 +108,7 @@ impl Segment {
 
     /// Its eight bytes.
     pub(super) fn to_bytes(self) -> [u8; 8] {
-        let ([k0, k1], [i0, i1, i2, i3]) =
-            (self.slope.to_le_bytes(), self.intercept.to_le_bytes());
+        let ([k0, k1], [i0, i1, i2, i3]) = (self.slope.to_le_bytes(), self.intercept.to_le_bytes());
         [self.start, self.length, k0, k1, i0, i1, i2, i3]
     }
 

@@ -62,10 +62,10 @@ fn two_runs_are_one_segment_once_they_may_be_off_by_four() {
     let runs = [0, 1, 2, 3, 8, 9, 10, 11];
     for gamma in [0, 1] {
         let two = told(&runs, gamma);
-        assert_eq!(two, [
-            (vec![0, 1, 2, 3], true, vec![0; 4]),
-            (vec![8, 9, 10, 11], true, vec![0; 4]),
-        ]);
+        assert_eq!(
+            two,
+            [(vec![0, 1, 2, 3], true, vec![0; 4]), (vec![8, 9, 10, 11], true, vec![0; 4]),]
+        );
     }
     assert_eq!(told(&runs, 4), [(runs.to_vec(), false, vec![0, 0, -1, -1, 1, 1, 0, 0])]);
     let (slope, intercept) = learned(&runs, 4)[0].0.line(Scale::new(SCALE));

@@ -119,8 +119,10 @@ fn look_ups_agree_with_a_plain_table() {
                 _ => {
                     let (first, density) = (rng.below(pages), 1 + rng.below(4));
                     let end = pages.min(first + 1 + rng.below(40));
-                    let offsets: Vec<u8> =
-                        (first..end).filter(|_| rng.below(4) < density).map(|at| at as u8).collect();
+                    let offsets: Vec<u8> = (first..end)
+                        .filter(|_| rng.below(4) < density)
+                        .map(|at| at as u8)
+                        .collect();
                     write(&mut group, &offsets, next, gamma);
                     for &offset in &offsets {
                         table[usize::from(offset)] = Some(next);
