@@ -67,7 +67,7 @@ use sizes::Sizes;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Payload;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::state::{OobRead, PageKind};
+use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::{Cause, Event};
@@ -77,6 +77,7 @@ use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag, zeroed};
 use ftlab_ftl::answers::{Location, Room, Unsettled};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped;
+use ftlab_ftl::parts::learned::Segment;
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 use ftlab_ftl::parts::trim_records::TrimRecords;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
@@ -240,6 +241,11 @@ impl Scheme for Leaftl {
         self.fit(board, done)
     }
 
+    fn uncleanable(config: &Config) -> Option<&'static str> {
+        let in_memory = Sizes::new(config).parts == 0;
+        in_memory.then_some("memory has all of its map, and flash none")
+    }
+
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
         let below = self.map.locate(board, lpn);
         let Some(slot) = self.buffer.pages.find(lpn) else {
@@ -324,7 +330,7 @@ impl Leaftl {
                 let said = found.segment.predict(offset, self.map.scale) as u32;
                 match found.segment.is_accurate() {
                     true => board.read(Ppn(said), io.cause, known),
-                    false => self.read_nearby(board, io, Ppn(said), known),
+                    false => self.read_nearby(board, io, found.segment, known),
                 }
             }
         }?;
@@ -339,18 +345,19 @@ impl Leaftl {
         &mut self,
         board: &mut Board,
         io: &PageIo,
-        said: Ppn,
+        segment: Segment,
         known: When,
     ) -> Result<(When, Tag), Fault> {
         board.event(Event::ApproximateReads, 1);
+        let (_, offset) = self.map.place_of(io.lpn);
+        let said = Ppn(segment.predict(offset, self.map.scale) as u32);
         let (read, tag) = board.read(said, io.cause, known)?;
         // The out-of-band area came with the page.
-        if matches!(board.nand().state().oob(said), OobRead::Written(oob) if oob.logical == io.lpn.0)
-        {
+        if Map::is_it(board, io.lpn, said) {
             return Ok((read, tag));
         }
         board.event(Event::Mispredictions, 1);
-        let right = self.map.resolve(board, io.lpn, said);
+        let right = self.map.resolve(board, io.lpn, segment);
         board.read(right.expect("the page is within gamma pages"), io.cause, read)
     }
 

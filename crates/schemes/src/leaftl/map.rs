@@ -10,7 +10,7 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
 use ftlab_ftl::parts::learned::{
-    Group, Groups, Point, Scale, Sizes as GroupSizes, Tolerance, learn, packed,
+    Group, Groups, Point, Scale, Segment, Sizes as GroupSizes, Tolerance, learn, packed,
 };
 use ftlab_ftl::parts::page_space::{Moved, PageOwner, PageSpace};
 use ftlab_ftl::parts::slots::Slot;
@@ -308,19 +308,35 @@ impl Map {
         self.tell(board);
     }
 
-    /// The page that the out-of-band area of page `said` names as the place of `lpn`: itself, or one
-    /// of the gamma on either side. It is of the run that `said` was written with, so that the later
-    /// one counts where there are two in the block.
-    pub(super) fn resolve(&self, board: &Board, lpn: Lpn, said: Ppn) -> Option<Ppn> {
-        let (geometry, state) = (board.geometry(), board.nand().state());
-        let (block, offset) = (geometry.block_of(said), geometry.offset_of(said));
-        let last = (offset + self.gamma).min(geometry.pages_per_block - 1);
-        let is_it = |page: &Ppn| match state.oob(*page) {
+    /// Whether a page says of itself that it is `lpn`.
+    pub(super) fn is_it(board: &Board, lpn: Lpn, page: Ppn) -> bool {
+        match board.nand().state().oob(page) {
             OobRead::Written(oob) => oob.kind.is_host_data() && oob.logical == lpn.0,
             OobRead::Free | OobRead::Torn => false,
-        };
+        }
+    }
+
+    /// The pages that the out-of-band area of page `said` may name as the place of `lpn`, of the
+    /// gamma on either side, the latest first.
+    pub(super) fn nearby(&self, board: &Board, lpn: Lpn, said: Ppn) -> impl Iterator<Item = Ppn> {
+        let geometry = board.geometry();
+        let (block, offset) = (geometry.block_of(said), geometry.offset_of(said));
+        let last = (offset + self.gamma).min(geometry.pages_per_block - 1);
         let pages = (offset.saturating_sub(self.gamma)..=last).rev();
-        pages.map(|at| geometry.page(block, at)).find(is_it)
+        pages
+            .map(move |at| geometry.page(block, at))
+            .filter(move |&page| Self::is_it(board, lpn, page))
+    }
+
+    /// Where a segment says that a page is: there, or near there by what the page's out-of-band area
+    /// names. Of two versions that lie there the later one is of the run that was learned.
+    pub(super) fn resolve(&self, board: &Board, lpn: Lpn, segment: Segment) -> Option<Ppn> {
+        let (_, offset) = self.place_of(lpn);
+        let said = Ppn(segment.predict(offset, self.scale) as u32);
+        if Self::is_it(board, lpn, said) {
+            return Some(said);
+        }
+        if segment.is_accurate() { None } else { self.nearby(board, lpn, said).next() }
     }
 
     /// Pages of a collection that a fault ended are learned all the same.
@@ -349,9 +365,9 @@ impl Map {
             self.unpack(board, group, &mut on_flash);
             found = on_flash.find(offset);
         }
-        let said = found?.segment.predict(offset, self.scale);
-        let place = self.resolve(board, lpn, Ppn(said as u32));
-        assert!(place.is_some(), "page {lpn} is not within {} pages of {said}", self.gamma);
+        let segment = found?.segment;
+        let place = self.resolve(board, lpn, segment);
+        assert!(place.is_some(), "page {lpn} is not where {segment:?} says");
         place
     }
 

@@ -185,12 +185,13 @@ impl Map {
             self.older = Some(older);
         }
         let (pages, mut ready) = (self.sizes.group_pages, Ok(after));
-        packed::fit(&mut known, (pages, self.scale), |offset, said| {
+        packed::fit(&mut known, (pages, self.scale), |segment| {
+            let said = Ppn(segment.predict(segment.start, self.scale) as u32);
             if let Ok(when) = ready {
-                ready = self.check_prediction(board, Ppn(said), when);
+                ready = self.check_prediction(board, said, when);
             }
-            let lpn = Lpn(group * pages + u32::from(offset));
-            self.resolve(board, lpn, Ppn(said)).expect("within gamma pages").0
+            let lpn = Lpn(group * pages + u32::from(segment.start));
+            self.resolve(board, lpn, segment).expect("the page is within gamma pages").0
         });
         packed::pack(&known, self.scale, &mut words[self.words_of(group)]);
         self.packed = Some(known);
@@ -223,8 +224,8 @@ impl Map {
         if !found.segment.is_accurate() && self.superseded == Superseded::Read {
             when = self.check_prediction(board, said, when)?;
         }
-        let place = self.resolve(board, lpn, said);
-        assert!(place.is_some(), "page {lpn} is not within {} pages of {said}", self.gamma);
+        let place = self.resolve(board, lpn, found.segment);
+        assert!(place.is_some(), "page {lpn} is not where {:?} says", found.segment);
         Ok((place, when))
     }
 

@@ -10,7 +10,7 @@ use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Cause;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::parts::held_pages::Held;
-use ftlab_ftl::parts::learned::Group;
+use ftlab_ftl::parts::learned::{Group, Segment};
 use ftlab_ftl::parts::oob_scan::{self, Extent};
 use ftlab_ftl::parts::trim_records::TrimRecords;
 
@@ -77,9 +77,7 @@ impl Map {
             for lpn in (group * pages..end).map(Lpn) {
                 let (_, offset) = self.place_of(lpn);
                 let found = on_flash.find(offset);
-                let said = found.map(|found| found.segment.predict(offset, self.scale));
-                // What is said may be of a page that was erased since, or of a device without it.
-                let told = said.and_then(|said| self.resolve(board, lpn, Ppn(said as u32)));
+                let told = found.and_then(|found| self.surely(board, lpn, found.segment));
                 match places[lpn.index()] {
                     Some(place) if told != Some(place) => changed.push((lpn.0, place.0)),
                     None if found.is_some() => gone.push(lpn),
@@ -91,6 +89,19 @@ impl Map {
         for lpn in gone {
             self.trim(lpn);
         }
+    }
+
+    /// Where a segment says that a page is, if there is no doubt: its run may be an older one than
+    /// the page's newest version is of, or erased.
+    fn surely(&self, board: &Board, lpn: Lpn, segment: Segment) -> Option<Ppn> {
+        let (_, offset) = self.place_of(lpn);
+        let said = Ppn(segment.predict(offset, self.scale) as u32);
+        if Self::is_it(board, lpn, said) || segment.is_accurate() {
+            return Self::is_it(board, lpn, said).then_some(said);
+        }
+        let mut nearby = self.nearby(board, lpn, said);
+        let (first, second) = (nearby.next(), nearby.next());
+        first.filter(|_| second.is_none())
     }
 
     /// A page was trimmed.

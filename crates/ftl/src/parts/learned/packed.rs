@@ -34,12 +34,12 @@ fn bytes(group: &Group) -> u32 {
 }
 
 /// Makes a group of `pages` fit its place: it is compacted, and where that is not enough the place of
-/// each approximate segment of one page is asked for (what it says is given), which makes it an
-/// accurate one. How many were asked for.
+/// each approximate segment of one page is asked for, which makes it an accurate one. How many were
+/// asked for.
 pub fn fit(
     group: &mut Group,
     (pages, scale): (u32, Scale),
-    mut place: impl FnMut(u8, u32) -> u32,
+    mut place: impl FnMut(Segment) -> u32,
 ) -> u32 {
     if bytes(group) <= most_bytes(pages) {
         return 0;
@@ -50,8 +50,7 @@ pub fn fit(
         for index in 0..group.len() {
             let segment = group.placed()[index].segment;
             if segment.length == 0 && !segment.is_accurate() {
-                let said = segment.predict(segment.start, scale) as u32;
-                group.correct(index, place(segment.start, said), scale);
+                group.correct(index, place(segment), scale);
                 asked += 1;
             }
         }

@@ -97,7 +97,8 @@ fn look_ups_agree_with_a_plain_table() {
                 }
                 2 => {
                     let mut words = vec![0; packed::most_bytes(pages).div_ceil(4) as usize];
-                    let exact = |page: u8, _| table[usize::from(page)].expect("it is there");
+                    let exact =
+                        |lone: Segment| table[usize::from(lone.start)].expect("it is there");
                     packed::fit(&mut group, (pages, scale()), exact);
                     packed::pack(&group, scale(), &mut words);
                     packed::unpack(&words, scale(), &mut group);
