@@ -266,7 +266,8 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "gc.placement = {} does not go with {scheme}, which says by rules of its own where \
              pages go; legal: gc.placement = none, or a scheme that maps pages and fills every \
-             block from front to back (ideal_page, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, aps, jtl)",
+             block from front to back (ideal_page, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, \
+             aps, jtl)",
             kind.name()
         )))
     }

@@ -77,8 +77,9 @@ use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag, zeroed};
 use ftlab_ftl::answers::{Location, Room, Unsettled};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped;
-use ftlab_ftl::parts::learned::Segment;
+use ftlab_ftl::parts::learned::{Found, Segment};
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
+use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::trim_records::TrimRecords;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
 
@@ -159,17 +160,29 @@ impl Scheme for Leaftl {
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
         self.map.learn_moved(board);
         board.event(Event::BufferLookups, 1);
-        let Some(slot) = self.buffer.pages.find(io.lpn) else {
-            return self.read_flash(board, io, after);
-        };
-        if io.sectors & !self.buffer.pages.get(slot).sectors == 0 {
+        let slot = self.buffer.pages.find(io.lpn);
+        let lacks = |slot: Slot| io.sectors & !self.buffer.pages.get(slot).sectors != 0;
+        if let Some(slot) = slot.filter(|&slot| !lacks(slot)) {
             board.event(Event::BufferHits, 1);
             return Ok(self.buffer.get(board, slot, after));
         }
-        // Flash may hold the other sectors.
-        let (read, found) = self.read_flash(board, io, after)?;
-        let (done, tag) = self.buffer.get(board, slot, read);
-        Ok((done, if found == Tag::UNREADABLE { found } else { tag }))
+        let known = self.map.look_up(board, io.lpn, after)?;
+        let (group, offset) = self.map.place_of(io.lpn);
+        let found = self.map.groups.find(group, offset);
+        let answer = match (slot, found) {
+            (None, found) => self.read_flash(board, io, found, known)?,
+            // The other sectors were never written.
+            (Some(slot), None) => self.buffer.get(board, slot, known),
+            (Some(slot), found) => {
+                let (read, below) = self.read_flash(board, io, found, known)?;
+                let (done, tag) = self.buffer.get(board, slot, read);
+                (done, if below == Tag::UNREADABLE { below } else { tag })
+            }
+        };
+        // Groups leave behind the answer; a device at its end has no room for what they say.
+        let left = self.fit(board, answer.0).map(Some).or_else(Fault::unless_worn_out)?;
+        self.outgrown = left.is_none();
+        Ok(answer)
     }
 
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -313,36 +326,27 @@ impl Leaftl {
         }
     }
 
-    /// Reads a page from where the segments say that it is.
+    /// Reads a page from where its segment says that it is.
     fn read_flash(
-        &mut self,
+        &self,
         board: &mut Board,
         io: &PageIo,
-        after: When,
+        found: Option<Found>,
+        known: When,
     ) -> Result<(When, Tag), Fault> {
-        let known = self.map.look_up(board, io.lpn, after)?;
-        let (group, offset) = self.map.place_of(io.lpn);
-        let found = self.map.groups.find(group, offset);
-        let answer = match found {
-            None => board.read_unwritten(io.lpn, known),
-            Some(found) => {
-                let known = self.map.charge(board, found.levels, known);
-                let said = found.segment.predict(offset, self.map.scale) as u32;
-                match found.segment.is_accurate() {
-                    true => board.read(Ppn(said), io.cause, known),
-                    false => self.read_nearby(board, io, found.segment, known),
-                }
-            }
-        }?;
-        // Groups leave behind the answer; a device at its end has no room for what they say.
-        let left = self.fit(board, answer.0).map(Some).or_else(Fault::unless_worn_out)?;
-        self.outgrown = left.is_none();
-        Ok(answer)
+        let Some(found) = found else { return board.read_unwritten(io.lpn, known) };
+        let known = self.map.charge(board, found.levels, known);
+        if !found.segment.is_accurate() {
+            return self.read_nearby(board, io, found.segment, known);
+        }
+        let (_, offset) = self.map.place_of(io.lpn);
+        let place = found.segment.predict(offset, self.map.scale) as u32;
+        board.read(Ppn(place), io.cause, known)
     }
 
     /// Reads the page that an approximate segment says, and the right one where it is another.
     fn read_nearby(
-        &mut self,
+        &self,
         board: &mut Board,
         io: &PageIo,
         segment: Segment,

@@ -236,12 +236,15 @@ impl Map {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
-        let mut when = after;
+        let (mut when, mut from) = (after, 0);
         // What a collection changes while another one is written comes in a further round.
-        while let Some(group) = (0..self.sizes.groups).find(|&group| self.is_changed(group)) {
+        loop {
+            let changed = |group: &u32| self.is_changed(*group);
+            let next = (from..self.sizes.groups).find(changed);
+            let Some(group) = next.or_else(|| (0..from).find(changed)) else { return Ok(when) };
             when = self.write_part(space, board, self.part_of(group), Cause::Translate, when)?;
+            from = group;
         }
-        Ok(when)
     }
 
     /// Segments of groups that flash says something else of.

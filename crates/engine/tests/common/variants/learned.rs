@@ -12,6 +12,9 @@ const SHORT: (&str, &str) = ("leaftl.buffer_bytes", "1KiB");
 const LONE: (&str, &str) = ("leaftl.buffer_bytes", "1B");
 const LONG: (&str, &str) = ("leaftl.buffer_bytes", "3KiB");
 const KEPT: (&str, &str) = ("device.ram_nonvolatile", "true");
+/// Blocks of four pages hold two with one bit a cell.
+const TWO: (&str, &str) = ("device.bits_per_cell", "2");
+const STATIC: (&str, &str) = ("slc.static_blocks", "3");
 
 /// With these settings beside the defaults. What is volatile keeps what was flushed.
 pub const VARIANTS: &[Variant] = &[
@@ -34,5 +37,10 @@ pub const VARIANTS: &[Variant] = &[
     durable("leaftl", &[SMALL, TIGHT, NEAR, PAGE, UNIT, PAGES, ("nand.enforce_order", "strict")]),
     durable("leaftl", &[SMALL, TIGHT, NEAR, KEPT, ("io.partial_write", "rmw")]),
     durable("leaftl", &[FAR, KEPT, LONG, ("gc.placement", "sepbit")]),
+    durable("leaftl", &[TWO, STATIC, SMALL, TIGHT, NEAR, ("slc.full", "fold_first")]),
+    durable(
+        "leaftl",
+        &[TWO, FAR, LONG, ("slc.dynamic_share", "0.8"), ("device.over_provisioning", "1.5x")],
+    ),
     durable("leaftl", &[SMALL, TIGHT, NEAR, ("gc.placement", "dac"), ("gc.mode", "idle")]),
 ];
