@@ -84,7 +84,7 @@ pub fn zeroed<T: zerocopy::FromZeros>(count: usize) -> Vec<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor {
     divisor: u32,
-    /// 2^64 / divisor, rounded up; 0 stands for 2^64 itself (divisor 1).
+    /// (2^64 - 1) / divisor, rounded down.
     reciprocal: u64,
 }
 
@@ -92,17 +92,16 @@ impl Divisor {
     /// For division by `divisor`, which is not 0.
     pub fn new(divisor: u32) -> Self {
         assert!(divisor > 0, "division by zero");
-        let reciprocal = if divisor == 1 { 0 } else { u64::MAX / u64::from(divisor) + 1 };
-        Divisor { divisor, reciprocal }
+        Divisor { divisor, reciprocal: u64::MAX / u64::from(divisor) }
     }
 
     /// The whole quotient.
     #[inline]
     pub fn quotient(self, dividend: u32) -> u32 {
-        if self.reciprocal == 0 {
-            return dividend;
-        }
-        ((u128::from(self.reciprocal) * u128::from(dividend)) >> 64) as u32
+        // Too small by 2^-32 at most, which is less than 1 / divisor: between the quotient, which
+        // (dividend + 1) / divisor exceeds by that much at least, and the next whole number.
+        let next = u128::from(u64::from(dividend) + 1);
+        ((u128::from(self.reciprocal) * next) >> 64) as u32
     }
 
     /// Quotient and remainder.

@@ -133,8 +133,9 @@ impl PageTable for Tables {
         self.smt[lpn.index()] = pack(Some(new.0));
         match self.update {
             SmtUpdate::Parallel => {
-                let taken = board.pcm_write_in(self.unit(lpn), done);
-                if taken != done {
+                if let Some(taken) = board.pcm_write_or_wait(self.unit(lpn), done)
+                    && taken != done
+                {
                     self.taken = taken;
                 }
             }
@@ -199,7 +200,7 @@ impl Tables {
 
     /// Makes room for one entry: a tail whose U is set goes to the SMT. What follows waits no
     /// longer than the queue of the phase-change memory makes it.
-    #[inline]
+    #[inline(always)]
     fn delete_tail_if_full(&mut self, board: &mut Board, after: When) -> When {
         if !self.qmt.is_full() {
             return after;

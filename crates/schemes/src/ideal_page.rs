@@ -184,6 +184,23 @@ impl Scheme for IdealPage {
         }
     }
 
+    const WRITES_ALIKE: bool = true;
+
+    #[inline(always)]
+    fn write_alike(&mut self, board: &mut Board, io: &PageIo) -> bool {
+        let place = (self.base.space.place(board.nand(), io.lpn), Stream::Data);
+        let is_written = self.base.has_room(place.0) && self.base.put_untimed(board, io, place);
+        if is_written {
+            board.dram_untimed(2);
+        }
+        is_written
+    }
+
+    #[inline]
+    fn would_write_alike(&self, board: &Board, lpn: Lpn) -> bool {
+        self.base.has_room(self.base.space.place(board.nand(), lpn))
+    }
+
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let known = board.dram(1, after);
         Ok(if self.base.trim(board, io.lpn) { board.dram(1, known) } else { known })

@@ -157,6 +157,7 @@ impl Pruning for Latte {
         board.event(Event::LatteOps, 1);
     }
 
+    #[inline(always)]
     fn next(&mut self, frames: &Frames, pinned: Option<Slot>) -> (Leaf, u32) {
         let compared = self.groups.len(0);
         // Rule 1: the group with the smallest time.

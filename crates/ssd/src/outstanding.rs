@@ -44,6 +44,12 @@ impl Outstanding {
         Outstanding::Several(Box::new(Slots { depth, taken }))
     }
 
+    /// Whether there is one slot only.
+    #[inline]
+    pub fn is_one(&self) -> bool {
+        matches!(self, Outstanding::One(_))
+    }
+
     /// When a request that arrives gets a slot.
     #[inline(always)]
     pub fn admit(&mut self, arrival: Nanos) -> Nanos {

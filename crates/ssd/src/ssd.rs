@@ -264,16 +264,21 @@ impl<S: Scheme> Ssd<S> {
         Ok(done)
     }
 
+    /// The version that is written next: neither 0 nor the number that stands for what cannot be
+    /// read.
+    #[inline(always)]
+    fn version_to_come(&self) -> Tag {
+        Tag(((self.next_tag + 1) % Tag::UNREADABLE.0).max(1))
+    }
+
     #[inline(always)]
     fn write_page<const PLAIN: bool>(
         &mut self,
         io: &mut PageIo,
         start: When,
     ) -> Result<When, DeviceError> {
-        // Neither 0 nor the number that stands for what cannot be read.
-        self.next_tag = (self.next_tag + 1) % Tag::UNREADABLE.0;
-        self.next_tag = self.next_tag.max(1);
-        io.data = Tag(self.next_tag);
+        io.data = self.version_to_come();
+        self.next_tag = io.data.0;
         let (buffer, mut below) = self.parts();
         let ready = below.board.nand_mut().clock_mut().host_page(start);
         let done = match buffer {

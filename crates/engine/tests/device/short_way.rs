@@ -3,7 +3,7 @@
 //! and block of the flash, every time.
 
 use crate::common::outcome::Pairs;
-use crate::common::{chosen, mixed, open, tiny};
+use crate::common::{chosen, mixed, open, pages, tiny};
 use ftlab_engine::board::nand::clock::{CellOperations, ServiceTime};
 use ftlab_engine::board::nand::state::BlockState;
 use ftlab_engine::config::Config;
@@ -23,6 +23,7 @@ const DEVICES: &[Pairs<'_>] = &[
     &[("timing.copyback", "true"), ("device.planes", "2"), ("timing.profile", "parallel")],
     &[("io.partial_write", "rmw"), ("nand.enforce_order", "ascending_gaps_ok")],
     &[("gc.mode", "both"), ("wear.policy", "static"), ("wear.spread", "2")],
+    &[("timing.dram_access", "90ns"), ("timing.controller_page", "2us"), ("device.planes", "2")],
 ];
 
 /// How many, their sum and that of their squares, and all of them.
@@ -79,12 +80,12 @@ pub fn left(device: &dyn Device) -> Left {
     }
 }
 
-/// In chunks to a device that nobody watches.
-fn shortly(scheme: &str, config: &Config, requests: &[Request]) -> Left {
+/// In chunks of so many to a device that nobody watches.
+fn shortly(scheme: &str, config: &Config, requests: &[Request], chunk: usize) -> Left {
     let mut device = open(scheme, config);
     let mut driver = Driver::new(config, Some(config.queue_depth()));
     assert!(driver.is_direct());
-    for chunk in requests.chunks(7) {
+    for chunk in requests.chunks(chunk) {
         driver.submit_all(device.as_mut(), &mut chunk.to_vec()).expect("the device works");
     }
     let copyback = config.timing.copyback;
@@ -126,13 +127,38 @@ fn the_short_way_leaves_what_the_long_way_leaves() {
             }
             let requests = mixed(&config, 2500, 11);
             let (short, long) =
-                (shortly(name, &config, &requests), at_length(name, &config, &requests));
+                (shortly(name, &config, &requests, 7), at_length(name, &config, &requests));
             assert!(short.counts.iter().sum::<u64>() > 2500, "{name}: it did something");
             assert!(short == long, "{name} {pairs:?}: {}", first_difference(&short, &long));
             compared += 1;
         }
     }
     assert!(compared > 0);
+}
+
+/// Writes of single pages, few of which differ from the one before: long rows of them, cut by
+/// collections, by windows, by requests of two pages and by reads.
+#[test]
+fn writes_in_rows_leave_what_single_ones_leave() {
+    for pairs in DEVICES {
+        let config = tiny("ideal_page", 24, pairs);
+        let logical = config.device.logical_pages();
+        let request = |number: u64| {
+            let page = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (logical - 1);
+            match number % 61 {
+                17 => pages(&config, Op::Read, page, 1),
+                40 => pages(&config, Op::Write, page, 2),
+                _ => pages(&config, Op::Write, page, 1),
+            }
+        };
+        let requests: Vec<Request> = (0..6000).map(request).collect();
+        let long = at_length("ideal_page", &config, &requests);
+        for chunk in [32, 9] {
+            let short = shortly("ideal_page", &config, &requests, chunk);
+            assert!(short.windows.len() > 1, "{pairs:?}: windows end within rows");
+            assert!(short == long, "{pairs:?} {chunk}: {}", first_difference(&short, &long));
+        }
+    }
 }
 
 fn first_difference(short: &Left, long: &Left) -> String {

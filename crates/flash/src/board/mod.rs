@@ -172,15 +172,13 @@ impl Board {
         kind: PageKind,
         after: When,
     ) -> Result<When, Fault> {
-        let unreadable = io.data == Tag::UNREADABLE;
-        let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors);
         if let (true, Some(old)) = (self.rmw, old) {
             let held = self.nand.state().mask(old);
-            if held & !sectors != 0 {
+            if held & !io.sectors != 0 {
                 return self.read_modify_program(new, (old, held), io, kind, after);
             }
         }
-        let page = PageWrite { logical, kind, tag, sectors, unreadable };
+        let page = Self::whole_page(io, kind);
         self.nand.program(&mut self.meter, new, page, io.cause, after)
     }
 
@@ -196,10 +194,30 @@ impl Board {
         if self.rmw || !self.nand.is_plain() {
             return None;
         }
-        let unreadable = io.data == Tag::UNREADABLE;
-        let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors);
-        let page = PageWrite { logical, kind, tag, sectors, unreadable };
+        let page = Self::whole_page(io, kind);
         Some(self.nand.program_plainly(&mut self.meter, new, page, io.cause, after))
+    }
+
+    /// Whether writes that do the same take the same time, so that the time of one can be booked
+    /// for others: nothing can fail, nothing is read first, and pages take equal times.
+    #[inline]
+    pub fn writes_alike(&self) -> bool {
+        !self.rmw && self.nand.is_plain() && self.nand.clock().takes_equal_times()
+    }
+
+    /// Programs a page with host data without its time, which whoever calls books together with
+    /// that of others. Only where [`Board::writes_alike`].
+    #[inline(always)]
+    pub fn program_untimed(&mut self, new: Ppn, io: &PageIo, kind: PageKind) {
+        let page = Self::whole_page(io, kind);
+        self.nand.program_untimed(&mut self.meter, new, page, io.cause);
+    }
+
+    /// A page that keeps nothing of what it supersedes.
+    #[inline(always)]
+    fn whole_page(io: &PageIo, kind: PageKind) -> PageWrite {
+        let (logical, tag, sectors) = (io.lpn.0, io.data, io.sectors);
+        PageWrite { logical, kind, tag, sectors, unreadable: io.data == Tag::UNREADABLE }
     }
 
     /// A write of part of a page whose other sectors are kept.

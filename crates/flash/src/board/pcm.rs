@@ -30,6 +30,9 @@ use crate::units::Nanos;
 /// and nothing is booked before the end of what was forgotten.
 const KNOWN: usize = 4096;
 
+/// Of so many operations each is looked at, without a search for the first that matters.
+const FEW: usize = 4;
+
 /// A posted write.
 #[derive(Clone, Copy, Debug)]
 struct Write {
@@ -141,7 +144,11 @@ impl Pcm {
     }
 
     fn between_reads_from(&self, start: Nanos, length: Nanos) -> Nanos {
-        let mut next = self.reads.partition_point(|read| read.1 <= start);
+        // A search pays only among many.
+        let mut next = match self.reads.len() {
+            0..=FEW => 0,
+            _ => self.reads.partition_point(|read| read.1 <= start),
+        };
         self.between_reads_behind(&mut next, start, length)
     }
 
@@ -262,16 +269,55 @@ impl Pcm {
         taken.find(|write| write.unit == Some(unit) && at(write) <= write.start).map(at)
     }
 
-    /// Books a write from `from` on at an idle port, which others of its `unit` may join; returns
-    /// when it is accepted, which is when it begins.
+    /// Whether a write that could begin at `from` is taken then, because all that was ever booked is
+    /// over, by then and `now`.
     #[inline]
-    fn book_write_alone(&mut self, from: Nanos, unit: Option<u32>) -> Nanos {
+    fn takes_at_once(&self, from: Nanos, now: Nanos) -> bool {
+        self.until.max(self.floor) <= from.min(now) && self.queue > 0 && self.write > 0
+    }
+
+    /// Books a write at an idle port; returns when it is accepted, which is when it begins.
+    fn book_write_when_idle(&mut self, from: Nanos, unit: Option<u32>) -> Nanos {
+        if self.write == 0 {
+            return from;
+        }
         let start = from.max(self.floor);
-        let end = start + self.write;
-        self.until = end;
-        // In front, where the last one was taken: the same place of memory every time.
-        self.writes.push_front(Write { accepted: start, start, end, span: 0, unit });
+        self.book_write_alone(start, unit);
         start
+    }
+
+    /// Books a write that is taken at `from`, where nothing is booked but one read that ends later:
+    /// the write goes before it if there is time, else behind it. Whether it is so.
+    fn book_write_behind_read(&mut self, (from, now): (Nanos, Nanos), unit: Option<u32>) -> bool {
+        let (1, Some(&(begins, ends))) = (self.reads.len(), self.reads.front()) else {
+            return false;
+        };
+        let alone = self.writes.is_empty() && ends > from.max(now) && self.floor <= from;
+        if !alone || from <= self.full.1 || self.write == 0 {
+            return false;
+        }
+        let start = if from + self.write <= begins { from } else { ends };
+        let end = start + self.write;
+        self.until = self.until.max(end);
+        self.writes.push_back(Write { accepted: from, start, end, span: 0, unit });
+        true
+    }
+
+    /// Books a write that is taken at once and begins at `from`; others of its `unit` may join it.
+    #[inline]
+    fn book_write_alone(&mut self, from: Nanos, unit: Option<u32>) {
+        self.floor = self.floor.max(self.until);
+        self.until = from + self.write;
+        let write = Write { accepted: from, start: from, end: self.until, span: 0, unit };
+        self.reads.clear();
+        match self.writes.len() {
+            // The same place of memory every time.
+            1 => self.writes[0] = write,
+            _ => {
+                self.writes.clear();
+                self.writes.push_front(write);
+            }
+        }
     }
 
     /// Books a write from `from` on, which others of its `unit` may join; returns when it is
@@ -378,28 +424,49 @@ impl Board {
     /// and that has not begun, or begins at this moment, and then costs nothing of its own.
     #[inline]
     pub fn pcm_write_in(&mut self, unit: Option<u32>, after: When) -> When {
-        let (from, accepted) = self.book_pcm_write(unit, after);
-        self.nand.clock_mut().waits_for_port(accepted - from, accepted, after)
+        self.pcm_write_or_wait(unit, after).unwrap_or(after)
     }
 
-    /// Books a write; when it could begin, and when it is accepted.
-    #[inline]
-    fn book_pcm_write(&mut self, unit: Option<u32>, after: When) -> (Nanos, Nanos) {
-        assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
+    /// The same; none where the queue takes the entry at once and nobody waits.
+    #[inline(always)]
+    pub fn pcm_write_or_wait(&mut self, unit: Option<u32>, after: When) -> Option<When> {
         let clock = self.nand.clock_mut();
         let from = clock.earliest(after);
-        self.pcm.forget(clock.now());
-        let timeline = clock.timeline_mut();
-        let alone = self.pcm.is_idle() && self.pcm.write > 0 && !timeline.is_on();
-        let (accepted, joined) = match alone {
-            true => (self.pcm.book_write_alone(from, unit), false),
-            false => self.pcm.book_write(from, unit, timeline),
+        if !self.pcm.takes_at_once(from, clock.now()) || clock.timeline_mut().is_on() {
+            return Some(self.pcm_write_among_others(unit, after));
+        }
+        self.pcm.book_write_alone(from, unit);
+        clock.pcm_is_written(self.pcm.write);
+        self.meter.event(Event::PcmWrites, 1);
+        None
+    }
+
+    #[inline(never)]
+    fn pcm_write_among_others(&mut self, unit: Option<u32>, after: When) -> When {
+        assert!(self.pcm.queue > 0, "no phase-change memory is attached to this board");
+        let clock = self.nand.clock_mut();
+        let (from, now) = (clock.earliest(after), clock.now());
+        let (accepted, joined) = match clock.timeline_mut().is_on() {
+            false if self.pcm.book_write_behind_read((from, now), unit) => (from, false),
+            _ => self.book_pcm_write(from, unit),
         };
+        let clock = self.nand.clock_mut();
         if !joined {
             self.meter.event(Event::PcmWrites, 1);
             clock.pcm_is_written(self.pcm.write);
         }
-        (from, accepted)
+        clock.waits_for_port(accepted - from, accepted, after)
+    }
+
+    /// Books a write that could begin at `from`; when it is accepted, and whether it joined another.
+    fn book_pcm_write(&mut self, from: Nanos, unit: Option<u32>) -> (Nanos, bool) {
+        let clock = self.nand.clock_mut();
+        self.pcm.forget(clock.now());
+        let timeline = clock.timeline_mut();
+        match self.pcm.is_idle() && !timeline.is_on() {
+            true => (self.pcm.book_write_when_idle(from, unit), false),
+            false => self.pcm.book_write(from, unit, timeline),
+        }
     }
 
     /// When the port of the phase-change memory has done everything that is queued.

@@ -54,12 +54,18 @@ impl Board {
     /// stage `map`, where it takes time at all (`timing.dram_access`).
     #[inline(always)]
     pub fn dram(&mut self, accesses: u32, after: When) -> When {
-        self.meter.event(Event::DramAccesses, u64::from(accesses));
+        self.dram_untimed(accesses);
         let length = u64::from(accesses) * self.ram.access;
         if length == 0 {
             return after;
         }
         self.nand.clock_mut().access_dram(length, after)
+    }
+
+    /// The same without their time, which whoever calls books together with that of others.
+    #[inline(always)]
+    pub fn dram_untimed(&mut self, accesses: u32) {
+        self.meter.event(Event::DramAccesses, u64::from(accesses));
     }
 
     /// Waits `length` for what the host's memory says about a part of the map: the latency of the

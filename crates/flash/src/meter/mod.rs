@@ -280,6 +280,15 @@ impl Meter {
         }
     }
 
+    /// Counts so many requests of a page each, of so many sectors together, none of which is a piece
+    /// of another.
+    #[inline]
+    pub fn requests_of_a_page(&mut self, op: Op, requests: u64, sectors: u64) {
+        self.host.requests[op as usize] += requests;
+        self.host.pages[op as usize] += requests;
+        self.host.sectors[op as usize] += sectors;
+    }
+
     #[cold]
     fn request_in_pieces(&mut self, kind: usize) {
         let is_new = self.pieces.begins();

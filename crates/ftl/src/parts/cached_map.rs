@@ -8,7 +8,7 @@
 mod records;
 
 use crate::parts::checkpoint::Checkpoints;
-use crate::parts::map_cache::MapCache;
+use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::page_space::{Moved, Newer, PageOwner, PageSpace, Stream};
 use crate::parts::translation::{MapWrite, Translation};
 use crate::parts::trim_records::TrimRecords;
@@ -18,7 +18,7 @@ use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
-use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, zeroed};
+use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
 
 /// Cache, directory and what belongs to them: the owner of every page in the space.
 #[derive(Clone)]
@@ -37,6 +37,9 @@ pub struct CachedMap<C> {
     moved: Vec<(u32, u32)>,
     /// Entries to write to one translation page (place, packed physical page).
     edits: Vec<(u32, u32)>,
+    /// Places of those whose write did not look up what it supersedes, then what that is (packed
+    /// physical page); empty but for a moment.
+    superseded: Vec<u32>,
     words: Vec<u32>,
 }
 
@@ -162,6 +165,7 @@ impl<C: MapCache> CachedMap<C> {
             lazy_copying: true,
             moved: Vec::with_capacity(geometry.pages_per_block as usize),
             edits: Vec::with_capacity(places),
+            superseded: Vec::with_capacity(places),
             words: zeroed(places),
         }
     }
@@ -169,9 +173,22 @@ impl<C: MapCache> CachedMap<C> {
     /// An entry that memory holds; none if only flash knows.
     #[inline]
     pub fn cached(&self, board: &Board, lpn: Lpn) -> Option<Option<Ppn>> {
-        match self.cache.entry(lpn) {
-            None if self.cache.defers(lpn) => Some(self.translation.entry(board, lpn)),
-            known => known,
+        self.known(board, lpn, self.cache.look(lpn))
+    }
+
+    /// Changes an entry that memory holds; what it was.
+    #[inline(always)]
+    pub fn exchange(&mut self, board: &Board, lpn: Lpn, ppn: Option<Ppn>) -> Option<Ppn> {
+        let before = self.cache.exchange(lpn, ppn);
+        self.known(board, lpn, before).expect("the entry was translated")
+    }
+
+    #[inline]
+    fn known(&self, board: &Board, lpn: Lpn, memory: Known) -> Option<Option<Ppn>> {
+        match memory {
+            Known::No => None,
+            Known::AsOnFlash => Some(self.translation.entry(board, lpn)),
+            Known::Entry(entry) => Some(entry),
         }
     }
 
@@ -210,6 +227,12 @@ impl<C: MapCache> CachedMap<C> {
         let lpn = Lpn(page.logical);
         if page.newer {
             self.cache.wrote_newer(lpn);
+        }
+        if C::ADOPTS && self.lazy_copying && !self.cache.is_unresolved(lpn) {
+            // Wherever memory knew the page: it takes the entry.
+            self.cache.change(lpn, Some(page.new));
+            board.event(Event::LazyUpdates, 1);
+            return;
         }
         match self.cached(board, lpn) {
             Some(Some(ppn)) if ppn == page.old => {
@@ -300,6 +323,7 @@ impl<C: MapCache> CachedMap<C> {
 
     /// Writes the collected edits to a translation page that has been read; nothing when there are
     /// none.
+    #[inline]
     fn write_edits(
         &mut self,
         space: &mut PageSpace,
@@ -396,6 +420,7 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// The same, even when none has changed: what memory holds is programmed as it is.
+    #[inline]
     pub fn rewrite_whole_part(
         &mut self,
         space: &mut PageSpace,
@@ -412,22 +437,40 @@ impl<C: MapCache> CachedMap<C> {
     }
 
     /// Makes the changed entries of a translation page the edits; returns how many there are.
+    #[inline]
     fn collect_changed(&mut self, space: &mut PageSpace, board: &mut Board, part: u32) -> u32 {
         let lpns = self.translation.lpns_of(part);
-        let (first, mut unresolved) = (lpns.start, 0);
+        let first = lpns.start;
         self.edits.clear();
         self.cache.each_dirty(lpns, |lpn, ppn, is_unresolved| {
             self.edits.push((lpn.0 - first, pack(ppn.map(|ppn| ppn.0))));
-            unresolved += u32::from(is_unresolved);
-        });
-        for edit in 0..self.edits.len() {
-            if unresolved == 0 {
-                break;
+            if is_unresolved {
+                self.superseded.push(lpn.0 - first);
             }
-            let lpn = Lpn(first + self.edits[edit].0);
-            unresolved -= u32::from(self.resolve(space, board, lpn));
+        });
+        if !self.superseded.is_empty() {
+            self.resolve_part(space, board, part);
         }
         self.edits.len() as u32
+    }
+
+    /// [`CachedMap::resolve`] of several entries of one translation page, by their places.
+    fn resolve_part(&mut self, space: &mut PageSpace, board: &mut Board, part: u32) {
+        let first = self.translation.lpns_of(part).start;
+        let page = self.translation.location(part);
+        // A page that was never written says of none of them where it is.
+        let words = page.map(|page| board.nand().payload(page));
+        for place in &mut self.superseded {
+            self.cache.resolve(Lpn(first + *place));
+            *place = words.map_or(0, |words| words[*place as usize]);
+        }
+        let old = self.superseded.drain(..).filter_map(unpack).map(Ppn);
+        let mut count = 0;
+        for old in old {
+            space.invalidate(board, old);
+            count += 1;
+        }
+        board.event(Event::DeferredInvalidations, count);
     }
 
     /// Writes every changed entry, a translation page at a time; none is changed afterwards.

@@ -135,7 +135,7 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     /// Writes a page whose entry the cache holds.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         let plane = self.space.place_beside_withheld(board, io);
         let place = (plane, Stream::Data);
@@ -144,8 +144,8 @@ impl<C: MapCache> DemandMapped<C> {
             && let Some((new, done)) =
                 self.space.write_shortly(board, place, (io, PageKind::Data), known)
         {
-            let old = self.map.cached(board, io.lpn).expect("the entry was translated");
-            self.written(board, io.lpn, (old, new));
+            let old = self.map.exchange(board, io.lpn, Some(new));
+            self.written(board, io.lpn, old);
             return Ok(done);
         }
         self.write_with_care(board, io, plane, known)
@@ -164,17 +164,17 @@ impl<C: MapCache> DemandMapped<C> {
         // Looked up after collection, which may have moved the old version.
         let old = self.map.cached(board, io.lpn).expect("the entry was translated");
         let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
-        self.written(board, io.lpn, (old, new));
+        self.map.cache.change(io.lpn, Some(new));
+        self.written(board, io.lpn, old);
         Ok(done)
     }
 
-    /// The host's page was programmed: the old one is invalid, the cached entry says so.
-    #[inline]
-    fn written(&mut self, board: &mut Board, lpn: Lpn, (old, new): (Option<Ppn>, Ppn)) {
+    /// The host's page was programmed, and the cached entry says so: the old one is invalid.
+    #[inline(always)]
+    fn written(&mut self, board: &mut Board, lpn: Lpn, old: Option<Ppn>) {
         if let Some(old) = old {
             self.space.invalidate(board, old);
         }
-        self.map.cache.change(lpn, Some(new));
         self.map.trims.written(lpn);
     }
 
@@ -225,6 +225,7 @@ impl<C: MapCache> DemandMapped<C> {
         self.map.translation.read(board, part, Cause::Translate, after)
     }
 
+    #[inline]
     fn map_write(&self, board: &Board, part: u32, cause: Cause) -> MapWrite {
         MapWrite { plane: self.space.home(board.nand(), part), cause }
     }
@@ -281,6 +282,7 @@ impl<C: MapCache> DemandMapped<C> {
     }
 
     /// The same, even when none has changed.
+    #[inline(always)]
     pub fn rewrite_whole_part(
         &mut self,
         board: &mut Board,

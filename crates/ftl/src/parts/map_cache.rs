@@ -10,14 +10,25 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::when::When;
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
 
+/// What memory says of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing: only flash knows.
+    No,
+    /// That it is known, and not repeated here because flash says it.
+    AsOnFlash,
+    /// The entry: physical page or nowhere.
+    Entry(Option<Ppn>),
+}
+
 /// Map entries in memory.
 pub trait MapCache {
     /// The entry of a page as memory has it, physical page or nowhere; none if only flash knows.
     fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>>;
-    /// Whether memory holds a translation page without a copy of what flash says: of a page for
-    /// which [`MapCache::entry`] has nothing then, the entry is as on flash, and known.
-    fn defers(&self, _: Lpn) -> bool {
-        false
+    /// The same, where memory may hold a translation page without a copy of what flash says.
+    #[inline]
+    fn look(&self, lpn: Lpn) -> Known {
+        self.entry(lpn).map_or(Known::No, Known::Entry)
     }
     /// Whether memory holds an entry that its translation page on flash does not say yet.
     fn is_dirty(&self, lpn: Lpn) -> bool;
@@ -40,6 +51,13 @@ pub trait MapCache {
     }
     /// Changes an entry that memory holds; it differs from flash from now on.
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
+    /// The same; what memory said of it before.
+    #[inline]
+    fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
+        let before = self.look(lpn);
+        self.change(lpn, ppn);
+        before
+    }
     /// The translation page on flash says what memory says, if memory holds the entry.
     fn clean(&mut self, lpn: Lpn);
     /// The same of several pages of a translation page, by their places behind its first one.

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use crate::parts::map_cache::MapCache;
+use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::slots::Slot;
 use crate::parts::translation::Translation;
 use ftlab_flash::board::Board;
@@ -71,12 +71,6 @@ impl MapPages {
     #[must_use]
     pub fn deferring(self) -> Self {
         MapPages { defers: true, ..self }
-    }
-
-    /// Whether a page's entry is known, and is not repeated here because flash says it.
-    #[inline]
-    pub fn defers(&self, lpn: Lpn) -> bool {
-        self.defers && self.find(self.by_page.quotient(lpn.0)).is_some()
     }
 
     /// Pages that it has room for.
@@ -172,7 +166,7 @@ impl MapPages {
         slot
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_slot(&mut self, part: u32, ready: When) -> Slot {
         debug_assert!(self.find(part).is_none());
         let slot = self.free.pop().expect("the owner made room");
@@ -206,7 +200,7 @@ impl MapPages {
     }
 
     /// Slot, word and bit of an entry, if its page is in memory.
-    #[inline]
+    #[inline(always)]
     fn place(&self, lpn: Lpn) -> Option<(Slot, usize, (usize, u64))> {
         let (part, place) = self.by_page.both(lpn.0);
         let (slot, place) = (self.find(part)?, place as usize);
@@ -222,11 +216,23 @@ impl MapPages {
 }
 
 impl MapCache for MapPages {
+    #[inline(always)]
+    fn look(&self, lpn: Lpn) -> Known {
+        match self.place(lpn) {
+            None => Known::No,
+            Some((_, _, (index, bit))) if self.defers && self.dirty[index] & bit == 0 => {
+                Known::AsOnFlash
+            }
+            Some((_, word, _)) => Known::Entry(unpack(self.words[word]).map(Ppn)),
+        }
+    }
+
     #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
-        let (_, word, (index, bit)) = self.place(lpn)?;
-        let is_here = !self.defers || self.dirty[index] & bit != 0;
-        is_here.then(|| unpack(self.words[word]).map(Ppn))
+        match self.look(lpn) {
+            Known::Entry(entry) => Some(entry),
+            Known::No | Known::AsOnFlash => None,
+        }
     }
 
     #[inline]
@@ -262,30 +268,41 @@ impl MapCache for MapPages {
         let Some(slot) = slot.filter(|&slot| self.dirty_entries(slot) > 0) else { return };
         let entries = slot.index() * self.entries_per_page as usize;
         let mut expected = self.dirty_entries(slot);
-        for (index, &word) in self.dirty[self.bits(slot)].iter().enumerate() {
-            if expected == 0 {
-                break;
+        let known = &self.words[entries..entries + self.entries_per_page as usize];
+        for (first, &word) in (0..).step_by(64).zip(&self.dirty[self.bits(slot)]) {
+            if word == 0 {
+                continue;
             }
             let mut left = word;
             while left != 0 {
                 expected -= 1;
-                let place = index * 64 + left.trailing_zeros() as usize;
+                let place = first + left.trailing_zeros();
                 left &= left - 1;
-                let entry = unpack(self.words[entries + place]).map(Ppn);
-                each(Lpn(lpns.start + place as u32), entry, false);
+                let entry = unpack(known[place as usize]).map(Ppn);
+                each(Lpn(lpns.start + place), entry, false);
+            }
+            if expected == 0 {
+                break;
             }
         }
     }
 
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
+        let _ = self.exchange(lpn, ppn);
+    }
+
+    #[inline(always)]
+    fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
         let (slot, word, (index, bit)) = self.place(lpn).expect("the page is in memory");
-        self.words[word] = pack(ppn.map(|ppn| ppn.0));
+        let before = std::mem::replace(&mut self.words[word], pack(ppn.map(|ppn| ppn.0)));
+        let is_here = !self.defers || self.dirty[index] & bit != 0;
         if self.dirty[index] & bit == 0 {
             self.dirty[index] |= bit;
             self.dirty_pages += u32::from(self.dirty_entries[slot.index()] == 0);
             self.dirty_entries[slot.index()] += 1;
         }
+        if is_here { Known::Entry(unpack(before).map(Ppn)) } else { Known::AsOnFlash }
     }
 
     #[inline]
@@ -381,7 +398,7 @@ mod tests {
         for _ in 0..2_000 {
             let lpn = Lpn(rng.below(3 * entries));
             if copies.entry(lpn).is_none() {
-                assert_eq!((pages.entry(lpn), pages.defers(lpn)), (None, false), "not in memory");
+                assert_eq!((pages.entry(lpn), pages.look(lpn)), (None, Known::No), "not in memory");
                 continue;
             }
             match rng.below(3) {
@@ -390,7 +407,8 @@ mod tests {
                 _ => [(); 2],
             };
             let known = copies.entry(lpn).filter(|_| copies.is_dirty(lpn));
-            assert_eq!((pages.entry(lpn), pages.defers(lpn)), (known, true));
+            let look = known.map_or(Known::AsOnFlash, Known::Entry);
+            assert_eq!((pages.entry(lpn), pages.look(lpn)), (known, look));
             let first = lpn.0 / entries * entries;
             let mut told = Vec::new();
             pages.each_dirty(first..first + entries, |lpn, ppn, _| told.push((lpn, ppn)));

@@ -33,14 +33,23 @@ impl Marks {
     }
 
     /// A number is a member from now on, if it was not.
+    #[inline]
     pub fn insert(&mut self, number: u32) {
-        let mut at = number as usize;
-        for words in &mut self.levels {
+        let word = &mut self.levels[0][number as usize / 64];
+        let others = std::mem::replace(word, *word | 1 << (number % 64));
+        if others == 0 {
+            self.word_has_members(number as usize / 64);
+        }
+    }
+
+    /// The levels above know that a word has a member.
+    fn word_has_members(&mut self, word: usize) {
+        let mut at = word;
+        for words in self.levels.iter_mut().skip(1) {
             let word = &mut words[at / 64];
             let others = *word;
             *word |= 1 << (at % 64);
             if others != 0 {
-                // The levels above know that this word is not empty.
                 break;
             }
             at /= 64;
@@ -48,9 +57,26 @@ impl Marks {
     }
 
     /// A number is a member no more, if it was.
+    #[inline]
     pub fn remove(&mut self, number: u32) {
-        let mut at = number as usize;
-        for words in &mut self.levels {
+        self.remove_of_word(number / 64, 1 << (number % 64));
+    }
+
+    /// The same of several of the 64 numbers from 64 * `word` on: those that `bits` tell, the first
+    /// in the lowest.
+    #[inline]
+    pub fn remove_of_word(&mut self, word: u32, bits: u64) {
+        let left = &mut self.levels[0][word as usize];
+        *left &= !bits;
+        if *left == 0 {
+            self.word_is_empty(word as usize);
+        }
+    }
+
+    /// The levels above know that a word has no member.
+    fn word_is_empty(&mut self, word: usize) {
+        let mut at = word;
+        for words in self.levels.iter_mut().skip(1) {
             words[at / 64] &= !(1 << (at % 64));
             if words[at / 64] != 0 {
                 break;
@@ -125,6 +151,10 @@ mod tests {
                 if rng.below(2) == 0 || turn < 20 {
                     marks.insert(number);
                     model.insert(number);
+                } else if rng.below(8) == 0 {
+                    let (word, bits) = (number / 64, u64::from(rng.below(u32::MAX)) << 20);
+                    marks.remove_of_word(word, bits);
+                    model.retain(|&known| known / 64 != word || bits >> (known % 64) & 1 == 0);
                 } else if let Some(&near) = model.range(number..).next() {
                     marks.remove(near);
                     model.remove(&near);

@@ -247,6 +247,18 @@ impl<T: PageTable> PageMapped<T> {
         }
     }
 
+    /// As [`PageMapped::put`] without its time, where [`Board::writes_alike`]; false, with nothing
+    /// done, where a page cannot be put shortly.
+    #[inline(always)]
+    pub fn put_untimed(&mut self, board: &mut Board, io: &PageIo, place: Place) -> bool {
+        let old = self.map.table.entry(io.lpn);
+        let new = self.space.write_untimed(board, place, (io, PageKind::Data));
+        if let Some(new) = new {
+            self.written(board, io.lpn, (old, new));
+        }
+        new.is_some()
+    }
+
     #[inline(never)]
     fn put_with_care(
         &mut self,

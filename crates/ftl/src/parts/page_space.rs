@@ -123,6 +123,8 @@ pub struct PageSpace {
     movers: Vec<Mover>,
     /// Pages of a victim by logical number: number and page.
     by_number: Vec<(u32, u32)>,
+    /// Pages of the last victim that were superseded without a mark.
+    unwanted: Vec<Ppn>,
 }
 
 /// In the idle mode the foreground steps in when this few blocks are left, whatever the threshold.
@@ -197,6 +199,7 @@ impl PageSpace {
             reclaimed: 0,
             movers: Vec::with_capacity(geometry.pages_per_block as usize),
             by_number: Vec::with_capacity(geometry.pages_per_block as usize),
+            unwanted: Vec::with_capacity(geometry.pages_per_block as usize),
         }
     }
 

@@ -86,6 +86,7 @@ impl Translation {
     }
 
     /// Logical pages whose entries one translation page holds.
+    #[inline]
     pub fn lpns_of(&self, part: u32) -> std::ops::Range<u32> {
         let first = part * self.entries_per_page;
         first..(first + self.entries_per_page).min(self.logical_pages)
@@ -104,7 +105,7 @@ impl Translation {
     }
 
     /// An entry as flash has it, without charge: the caller has read the page.
-    #[inline]
+    #[inline(always)]
     pub fn entry(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
         let (part, place) = self.part_of(lpn);
         let page = self.location(part)?;

@@ -1,7 +1,7 @@
 //! What the frames of the tree hold: translation pages, and data pages below them.
 
 use crate::parts::held_pages::{Held, HeldPages};
-use crate::parts::map_cache::MapCache;
+use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::map_pages::MapPages;
 use crate::parts::page_space::Newer;
 use crate::parts::slots::Slot;
@@ -152,7 +152,7 @@ impl Frames {
     }
 
     /// The first cached data page below a translation page, by offset, `last` behind all others.
-    #[inline]
+    #[inline(always)]
     pub fn first_child(&self, map: Slot, last: Option<u32>) -> Option<u32> {
         let last = last.filter(|&offset| {
             let (word, bit) = self.bit(map, offset);
@@ -195,11 +195,11 @@ impl Frames {
     }
 
     /// A data page takes a frame, empty, that is free from the returned moment on; there must be
-    /// room.
-    #[inline]
-    pub fn enter(&mut self, lpn: Lpn) -> (Slot, When) {
-        let (part, offset) = self.by_group.both(lpn.0);
-        let map = self.maps.find(part).expect("a data page hangs on its translation page");
+    /// room. Its translation page is `map`.
+    #[inline(always)]
+    pub fn enter(&mut self, lpn: Lpn, map: Slot) -> (Slot, When) {
+        let offset = lpn.0.wrapping_sub(self.maps.part(map) * self.pages_per_map);
+        assert!(offset < self.pages_per_map, "page {lpn} hangs on another translation page");
         let (word, bit) = self.bit(map, offset);
         self.bits[word] |= bit;
         self.children[map.index()] += 1;
@@ -216,7 +216,7 @@ impl Frames {
 
     /// The host writes a cached data page: where what must stay of it cannot be read, the page
     /// remains lost as a whole.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, data: Slot, tag: Tag, sectors: u64, ready: When) {
         let stays = self.data.get(data).sectors & !sectors & self.all_sectors;
         let lost = self.data.get(data).tag == Tag::UNREADABLE && stays != 0;
@@ -253,7 +253,7 @@ impl Frames {
     }
 
     /// A data page leaves.
-    #[inline]
+    #[inline(always)]
     pub fn leave(&mut self, data: Slot, ready: When) {
         let (map, offset) = self.parent(data);
         let (word, bit) = self.bit(map, offset);
@@ -314,14 +314,14 @@ impl Frames {
 }
 
 impl MapCache for Frames {
-    #[inline]
-    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
-        self.maps.entry(lpn)
+    #[inline(always)]
+    fn look(&self, lpn: Lpn) -> Known {
+        self.maps.look(lpn)
     }
 
     #[inline]
-    fn defers(&self, lpn: Lpn) -> bool {
-        self.maps.defers(lpn)
+    fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {
+        self.maps.entry(lpn)
     }
 
     #[inline]
@@ -333,10 +333,12 @@ impl MapCache for Frames {
         self.maps.first_dirty(lpns)
     }
 
+    #[inline]
     fn each_dirty(&self, lpns: std::ops::Range<u32>, each: impl FnMut(Lpn, Option<Ppn>, bool)) {
         self.maps.each_dirty(lpns, each);
     }
 
+    #[inline]
     fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
         self.maps.clean_places(first, places);
     }
@@ -344,6 +346,11 @@ impl MapCache for Frames {
     #[inline]
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         self.maps.change(lpn, ppn);
+    }
+
+    #[inline(always)]
+    fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
+        self.maps.exchange(lpn, ppn)
     }
 
     #[inline]

@@ -7,7 +7,6 @@
 use super::settings::Sizes;
 use super::untold::Untold;
 use ftlab_flash::board::nand::geometry::Geometry;
-use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{Event, Level};
@@ -114,12 +113,12 @@ impl LazyMap {
         board.search(Search::Cached, self.sizes.gmt_pages, after)
     }
 
-    /// Update flag = 0. What is nowhere needs no entry any more, unless it is just being written.
+    /// Update flag = 0, which [`LazyMap::marked`] does not say any more. What is nowhere needs no
+    /// entry any more, unless it is just being written.
     #[inline]
     fn clean_in(&mut self, lpn: Lpn, gmt_holds: bool) {
         let Some(slot) = self.umt.find(lpn) else { return };
         let ppn = self.umt.ppn(slot);
-        self.marked.remove(lpn.0);
         if gmt_holds {
             self.gmt.follow(lpn, ppn);
         }
@@ -160,6 +159,7 @@ impl LazyMap {
 
     /// Which blocks are to be converted: those of an area that is too full with so many blocks of
     /// UBA and CBA more; none while there is room.
+    #[inline(always)]
     fn full(
         &self,
         space: &PageSpace,
@@ -214,6 +214,29 @@ impl LazyMap {
         (true, part, when)
     }
 
+    /// Convert while an area is too full; with `opening`, up to the next GMT page that must be
+    /// written.
+    #[inline(never)]
+    fn convert_overdue(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (plane, opening): (PlaneId, Option<u32>),
+        after: When,
+    ) -> (Option<u32>, When) {
+        let mut when = after;
+        while let Some(streams) = self.full(space, plane, (opening.unwrap_or(0), 0)) {
+            let (found, part, searched) = self.convert(space, board, (plane, streams), when);
+            // A collection has room for one block's map pages; what is left waits for the next
+            // write.
+            if !found || part.is_some() || opening.is_none() {
+                return (part, searched);
+            }
+            when = searched;
+        }
+        (None, when)
+    }
+
     /// In an idle gap: the next GMT page of a conversion, while more than half of the area is used.
     pub fn convert_idle(
         &mut self,
@@ -236,18 +259,15 @@ impl LazyMap {
     /// The map knows every page of a block: it becomes a DBA block without a copy, and its entries
     /// leave the UMT.
     fn become_dba(&mut self, space: &mut PageSpace, board: &mut Board, block: BlockId) {
-        let mut offset = 0;
-        while let Some(ppn) = board.nand().state().next_valid(block, offset) {
-            offset = board.geometry().offset_of(ppn) + 1;
-            let OobRead::Written(oob) = board.nand().state().oob(ppn) else { continue };
-            let lpn = Lpn(oob.logical);
+        board.nand().state().each_valid(block, |ppn, logical, _| {
+            let lpn = Lpn(logical);
             if let Some(slot) = self.umt.find(lpn)
                 && self.umt.ppn(slot) == Some(ppn)
                 && self.pinned != Some(lpn)
             {
                 self.umt.remove(slot);
             }
-        }
+        });
         space.release_candidate(board.nand(), block);
         board.event(Event::Conversions, 1);
         self.tell_level(space, board);
@@ -350,12 +370,23 @@ impl MapCache for LazyMap {
     }
 
     fn clean(&mut self, lpn: Lpn) {
+        self.marked.remove(lpn.0);
         self.clean_in(lpn, self.gmt.find(lpn.0 / self.entries_per_page).is_some());
     }
 
     fn clean_places(&mut self, first: Lpn, places: impl Iterator<Item = u32>) {
         let gmt_holds = self.gmt.find(first.0 / self.entries_per_page).is_some();
-        places.for_each(|place| self.clean_in(Lpn(first.0 + place), gmt_holds));
+        // Marks of one word go together.
+        let (mut word, mut marks) = (0, 0);
+        places.map(|place| first.0 + place).for_each(|lpn| {
+            if lpn / 64 != word {
+                self.marked.remove_of_word(word, marks);
+                (word, marks) = (lpn / 64, 0);
+            }
+            marks |= 1 << (lpn % 64);
+            self.clean_in(Lpn(lpn), gmt_holds);
+        });
+        self.marked.remove_of_word(word, marks);
     }
 
     fn changed(&self) -> impl Iterator<Item = (Lpn, Option<Ppn>)> + '_ {
@@ -376,6 +407,7 @@ impl MapCache for LazyMap {
         self.umt.resolve(lpn);
     }
 
+    #[inline(always)]
     fn overdue(
         &mut self,
         space: &mut PageSpace,
@@ -383,17 +415,10 @@ impl MapCache for LazyMap {
         (plane, opening): (PlaneId, Option<u32>),
         after: When,
     ) -> (Option<u32>, When) {
-        let mut when = after;
-        while let Some(streams) = self.full(space, plane, (opening.unwrap_or(0), 0)) {
-            let (found, part, searched) = self.convert(space, board, (plane, streams), when);
-            // A collection has room for one block's map pages; what is left waits for the next
-            // write.
-            if !found || part.is_some() || opening.is_none() {
-                return (part, searched);
-            }
-            when = searched;
+        match self.full(space, plane, (opening.unwrap_or(0), 0)) {
+            None => (None, after),
+            Some(_) => self.convert_overdue(space, board, (plane, opening), after),
         }
-        (None, when)
     }
 
     /// One conversion, if the victim's pages open another block of the CBA.

@@ -11,6 +11,7 @@
 mod base;
 mod block_sizes;
 mod bypass;
+mod levels;
 mod over_blocks;
 mod over_pages;
 mod pruning;
@@ -25,6 +26,7 @@ pub use scheme::Tree;
 pub use sizes::{frames, latte_bytes};
 
 use base::TreeBase;
+use levels::Levels;
 
 use crate::treeftl::settings::Config;
 use crate::treeftl::settings::{BypassMap, HitScope, TreeftlSettings};
@@ -32,7 +34,7 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::ram::RamWork;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
-use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::{PageIo, RequestShape};
 use ftlab_flash::units::{Lpn, Nanos, Tag};
 use ftlab_ftl::answers::{Location, Room, Unsettled};
@@ -57,8 +59,7 @@ pub struct PageTree<P, B> {
     working: Option<u32>,
     /// Where the search for a changed translation page in idle gaps goes on.
     idle_turn: u32,
-    /// Frames of each kind, if they have changed and nobody was told.
-    levels: Option<(u32, u32)>,
+    levels: Levels,
 }
 
 impl<P: Pruning, B: TreeBase> PageTree<P, B> {
@@ -75,7 +76,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             sequential: RequestSize::new(settings.seq_pages, SizeRule::Above, false),
             working: None,
             idle_turn: 0,
-            levels: None,
+            levels: Levels::default(),
             settings,
         }
     }
@@ -101,24 +102,17 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         self.held().pages() - u32::from(self.working.is_some())
     }
 
-    /// Frames of each kind have changed, which [`PageTree::tell_levels`] tells.
+    /// Frames of each kind have changed, which [`Levels::tell`] tells once for all that a page did.
+    #[inline]
     fn note_levels(&mut self) {
-        self.levels = Some((self.held().maps.len(), self.held().data_pages()));
-    }
-
-    /// Tells what was noted last, once for all that a page did.
-    fn tell_levels(&mut self, board: &mut Board) {
-        if let Some((maps, data)) = self.levels.take() {
-            board.level(Level::MapFrames, u64::from(maps));
-            board.level(Level::DataFrames, u64::from(data));
-        }
+        self.levels.note(self.base.frames());
     }
 
     /// Serves a page, and tells of the frames then.
     #[inline]
     fn serve<T>(&mut self, board: &mut Board, page: impl FnOnce(&mut Self, &mut Board) -> T) -> T {
         let served = page(self, board);
-        self.tell_levels(board);
+        self.levels.tell(board);
         served
     }
 
@@ -212,6 +206,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Makes sure that the translation page of an entry is cached: where, and when it is there.
+    #[inline]
     fn translate(
         &mut self,
         board: &mut Board,
@@ -225,6 +220,17 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             board.event(Event::MapHits, u64::from(counted));
             return Ok((map, after.waits_for_map(self.held().maps.ready(map))));
         }
+        self.bring_map(board, part, after)
+    }
+
+    /// Caches a translation page: where, and when it is there.
+    #[inline(never)]
+    fn bring_map(
+        &mut self,
+        board: &mut Board,
+        part: u32,
+        after: When,
+    ) -> Result<(Slot, When), Fault> {
         // Step C-2: the directory tells where the translation page is on flash.
         let free = self.take_frame(board, None, after)?;
         let (map, loaded) = self.load_map(board, part, free)?;
@@ -233,6 +239,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok((map, loaded))
     }
 
+    #[inline(always)]
     fn load_map(
         &mut self,
         board: &mut Board,
@@ -266,7 +273,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             None if unwritten => Some((board.fetch_unwritten(io.lpn, free)?, Tag(0))),
             _ => None,
         };
-        let (data, free_from) = self.held_mut().enter(io.lpn);
+        let (data, free_from) = self.held_mut().enter(io.lpn, map);
         let ready = match loaded {
             Some((read, tag)) => {
                 let here = board.ram_pages(RamWork::Data, 1, read.waits_for_buffer(free_from));
@@ -280,6 +287,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Sees to it that a frame is free; from when on.
+    #[inline]
     fn take_frame(
         &mut self,
         board: &mut Board,
@@ -306,15 +314,26 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
             Leaf::Data(lpn) => self.evict_data(board, lpn, when),
             Leaf::Map(map) => {
                 // A branch is only pruned without leaves.
-                while let Some(offset) = self.held().first_child(map, None) {
-                    let lpn = self.held().lpn(map, offset);
-                    when = self.evict_data(board, lpn, when)?;
+                if self.held().children(map) > 0 {
+                    when = self.evict_leaves(board, map, when)?;
                 }
                 self.evict_map(board, map, when)
             }
         }
     }
 
+    /// Every data page of a branch leaves.
+    #[cold]
+    fn evict_leaves(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
+        let mut when = after;
+        while let Some(offset) = self.held().first_child(map, None) {
+            let lpn = self.held().lpn(map, offset);
+            when = self.evict_data(board, lpn, when)?;
+        }
+        Ok(when)
+    }
+
+    #[inline(always)]
     fn evict_data(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Result<When, Fault> {
         let data = self.held().find(lpn).expect("the victim is cached");
         let done = if self.held().get(data).dirty {
@@ -328,6 +347,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Programs a cached data page; its entry, which is cached, follows. The page stays.
+    #[inline(always)]
     fn write_out(&mut self, board: &mut Board, data: Slot, after: When) -> Result<When, Fault> {
         let Held { lpn, tag, sectors, ready, .. } = *self.held().get(data);
         let sectors = sectors & self.all_sectors;
@@ -345,6 +365,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Ok(done)
     }
 
+    #[inline(always)]
     fn drop_data(&mut self, data: Slot, free: When) {
         let (map, _) = self.held().parent(data);
         self.held_mut().leave(data, free);
@@ -352,6 +373,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         self.note_levels();
     }
 
+    #[inline(always)]
     fn evict_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
         let changed = self.held().maps.dirty_entries(map) > 0;
         let done = if changed || self.settings.flush_clean_ctp {
@@ -367,6 +389,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     }
 
     /// Programs a cached translation page, whose entries are all here.
+    #[inline(always)]
     fn write_map(&mut self, board: &mut Board, map: Slot, after: When) -> Result<When, Fault> {
         let part = self.held().maps.part(map);
         let after = after.waits_for_map(self.held().maps.ready(map));

@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::taking::Taken;
 use super::{Device, DeviceError, Served, Ssd};
 use ftlab_flash::board::Board;
-use ftlab_flash::meter::{Meter, Totals};
-use ftlab_flash::request::{Completion, Op, Request};
+use ftlab_flash::board::nand::clock::Booked;
+use ftlab_flash::meter::{Cause, Meter, Totals};
+use ftlab_flash::request::{Completion, Op, PageIo, Request, RequestShape};
 use ftlab_flash::units::{Lpn, Nanos};
 use ftlab_ftl::answers::Location;
 use ftlab_ftl::scheme::Scheme;
@@ -61,14 +62,23 @@ impl<S: Scheme> Ssd<S> {
         served: &mut Served,
     ) -> Result<(), DeviceError> {
         let mut alike = Alike::default();
-        let all = self.submit_and_compare(requests, served, &mut alike);
+        // Who waits for nobody but the request before arrives when that is done.
+        let repeats = S::WRITES_ALIKE
+            && served.closed.is_some()
+            && self.outstanding.is_one()
+            && self.board.writes_alike();
+        let all = match repeats {
+            true => self.submit_and_compare::<true>(requests, served, &mut alike),
+            false => self.submit_and_compare::<false>(requests, served, &mut alike),
+        };
         alike.count(self.board.meter_mut());
         all
     }
 
-    /// What is like the request before is left to be counted with others.
+    /// What is like the request before is left to be counted with others; where writes repeat, their
+    /// time is booked with that of others as well.
     #[inline(always)]
-    fn submit_and_compare(
+    fn submit_and_compare<const REPEATS: bool>(
         &mut self,
         requests: &mut [Request],
         served: &mut Served,
@@ -78,21 +88,106 @@ impl<S: Scheme> Ssd<S> {
             if some.len() > 1 {
                 self.look_ahead(some);
             }
+            let mut row = Row::default();
             for request in some {
-                self.arrives(request, served);
-                let taken = self.take::<true>(request, request.arrival)?;
-                let [arrival, admitted, completed] =
-                    [taken.arrival, taken.admitted, taken.completed].map(|at| at - self.epoch);
-                served.note((arrival, admitted, completed));
-                if self.unreadable.is_some() || !alike.takes(request.op, &taken, &self.board) {
-                    alike.count(self.board.meter_mut());
-                    let completion = self.completion(&taken);
-                    self.count(request.op, &completion);
-                    alike.begin(request.op, (taken, completion), self.board.meter());
+                if REPEATS && self.write_in_row(request, alike, &mut row) {
+                    continue;
                 }
+                self.end_row(&mut row, served, alike);
+                self.submit_first::<REPEATS>(request, served, alike)?;
+            }
+            self.end_row(&mut row, served, alike);
+        }
+        Ok(())
+    }
+
+    /// A request that may be like the one before and is served by itself.
+    #[inline(always)]
+    fn submit_first<const REPEATS: bool>(
+        &mut self,
+        request: &mut Request,
+        served: &mut Served,
+        alike: &mut Alike,
+    ) -> Result<(), DeviceError> {
+        self.arrives(request, served);
+        let before = match REPEATS && self.would_write_alike(request) {
+            true => Some(self.board.nand().clock().booked()),
+            false => None,
+        };
+        let taken = self.take::<true>(request, request.arrival)?;
+        let [arrival, admitted, completed] =
+            [taken.arrival, taken.admitted, taken.completed].map(|at| at - self.epoch);
+        served.note((arrival, admitted, completed));
+        if self.unreadable.is_some() || !alike.takes(request.op, &taken, &self.board) {
+            alike.count(self.board.meter_mut());
+            let completion = self.completion(&taken);
+            self.count(request.op, &completion);
+            alike.begin(request.op, (taken, completion), self.board.meter());
+            if let Some(before) = before {
+                alike.repeats(self.board.nand().clock().booked_since(&before));
             }
         }
         Ok(())
+    }
+
+    fn would_write_alike(&self, request: &Request) -> bool {
+        request.op == Op::Write && self.split.check_range(request).is_ok() && {
+            let (first, pages) = self.split.pages(request);
+            pages == 1 && self.scheme().would_write_alike(&self.board, Lpn(first))
+        }
+    }
+
+    /// Writes a page as the request did that others are like, but for its time; false, with nothing
+    /// done, where it must be served by itself.
+    #[inline(always)]
+    fn write_in_row(&mut self, request: &Request, alike: &Alike, row: &mut Row) -> bool {
+        let Request { op, first_sector, sectors, .. } = *request;
+        let end = first_sector.saturating_add(u64::from(sectors));
+        if op != Op::Write
+            || row.requests >= alike.left
+            || sectors == 0
+            || end > self.split.capacity()
+        {
+            return false;
+        }
+        let (first, pages) = self.split.pages(request);
+        if pages != 1 {
+            return false;
+        }
+        let hint = self.hints.of(request, self.unit_stride);
+        let shape = RequestShape { first_lpn: Lpn(first), pages, index: 0, sectors, hint };
+        let (lpn, sectors) = (Lpn(first), self.split.sectors(request, first));
+        let data = self.version_to_come();
+        let io = PageIo { lpn, sectors, cause: Cause::Host, data, request: shape };
+        let (_, below) = self.parts();
+        if !below.scheme.write_alike(below.board, &io) {
+            return false;
+        }
+        self.next_tag = data.0;
+        self.ledger.wrote(lpn, data);
+        row.requests += 1;
+        row.sectors += u64::from(request.sectors);
+        true
+    }
+
+    /// Books and notes the time of those that were written in a row.
+    #[inline(always)]
+    fn end_row(&mut self, row: &mut Row, served: &mut Served, alike: &mut Alike) {
+        if row.requests > 0 {
+            self.book_row(std::mem::take(row), served, alike);
+        }
+    }
+
+    #[inline(never)]
+    fn book_row(&mut self, row: Row, served: &mut Served, alike: &mut Alike) {
+        let Row { requests, sectors } = row;
+        self.board.nand_mut().clock_mut().book_again(&alike.booked, requests);
+        self.board.meter_mut().requests_of_a_page(Op::Write, requests, sectors);
+        let completed = self.last_completion + requests * alike.booked.length();
+        self.outstanding.push(completed);
+        self.last_completion = completed;
+        served.completed = served.completed.max(completed - self.epoch);
+        alike.takes_row(requests, completed, &self.board);
     }
 
     /// In a closed loop a request arrives when the device can take it.
@@ -113,6 +208,14 @@ impl Served {
     }
 }
 
+/// Requests that were written and whose time is not booked yet, one after another and each as long
+/// as the one that they are like.
+#[derive(Default)]
+struct Row {
+    requests: u64,
+    sectors: u64,
+}
+
 /// Requests that went like the one that was counted before them, as most writes do between two
 /// collections: as long, by the same stages, and done in the same window. They are counted together.
 #[derive(Default)]
@@ -125,6 +228,10 @@ struct Alike {
     requests: u32,
     last: Nanos,
     totals: Totals,
+    /// What the first booked, and how many more may book the same before the window ends; none where
+    /// it did more than others like it will do.
+    booked: Booked,
+    left: u64,
 }
 
 impl Alike {
@@ -141,6 +248,22 @@ impl Alike {
         };
     }
 
+    /// Those to come that do the same book the same.
+    fn repeats(&mut self, booked: Booked) {
+        if self.like.is_some() && booked.length() > 0 {
+            let rest = self.window.end.saturating_sub(1).saturating_sub(self.taken.completed);
+            (self.booked, self.left) = (booked, rest / booked.length());
+        }
+    }
+
+    /// Takes so many in, of which the last was done at `completed`.
+    #[inline(always)]
+    fn takes_row(&mut self, requests: u64, completed: Nanos, board: &Board) {
+        (self.last, self.totals) = (completed, board.meter().totals());
+        self.requests += requests as u32;
+        self.left -= requests;
+    }
+
     /// Takes a request in, if it is like those before.
     #[inline(always)]
     fn takes(&mut self, op: Op, taken: &Taken, board: &Board) -> bool {
@@ -153,6 +276,7 @@ impl Alike {
         if is_alike {
             (self.last, self.totals) = (taken.completed, board.meter().totals());
             self.requests += 1;
+            self.left = self.left.saturating_sub(1);
         }
         is_alike
     }

@@ -57,6 +57,7 @@ impl Payloads {
         self.free.push(slot.0);
     }
 
+    #[inline]
     pub(super) fn words(&self, slot: Slot) -> &[u32] {
         let first = slot.0 as usize * self.words_per_page;
         &self.words[first..first + self.words_per_page]
@@ -109,6 +110,7 @@ impl Nand {
         }
     }
 
+    #[inline]
     fn slot_of(&self, ppn: Ppn) -> Slot {
         // A page that holds nothing, or nothing that can be read, counts as one of host data.
         let (tag, words) = (self.state.tag(ppn).0, !self.state.holds_host_data(ppn));
@@ -117,6 +119,7 @@ impl Nand {
     }
 
     /// The words of a map, checkpoint or trim-record page (not charged: read the page first).
+    #[inline]
     pub fn payload(&self, ppn: Ppn) -> &[u32] {
         self.payloads.words(self.slot_of(ppn))
     }

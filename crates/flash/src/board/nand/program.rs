@@ -76,6 +76,29 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> When {
+        let block = self.store_plainly(ppn, page);
+        self.book_plainly(meter, (block, ppn), cause, after)
+    }
+
+    /// The same without its time, which is that of a program before ([`Clock::book_again`]).
+    ///
+    /// [`Clock::book_again`]: super::clock::Clock::book_again
+    #[inline(always)]
+    pub(in crate::board) fn program_untimed(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        page: PageWrite,
+        cause: Cause,
+    ) {
+        debug_assert!(self.plain, "page {ppn}: only what cannot fail is programmed without time");
+        self.store_plainly(ppn, page);
+        meter.program(cause);
+    }
+
+    /// Law and state of a program that works; the block.
+    #[inline(always)]
+    fn store_plainly(&mut self, ppn: Ppn, page: PageWrite) -> BlockId {
         let at = law::program(&self.geometry, &self.state, self.order, ppn);
         self.sequence += 1;
         let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
@@ -84,7 +107,7 @@ impl Nand {
         if page.unreadable {
             self.state.set_unreadable(ppn);
         }
-        self.book_plainly(meter, (at.0, ppn), cause, after)
+        at.0
     }
 
     /// Time and count of a program that works.

@@ -4,6 +4,7 @@
 //! device becomes resident only where it is used. What this is not: a judge (see `law`).
 
 mod moving;
+mod walk;
 
 use zerocopy::FromZeros;
 

@@ -378,3 +378,41 @@ fn acceptance_is_what_counting_every_write_gives() {
         assert!((6_000..9_300).contains(&waited), "queue {queue}: {waited} of some 9,300 waited");
     }
 }
+
+/// The same reads and writes on a port that somebody draws, which takes no short way, and on one
+/// that nobody does: alone, one behind a read of the same moment, and close to each other.
+#[test]
+fn the_short_ways_book_what_the_long_one_does() {
+    let mut rng = Rng::new(11, Purpose::Workload);
+    for (profile, queue) in [("serial", 1), ("serial", 3), ("parallel", 1), ("parallel", 3)] {
+        let mut boards = [board(profile, queue), board(profile, queue)];
+        boards[1].nand_mut().timeline_mut().start(100_000);
+        let mut now = 0;
+        for step in 0..6_000 {
+            now += u64::from(rng.below(if step % 1_000 < 500 { 400_000 } else { 60_000 }));
+            let ahead = u64::from(rng.below(2)) * u64::from(rng.below(200_000));
+            let unit = (rng.below(3) == 0).then(|| rng.below(2));
+            let kind = rng.below(4);
+            let [short, long] = boards.each_mut().map(|board| {
+                let start = admit(board, now);
+                let from = start.until(now + ahead);
+                match kind {
+                    0 => board.pcm_read(from),
+                    1 => {
+                        board.pcm_read_beside(start);
+                        board.pcm_write_in(unit, start)
+                    }
+                    2 => board.pcm_write_or_wait(unit, from).unwrap_or(from),
+                    _ => board.pcm_write_in(unit, from),
+                }
+            });
+            assert_eq!(short, long, "{profile}, queue of {queue}, step {step}");
+        }
+        let [short, long] = boards.each_ref().map(|board| {
+            let events =
+                [Event::PcmReads, Event::PcmWrites].map(|event| board.meter().events(event));
+            (events, board.pcm_idle_from(), board.nand().clock().service_time())
+        });
+        assert_eq!(short, long, "{profile}, queue of {queue}");
+    }
+}

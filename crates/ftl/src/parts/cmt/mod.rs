@@ -14,7 +14,7 @@ pub use policy::{CacheContext, CachePolicy};
 
 use std::collections::VecDeque;
 
-use crate::parts::map_cache::MapCache;
+use crate::parts::map_cache::{Known, MapCache};
 use crate::parts::slots::Slot;
 use crate::parts::slots::slab::Slab;
 use ftlab_flash::board::when::When;
@@ -58,7 +58,8 @@ macro_rules! policy_table {
                     } )*
                 }
             }
-            #[inline]
+            // Caches without an order do not call: what they do is inlined, and this would be too.
+            #[inline(never)]
             fn inserted(&mut self, slot: Slot, lpn: Lpn) {
                 match self { $( Policy::$variant(policy) => policy.inserted(slot, lpn), )*
                     Policy::Unordered => {}
@@ -70,11 +71,15 @@ macro_rules! policy_table {
                     Policy::Unordered => {}
                 }
             }
-            #[inline]
+            #[inline(never)]
             fn removed(&mut self, slot: Slot) {
                 match self { $( Policy::$variant(policy) => policy.removed(slot), )*
                     Policy::Unordered => {}
                 }
+            }
+            #[inline]
+            fn is_ordered(&self) -> bool {
+                !matches!(self, Policy::Unordered)
             }
             #[inline]
             fn victim(&self, is_changed: impl Fn(Slot) -> bool) -> Slot {
@@ -180,13 +185,16 @@ impl Cmt {
     }
 
     /// Caches an entry; there must be room.
+    #[inline]
     pub fn insert(&mut self, lpn: Lpn, ppn: Option<Ppn>, ready: When) -> Slot {
         assert!(!self.is_full(), "the cached map holds all of its {} entries", self.capacity);
         debug_assert!(self.find(lpn).is_none());
         let entry = Entry { lpn: lpn.0, ppn: pack(ppn.map(|p| p.0)), ready, ..Entry::default() };
         let slot = self.entries.add(entry);
         self.slot_of[lpn.index()] = pack(Some(slot.0));
-        self.policy.inserted(slot, lpn);
+        if self.policy.is_ordered() {
+            self.policy.inserted(slot, lpn);
+        }
         slot
     }
 
@@ -205,6 +213,7 @@ impl Cmt {
     }
 
     /// Drops an entry.
+    #[inline]
     pub fn remove(&mut self, slot: Slot) {
         let entry = &mut self.entries[slot];
         self.unresolved -= u32::from(entry.unresolved);
@@ -213,7 +222,7 @@ impl Cmt {
         self.slot_of[entry.lpn as usize] = 0;
         if std::mem::take(&mut entry.leaving) {
             self.waits_no_more(slot);
-        } else {
+        } else if self.policy.is_ordered() {
             self.policy.removed(slot);
         }
         self.entries.remove(slot);
@@ -246,6 +255,7 @@ impl Cmt {
     }
 
     /// Nearly always the one that has waited for longest.
+    #[inline(never)]
     fn waits_no_more(&mut self, slot: Slot) {
         if self.leaving.front() == Some(&slot.0) {
             self.leaving.pop_front();
@@ -355,6 +365,14 @@ impl MapCache for Cmt {
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>) {
         let slot = self.find(lpn).expect("the entry is cached");
         Cmt::change(self, slot, ppn);
+    }
+
+    #[inline]
+    fn exchange(&mut self, lpn: Lpn, ppn: Option<Ppn>) -> Known {
+        let slot = self.find(lpn).expect("the entry is cached");
+        let before = self.ppn(slot);
+        Cmt::change(self, slot, ppn);
+        Known::Entry(before)
     }
 
     #[inline]

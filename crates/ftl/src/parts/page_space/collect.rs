@@ -305,19 +305,19 @@ impl PageSpace {
         victim: BlockId,
         count: u32,
     ) -> u32 {
-        let (mut offset, mut dropped) = (0, 0);
-        for _ in 0..count {
-            let page = board.nand().state().next_valid(victim, offset);
-            let old = page.expect("the block has so many valid pages");
-            offset = board.geometry().offset_of(old) + 1;
-            let OobRead::Written(oob) = board.nand().state().oob(old) else {
-                unreachable!("a valid page is readable");
-            };
-            if !owner.wants(oob.kind, oob.logical, old) {
-                board.nand_mut().discard(old);
-                dropped += 1;
+        let (unwanted, mut seen) = (&mut self.unwanted, 0);
+        unwanted.clear();
+        board.nand().state().each_valid(victim, |old, logical, kind| {
+            seen += 1;
+            if seen <= count && !owner.wants(kind, logical, old) {
+                unwanted.push(old);
             }
+        });
+        debug_assert!(seen >= count, "{count} of the valid pages of block {victim} can be read");
+        for &old in unwanted.iter() {
+            board.nand_mut().discard(old);
         }
+        let dropped = unwanted.len() as u32;
         self.planes[board.geometry().plane_of_block(victim).index()].valid -= dropped;
         dropped
     }

@@ -1,7 +1,7 @@
 //! Frontiers: the next page of a stream, its next block, and a program that goes elsewhere when it
 //! fails.
 
-use super::{Frontier, PageSpace, Stream};
+use super::{Frontier, PageSpace, Place, Stream};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
@@ -75,6 +75,24 @@ impl PageSpace {
         frontier.next += 1;
         known.valid += 1;
         Some((ppn, done))
+    }
+
+    /// The same without its time, where [`Board::writes_alike`].
+    #[inline(always)]
+    pub fn write_untimed(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): Place,
+        (io, kind): (&PageIo, PageKind),
+    ) -> Option<Ppn> {
+        let known = &mut self.planes[plane.index()];
+        let frontier = &mut known.frontiers[stream as usize];
+        let block = frontier.block.filter(|_| frontier.next < self.short_pages)?;
+        let ppn = board.geometry().page(block, frontier.next);
+        board.program_untimed(ppn, io, kind);
+        frontier.next += 1;
+        known.valid += 1;
+        Some(ppn)
     }
 
     /// After a program that failed, for whatever reason.

@@ -162,7 +162,7 @@ impl PageSpace {
 
     /// The plane that takes a host page beside blocks that the owner took: its own, or the one with
     /// most room once such blocks have filled that. Other spaces keep to its own.
-    #[inline]
+    #[inline(always)]
     pub fn place_beside_withheld(&self, board: &mut Board, io: &PageIo) -> PlaneId {
         let plane = self.place_host(board, io);
         let taken = self.withheld.as_ref().is_some_and(|held| !held.closing);

@@ -2,7 +2,9 @@
 //!
 //! Source: what FlashSim really does where DFTL 2014, 3.3 says cost-benefit
 //! (`docs/papers/others.md#victim-policies`). One list per number of valid pages keeps every step
-//! constant.
+//! constant. Only the emptiest candidates are in their lists, up to a horizon: a block far from being
+//! chosen only notes how many pages it has and since when, which touches one line of memory. When
+//! the lists run empty, the horizon rises, and those that it passes join in the order of their notes.
 
 use super::{Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::board::nand::Nand;
@@ -10,16 +12,25 @@ use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{BlockId, zeroed};
 use zerocopy::FromZeros;
 
-/// A block in a list, or in none; or the two ends of a list, which is a ring. All that changes when
-/// a block loses a page lies side by side.
+/// A block in a list, in none yet, or no candidate; or the two ends of a list, which is a ring. All
+/// that changes when a block loses a page lies side by side.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
 #[repr(align(16))]
 struct Node {
     next: u32,
     previous: u32,
-    /// The list of a candidate plus one; 0 for others.
+    /// The list of a candidate plus one, whether it is in it or not; 0 for others.
     list: u32,
+    /// Which of all notes was its last.
+    since: u32,
 }
+
+/// At least so many candidates are in lists, where there are as many.
+const LISTED: u32 = 16;
+/// Or one in so many of all candidates.
+const LISTED_SHARE: u32 = 16;
+/// Or one in so many of all blocks, which are looked at when the horizon moves.
+const LISTED_OF_BLOCKS: u32 = 64;
 
 /// Lists of blocks by valid pages: the node of so many pages' number is that list's ends, and the
 /// blocks' nodes follow. As rings lists have no first and last that would be cases of their own.
@@ -28,37 +39,154 @@ pub struct Greedy {
     first_block: u32,
     pages_per_block: u32,
     nodes: Vec<Node>,
-    /// No block has fewer valid pages than this.
+    /// Candidates with more valid pages than this are in no list.
+    horizon: u32,
+    /// No block in a list has fewer valid pages than this.
     fewest: u32,
+    /// Candidates that are in lists, and how many may be before the horizon comes down.
+    listed: u32,
+    most_listed: u32,
     /// Candidates: what a scan would compare.
     count: u32,
+    /// Notes so far.
+    notes: u32,
+    /// Nodes to be put into order, with their notes; empty between calls.
+    joining: Vec<(u32, u32)>,
+    /// Candidates by valid pages, when they were counted last.
+    sizes: Vec<u32>,
 }
 
 impl Greedy {
     /// Puts a node at the end of a list.
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, node: u32, list: u32) {
         let nodes = &mut self.nodes[..];
         let previous = std::mem::replace(&mut nodes[list as usize].previous, node);
         nodes[previous as usize].next = node;
-        nodes[node as usize] = Node { next: list, previous, list: list + 1 };
+        let known = &mut nodes[node as usize];
+        (known.next, known.previous) = (list, previous);
         self.fewest = self.fewest.min(list);
+        self.listed += 1;
     }
 
     /// Takes a node out of its list.
-    #[inline]
+    #[inline(always)]
     fn unlink(&mut self, node: u32) {
         let nodes = &mut self.nodes[..];
         let Node { next, previous, .. } = nodes[node as usize];
         nodes[previous as usize].next = next;
         nodes[next as usize].previous = previous;
-        nodes[node as usize].list = 0;
+        self.listed -= 1;
+    }
+
+    /// A candidate that is in no list has so many valid pages from now on.
+    #[inline]
+    fn note(&mut self, node: u32, valid: u32) {
+        if self.notes == u32::MAX {
+            self.number_notes_anew();
+        }
+        self.notes += 1;
+        let known = &mut self.nodes[node as usize];
+        (known.list, known.since) = (valid + 1, self.notes);
+        if valid <= self.horizon {
+            self.link(node, valid);
+        }
+    }
+
+    /// Takes a candidate out of the list of so many pages, if it is in it.
+    #[inline]
+    fn forget(&mut self, node: u32, valid: u32) {
+        if valid <= self.horizon {
+            self.unlink(node);
+        }
+    }
+
+    /// A candidate in a list, or about to be, lost a page.
+    #[inline(never)]
+    fn sink(&mut self, node: u32, valid: u32) {
+        self.forget(node, self.nodes[node as usize].list - 1);
+        self.note(node, valid);
     }
 
     /// Moves `fewest` up to the first list with a block.
     fn settle(&mut self) {
         while self.fewest < self.pages_per_block && self.first(self.fewest).is_none() {
             self.fewest += 1;
+        }
+    }
+
+    /// How many candidates are to be in lists at least.
+    fn enough(&self) -> u32 {
+        let blocks = self.nodes.len() as u32;
+        LISTED.max(self.count / LISTED_SHARE).max(blocks / LISTED_OF_BLOCKS)
+    }
+
+    /// The horizon moved: it comes down again when there are many more, because those of one list
+    /// stay together however many they are.
+    fn bound_listed(&mut self) {
+        self.most_listed = (4 * self.enough()).max(2 * self.listed);
+    }
+
+    /// The lowest horizon up to which enough candidates are.
+    fn lowest_horizon(&mut self) -> u32 {
+        self.sizes.fill(0);
+        let blocks = &self.nodes[self.pages_per_block as usize + 1..];
+        for list in blocks.iter().filter_map(|node| node.list.checked_sub(1)) {
+            self.sizes[list as usize] += 1;
+        }
+        let (enough, mut found) = (self.enough(), 0);
+        let reaches = |&size: &u32| {
+            found += size;
+            found >= enough
+        };
+        let list = self.sizes.iter().position(reaches);
+        list.map_or(self.pages_per_block, |list| list as u32)
+    }
+
+    /// Candidates up to a higher horizon join their lists, in the order of their notes.
+    #[cold]
+    fn raise_horizon(&mut self) {
+        let horizon = self.lowest_horizon();
+        let before = std::mem::replace(&mut self.horizon, horizon);
+        for node in self.pages_per_block + 1..self.nodes.len() as u32 {
+            let Node { list, since, .. } = self.nodes[node as usize];
+            if (before + 1..=self.horizon).contains(&list.wrapping_sub(1)) {
+                self.joining.push((since, node));
+            }
+        }
+        let mut joining = std::mem::take(&mut self.joining);
+        joining.sort_unstable();
+        for (_, node) in joining.drain(..) {
+            self.link(node, self.nodes[node as usize].list - 1);
+        }
+        self.joining = joining;
+        self.bound_listed();
+    }
+
+    /// Lists far from being chosen from are given up; what was in them knows its place.
+    #[cold]
+    fn lower_horizon(&mut self) {
+        let horizon = self.lowest_horizon();
+        let before = std::mem::replace(&mut self.horizon, horizon);
+        for list in self.horizon + 1..=before {
+            self.listed -= self.sizes[list as usize];
+            let ends = &mut self.nodes[list as usize];
+            (ends.next, ends.previous) = (list, list);
+        }
+        self.bound_listed();
+    }
+
+    /// So that the order of notes can be told for ever.
+    #[cold]
+    fn number_notes_anew(&mut self) {
+        let blocks = self.pages_per_block + 1..self.nodes.len() as u32;
+        let nodes = &self.nodes;
+        let candidates = blocks.filter(|&node| nodes[node as usize].list != 0);
+        self.joining.extend(candidates.map(|node| (nodes[node as usize].since, node)));
+        self.joining.sort_unstable();
+        self.notes = self.joining.len() as u32;
+        for (since, (_, node)) in (1..).zip(self.joining.drain(..)) {
+            self.nodes[node as usize].since = since;
         }
     }
 
@@ -86,37 +214,58 @@ impl VictimPolicy for Greedy {
         let lists = geometry.pages_per_block + 1;
         let mut nodes: Vec<Node> = zeroed(lists as usize + blocks.len());
         for (number, ends) in (0..lists).zip(&mut nodes) {
-            *ends = Node { next: number, previous: number, list: 0 };
+            (ends.next, ends.previous) = (number, number);
         }
         Greedy {
             first_block: blocks.start,
             pages_per_block: geometry.pages_per_block,
             nodes,
+            horizon: geometry.pages_per_block,
             fewest: geometry.pages_per_block,
+            listed: 0,
+            most_listed: 0,
             count: 0,
+            notes: 0,
+            joining: Vec::with_capacity(blocks.len()),
+            sizes: vec![0; lists as usize],
         }
     }
 
     fn closed(&mut self, nand: &Nand, block: BlockId) {
-        self.link(self.node(block), nand.valid_pages(block));
         self.count += 1;
+        self.note(self.node(block), nand.valid_pages(block));
+        if self.listed == 0 {
+            self.raise_horizon();
+        }
     }
 
     #[inline(always)]
     fn invalidated(&mut self, block: BlockId, valid: u32) {
         let node = self.node(block);
-        if self.nodes[node as usize].list != 0 {
-            // One fewer valid page: `fewest` cannot rise.
-            self.unlink(node);
-            self.link(node, valid);
+        let known = &mut self.nodes[node as usize];
+        if known.list == 0 {
+            return;
+        }
+        // One fewer valid page: `fewest` cannot rise, and who is in a list stays in one.
+        if valid > self.horizon && self.notes < u32::MAX {
+            self.notes += 1;
+            (known.list, known.since) = (valid + 1, self.notes);
+        } else {
+            self.sink(node, valid);
         }
     }
 
     fn removed(&mut self, block: BlockId) {
         let node = self.node(block);
-        assert!(self.nodes[node as usize].list != 0, "block {block} is no candidate");
-        self.unlink(node);
+        let list = std::mem::take(&mut self.nodes[node as usize].list);
+        assert!(list != 0, "block {block} is no candidate");
+        self.forget(node, list - 1);
         self.count -= 1;
+        if self.listed == 0 && self.count > 0 {
+            self.raise_horizon();
+        } else if self.listed > self.most_listed && self.horizon > self.fewest {
+            self.lower_horizon();
+        }
         self.settle();
     }
 
@@ -135,5 +284,114 @@ impl VictimPolicy for Greedy {
             self.block(node)
         });
         Equals::of(victim, list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::Board;
+    use ftlab_flash::board::nand::state::PageKind;
+    use ftlab_flash::board::when::When;
+    use ftlab_flash::meter::Cause;
+    use ftlab_flash::request::{PageIo, RequestShape};
+    use ftlab_flash::rng::Purpose;
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag};
+
+    const BLOCKS: u32 = 400;
+    const PAGES: u32 = 16;
+
+    /// What the policy is told, kept as plainly as can be: candidates with their valid pages, in the
+    /// order of what was told of them last.
+    #[derive(Default)]
+    struct Naive(Vec<(BlockId, u32)>);
+
+    impl Naive {
+        fn put(&mut self, block: BlockId, valid: u32) {
+            self.0.retain(|&(one, _)| one != block);
+            self.0.push((block, valid));
+        }
+
+        /// The victim, then those as good.
+        fn best(&self) -> Vec<BlockId> {
+            let lossy = self.0.iter().filter(|&&(_, valid)| valid < PAGES);
+            let Some(fewest) = lossy.map(|&(_, valid)| valid).min() else { return Vec::new() };
+            let best = self.0.iter().filter(|&&(_, valid)| valid == fewest);
+            best.map(|&(block, _)| block).collect()
+        }
+    }
+
+    fn fill(board: &mut Board, block: BlockId) {
+        let request =
+            RequestShape { first_lpn: Lpn(0), pages: 1, index: 0, sectors: 4, hint: None };
+        let io = PageIo { lpn: Lpn(0), sectors: 1, cause: Cause::Host, data: Tag(1), request };
+        for page in block.0 * PAGES..(block.0 + 1) * PAGES {
+            let (page, kind) = (Ppn(page), PageKind::Data);
+            assert!(board.program_update(page, None, &io, kind, When::START).is_ok());
+        }
+    }
+
+    /// Against a plain list, through thousands of blocks that fill up, lose pages and leave: with the
+    /// best victim always, any, and all of them, so that the horizon goes up and down. With notes
+    /// that are numbered anew on the way.
+    #[test]
+    fn what_is_chosen_is_what_a_plain_list_says() {
+        let mut config = SharedSettings::default();
+        let device = [("device.blocks_per_plane", "400"), ("device.pages_per_block", "16")];
+        for (key, value) in device {
+            config.set(key, value).expect("legal settings");
+        }
+        let mut board = Board::new(&config, 1, 0);
+        let (mut rng, mut heights) = (Rng::new(5, Purpose::Workload), Vec::new());
+        let nand = board.nand();
+        let context = VictimContext { nand, plane: PlaneId(0), choices: 1, window: 1, own: None };
+        let mut greedy = Greedy::new(&context);
+        let mut naive = Naive::default();
+        for step in 0..60_000 {
+            let block = BlockId(rng.below(BLOCKS));
+            let valid = board.nand().valid_pages(block);
+            let known = naive.0.iter().any(|&(one, _)| one == block);
+            // Few and many candidates by turns.
+            let shrinks = step / 15_000 % 2 == 1;
+            if step == 30_000 {
+                greedy.notes = u32::MAX - 50;
+            }
+            if !known && !shrinks && board.nand().state().block(block).top == 0 {
+                fill(&mut board, block);
+                greedy.closed(board.nand(), block);
+                naive.put(block, PAGES);
+            } else if known && valid > 0 && rng.below(if shrinks { 4 } else { 40 }) > 0 {
+                let page = board.nand().state().next_valid(block, 0).expect("a valid page");
+                let left = board.nand_mut().invalidate(page);
+                greedy.invalidated(block, left);
+                naive.put(block, left);
+            } else if let Some(&victim) = naive.best().first() {
+                let victim = if rng.below(8) == 0 && known { block } else { victim };
+                greedy.removed(victim);
+                naive.0.retain(|&(one, _)| one != victim);
+                while let Some(page) = board.nand().state().next_valid(victim, 0) {
+                    board.nand_mut().invalidate(page);
+                }
+                let role = ftlab_flash::meter::BlockRole::Data;
+                assert!(board.erase(victim, role, Cause::Gc, When::START).is_ok());
+            }
+            let best = naive.best();
+            let choice = greedy.choose(board.nand(), &mut rng);
+            assert_eq!(choice.victim, best.first().copied(), "step {step}");
+            assert_eq!(choice.steps as usize, naive.0.len(), "step {step}");
+            if let Some(victim) = choice.victim {
+                let equals = greedy.equals(board.nand(), victim);
+                let others: Vec<BlockId> = best.iter().copied().skip(1).collect();
+                let shown = others.len().min(equals.blocks().len());
+                assert_eq!(equals.blocks()[..shown], others[..shown], "step {step}");
+                assert!(shown == others.len() || shown == super::super::EQUALS, "step {step}");
+            }
+            heights.push(greedy.horizon);
+        }
+        assert!(greedy.notes < 60_000, "notes were numbered anew");
+        let turns = heights.windows(3).filter(|h| (h[0] < h[1]) != (h[1] < h[2])).count();
+        assert!(turns > 10, "the horizon went up and down {turns} times");
     }
 }

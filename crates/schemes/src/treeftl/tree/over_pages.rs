@@ -44,22 +44,27 @@ impl TreeBase for OverPages {
         &mut self.map.cache
     }
 
+    #[inline(always)]
     fn load(&self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
         DemandMapped::load(self, board, part, after)
     }
 
+    #[inline(always)]
     fn admit(&mut self, board: &Board, part: u32, ready: When) -> Slot {
         self.map.cache.maps.insert(board, &self.map.translation, part, ready)
     }
 
+    #[inline(always)]
     fn write_map(&mut self, board: &mut Board, part: u32, after: When) -> Result<When, Fault> {
         self.rewrite_whole_part(board, part, Cause::Translate, after)
     }
 
+    #[inline]
     fn needs_old(&self, io: &PageIo) -> bool {
         DemandMapped::needs_old(self, io)
     }
 
+    #[inline]
     fn current(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
         self.map.current(board, lpn)
     }
@@ -75,7 +80,7 @@ impl TreeBase for OverPages {
         Ok((known, self.map.current(board, lpn)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         DemandMapped::write(self, board, io, known)
     }

@@ -21,6 +21,7 @@ use ftlab_ftl::parts::demand_mapped::{DemandMapped, Needs};
 use ftlab_ftl::parts::held_pages::Held;
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::map_recovery::{Entries, Survivor};
+use ftlab_ftl::parts::slots::Slot;
 
 /// What is left of a tree when the power goes.
 #[derive(Clone, Debug)]
@@ -50,25 +51,26 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
     /// Data pages that survived are in memory again, below their translation pages.
     fn readmit(&mut self, board: &mut Board, (data, lost): (Vec<Held>, u64), when: When) {
         for held in data {
-            self.readopt(board, held.lpn, when);
-            let (slot, _) = self.held_mut().enter(held.lpn);
+            let map = self.readopt(board, held.lpn, when);
+            let (slot, _) = self.held_mut().enter(held.lpn, map);
             self.held_mut().write(slot, held.tag, held.sectors, when);
             let parent = self.held().parent(slot);
             self.order.used_data(board, parent, slot);
         }
         self.note_levels();
-        self.tell_levels(board);
+        self.levels.tell(board);
         // Counted once, by the recovery that gets through.
         board.event(Event::LostBufferedPages, lost);
     }
 
     /// A translation page is in memory again; recovery has read it.
-    fn readopt(&mut self, board: &mut Board, lpn: Lpn, ready: When) {
+    fn readopt(&mut self, board: &mut Board, lpn: Lpn, ready: When) -> Slot {
         let part = self.held().part_of(lpn);
-        if self.held().maps.find(part).is_none() {
+        self.held().maps.find(part).unwrap_or_else(|| {
             let slot = self.base.admit(board, part, ready);
             self.order.loaded(board, slot);
-        }
+            slot
+        })
     }
 }
 

@@ -37,6 +37,32 @@ pub struct ServiceTime {
     pub pcm_wait: Nanos,
 }
 
+impl ServiceTime {
+    /// Of each kind what `combine` makes of two of them.
+    #[inline]
+    pub(super) fn combined(
+        &self,
+        other: &ServiceTime,
+        combine: impl Fn(Nanos, Nanos) -> Nanos,
+    ) -> ServiceTime {
+        ServiceTime {
+            read: combine(self.read, other.read),
+            program: combine(self.program, other.program),
+            erase: combine(self.erase, other.erase),
+            transfer: combine(self.transfer, other.transfer),
+            transfer_in: combine(self.transfer_in, other.transfer_in),
+            bus_wait: combine(self.bus_wait, other.bus_wait),
+            controller: combine(self.controller, other.controller),
+            search: combine(self.search, other.search),
+            ram: combine(self.ram, other.ram),
+            pcm_read: combine(self.pcm_read, other.pcm_read),
+            pcm_write: combine(self.pcm_write, other.pcm_write),
+            host_memory: combine(self.host_memory, other.host_memory),
+            pcm_wait: combine(self.pcm_wait, other.pcm_wait),
+        }
+    }
+}
+
 /// What the time between two moments was spent on; the parts sum to it exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathSplit {
@@ -63,4 +89,20 @@ pub struct CellOperations {
     pub programs: u64,
     /// Blocks erased.
     pub erases: u64,
+}
+
+impl CellOperations {
+    /// Of each kind what `combine` makes of two of them.
+    #[inline]
+    pub(super) fn combined(
+        &self,
+        other: &CellOperations,
+        combine: impl Fn(u64, u64) -> u64,
+    ) -> CellOperations {
+        CellOperations {
+            reads: combine(self.reads, other.reads),
+            programs: combine(self.programs, other.programs),
+            erases: combine(self.erases, other.erases),
+        }
+    }
 }
