@@ -93,12 +93,12 @@ impl Members {
     /// How often a page is one of them and the next is not, or the other way round, between the
     /// lowest and the highest.
     pub fn changes(&self) -> u32 {
-        let (mut runs, mut before) = (0, None);
+        let (mut runs, mut before) = (0u32, None);
         for offset in self.iter() {
             runs += u32::from(before != Some(u16::from(offset)));
             before = Some(u16::from(offset) + 1);
         }
-        (2 * runs as u32).saturating_sub(2)
+        (2 * runs).saturating_sub(2)
     }
 }
 

@@ -114,11 +114,11 @@ pub fn pack(group: &Group, scale: Scale, words: &mut [u32]) {
     }
     let ends =
         |index: usize| placed.get(index + 1).is_none_or(|next| next.level != placed[index].level);
-    for first in (0..placed.len()).step_by(4) {
+    for (turn, four) in placed.chunks(4).enumerate() {
         let mut bits = 0;
-        for index in first..placed.len().min(first + 4) {
-            let pair = u8::from(placed[index].segment.is_lone()) | u8::from(ends(index)) << 1;
-            bits |= pair << (2 * (index - first));
+        for (place, one) in four.iter().enumerate() {
+            let pair = u8::from(one.segment.is_lone()) | u8::from(ends(4 * turn + place)) << 1;
+            bits |= pair << (2 * place);
         }
         writer.put(bits);
     }
