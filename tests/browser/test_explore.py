@@ -305,7 +305,8 @@ def test_rows_download_as_csv(browser, report, results, flat, tmp_path):
     browser.execute_script("document.getElementById('csv').click()")
     file = tmp_path / "ftlab-runs.csv"
     deadline = time.monotonic() + 20
-    while not file.exists() and time.monotonic() < deadline:
+    # A file that is being written may be there and empty.
+    while not (file.exists() and file.stat().st_size) and time.monotonic() < deadline:
         time.sleep(0.1)
     with file.open(newline="") as text:
         found = list(csv.DictReader(text))
