@@ -63,18 +63,12 @@ impl PageSpace {
     pub fn write_shortly(
         &mut self,
         board: &mut Board,
-        (plane, stream): (PlaneId, Stream),
+        place: Place,
         (io, kind): (&PageIo, PageKind),
         after: When,
     ) -> Option<(Ppn, When)> {
-        let known = &mut self.planes[plane.index()];
-        let frontier = &mut known.frontiers[stream as usize];
-        let block = frontier.block.filter(|_| frontier.next < self.short_pages)?;
-        let ppn = board.geometry().page(block, frontier.next);
-        let done = board.program_plainly(ppn, io, kind, after)?;
-        frontier.next += 1;
-        known.valid += 1;
-        Some((ppn, done))
+        let program = |board: &mut Board, new| board.program_plainly(new, io, kind, after);
+        self.program_shortly(board, place, program)
     }
 
     /// The same without its time, where [`Board::writes_alike`].
@@ -82,17 +76,31 @@ impl PageSpace {
     pub fn write_untimed(
         &mut self,
         board: &mut Board,
-        (plane, stream): Place,
+        place: Place,
         (io, kind): (&PageIo, PageKind),
     ) -> Option<Ppn> {
+        let program = |board: &mut Board, new| {
+            board.program_untimed(new, io, kind);
+            Some(())
+        };
+        self.program_shortly(board, place, program).map(|(new, ())| new)
+    }
+
+    #[inline(always)]
+    fn program_shortly<T>(
+        &mut self,
+        board: &mut Board,
+        (plane, stream): Place,
+        program: impl FnOnce(&mut Board, Ppn) -> Option<T>,
+    ) -> Option<(Ppn, T)> {
         let known = &mut self.planes[plane.index()];
         let frontier = &mut known.frontiers[stream as usize];
         let block = frontier.block.filter(|_| frontier.next < self.short_pages)?;
         let ppn = board.geometry().page(block, frontier.next);
-        board.program_untimed(ppn, io, kind);
+        let done = program(board, ppn)?;
         frontier.next += 1;
         known.valid += 1;
-        Some(ppn)
+        Some((ppn, done))
     }
 
     /// After a program that failed, for whatever reason.
