@@ -1,4 +1,5 @@
-//! Blocks with the marks of their valid pages, so that a page that dies changes one line of the cache.
+//! Blocks beside the marks of their valid pages, so that a page that dies seldom changes more than one
+//! line of the cache.
 
 use zerocopy::FromZeros;
 
