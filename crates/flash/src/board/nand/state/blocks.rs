@@ -1,15 +1,18 @@
-//! Blocks beside the marks of their valid pages, so that a page that dies seldom changes more than one
-//! line of the cache.
+//! Blocks beside the marks of their valid pages, so that a page that dies changes one line of the cache,
+//! in blocks of up to 64 pages wherever that begins.
 
 use zerocopy::FromZeros;
 
 use crate::units::{BlockId, zeroed};
 
-/// What is known of a block.
+/// What is known of a block; first what is looked at when a page dies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
+#[repr(C)]
 pub struct BlockState {
     /// Valid pages.
     pub valid: u32,
+    /// Pages that hold a payload (map, checkpoint, trim record) not given back yet.
+    pub payloads: u32,
     /// Programmed pages, torn ones included.
     pub programmed: u32,
     /// One above the highest programmed offset; 0 when erased.
@@ -20,8 +23,6 @@ pub struct BlockState {
     pub erases_before: u32,
     /// Sequence of the last program in the block, in low 32 bits of the count (for ages only).
     pub last_program: u32,
-    /// Pages that hold a payload (map, checkpoint, trim record) not given back yet.
-    pub payloads: u32,
     /// Whether the block was ever programmed or erased.
     pub touched: bool,
     /// Whether a failed program made it read-only.
@@ -53,12 +54,27 @@ fn mask_within(word: u32, first: u32, end: u32) -> u64 {
 const NEAR: usize = 4;
 
 /// A block and the marks of its first pages, of the size of a line of the cache. Memory that is asked
-/// for as zeroes is aligned to 16 bytes at most; more would be written, and so be resident.
+/// for as zeroes is aligned to 16 bytes at most; more would be written, and so be resident. The first
+/// 16 bytes hold what changes when one of 64 pages dies.
 #[derive(Clone, Copy, Debug, Default, FromZeros)]
 #[repr(C, align(16))]
 struct Line {
+    marks: u64,
     state: BlockState,
-    marks: [u64; NEAR],
+    more_marks: [u64; NEAR - 1],
+}
+
+impl Line {
+    /// The word of this number, where it lies beside the block.
+    #[inline(always)]
+    fn marks(&self, word: usize) -> Option<&u64> {
+        if word == 0 { Some(&self.marks) } else { self.more_marks.get(word - 1) }
+    }
+
+    #[inline(always)]
+    fn marks_mut(&mut self, word: usize) -> Option<&mut u64> {
+        if word == 0 { Some(&mut self.marks) } else { self.more_marks.get_mut(word - 1) }
+    }
 }
 
 /// All blocks. Marks are words of 64 pages of one block, by offset.
@@ -109,7 +125,7 @@ impl Blocks {
     /// One word of a block's marks.
     #[inline]
     pub fn marks(&self, block: BlockId, word: usize) -> u64 {
-        match self.lines[block.index()].marks.get(word) {
+        match self.lines[block.index()].marks(word) {
             Some(&marks) => marks,
             None => self.far[block.index() * self.far_words + word - NEAR],
         }
@@ -117,7 +133,7 @@ impl Blocks {
 
     #[inline]
     pub fn marks_mut(&mut self, block: BlockId, word: usize) -> &mut u64 {
-        match self.lines[block.index()].marks.get_mut(word) {
+        match self.lines[block.index()].marks_mut(word) {
             Some(marks) => marks,
             None => &mut self.far[block.index() * self.far_words + word - NEAR],
         }
@@ -147,19 +163,19 @@ impl Blocks {
     /// nothing done, where it was not.
     #[inline]
     pub fn clear(&mut self, (block, offset): (BlockId, u32)) -> Option<u32> {
-        let Line { state, marks } = &mut self.lines[block.index()];
         let word = (offset / 64) as usize;
-        let marks = match word < NEAR {
-            true => &mut marks[word],
-            false => &mut self.far[block.index() * self.far_words + word - NEAR],
+        let line = &mut self.lines[block.index()];
+        let marks = match line.marks_mut(word) {
+            Some(marks) => marks,
+            None => &mut self.far[block.index() * self.far_words + word - NEAR],
         };
         let mark = 1 << (offset % 64);
         if *marks & mark == 0 {
             return None;
         }
         *marks &= !mark;
-        state.valid -= 1;
-        Some(state.valid)
+        line.state.valid -= 1;
+        Some(line.state.valid)
     }
 
     /// Takes all marks of blocks that were ever used away, and their counts of valid pages.
@@ -168,7 +184,7 @@ impl Blocks {
             self.lines.iter_mut().enumerate().filter(|(_, line)| line.state.touched)
         {
             line.state.valid = 0;
-            line.marks = [0; NEAR];
+            (line.marks, line.more_marks) = (0, [0; NEAR - 1]);
             self.far[index * self.far_words..(index + 1) * self.far_words].fill(0);
         }
     }
