@@ -1,4 +1,5 @@
-//! Most invalid pages among the `gc.window` blocks that were filled first.
+//! Most invalid pages among the `gc.window` blocks that were filled first; a share of the candidates,
+//! rounded up, where that is one.
 //!
 //! Source: Hu et al., SYSTOR 2009: greedy within a window of the oldest blocks bounds the search
 //! and keeps young blocks, whose pages still die, out of it.
@@ -7,20 +8,27 @@ use super::candidates::{BlockList, first_with_invalid};
 use super::{Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
+use ftlab_flash::settings::Amount;
 use ftlab_flash::units::BlockId;
 
 /// Candidates in the order in which they were filled.
 #[derive(Clone, Debug)]
 pub struct WindowedGreedy {
     candidates: BlockList,
-    window: usize,
+    window: Amount,
+}
+
+impl WindowedGreedy {
+    fn window(&self) -> usize {
+        self.window.of(self.candidates.len())
+    }
 }
 
 impl VictimPolicy for WindowedGreedy {
     fn new(context: &VictimContext<'_>) -> Self {
         WindowedGreedy {
             candidates: BlockList::new(context.nand, context.plane),
-            window: context.window as usize,
+            window: context.window,
         }
     }
 
@@ -35,15 +43,15 @@ impl VictimPolicy for WindowedGreedy {
     }
 
     fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
-        let oldest = self.candidates.iter().take(self.window);
+        let oldest = self.candidates.iter().take(self.window());
         let best = oldest.min_by_key(|&block| nand.valid_pages(block));
-        let steps = self.candidates.iter().take(self.window).count() as u32;
+        let steps = self.candidates.iter().take(self.window()).count() as u32;
         match best {
             Some(block) if nand.valid_pages(block) < nand.geometry().pages_per_block => {
                 Choice { victim: Some(block), steps }
             }
             _ => {
-                let choice = first_with_invalid(nand, self.candidates.iter().skip(self.window));
+                let choice = first_with_invalid(nand, self.candidates.iter().skip(self.window()));
                 Choice { steps: choice.steps + steps, ..choice }
             }
         }
@@ -52,7 +60,7 @@ impl VictimPolicy for WindowedGreedy {
     /// Those of the window with as few valid pages.
     fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
         let valid = nand.valid_pages(victim);
-        let window = self.candidates.iter().take(self.window);
+        let window = self.candidates.iter().take(self.window());
         Equals::of(victim, window.filter(|&block| nand.valid_pages(block) == valid))
     }
 }
