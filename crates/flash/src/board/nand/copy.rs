@@ -73,7 +73,7 @@ impl Nand {
         self.record.add(Operation::Read(from, cause));
         if verdict != ReadVerdict::Works {
             let done = self.clock.read_cells(at, cause, after);
-            return Ok(self.read_again(meter, from, verdict, cause, done));
+            return self.read_again(meter, from, verdict, cause, done);
         }
         self.load = Load::Register;
         Ok(self.clock.read_for_program(at, target, cause, after))

@@ -16,6 +16,7 @@ pub mod oob;
 mod payload;
 mod power;
 mod program;
+mod rain;
 mod read_fault;
 pub mod record;
 pub mod restore;
@@ -31,6 +32,7 @@ use geometry::Geometry;
 use payload::Payloads;
 use program::ProgramLedger;
 pub use program::{PageWrite, Payload};
+use rain::Rain;
 use record::{Change, Operation, OperationRecord};
 use state::{OobRead, State};
 use units::{Source, Units};
@@ -65,6 +67,8 @@ pub struct Nand {
     /// Out-of-band areas written to mark a page as superseded, since measuring began.
     oob_writes: u64,
     record: OperationRecord,
+    /// Parity over dies.
+    rain: Option<Box<Rain>>,
     /// Every operation works, and is nothing but law, state, time and count: the short way.
     plain: bool,
     /// Somebody may plan failures or writes operations down: no short way any more.
@@ -95,6 +99,7 @@ impl Nand {
             load: Load::Channel,
             oob_writes: 0,
             record: OperationRecord::default(),
+            rain: Rain::new(config),
             plain: false,
             watched: false,
             geometry,
@@ -258,7 +263,7 @@ impl Nand {
         self.record.add(Operation::Read(ppn, cause));
         match verdict {
             ReadVerdict::Works => Ok(done),
-            _ => Ok(self.read_again(meter, ppn, verdict, cause, done)),
+            _ => self.read_again(meter, ppn, verdict, cause, done),
         }
     }
 
@@ -330,6 +335,9 @@ impl Nand {
             self.clock.read_oob(at, Cause::Host, after)
         };
         meter.oob_read();
+        if self.has_failed(at.plane) && !self.state.is_free(ppn) {
+            return self.read_failed_oob(meter, ppn, done);
+        }
         Ok((done, self.state.oob(ppn)))
     }
 
@@ -372,7 +380,10 @@ impl Nand {
         after: When,
     ) -> Result<When, Fault> {
         law::erase(&self.geometry, &self.state, block);
-        let verdict = self.faults.on_erase();
+        let mut verdict = self.faults.on_erase();
+        if verdict == Verdict::Works && self.has_failed(self.geometry.plane_of_block(block)) {
+            verdict = Verdict::Fails;
+        }
         match verdict {
             Verdict::NoPower | Verdict::Cut(CutOutcome::Undone) => return Err(Fault::PowerCut),
             Verdict::Cut(CutOutcome::Torn) => {
@@ -384,6 +395,9 @@ impl Nand {
         }
         self.free_payloads(block);
         self.state.wipe(block);
+        if let Some(rain) = &mut self.rain {
+            rain.erased(&self.geometry, block);
+        }
         let worn_by_program = self.state.block(block).read_only;
         let known = self.state.block_mut(block);
         known.erases += 1;

@@ -19,6 +19,7 @@ impl Nand {
         self.units.power_on();
         self.retire_aged();
         self.state.fill_flash_pages(self.geometry.units_per_flash_page);
+        self.rain_recovers();
         self.forget_chosen_modes();
         self.recovering = true;
         self.look_whether_plain();
@@ -38,6 +39,12 @@ impl Nand {
 
     pub(in crate::board) fn end_recovery(&mut self) {
         self.recovering = false;
+    }
+
+    /// From now on programs count until a die fails that is to (`nand.failing_die`).
+    pub fn count_until_die_fails(&mut self) {
+        self.faults.count_until_die_fails();
+        self.look_whether_plain();
     }
 
     pub(in crate::board) fn start_measuring(&mut self) {

@@ -124,6 +124,13 @@ impl Nand {
         self.clock.program_page((plane, block, ppn), self.load, cause, after)
     }
 
+    /// What happens to a program: on a die that failed, nothing good.
+    fn judge_program(&mut self, ppn: Ppn) -> Verdict {
+        let verdict = self.faults.on_program(self.units.completes(ppn));
+        let failed = verdict == Verdict::Works && self.has_failed(self.geometry.plane_of(ppn));
+        if failed { Verdict::Fails } else { verdict }
+    }
+
     /// A program that may fail, gather with others or be written down.
     fn program_with_care(
         &mut self,
@@ -135,7 +142,7 @@ impl Nand {
     ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
         law::cell_mode(&self.geometry, &self.modes, ppn);
-        let verdict = self.faults.on_program(self.units.completes(ppn));
+        let verdict = self.judge_program(ppn);
         if verdict == Verdict::Works || verdict == Verdict::Cut(CutOutcome::Done) {
             self.sequence += 1;
             let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
@@ -204,7 +211,7 @@ impl Nand {
     ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
         law::cell_mode(&self.geometry, &self.modes, ppn);
-        let verdict = self.faults.on_program(self.units.completes(ppn));
+        let verdict = self.judge_program(ppn);
         let done = verdict == Verdict::Works;
         if done || verdict == Verdict::Cut(CutOutcome::Done) {
             let slot = self.fill_slot(payload, done);

@@ -21,10 +21,7 @@ impl Threshold {
                 let base = match config.gc.threshold_base {
                     ThresholdBase::Plane => per_plane,
                     ThresholdBase::Spare => {
-                        let logical = device
-                            .logical_pages()
-                            .div_ceil(u64::from(device.units_per_block()) * device.plane_count());
-                        per_plane.saturating_sub(logical)
+                        per_plane.saturating_sub(config.blocks_for(device.logical_pages()))
                     }
                 };
                 (share * base as f64).ceil() as u32

@@ -6,8 +6,7 @@
 //! in page programs since the block's last one. Every candidate is compared, in 128-bit integers.
 
 use super::candidates::{BlockSet, is_worth};
-use super::{Choice, Equals, VictimContext, VictimPolicy};
-use ftlab_flash::board::nand::Nand;
+use super::{Census, Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
 
@@ -19,14 +18,14 @@ pub struct CostBenefit<const AGE: bool> {
 
 impl<const AGE: bool> CostBenefit<AGE> {
     /// Score as a fraction.
-    fn score(nand: &Nand, block: BlockId) -> (u128, u128) {
-        let pages = nand.geometry().pages_per_block;
-        let valid = nand.valid_pages(block);
+    fn score(known: &Census<'_>, block: BlockId) -> (u128, u128) {
+        let pages = known.pages();
+        let valid = known.valid_pages(block);
         let freed = u128::from(pages - valid);
         if !AGE {
             return (freed, u128::from(valid));
         }
-        let age = nand.state().block(block).age(nand.sequence());
+        let age = known.age(block);
         (u128::from(age) * freed, 2 * u128::from(valid))
     }
 }
@@ -36,7 +35,7 @@ impl<const AGE: bool> VictimPolicy for CostBenefit<AGE> {
         CostBenefit { candidates: BlockSet::new(context.nand, context.plane) }
     }
 
-    fn closed(&mut self, _: &Nand, block: BlockId) {
+    fn closed(&mut self, _: &Census<'_>, block: BlockId) {
         self.candidates.insert(block);
     }
 
@@ -46,14 +45,14 @@ impl<const AGE: bool> VictimPolicy for CostBenefit<AGE> {
         self.candidates.remove(block);
     }
 
-    fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
-        let pages = nand.geometry().pages_per_block;
+    fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
+        let pages = known.pages();
         let mut best: Option<(BlockId, (u128, u128))> = None;
         for &block in self.candidates.members() {
-            if !is_worth(nand, block, pages) {
+            if !is_worth(known, block, pages) {
                 continue;
             }
-            let score = Self::score(nand, block);
+            let score = Self::score(known, block);
             let better = best.is_none_or(|(held, other)| {
                 let (left, right) = (score.0 * other.1, other.0 * score.1);
                 // An empty block costs nothing; among equals the lowest number wins.
@@ -75,9 +74,9 @@ impl<const AGE: bool> VictimPolicy for CostBenefit<AGE> {
     }
 
     /// Without age: those with as many valid pages.
-    fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-        let valid = nand.valid_pages(victim);
-        let as_many = |&block: &BlockId| !AGE && nand.valid_pages(block) == valid;
+    fn equals(&self, known: &Census<'_>, victim: BlockId) -> Equals {
+        let valid = known.valid_pages(victim);
+        let as_many = |&block: &BlockId| !AGE && known.valid_pages(block) == valid;
         Equals::of(victim, self.candidates.members().iter().copied().filter(as_many))
     }
 }

@@ -1,0 +1,53 @@
+//! Whether lines and the flash agree: for audits.
+
+use super::super::PageSpace;
+use super::ALL;
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::units::BlockId;
+
+impl PageSpace {
+    /// Lines hold what they say, stand where they should, and parity says what it covers.
+    pub(in super::super) fn check_lines(&self, nand: &Nand) -> Result<(), String> {
+        let Some(lines) = &self.lines else { return Ok(()) };
+        let mut used_room = 0;
+        for line in (0..lines.book.lines()).map(BlockId) {
+            let valid: u32 = lines.book.blocks(line).map(|block| nand.valid_pages(block)).sum();
+            if valid != lines.book.valid(line) {
+                let counted = lines.book.valid(line);
+                return Err(format!("line {line} counts {counted} valid pages and has {valid}"));
+            }
+            let is_known =
+                self.lines.as_ref().is_some_and(|lines| lines.failed == nand.failed_die());
+            let room = lines.rows * lines.row_room(nand, line);
+            if is_known && room != lines.book.room(line) {
+                let counted = lines.book.room(line);
+                return Err(format!("line {line} counts room for {counted} pages and has {room}"));
+            }
+            if self.stream_of[line.index()] != 0 {
+                used_room += u64::from(lines.book.room(line));
+            }
+            for block in lines.book.blocks(line) {
+                for offset in 0..nand.state().block(block).top {
+                    nand.check_parity(nand.geometry().page(block, offset))?;
+                }
+            }
+        }
+        if used_room != lines.used_room {
+            let counted = lines.used_room;
+            return Err(format!(
+                "lines in use count room for {counted} pages and have {used_room}"
+            ));
+        }
+        for (stream, frontier) in self.planes[ALL.index()].frontiers.iter().enumerate() {
+            let Some(line) = frontier.block else { continue };
+            let left = lines.left(nand, line, &lines.open[stream]);
+            if left != self.pages_per_block - frontier.next {
+                return Err(format!(
+                    "line {line} counts {} slots left and has {left}",
+                    self.pages_per_block - frontier.next
+                ));
+            }
+        }
+        Ok(())
+    }
+}
