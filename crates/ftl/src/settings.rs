@@ -151,7 +151,7 @@ impl SharedSettings {
 
     /// Whether gaps between requests may be used to move what failed, whatever `gc.mode` says.
     pub fn repairs(&self) -> bool {
-        self.rain.stripe > 0 || self.nand.failing_die.0.is_some()
+        self.rain.stripe > 0
     }
 
     /// Blocks of every plane that so many pages take, spread evenly: of lines, what a line holds
@@ -266,7 +266,8 @@ impl SharedSettings {
             }
             if let Some(die) = self.nand.failing_die.0 {
                 return conflict(format!(
-                    "nand.failing_die = {die} needs alloc.unit = line: a plane that collects by itself                      has no other place for its pages"
+                    "nand.failing_die = {die} needs alloc.unit = line: a plane that collects by \
+                     itself has no other place for its pages"
                 ));
             }
             return Ok(());
@@ -301,7 +302,8 @@ impl SharedSettings {
         }
         if self.rain.stripe > 0 && order != PlacementOrder::ChannelDiePlane {
             return conflict(format!(
-                "rain.stripe = {} and alloc.order = {} exclude each other: a stripe is of dies in the                  order in which channels take turns first; legal: alloc.order = channel_die_plane",
+                "rain.stripe = {} and alloc.order = {} exclude each other: a stripe is of dies in \
+                 the order in which channels take turns first; legal: alloc.order = channel_die_plane",
                 self.rain.stripe,
                 order.name()
             ));

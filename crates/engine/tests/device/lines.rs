@@ -3,42 +3,14 @@
 
 use crate::common::outcome::{mix, random, run, sequential};
 use crate::common::{config, fill, mixed, open, pages, place, submit, tiny};
-use ftlab_engine::config::Config;
+use crate::rain::{EIGHT, LINE, Pairs, audited, device, write_random};
 use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{BlockId, Lpn, PlaneId, Ppn};
 
-type Pairs<'a> = &'a [(&'a str, &'a str)];
-
-const LINE: (&str, &str) = ("alloc.unit", "line");
-/// Eight dies.
-const EIGHT: [(&str, &str); 3] =
-    [("device.channels", "4"), ("device.dies", "2"), ("device.pages_per_block", "16")];
 const STRIPE: (&str, &str) = ("rain.stripe", "4");
-
-fn device(scheme: &str, blocks: u64, pairs: Pairs<'_>) -> (Config, Box<dyn Device>) {
-    let config = tiny(scheme, blocks, pairs);
-    let device = open(scheme, &config);
-    (config, device)
-}
-
-fn audited(device: &dyn Device, what: &str) {
-    device.audit().unwrap_or_else(|error| panic!("{what}: {error}"));
-}
-
-fn write_random(device: &mut dyn Device, config: &Config, count: u64, seed: u64) {
-    let mut rng = Rng::new(seed, Purpose::Workload);
-    for _ in 0..count {
-        submit(
-            device,
-            config,
-            Op::Write,
-            u64::from(rng.below(config.device.logical_pages() as u32)),
-        );
-    }
-}
 
 #[test]
 fn pages_of_a_line_go_channel_by_channel_then_die_by_die_then_to_the_next_page() {

@@ -27,6 +27,7 @@ mod peers;
 mod placement;
 mod placement_blocks;
 mod rain;
+mod rain_faults;
 mod regression;
 mod short_way;
 mod slc;

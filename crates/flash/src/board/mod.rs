@@ -447,7 +447,7 @@ impl Board {
 
     /// Power is back after a cut: validity marks are gone and recovery begins.
     pub fn power_on(&mut self) {
-        self.nand.power_on();
+        self.nand.power_on(&mut self.meter);
     }
 
     /// Recovery is over; normal charging again.

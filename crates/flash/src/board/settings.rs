@@ -113,7 +113,7 @@ impl BoardSettings {
             )));
         }
         self.check_factory_bad()?;
-        self.check_rain()?;
+        self.rain.check(&self.device, &self.nand)?;
         if device.logical_pages() == 0 {
             return Err(SettingError::Conflict(
                 "the device exports no page: it has too few blocks".to_string(),

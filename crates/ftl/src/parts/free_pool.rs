@@ -156,6 +156,11 @@ impl FreePool {
         self.put_worn(block, nand.state().block(block).erases);
     }
 
+    /// Whether the block that was put in last is taken first.
+    pub fn takes_last_first(&self) -> bool {
+        self.order == FreeOrder::Lifo
+    }
+
     /// The same of a block, or a line, with so many erases.
     pub fn put_worn(&mut self, block: BlockId, erases: u32) {
         if let Some(ends) = &mut self.both_ends {

@@ -8,7 +8,7 @@ use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::units::{BlockId, Divisor, PlaneId, Ppn, zeroed};
 
-/// The lines of a device, 8 bytes each.
+/// The lines of a device, 12 bytes each.
 #[derive(Clone, Debug)]
 pub struct LineBook {
     planes: u32,
@@ -113,22 +113,22 @@ impl LineBook {
         self.valid[line.index()] = valid;
     }
 
-    /// A line has room for so many pages; whether that is news.
-    pub fn set_room(&mut self, line: BlockId, room: u32) -> bool {
+    /// A line has room for so many pages.
+    pub fn set_room(&mut self, line: BlockId, room: u32) {
         let before = std::mem::replace(&mut self.room[line.index()], room);
         if before == room {
-            return false;
+            return;
         }
         let is_short = |room: u32| 0 < room && room < self.full;
         if is_short(before) {
-            let place = self.short.partition_point(|&other| other < before);
+            // The last of equals: when a die fails, all lines shrink alike, and none moves the others.
+            let place = self.short.partition_point(|&other| other <= before) - 1;
             self.short.remove(place);
         }
         if is_short(room) {
-            let place = self.short.partition_point(|&other| other < room);
+            let place = self.short.partition_point(|&other| other <= room);
             self.short.insert(place, room);
         }
-        true
     }
 
     /// Lines that so many pages take at most, whichever they are.

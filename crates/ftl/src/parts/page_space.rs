@@ -74,6 +74,36 @@ struct Plane {
     collects_first: bool,
 }
 
+impl Plane {
+    /// A plane, or the one of all lines, of which no block or line is free yet.
+    fn without_blocks(
+        nand: &Nand,
+        config: &SharedSettings,
+        plane: PlaneId,
+        lines: Option<&lines::Lines>,
+    ) -> Self {
+        let rule = FreeRule::of(config);
+        let (free, retired, pages) = match lines {
+            None => (
+                FreePool::empty(nand, plane, rule),
+                nand.factory_bad_in(plane).len() as u32,
+                nand.geometry().pages_per_block,
+            ),
+            Some(lines) => (lines.empty_pool(rule), lines.useless(), lines.book.full()),
+        };
+        Plane {
+            free,
+            victims: config.victims(nand, plane, pages),
+            frontiers: [Frontier::default(); Stream::COUNT],
+            threshold: 0,
+            valid: 0,
+            retired,
+            usable: 0,
+            collects_first: false,
+        }
+    }
+}
+
 /// The blocks of a page-mapped scheme.
 #[derive(Clone, Debug)]
 pub struct PageSpace {
@@ -165,25 +195,10 @@ impl PageSpace {
         let usable = if looks_always { 0 } else { geometry.pages_per_block };
         let pages = lines.as_ref().map_or(geometry.pages_per_block, |lines| lines.book.full());
         let planes = if lines.is_some() { 1 } else { geometry.planes() };
-        let plane = |index: u32| {
-            let plane = PlaneId(index);
-            let (free, retired) = match &lines {
-                None => (
-                    FreePool::empty(nand, plane, FreeRule::of(config)),
-                    nand.factory_bad_in(plane).len() as u32,
-                ),
-                Some(lines) => (lines.empty_pool(FreeRule::of(config)), lines.useless()),
-            };
-            Plane {
-                free,
-                victims: config.victims(nand, plane, pages),
-                frontiers: [Frontier::default(); Stream::COUNT],
-                threshold,
-                valid: 0,
-                retired,
-                usable,
-                collects_first: false,
-            }
+        let plane = |index: u32| Plane {
+            threshold,
+            usable,
+            ..Plane::without_blocks(nand, config, PlaneId(index), lines.as_deref())
         };
         PageSpace {
             planes: (0..planes).map(plane).collect(),

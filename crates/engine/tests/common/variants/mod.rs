@@ -25,7 +25,7 @@ macro_rules! advanced {
 
 mod block;
 mod cached_map;
-mod lines;
+pub mod lines;
 mod mixed_map;
 mod own_logs;
 mod page;

@@ -68,6 +68,9 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, from);
+        if verdict == ReadVerdict::Uncorrectable && self.is_known_out(from) {
+            return self.read_elsewhere(meter, from, after);
+        }
         let (at, target) = (self.place(from), (to, self.geometry.block_of(to)));
         meter.read(cause);
         self.record.add(Operation::Read(from, cause));

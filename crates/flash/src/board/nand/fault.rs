@@ -128,6 +128,8 @@ pub struct FaultPlan {
     /// It, and how many programs are left until then.
     die_fails_in: Option<(u32, u64)>,
     failed_die: Option<u32>,
+    /// Whether something was asked of it since, in vain.
+    failure_is_known: bool,
 }
 
 /// A rate as a bound on 64-bit draws.
@@ -152,6 +154,7 @@ impl FaultPlan {
             failing_die: settings.failing_die.0.map(|die| (die, settings.die_fails_after)),
             die_fails_in: None,
             failed_die: None,
+            failure_is_known: false,
         };
         plan.rearm();
         plan
@@ -207,6 +210,7 @@ impl FaultPlan {
 
     /// Lets a die fail after so many programs from now (0 = at the next one).
     pub fn fail_die_after(&mut self, die: u32, programs: u64) {
+        assert!(self.failed_die.is_none(), "one die of a device fails, and die {die} is another");
         self.die_fails_in = Some((die, programs));
         self.rearm();
     }
@@ -217,22 +221,38 @@ impl FaultPlan {
         self.failed_die
     }
 
-    /// Programs are counted from here on.
+    /// Whether the controller knows that it did: something was asked of it.
+    #[inline]
+    pub(super) fn failure_is_known(&self) -> bool {
+        self.failure_is_known
+    }
+
+    /// Something is asked of the die that failed; whether that is how it is found out.
+    pub(super) fn find_failure_out(&mut self) -> bool {
+        !std::mem::replace(&mut self.failure_is_known, true)
+    }
+
+    /// Programs are counted from here on; after none of them the die has failed.
     pub(super) fn count_until_die_fails(&mut self) {
         if self.failed_die.is_none() {
             self.die_fails_in = self.failing_die;
+            if let Some((die, 0)) = self.die_fails_in {
+                self.fail_die(die);
+            }
             self.rearm();
         }
+    }
+
+    fn fail_die(&mut self, die: u32) {
+        (self.die_fails_in, self.failed_die) = (None, Some(die));
+        // What is on it cannot be read.
+        self.reads.armed = true;
     }
 
     /// A page is programmed: one less until a die fails.
     fn count_down_to_failure(&mut self) {
         match self.die_fails_in {
-            Some((die, 0)) => {
-                (self.die_fails_in, self.failed_die) = (None, Some(die));
-                // What is on it cannot be read.
-                self.reads.armed = true;
-            }
+            Some((die, 0)) => self.fail_die(die),
             Some((die, left)) => self.die_fails_in = Some((die, left - 1)),
             None => {}
         }

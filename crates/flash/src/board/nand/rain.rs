@@ -20,11 +20,11 @@ use super::{Nand, PageWrite};
 use crate::board::settings::{BoardSettings, RainFlush};
 use crate::board::when::When;
 use crate::meter::{Cause, Event, Meter};
-use crate::units::{BlockId, PlaneId, Ppn, Tag};
+use crate::units::{BlockId, PlaneId, Ppn, Tag, zeroed};
 
 /// Most pages that wait to be moved because reads of them failed. What fails beyond that is read from
 /// its stripe as well, and not remembered.
-const FAILING_MAX: usize = 1024;
+pub const FAILING_MAX: usize = 1024;
 
 /// Stripes over dies.
 #[derive(Clone, Debug)]
@@ -33,8 +33,14 @@ pub(super) struct Rain {
     width: u32,
     /// Whether capacitors save the parity of stripes that are being filled.
     saves: bool,
-    /// Pages that cannot be read any more, but for their stripe, and are still where they were.
+    /// Pages that are to be moved, because they could be read from their stripes alone: memory's
+    /// list, which is no more than work to do.
     failing: Vec<Ppn>,
+    /// A bit for every page whose cells cannot be read until they are erased, whether what it held
+    /// came to be lost or not.
+    gone: Vec<u64>,
+    /// When the data of the page that was programmed last had reached the controller.
+    ready: When,
     /// Sequence number of the last program when the power came back last while a die had failed: of
     /// the pages of that die before it memory has no parity.
     forgotten: u64,
@@ -46,8 +52,10 @@ impl Rain {
         (config.rain.stripe > 0).then(|| {
             Box::new(Rain {
                 width: config.rain.stripe,
-                saves: config.rain.flush == RainFlush::Capacitor,
+                saves: config.rain.flush == RainFlush::Capacitor || config.device.ram_nonvolatile,
                 failing: Vec::with_capacity(FAILING_MAX),
+                gone: zeroed((Geometry::new(&config.device).pages() as usize).div_ceil(64)),
+                ready: When::START,
                 forgotten: 0,
             })
         })
@@ -56,6 +64,14 @@ impl Rain {
     /// A block is erased.
     pub(super) fn erased(&mut self, geometry: &Geometry, block: BlockId) {
         self.failing.retain(|&page| geometry.block_of(page) != block);
+        for offset in 0..geometry.pages_per_block {
+            let page = geometry.page(block, offset);
+            self.gone[page.index() / 64] &= !(1 << (page.0 % 64));
+        }
+    }
+
+    fn is_gone(&self, page: Ppn) -> bool {
+        self.gone[page.index() / 64] >> (page.0 % 64) & 1 > 0
     }
 
     /// The pages of a page's stripe, itself among them.
@@ -156,7 +172,10 @@ impl Nand {
         let covered = self.content(rain, ppn).filter(|&(_, other, _)| other < sequence);
         let (count, parity) =
             covered.fold((0, 0), |(count, all), (.., one)| (count + 1, all ^ one));
-        match count < logical || (count, parity) == (logical, self.state.tag(ppn).0) {
+        // Of a stripe of which an interrupted erase has left a part it says nothing.
+        let is_left_of = count < logical
+            && rain.members(&self.geometry, ppn).any(|page| !self.state.is_written(page));
+        match is_left_of || (count, parity) == (logical, self.state.tag(ppn).0) {
             true => Ok(()),
             false => Err(format!("page {ppn} is not the parity of its stripe")),
         }
@@ -174,25 +193,79 @@ impl Nand {
         self.failed_die() == Some(self.geometry.die_of(plane))
     }
 
-    /// Whether a page can be read no more, but for its stripe: of a die that failed, or one of which
-    /// every read failed.
+    /// That die, once something was asked of it in vain.
+    #[inline]
+    pub fn known_failed_die(&self) -> Option<u32> {
+        self.failed_die().filter(|_| self.faults.failure_is_known())
+    }
+
+    /// Something is asked of a plane; whether its die failed, which is known from then on.
+    #[inline]
+    pub(super) fn asks_dead_die(&mut self, meter: &mut Meter, plane: PlaneId) -> bool {
+        let has_failed = self.has_failed(plane);
+        if has_failed && self.faults.find_failure_out() {
+            meter.event(Event::FailedDies, 1);
+        }
+        has_failed
+    }
+
+    /// Whether a page can be read no more, but for its stripe: of a die that failed, or one whose
+    /// cells are gone.
+    #[inline]
     pub(super) fn is_out(&self, ppn: Ppn) -> bool {
         self.has_failed(self.geometry.plane_of(ppn))
+            || self.rain.as_ref().is_some_and(|rain| rain.is_gone(ppn))
+    }
+
+    /// Whether the controller knows of a page that it need not ask for it. A page that holds words
+    /// has a second copy where nothing has parity, which costs what the page did.
+    #[cold]
+    pub(super) fn is_known_out(&self, ppn: Ppn) -> bool {
+        if self.rain.is_none() && !self.state.holds_host_data(ppn) {
+            return false;
+        }
+        let die = self.geometry.die_of(self.geometry.plane_of(ppn));
+        self.known_failed_die() == Some(die)
             || self.rain.as_ref().is_some_and(|rain| rain.failing.contains(&ppn))
     }
 
-    /// A page of which reads failed, to be moved; it is forgotten here.
-    pub fn take_failing(&mut self) -> Option<Ppn> {
-        let rain = self.rain.as_mut()?;
-        let state = &self.state;
-        std::iter::from_fn(|| rain.failing.pop()).find(|&page| state.is_valid(page))
+    /// The cells of a page cannot be read until they are erased.
+    pub(super) fn cells_are_gone(&mut self, ppn: Ppn) {
+        let has_failed = self.has_failed(self.geometry.plane_of(ppn));
+        if let Some(rain) = self.rain.as_mut().filter(|_| !has_failed) {
+            rain.gone[ppn.index() / 64] |= 1 << (ppn.0 % 64);
+        }
     }
 
-    /// A page was not moved, for want of room: it goes on failing.
-    pub fn fails_still(&mut self, ppn: Ppn) {
+    /// Whether the parity of stripes that are being filled outlives a power cut.
+    pub(super) fn saves_parity(&self) -> bool {
+        self.rain.as_ref().is_some_and(|rain| rain.saves)
+    }
+
+    /// A page's data has reached the controller, and goes to its program.
+    #[inline]
+    pub(super) fn data_is_there(&mut self, ready: When) {
         if let Some(rain) = &mut self.rain {
-            rain.failing.push(ppn);
+            rain.ready = ready;
         }
+    }
+
+    /// When the data of the page that was programmed last had reached the controller: from then on
+    /// it is part of the parity.
+    pub fn data_ready(&self) -> When {
+        self.rain.as_ref().map_or(When::START, |rain| rain.ready)
+    }
+
+    /// A page of which reads failed, to be moved: the same until it is somewhere else.
+    pub fn next_failing(&mut self) -> Option<Ppn> {
+        let rain = self.rain.as_mut()?;
+        while let Some(&page) = rain.failing.last() {
+            if self.state.is_valid(page) {
+                return Some(page);
+            }
+            rain.failing.pop();
+        }
+        None
     }
 
     /// Whether there are such pages.
@@ -247,8 +320,8 @@ impl Nand {
         ppn: Ppn,
         after: When,
     ) -> Result<Option<When>, Fault> {
-        let Some(rain) = self.rain.take() else { return Ok(None) };
-        let read = self.read_stripe_of(meter, &rain, ppn, after);
+        let Some(mut rain) = self.rain.take() else { return Ok(None) };
+        let read = self.read_stripe_of(meter, &mut rain, ppn, after);
         self.rain = Some(rain);
         read
     }
@@ -256,7 +329,7 @@ impl Nand {
     fn read_stripe_of(
         &mut self,
         meter: &mut Meter,
-        rain: &Rain,
+        rain: &mut Rain,
         ppn: Ppn,
         after: When,
     ) -> Result<Option<When>, Fault> {
@@ -274,39 +347,64 @@ impl Nand {
             }
             assert!(self.state.tag(page).0 == all, "page {page} is not the parity of its stripe");
         }
-        let mut done = after;
-        for page in rain.members(&self.geometry, ppn) {
-            let is_covered = matches!(self.state.oob(page), OobRead::Written(other)
+        let is_asked = |nand: &Nand, page: Ppn| {
+            let is_covered = matches!(nand.state.oob(page), OobRead::Written(other)
                 if other.kind != PageKind::Parity && other.sequence < end);
             let is_parity = parity.is_some_and(|(parity, _)| parity == page);
-            if page == ppn || !(is_covered || is_parity) {
-                continue;
-            }
-            let lost = self.state.is_unreadable(page)
-                || self.has_failed(self.geometry.plane_of(page))
-                || rain.failing.contains(&page);
-            let verdict = self.faults.on_read(|| lost);
-            if verdict == ReadVerdict::NoPower {
-                return Err(Fault::PowerCut);
-            }
-            let mut read = after;
-            let has_failed = self.has_failed(self.geometry.plane_of(page));
-            let retries = if has_failed { 0 } else { self.retries(meter, verdict) };
-            for _ in 0..=retries {
-                read = match self.units.are_small() {
-                    true => self.read_unit(page, Cause::Rebuild, read),
-                    false => self.clock.read_page(self.place(page), Cause::Rebuild, read),
+            page != ppn && (is_covered || is_parity)
+        };
+        let mut others = rain.members(&self.geometry, ppn).filter(|&page| is_asked(self, page));
+        let die = |page| self.geometry.die_of(self.geometry.plane_of(page));
+        if self.known_failed_die().is_some_and(|failed| others.any(|page| die(page) == failed)) {
+            // Nobody reads the rest of it in vain.
+            return Ok(None);
+        }
+        let mut done = after;
+        for page in rain.members(&self.geometry, ppn) {
+            if is_asked(self, page) {
+                let Some(read) = self.read_partner(meter, rain, page, after)? else {
+                    return Ok(None);
                 };
-                meter.read(Cause::Rebuild);
-                self.record.add(Operation::Read(page, Cause::Rebuild));
+                done = done.join(read);
             }
-            if verdict == ReadVerdict::Uncorrectable {
-                return Ok(None);
-            }
-            done = done.join(read);
         }
         meter.event(Event::RebuiltPages, 1);
         Ok(Some(done))
+    }
+
+    /// Another page of a stripe is read, for the one that cannot be; none where it cannot be either.
+    fn read_partner(
+        &mut self,
+        meter: &mut Meter,
+        rain: &mut Rain,
+        page: Ppn,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let has_failed = self.asks_dead_die(meter, self.geometry.plane_of(page));
+        let verdict = self.faults.on_read(|| has_failed || rain.is_gone(page));
+        if verdict == ReadVerdict::NoPower {
+            return Err(Fault::PowerCut);
+        }
+        let retries = if has_failed { 0 } else { self.retries(meter, verdict) };
+        let mut read = after;
+        for _ in 0..=retries {
+            read = match self.units.are_small() {
+                true => self.read_unit(page, Cause::Rebuild, read),
+                false => self.clock.read_page(self.place(page), Cause::Rebuild, read),
+            };
+            meter.read(Cause::Rebuild);
+            self.record.add(Operation::Read(page, Cause::Rebuild));
+        }
+        // Pages that hold words have a stronger code, and are read in the end.
+        let is_strong =
+            matches!(self.state.oob(page), OobRead::Written(oob) if oob.kind.holds_words());
+        if verdict != ReadVerdict::Uncorrectable || is_strong && !has_failed {
+            return Ok(Some(read));
+        }
+        if !has_failed {
+            rain.gone[page.index() / 64] |= 1 << (page.0 % 64);
+        }
+        Ok(None)
     }
 
     /// The out-of-band area of a page whose die failed: that of its stripe's parity, or else what
@@ -318,8 +416,9 @@ impl Nand {
         ppn: Ppn,
         after: When,
     ) -> Result<(When, OobRead), Fault> {
-        let done = self.read_stripe(meter, ppn, after)?.unwrap_or(after);
-        Ok((done, self.state.oob(ppn)))
+        // Recovery reads every page of the stripe anyway.
+        let read = if self.recovering { None } else { self.read_stripe(meter, ppn, after)? };
+        Ok((read.unwrap_or(after), self.state.oob(ppn)))
     }
 
     /// A page was read from its stripe: it is to be moved, where its die did not fail as a whole,

@@ -59,7 +59,7 @@ impl Nand {
     ) -> Result<When, Fault> {
         let mut done = after;
         // A die that failed as a whole does not answer: nobody asks it twice.
-        let has_failed = self.has_failed(self.geometry.plane_of(ppn));
+        let has_failed = self.asks_dead_die(meter, self.geometry.plane_of(ppn));
         let retries = if has_failed { 0 } else { self.retries(meter, verdict) };
         for _ in 0..retries {
             done = {
@@ -69,13 +69,30 @@ impl Nand {
             meter.read(cause);
             self.record.add(Operation::Read(ppn, cause));
         }
-        if verdict != ReadVerdict::Uncorrectable || self.state.is_unreadable(ppn) {
-            return Ok(done);
+        match verdict {
+            ReadVerdict::Uncorrectable => self.read_elsewhere(meter, ppn, done),
+            _ => Ok(done),
+        }
+    }
+
+    /// What a page holds that cannot be read: from its stripe, or else it is lost.
+    #[cold]
+    pub(super) fn read_elsewhere(
+        &mut self,
+        meter: &mut Meter,
+        ppn: Ppn,
+        after: When,
+    ) -> Result<When, Fault> {
+        if self.state.is_unreadable(ppn) {
+            return Ok(after);
         }
         let is_data =
             matches!(self.state.oob(ppn), OobRead::Written(oob) if oob.kind.is_host_data());
+        if is_data {
+            self.cells_are_gone(ppn);
+        }
         if (is_data || self.is_out(ppn))
-            && let Some(rebuilt) = self.read_stripe(meter, ppn, done)?
+            && let Some(rebuilt) = self.read_stripe(meter, ppn, after)?
         {
             self.note_failing(ppn);
             return Ok(rebuilt);
@@ -85,6 +102,6 @@ impl Nand {
             self.record.change(Change::Lost(ppn));
             meter.event(Event::LostPages, 1);
         }
-        Ok(done)
+        Ok(after)
     }
 }

@@ -3,7 +3,8 @@
 use crate::settings::SettingError;
 use crate::{choices, settings};
 
-use super::BoardSettings;
+use super::device::DeviceSettings;
+use super::nand::NandSettings;
 
 choices! {
     /// What a flush does with a stripe that is not full.
@@ -36,28 +37,31 @@ settings! {
     }
 }
 
-impl BoardSettings {
+impl RainSettings {
     /// Stripes divide the dies, and a die that fails is one of them.
-    pub(super) fn check_rain(&self) -> Result<(), SettingError> {
-        let dies = self.device.plane_count() / u64::from(self.device.planes);
-        let stripe = self.rain.stripe;
+    pub(super) fn check(
+        &self,
+        device: &DeviceSettings,
+        nand: &NandSettings,
+    ) -> Result<(), SettingError> {
+        let dies = device.plane_count() / u64::from(device.planes);
+        let stripe = self.stripe;
         if stripe > 0 && !dies.is_multiple_of(u64::from(stripe)) {
             return Err(SettingError::Conflict(format!(
                 "rain.stripe = {stripe} must divide the dies of the device, of which there are \
                  {dies} (device.channels * device.packages * device.dies)"
             )));
         }
-        if stripe > 0 && self.rain.flush != RainFlush::Capacitor && self.device.units_per_page() > 1
-        {
+        if stripe > 0 && self.flush != RainFlush::Capacitor && device.units_per_page() > 1 {
             return Err(SettingError::Conflict(format!(
                 "rain.flush = {} and device.mapping_unit = {} exclude each other: units gather to \
                  flash pages under capacitors, which save parity too; legal: rain.flush = capacitor, \
                  or device.mapping_unit = auto",
-                self.rain.flush.name(),
-                self.device.unit_bytes()
+                self.flush.name(),
+                device.unit_bytes()
             )));
         }
-        if let Some(die) = self.nand.failing_die.0
+        if let Some(die) = nand.failing_die.0
             && u64::from(die) >= dies
         {
             return Err(SettingError::Conflict(format!(

@@ -211,6 +211,8 @@ impl PageSpace {
         self.reclaimed += 1;
         self.adapt(board.geometry().plane_of_block(victim), copied);
         let cause = if role == BlockRole::Map { Cause::GcMapBlock } else { Cause::Gc };
+        // What was flushed once keeps its parity, where no capacitor saves that of its copies.
+        let after = if copied > 0 { self.flush_parity(board, after)? } else { after };
         self.release(board, victim, role, cause, after)
     }
 

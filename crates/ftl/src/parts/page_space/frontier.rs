@@ -28,7 +28,7 @@ impl PageSpace {
             Ok(done) => {
                 self.planes[plane.index()].valid += 1;
                 if self.lines.is_some() {
-                    self.slot_programmed(board, ppn, done)?;
+                    self.slot_programmed(board, ppn)?;
                 }
                 Ok((ppn, done))
             }
@@ -129,7 +129,7 @@ impl PageSpace {
                 Ok(done) => {
                     self.planes[plane.index()].valid += 1;
                     if self.lines.is_some() {
-                        self.slot_programmed(board, ppn, done)?;
+                        self.slot_programmed(board, ppn)?;
                     }
                     return Ok((ppn, done));
                 }

@@ -25,8 +25,8 @@ use crate::parts::line_book::{LineBook, full_line};
 use crate::parts::wear::FreeRule;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
-use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::{FAILING_MAX, Nand};
 use ftlab_flash::board::settings::RainFlush;
 use ftlab_flash::board::when::When;
 use ftlab_flash::memory::{Memory, RamUse};
@@ -49,6 +49,8 @@ struct Open {
     parity: Option<u32>,
     /// Pages of the present stripe that no parity page covers.
     loose: u32,
+    /// When the data of them all had reached the controller: from then on it has their parity.
+    ready: When,
 }
 
 /// The lines of a device.
@@ -79,16 +81,18 @@ pub(super) struct Lines {
     rebuild_pages: u32,
 }
 
-/// Bytes by structure: 8 for each line, and the parity of every stripe that is being filled.
+/// Bytes by structure: 12 for each line, the parity of every stripe that is being filled, and the
+/// list of pages that failed.
 pub fn ram_use(config: &SharedSettings) -> Vec<RamUse> {
     if config.alloc.unit == AllocUnit::Plane {
         return Vec::new();
     }
     let entry = |structure, bytes| RamUse { structure, bytes, memory: Memory::Dram };
-    let mut found = vec![entry("lines", 8 * u64::from(config.device.blocks_per_plane))];
+    let mut found = vec![entry("lines", 12 * u64::from(config.device.blocks_per_plane))];
     if config.rain.stripe > 0 {
         let bytes = u64::from(config.frontiers()) * config.device.page_bytes.0;
         found.push(entry("parity_of_open_stripes", bytes));
+        found.push(entry("failing_pages", 4 * FAILING_MAX as u64));
     }
     found
 }
@@ -110,7 +114,11 @@ impl Lines {
             width: if stripe == 0 { planes } else { stripe },
             has_parity: stripe > 0,
             rotate: config.rain.rotate,
-            flush: config.rain.flush,
+            // What is in memory that needs no power is saved.
+            flush: match config.device.ram_nonvolatile {
+                true => RainFlush::Capacitor,
+                false => config.rain.flush,
+            },
             units,
             rows: geometry.pages_per_block / units,
             open: vec![Open::default(); Stream::COUNT],
@@ -243,19 +251,16 @@ impl PageSpace {
 
     /// A page of data or of a map was programmed; the parity of its stripe follows when that is full.
     #[cold]
-    pub(super) fn slot_programmed(
-        &mut self,
-        board: &mut Board,
-        page: Ppn,
-        done: When,
-    ) -> Result<(), Fault> {
+    pub(super) fn slot_programmed(&mut self, board: &mut Board, page: Ppn) -> Result<(), Fault> {
         let line = self.unit_of(board.geometry().block_of(page));
         let stream = self.stream_of_line(line);
         let Some(lines) = &mut self.lines else { return Ok(()) };
         lines.book.gains(line);
         let open = &mut lines.open[stream.index()];
         open.loose += 1;
-        self.leave_slot(board, (line, stream), done)
+        open.ready = open.ready.join(board.nand().data_ready());
+        let ready = open.ready;
+        self.leave_slot(board, (line, stream), ready)
     }
 
     /// A program of a slot failed at this moment: its block takes no more pages, its line is
@@ -270,23 +275,26 @@ impl PageSpace {
         let line = self.unit_of(board.geometry().block_of(page));
         let stream = self.stream_of_line(line);
         self.shorten(board.nand(), line);
+        let known =
+            self.lines.as_ref().map_or(known, |all| all.open[stream.index()].ready.join(known));
         self.leave_slot(board, (line, stream), known)?;
         self.count_slots(board.nand(), (line, stream));
         Ok(())
     }
 
-    /// On from the slot that an open line stands at.
+    /// On from the slot that an open line stands at, whose data was there at this moment, or whose
+    /// program was known to have failed.
     fn leave_slot(
         &mut self,
         board: &mut Board,
         (line, stream): (BlockId, Stream),
-        done: When,
+        ready: When,
     ) -> Result<(), Fault> {
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let mut open = lines.open[stream.index()];
         let is_full = lines.pass_slot(board.nand(), line, &mut open);
         lines.open[stream.index()] = open;
-        if is_full { self.complete_stripe(board, (line, stream), done) } else { Ok(()) }
+        if is_full { self.complete_stripe(board, (line, stream), ready) } else { Ok(()) }
     }
 
     /// Parity where there is some, then the next stripe.
@@ -353,7 +361,9 @@ impl PageSpace {
             done = done.join(match board.erase(block, role, cause, after) {
                 Ok(erased) => erased,
                 Err(Fault::EraseFailed { known, .. }) => {
-                    board.event(Event::EraseFailures, 1);
+                    let was_given_up =
+                        board.nand().has_failed(board.geometry().plane_of_block(block));
+                    board.event(Event::EraseFailures, u64::from(!was_given_up));
                     known
                 }
                 Err(fault) => return Err(fault),

@@ -32,7 +32,8 @@ impl Threshold {
 
     /// A failed program costs the rest of its block, in the middle of a collection too.
     pub(super) fn failure_reserve(config: &SharedSettings) -> u32 {
-        u32::from(config.nand.program_failure_rate > 0.0) * FAILURE_RESERVE
+        let fails = config.nand.program_failure_rate > 0.0 || config.nand.failing_die.0.is_some();
+        u32::from(fails) * FAILURE_RESERVE
     }
 
     /// Refuses a number of blocks that would let the scheme run dry.
@@ -48,7 +49,8 @@ impl Threshold {
     }
 }
 
-/// Further blocks held free where programs can fail.
+/// Further blocks held free where programs can fail, or lines where a die can in the middle of a
+/// collection.
 const FAILURE_RESERVE: u32 = 2;
 
 impl PageSpace {

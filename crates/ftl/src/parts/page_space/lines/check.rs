@@ -6,9 +6,39 @@ use ftlab_flash::board::nand::Nand;
 use ftlab_flash::units::BlockId;
 
 impl PageSpace {
+    /// Every line is free, in use, or of no use, and the valid pages of all are the space's.
+    fn check_sorts_of_lines(&self) -> Result<(), String> {
+        let Some(lines) = &self.lines else { return Ok(()) };
+        let plane = &self.planes[ALL.index()];
+        let (mut used, mut useless, mut valid) = (0, 0, 0);
+        for line in (0..lines.book.lines()).map(BlockId) {
+            let is_used = self.stream_of[line.index()] != 0;
+            used += u32::from(is_used);
+            useless += u32::from(!is_used && lines.book.room(line) == 0);
+            valid += lines.book.valid(line);
+        }
+        let free = plane.free.len();
+        if free + used + useless != lines.book.lines() {
+            return Err(format!(
+                "{} lines are not {free} free ones, {used} in use and {useless} without room",
+                lines.book.lines()
+            ));
+        }
+        if plane.retired != useless {
+            let counted = plane.retired;
+            return Err(format!("{counted} lines are counted as out of use, {useless} are"));
+        }
+        if plane.valid != valid {
+            let counted = plane.valid;
+            return Err(format!("{counted} pages of all lines are counted as valid, {valid} are"));
+        }
+        Ok(())
+    }
+
     /// Lines hold what they say, stand where they should, and parity says what it covers.
     pub(in super::super) fn check_lines(&self, nand: &Nand) -> Result<(), String> {
         let Some(lines) = &self.lines else { return Ok(()) };
+        self.check_sorts_of_lines()?;
         let mut used_room = 0;
         for line in (0..lines.book.lines()).map(BlockId) {
             let valid: u32 = lines.book.blocks(line).map(|block| nand.valid_pages(block)).sum();
@@ -16,10 +46,8 @@ impl PageSpace {
                 let counted = lines.book.valid(line);
                 return Err(format!("line {line} counts {counted} valid pages and has {valid}"));
             }
-            let is_known =
-                self.lines.as_ref().is_some_and(|lines| lines.failed == nand.failed_die());
             let room = lines.rows * lines.row_room(nand, line);
-            if is_known && room != lines.book.room(line) {
+            if room != lines.book.room(line) {
                 let counted = lines.book.room(line);
                 return Err(format!("line {line} counts room for {counted} pages and has {room}"));
             }

@@ -112,6 +112,9 @@ impl PageSpace {
         let open = &mut lines.open[stream.index()];
         let loose = std::mem::take(&mut open.loose);
         let Some(column) = open.parity.take().filter(|_| lines.has_parity) else {
+            // No block that works is left for it.
+            let bare = if lines.has_parity { loose } else { 0 };
+            board.event(Event::UnprotectedPages, u64::from(bare));
             return Ok(false);
         };
         let row = open.row;
@@ -153,8 +156,7 @@ impl PageSpace {
             }
             let ends = match lines.flush {
                 RainFlush::Partial => self.program_partial(board, (line, stream), after)?,
-                RainFlush::Pad => self.pad_stripe(board, (line, stream), after)?,
-                RainFlush::Capacitor => after,
+                _ => self.pad_stripe(board, (line, stream), after)?,
             };
             done = done.join(ends);
         }
@@ -170,19 +172,18 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let lines = self.lines.as_mut().expect("a space of lines");
         let open = &mut lines.open[stream.index()];
-        let (at, loose) = ((open.row, open.column, open.unit), open.loose);
+        let at = (open.row, open.column, open.unit);
         let page = lines.page(board.nand(), line, at);
         self.planes[ALL.index()].frontiers[stream.index()].next += 1;
         match board.program_parity(page, after) {
             Ok(done) => {
                 let lines = self.lines.as_mut().expect("a space of lines");
                 lines.open[stream.index()].loose = 0;
-                self.leave_slot(board, (line, stream), done)?;
+                self.leave_slot(board, (line, stream), after)?;
                 Ok(done)
             }
             Err(Fault::ProgramFailed { known, .. }) => {
                 board.event(Event::ProgramFailures, 1);
-                board.event(Event::UnprotectedPages, u64::from(loose));
                 self.slot_failed(board, page, known)?;
                 Ok(known)
             }
@@ -214,7 +215,7 @@ impl PageSpace {
                 Ok(padded) => {
                     board.event(Event::PaddedStripePages, 1);
                     done = done.join(padded);
-                    self.leave_slot(board, (line, stream), padded)?;
+                    self.leave_slot(board, (line, stream), after)?;
                 }
                 Err(Fault::ProgramFailed { known, .. }) => {
                     board.event(Event::ProgramFailures, 1);

@@ -13,13 +13,13 @@ use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::{Cause, Event, Level};
+use ftlab_flash::meter::{Cause, Level};
 use ftlab_flash::units::{BlockId, Ppn};
 
 impl Lines {
     /// Whether something is to be repaired, or a die failed that nobody knows of.
     fn need_repair(&self, nand: &Nand) -> bool {
-        self.rebuilding.is_some() || nand.has_failing() || nand.failed_die() != self.failed
+        self.rebuilding.is_some() || nand.has_failing() || nand.known_failed_die() != self.failed
     }
 
     /// The first valid page of a line on the die that failed.
@@ -53,7 +53,7 @@ impl PageSpace {
         }
     }
 
-    /// The same in an idle gap, a line at most; none where there is nothing to repair.
+    /// The same in an idle gap; none where there is nothing to repair.
     pub(in super::super) fn repair_idle<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -62,7 +62,8 @@ impl PageSpace {
     ) -> Result<Option<When>, Fault> {
         match &self.lines {
             Some(lines) if lines.need_repair(board.nand()) => {
-                match self.repair_some(board, owner, self.pages_per_block, after) {
+                let pages = lines.rebuild_pages;
+                match self.repair_some(board, owner, pages, after) {
                     Err(fault) => fault.unless_worn_out(),
                     repaired => repaired,
                 }
@@ -94,9 +95,6 @@ impl PageSpace {
             let many = if is_failing { 1 } else { most - repaired };
             let many = many.min(board.geometry().pages_per_block);
             if !self.repair_fits(owner, (line, many)) {
-                if is_failing {
-                    board.nand_mut().fails_still(page);
-                }
                 break;
             }
             let single = is_failing.then_some(page);
@@ -109,7 +107,7 @@ impl PageSpace {
 
     /// The next page that is to be moved, and its line.
     fn next_to_repair(&mut self, board: &mut Board) -> Option<(Ppn, BlockId)> {
-        if let Some(page) = board.nand_mut().take_failing() {
+        if let Some(page) = board.nand_mut().next_failing() {
             return Some((page, self.unit_of(board.geometry().block_of(page))));
         }
         let lines = self.lines.as_mut()?;
@@ -134,7 +132,8 @@ impl PageSpace {
         if self.is_map(line) {
             return lines(Stream::Map, pages) <= known.free.len();
         }
-        let data = lines(self.moved_data, pages);
+        let lent = self.blocks_with_loans(ALL, pages);
+        let data = lent.unwrap_or_else(|| lines(self.moved_data, pages));
         data + lines(Stream::Map, owner.most_map_writes(self, line, pages)) <= known.free.len()
     }
 
@@ -150,6 +149,7 @@ impl PageSpace {
         let is_map = self.is_map(line);
         let stream = if is_map { Stream::Map } else { self.levelled_data(line) };
         let (mut moved, mut done) = (0, after);
+        let mut end = Ok(());
         self.moving = true;
         while moved < most {
             let lines = self.lines.as_ref().expect("a space of lines");
@@ -164,31 +164,33 @@ impl PageSpace {
                 // It was superseded.
                 Ok(None) => {}
                 Err(fault) => {
-                    self.moving = false;
-                    return Err(fault);
+                    end = Err(fault);
+                    break;
                 }
             }
         }
         self.moving = false;
+        // The map is told of what was moved, whatever ended it.
         if !is_map && moved > 0 {
             self.collecting = Some(line);
             let finished = owner.before_erase(self, board, done);
             self.collecting = None;
             done = finished?;
         }
-        Ok((moved, done))
+        end.map(|()| (moved, done))
     }
 
     /// A die failed: every line is shorter, the free ones too, and what lies on it is to be moved.
     fn notice_failed_die(&mut self, board: &mut Board, after: When) -> Result<(), Fault> {
-        let failed = board.nand().failed_die();
+        let failed = board.nand().known_failed_die();
         match &mut self.lines {
             Some(lines) if lines.failed != failed => {
-                (lines.failed, lines.rebuilding) = (failed, Some(0));
+                lines.failed = failed;
+                // Without parity there is nothing that could be moved.
+                lines.rebuilding = lines.has_parity.then_some(0);
             }
             _ => return Ok(()),
         }
-        board.event(Event::FailedDies, 1);
         self.measure_free_lines(board.nand());
         self.measure_used_lines(board.nand());
         for stream in Stream::all() {
@@ -196,6 +198,8 @@ impl PageSpace {
                 self.reconsider(board, (line, stream), after)?;
             }
         }
+        // What memory has of open stripes is the only copy of what lies on that die.
+        let _ = self.flush_parity(board, after)?;
         Ok(())
     }
 
@@ -210,6 +214,9 @@ impl PageSpace {
                 0 => plane.retired += 1,
                 _ => kept.push(line),
             }
+        }
+        if plane.free.takes_last_first() {
+            kept.reverse();
         }
         for line in kept {
             let erases = self.census(nand).erases(line);
@@ -256,7 +263,7 @@ impl PageSpace {
         Ok(())
     }
 
-    fn tell_repair(&self, board: &mut Board) {
+    pub(super) fn tell_repair(&self, board: &mut Board) {
         let Some(lines) = self.lines.as_ref().filter(|lines| lines.failed.is_some()) else {
             return;
         };

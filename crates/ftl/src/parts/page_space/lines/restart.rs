@@ -38,7 +38,11 @@ impl Lines {
         let rows = columns.clone().map(top).max().unwrap_or(0);
         let Some(last) = columns.clone().rfind(|&column| top(column) == rows) else { return false };
         let stripe = last - last % self.width;
-        let works = |column: &u32| self.works(nand, line, *column);
+        // A stripe of which one block works takes no data any more: it stays behind.
+        let works = |column: &u32| {
+            let room = self.stripe_room(nand, line, column - column % self.width);
+            room > 0 && self.works(nand, line, *column)
+        };
         // Of the stripe that was written last a block may have been passed over for the parity.
         let may_lack = |column: u32| column >= stripe && self.has_parity;
         let lacking =
@@ -59,7 +63,7 @@ impl Lines {
         let first = last - last % self.width;
         let mut open = Open::default();
         let is_full = self.stand_in(nand, line, (row, first), &mut open);
-        if is_full && open.parity.is_none() {
+        if is_full && open.parity.is_none() && !(self.has_parity && open.loose > 0) {
             // Nothing of it is left to be written.
             open.column = first + self.width;
             self.enter_stripe(nand, line, &mut open);
@@ -78,8 +82,8 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let Some(lines) = &mut self.lines else { return Ok(after) };
         let count = lines.book.lines();
-        lines.failed = board.nand().failed_die();
-        lines.rebuilding = lines.failed.map(|_| 0);
+        lines.failed = board.nand().known_failed_die();
+        lines.rebuilding = lines.failed.filter(|_| lines.has_parity).map(|_| 0);
         let mut when = after;
         let mut untouched = count;
         let (mut full, mut unfinished) = (Vec::new(), Vec::new());
@@ -106,6 +110,7 @@ impl PageSpace {
             self.put_up(board.nand(), line);
         }
         self.tell_lines(board);
+        self.tell_repair(board);
         Ok(when)
     }
 

@@ -3,6 +3,7 @@
 
 use super::{Lines, Open};
 use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::when::When;
 use ftlab_flash::units::{BlockId, Ppn};
 
 impl Lines {
@@ -48,15 +49,15 @@ impl Lines {
         self.data_of(works.count() as u32)
     }
 
-    /// Finds out what a line has room for; whether that is news.
-    pub(super) fn measure(&mut self, nand: &Nand, line: BlockId) -> bool {
+    /// Finds out what a line has room for.
+    pub(super) fn measure(&mut self, nand: &Nand, line: BlockId) {
         let room = self.rows * self.row_room(nand, line);
-        self.book.set_room(line, room)
+        self.book.set_room(line, room);
     }
 
     /// Begins the stripe of the column that is stood at, or the next one that takes data.
     pub(super) fn enter_stripe(&self, nand: &Nand, line: BlockId, open: &mut Open) {
-        open.loose = 0;
+        (open.loose, open.ready) = (0, When::START);
         loop {
             if open.column as usize >= self.columns.len() {
                 (open.row, open.column) = (open.row + 1, 0);
