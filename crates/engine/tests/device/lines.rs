@@ -171,6 +171,7 @@ fn what_does_not_go_with_lines_is_refused() {
         ),
         (&[("device.channels", "4"), ("nand.failing_die", "1")], "needs alloc.unit = line"),
         (&[LINE, ("nand.failing_die", "1")], "the device has dies 0 to 0"),
+        (&[LINE, ("nand.die_fails_after", "9")], "nand.failing_die names none"),
         (&[LINE, ("nand.failing_die", "0")], "leaves no die"),
     ];
     for (pairs, words) in cases {

@@ -278,10 +278,10 @@ fn what_was_flushed_outlives_collection_a_die_and_a_cut() {
         write_random(first.as_mut(), &config, 2 * config.device.logical_pages(), 3);
         crate::common::flush(first.as_mut());
         let logical = config.device.logical_pages() as u32;
-        // What is overwritten from now on may be lost.
+        // What is overwritten from now on may be lost: the lower half, the other one is copied.
         let mut written = vec![false; logical as usize];
         let mut collections = 0;
-        for page in (0..900).map(|turn| turn * 29 % logical) {
+        for page in (0..2000).map(|turn| turn * 29 % (logical / 2)) {
             let copied = programs(first.as_ref(), Cause::Gc);
             submit(first.as_mut(), &config, Op::Write, u64::from(page));
             written[page as usize] = true;

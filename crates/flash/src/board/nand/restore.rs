@@ -123,8 +123,11 @@ impl Nand {
                 }
             }
             StoredPage::Parity { oob, parity } => {
-                if oob.kind != PageKind::Parity || oob.logical > 64 || self.rain.is_none() {
-                    return Err(format!("page {ppn} cannot be {oob:?}: rain.stripe = 0"));
+                if self.rain.is_none() {
+                    return Err(format!("page {ppn} is parity, and rain.stripe = 0"));
+                }
+                if oob.kind != PageKind::Parity || oob.logical > 64 {
+                    return Err(format!("page {ppn} cannot be {oob:?}"));
                 }
                 self.advance_to(ppn, oob)?;
                 self.state.store(ppn, oob, parity);

@@ -31,7 +31,7 @@ settings! {
         flush: RainFlush = RainFlush::Capacitor, legal("", |_| true),
             source("docs/papers/lines.md");
         /// Pages of a failed die, or of single pages that failed, that are moved before each page
-        /// that the host writes, as long as there are any; idle gaps move a line at a time.
+        /// that is written, and at a time in idle gaps, as long as there are any.
         rebuild_pages: u32 = 8, legal("1..=65536", |v| (1..=65536).contains(v)),
             source("ftlab");
     }
@@ -59,6 +59,12 @@ impl RainSettings {
                  or device.mapping_unit = auto",
                 self.flush.name(),
                 device.unit_bytes()
+            )));
+        }
+        if nand.failing_die.0.is_none() && nand.die_fails_after > 0 {
+            return Err(SettingError::Conflict(format!(
+                "nand.die_fails_after = {} says when a die fails, and nand.failing_die names none",
+                nand.die_fails_after
             )));
         }
         if let Some(die) = nand.failing_die.0

@@ -79,3 +79,45 @@ impl PageSpace {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::Board;
+    use ftlab_flash::settings::Groups as _;
+
+    /// A line that nobody has, a count that is wrong: each is found.
+    #[test]
+    fn an_audit_sees_every_line() {
+        let mut config = SharedSettings::default();
+        let settings = [
+            ("device.channels", "4"),
+            ("device.blocks_per_plane", "12"),
+            ("device.pages_per_block", "4"),
+            ("alloc.unit", "line"),
+            ("rain.stripe", "4"),
+        ];
+        for (key, value) in settings {
+            config.set(key, value).expect("legal settings");
+        }
+        let board = Board::new(&config, 1, 0);
+        let space = PageSpace::new(&board, &config, 2, 1);
+        space.self_check(&board).expect("nothing is broken");
+        let broken = |harm: fn(&mut PageSpace), words: &str| {
+            let mut space = space.clone();
+            harm(&mut space);
+            let error = space.self_check(&board).expect_err(words);
+            assert!(error.contains(words), "{error}");
+        };
+        let lost = "12 lines are not 11 free ones, 0 in use and 0 without room";
+        broken(|space| assert!(space.planes[0].free.take().is_some()), lost);
+        broken(|space| space.planes[0].retired = 1, "1 lines are counted as out of use, 0 are");
+        broken(|space| space.planes[0].valid = 3, "3 pages of all lines are counted as valid");
+        broken(|space| space.stream_of[5] = 1, "12 lines are not 12 free ones, 1 in use");
+        let room = |space: &mut PageSpace| {
+            space.lines.as_mut().expect("lines").book.set_room(BlockId(3), 8);
+        };
+        broken(room, "line 3 counts room for 8 pages and has 12");
+    }
+}
