@@ -10,6 +10,7 @@ use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::{Op, Request};
+use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::{BlockId, PlaneId, Ppn};
 
@@ -276,12 +277,17 @@ fn what_was_flushed_outlives_collection_a_die_and_a_cut() {
         first.verify_reads();
         fill(first.as_mut(), &config);
         write_random(first.as_mut(), &config, 2 * config.device.logical_pages(), 3);
-        crate::common::flush(first.as_mut());
         let logical = config.device.logical_pages() as u32;
-        // What is overwritten from now on may be lost: the lower half, the other one is copied.
         let mut written = vec![false; logical as usize];
         let mut collections = 0;
-        for page in (0..2000).map(|turn| turn * 29 % (logical / 2)) {
+        let mut rng = Rng::new(4, Purpose::Workload);
+        for turn in 0..600 {
+            if turn % 40 == 0 {
+                crate::common::flush(first.as_mut());
+                // What is overwritten from now on may be lost.
+                written.fill(false);
+            }
+            let page = rng.below(logical);
             let copied = programs(first.as_ref(), Cause::Gc);
             submit(first.as_mut(), &config, Op::Write, u64::from(page));
             written[page as usize] = true;
