@@ -281,7 +281,10 @@ fn what_was_flushed_outlives_collection_a_die_and_a_cut() {
         let mut written = vec![false; logical as usize];
         let mut collections = 0;
         let mut rng = Rng::new(4, Purpose::Workload);
-        for turn in 0..600 {
+        for turn in 0..10_000 {
+            if collections > 5 {
+                break;
+            }
             if turn % 40 == 0 {
                 crate::common::flush(first.as_mut());
                 // What is overwritten from now on may be lost.
