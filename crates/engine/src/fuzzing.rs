@@ -12,7 +12,10 @@ use ftlab_ssd::buffer::BufferKind;
 
 /// Settings that a fuzzer's first bytes choose among.
 const CHOICES: &[(&str, &[&str])] = &[
-    ("gc.victim", &["greedy", "cost_benefit_age", "fifo", "random", "lru", "windowed_greedy"]),
+    (
+        "gc.victim",
+        &["greedy", "cost_benefit_age", "cat", "fifo", "random", "lru", "windowed_greedy"],
+    ),
     ("gc.mode", &["foreground", "idle", "both"]),
     ("gc.separate_frontiers", &["false", "true"]),
     ("io.partial_write", &["whole_page", "rmw"]),

@@ -78,8 +78,7 @@ impl<C: MapCache> DemandMapped<C> {
         checkpoints: Checkpoints,
     ) -> Self {
         let geometry = board.geometry();
-        let mut map = CachedMap::new(geometry, cache, translation, trims, checkpoints);
-        map.expect_victims(space.victim_pages());
+        let map = CachedMap::new(geometry, cache, translation, trims, checkpoints);
         DemandMapped {
             space,
             map,

@@ -51,11 +51,6 @@ impl PageSpace {
         self.blocks_of_unit(victim).flat_map(move |block| valid_in(nand, block))
     }
 
-    /// Most of them.
-    pub fn victim_pages(&self) -> u32 {
-        self.pages_per_block
-    }
-
     /// From now on levelling knows of a block, open or full: one that is left half written for long
     /// is as cold as what lies in it.
     pub(super) fn is_in_use(&mut self, nand: &Nand, block: BlockId) {

@@ -37,6 +37,11 @@ impl BlockList {
         block.0 - self.first_block + 1
     }
 
+    /// Blocks in the list.
+    pub fn len(&self) -> usize {
+        self.length as usize
+    }
+
     /// Whether a block is in the list.
     #[inline]
     pub fn contains(&self, block: BlockId) -> bool {

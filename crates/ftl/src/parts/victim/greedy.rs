@@ -302,7 +302,7 @@ mod tests {
     use ftlab_flash::meter::Cause;
     use ftlab_flash::request::{PageIo, RequestShape};
     use ftlab_flash::rng::Purpose;
-    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::settings::{Amount, Groups as _};
     use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag};
 
     /// What the policy is told, kept as plainly as can be: candidates with their valid pages, in the
@@ -354,8 +354,8 @@ mod tests {
         let mut board = Board::new(&config, 1, 0);
         let (mut rng, mut heights) = (Rng::new(5, Purpose::Workload), Vec::new());
         let nand = board.nand();
-        let context =
-            VictimContext { nand, plane: PlaneId(0), pages, choices: 1, window: 1, own: None };
+        let (plane, one) = (PlaneId(0), Amount::Count(1));
+        let context = VictimContext { nand, plane, pages, choices: one, window: one, own: None };
         let mut greedy = Greedy::new(&context);
         let mut naive = Naive::default();
         for step in 0..60_000 {
@@ -414,8 +414,8 @@ mod tests {
         }
         let mut board = Board::new(&config, 1, 0);
         let nand = board.nand();
-        let (plane, pages) = (PlaneId(0), 4);
-        let context = VictimContext { nand, plane, pages, choices: 1, window: 1, own: None };
+        let (plane, pages, one) = (PlaneId(0), 4, Amount::Count(1));
+        let context = VictimContext { nand, plane, pages, choices: one, window: one, own: None };
         let (mut greedy, mut naive) = (Greedy::new(&context), Naive::default());
         let close = |board: &mut Board, greedy: &mut Greedy, naive: &mut Naive, block| {
             fill(board, block);

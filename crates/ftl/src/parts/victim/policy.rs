@@ -4,6 +4,7 @@ use super::census::Census;
 use crate::own::{Maker, OwnVictim};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
+use ftlab_flash::settings::Amount;
 use ftlab_flash::units::{BlockId, PlaneId};
 
 /// What a policy is built from.
@@ -15,9 +16,9 @@ pub struct VictimContext<'a> {
     /// Pages of a candidate.
     pub pages: u32,
     /// Candidates that d_choices draws.
-    pub choices: u32,
+    pub choices: Amount,
     /// Oldest blocks that windowed_greedy looks at.
-    pub window: u32,
+    pub window: Amount,
     /// Whom `own` asks.
     pub own: Option<&'a Maker<dyn OwnVictim>>,
 }
