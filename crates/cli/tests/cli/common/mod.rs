@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use ftlab_report::schema;
 use boon::{Compiler, SchemaIndex, Schemas};
+use ftlab_report::schema;
 use serde_json::Value;
 use tempfile::TempDir;
 

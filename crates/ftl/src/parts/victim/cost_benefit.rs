@@ -9,8 +9,7 @@
 //! that were erased often.
 
 use super::candidates::{BlockSet, is_worth};
-use super::{Choice, Equals, VictimContext, VictimPolicy};
-use ftlab_flash::board::nand::Nand;
+use super::{Census, Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
 use std::marker::PhantomData;
@@ -35,14 +34,14 @@ pub struct Block {
 }
 
 impl Block {
-    fn new(nand: &Nand, block: BlockId) -> Self {
-        let pages = nand.geometry().pages_per_block;
-        let (valid, state) = (nand.valid_pages(block), nand.state().block(block));
+    fn new(known: &Census<'_>, block: BlockId) -> Self {
+        let pages = known.pages();
+        let valid = known.valid_pages(block);
         Block {
             valid: u128::from(valid),
             freed: u128::from(pages - valid),
-            age: u128::from(state.age(nand.sequence())),
-            erases: u128::from(state.erases),
+            age: u128::from(known.age(block)),
+            erases: u128::from(known.erases(block)),
         }
     }
 }
@@ -109,13 +108,10 @@ pub struct CostBenefit<F> {
 
 impl<F: Form> VictimPolicy for CostBenefit<F> {
     fn new(context: &VictimContext<'_>) -> Self {
-        CostBenefit {
-            candidates: BlockSet::new(context.nand, context.plane),
-            form: PhantomData,
-        }
+        CostBenefit { candidates: BlockSet::new(context.nand, context.plane), form: PhantomData }
     }
 
-    fn closed(&mut self, _: &Nand, block: BlockId) {
+    fn closed(&mut self, _: &Census<'_>, block: BlockId) {
         self.candidates.insert(block);
     }
 
@@ -125,14 +121,14 @@ impl<F: Form> VictimPolicy for CostBenefit<F> {
         self.candidates.remove(block);
     }
 
-    fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
-        let pages = nand.geometry().pages_per_block;
+    fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
+        let pages = known.pages();
         let mut best: Option<(BlockId, (u128, u128))> = None;
         for &block in self.candidates.members() {
-            if !is_worth(nand, block, pages) {
+            if !is_worth(known, block, pages) {
                 continue;
             }
-            let score = F::score(&Block::new(nand, block));
+            let score = F::score(&Block::new(known, block));
             let better = best.is_none_or(|(held, other)| {
                 let (left, right) = (score.0 * other.1, other.0 * score.1);
                 // An empty block costs nothing; among equals the lowest number wins.
@@ -154,9 +150,9 @@ impl<F: Form> VictimPolicy for CostBenefit<F> {
     }
 
     /// Those with as many valid pages, where nothing else counts.
-    fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-        let valid = nand.valid_pages(victim);
-        let as_many = |&block: &BlockId| F::BY_PAGES && nand.valid_pages(block) == valid;
+    fn equals(&self, known: &Census<'_>, victim: BlockId) -> Equals {
+        let valid = known.valid_pages(victim);
+        let as_many = |&block: &BlockId| F::BY_PAGES && known.valid_pages(block) == valid;
         Equals::of(victim, self.candidates.members().iter().copied().filter(as_many))
     }
 }

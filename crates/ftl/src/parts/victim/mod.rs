@@ -1,9 +1,10 @@
 //! Which full block is collected next. One file per policy, one row in the table below.
 //!
-//! A policy knows the candidates of one plane: full blocks that are not being written. It never
-//! names a block without an invalid page, because moving it would gain nothing.
+//! A policy knows the candidates of one plane, full blocks that are not being written, or full lines
+//! ([`Census`]). It never names one without an invalid page, because moving it would gain nothing.
 
 mod candidates;
+mod census;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
@@ -14,9 +15,9 @@ mod policy;
 mod random;
 mod windowed_greedy;
 
+pub use census::Census;
 pub use policy::{Choice, EQUALS, Equals, VictimContext, VictimPolicy};
 
-use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
 
@@ -46,8 +47,8 @@ macro_rules! victim_table {
             }
 
             /// A block is full and becomes a candidate.
-            pub fn closed(&mut self, nand: &Nand, block: BlockId) {
-                match self { $( Victims::$variant(policy) => policy.closed(nand, block), )* }
+            pub fn closed(&mut self, known: &Census<'_>, block: BlockId) {
+                match self { $( Victims::$variant(policy) => policy.closed(known, block), )* }
             }
 
             /// A page of a block became invalid.
@@ -64,14 +65,14 @@ macro_rules! victim_table {
             }
 
             /// Chooses a victim without removing it.
-            pub fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
-                match self { $( Victims::$variant(policy) => policy.choose(nand, rng), )* }
+            pub fn choose(&self, known: &Census<'_>, rng: &mut Rng) -> Choice {
+                match self { $( Victims::$variant(policy) => policy.choose(known, rng), )* }
             }
 
             /// Candidates that the policy finds as good as the victim that it just chose; at most
             /// [`EQUALS`].
-            pub fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-                match self { $( Victims::$variant(policy) => policy.equals(nand, victim), )* }
+            pub fn equals(&self, known: &Census<'_>, victim: BlockId) -> Equals {
+                match self { $( Victims::$variant(policy) => policy.equals(known, victim), )* }
             }
         }
     };
@@ -150,7 +151,8 @@ mod tests {
             }
             let board = Board::new(&config, 1, 0);
             let nand = board.nand();
-            let victims = config.victims(nand, PlaneId(0));
+            let pages = nand.geometry().pages_per_block;
+            let victims = config.victims(nand, PlaneId(0), pages);
             Bench { board, victims, rng: Rng::new(1, Purpose::Victim) }
         }
 
@@ -171,7 +173,7 @@ mod tests {
                     );
                     assert!(programmed.is_ok());
                 }
-                self.victims.closed(self.board.nand(), BlockId(block));
+                self.victims.closed(&Census::of(self.board.nand()), BlockId(block));
             }
         }
 
@@ -186,7 +188,10 @@ mod tests {
         }
 
         fn choose(&mut self) -> Option<u32> {
-            self.victims.choose(self.board.nand(), &mut self.rng).victim.map(|block| block.0)
+            self.victims
+                .choose(&Census::of(self.board.nand()), &mut self.rng)
+                .victim
+                .map(|block| block.0)
         }
 
         /// Victims in order, each leaving when it is chosen, until there is none.
@@ -346,7 +351,7 @@ mod tests {
             bench.fill(&[4, 3, 2, 1, 0]);
             [1, 3, 2, 0].into_iter().for_each(|block| bench.supersede(block, 1));
             let chosen = bench.choose().expect("a victim");
-            let equals = bench.victims.equals(bench.board.nand(), BlockId(1));
+            let equals = bench.victims.equals(&Census::of(bench.board.nand()), BlockId(1));
             let mut blocks: Vec<u32> = equals.blocks().iter().map(|block| block.0).collect();
             if policy == "cost_benefit" {
                 blocks.sort_unstable();
@@ -382,7 +387,7 @@ mod tests {
             for block in 0..4 {
                 bench.supersede(block, 4 - block);
             }
-            let steps = bench.victims.choose(bench.board.nand(), &mut bench.rng).steps;
+            let steps = bench.victims.choose(&Census::of(bench.board.nand()), &mut bench.rng).steps;
             let drawn = if choices == "50%" { "2" } else { choices };
             assert_eq!(steps.to_string(), drawn);
             bench.shares()
