@@ -49,7 +49,7 @@ const KINDS: usize = 3;
 const OTHERS: usize = 2;
 
 /// What happened in one span of simulated time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Reads, writes, all others.
     responses: [Responses; KINDS],
@@ -64,6 +64,20 @@ pub struct Window {
     pub free_blocks_min: Option<u32>,
     /// Where the scheme's levels stood last: [`Window::level`].
     levels: Levels,
+}
+
+impl Default for Window {
+    /// Nothing happened, and no level is known. Arrays of so many levels have no default.
+    fn default() -> Self {
+        Window {
+            responses: Default::default(),
+            host_pages_written: 0,
+            overhead_programs: 0,
+            erases: 0,
+            free_blocks_min: None,
+            levels: [0; Level::COUNT],
+        }
+    }
 }
 
 impl Window {

@@ -25,6 +25,7 @@ macro_rules! advanced {
 
 mod block;
 mod cached_map;
+mod learned;
 mod mixed_map;
 mod own_logs;
 mod page;
@@ -54,7 +55,7 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 10] = [
+const FAMILIES: [&[Variant]; 11] = [
     page::VARIANTS,
     placement::VARIANTS,
     slc::VARIANTS,
@@ -63,6 +64,7 @@ const FAMILIES: [&[Variant]; 10] = [
     shared_logs::VARIANTS,
     mixed_map::VARIANTS,
     cached_map::VARIANTS,
+    learned::VARIANTS,
     ram_managing::VARIANTS,
     split_ram::VARIANTS,
 ];

@@ -266,6 +266,9 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
+        if owner.sorts() && !self.is_map(victim) {
+            return self.move_sorted(board, owner, (victim, stream, most), cause, after);
+        }
         let (mut copied, mut done) = (0, after);
         // Pages that are asked for one by one move one by one.
         while let (Some(stream), Some(words)) = (stream, Self::moves_together(board, owner, victim))
@@ -365,7 +368,6 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
-        let plane = board.geometry().plane_of_block(victim);
         let mut copied = 0;
         let mut done = after;
         let mut offset = 0;
@@ -373,43 +375,58 @@ impl PageSpace {
             && let Some(old) = board.nand().state().next_valid(victim, offset)
         {
             offset = board.geometry().offset_of(old) + 1;
-            let OobRead::Written(oob) = board.nand().state().oob(old) else {
-                unreachable!("a valid page is readable");
-            };
-            if !owner.wants(oob.kind, oob.logical, old) {
-                board.nand_mut().discard(old);
-                self.planes[plane.index()].valid -= 1;
-                continue;
-            }
-            let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
-            let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
-            self.count_moved(board, stream, 1);
-            let ready = owner.may_move(after);
-            let (new, moved) = match newer {
-                Some(newer) => {
-                    let io = newer.page(Lpn(oob.logical), cause);
-                    let from = ready.waits_for_buffer(newer.ready);
-                    self.program(board, (plane, stream), from, |board, new, ready| {
-                        board.program_update(new, None, &io, oob.kind, ready)
-                    })?
-                }
-                None => self.program(board, (plane, stream), ready, |board, new, ready| {
-                    board.copy(old, new, oob.kind, cause, ready)
-                })?,
-            };
-            done = done.join(moved);
-            if oob.kind.is_host_data() {
-                board.nand_mut().discard(old);
-            }
-            self.planes[plane.index()].valid -= 1;
-            let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
-            if self.tells_of_pages() && kind.is_host_data() {
-                self.note_placed(board.nand(), Lpn(logical), new);
-            }
-            owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
-            copied += 1;
+            let moved = self.move_page(board, owner, (victim, stream, old), cause, after)?;
+            copied += u32::from(moved.is_some());
+            done = moved.map_or(done, |moved| done.join(moved));
         }
         Ok((copied, done))
+    }
+
+    /// Moves a valid page of a victim and tells its owner; none if it dies where it is.
+    #[inline]
+    pub(super) fn move_page<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, old): (BlockId, Option<Stream>, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let OobRead::Written(oob) = board.nand().state().oob(old) else {
+            unreachable!("a valid page is readable");
+        };
+        if !owner.wants(oob.kind, oob.logical, old) {
+            board.nand_mut().discard(old);
+            self.planes[plane.index()].valid -= 1;
+            return Ok(None);
+        }
+        let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
+        let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
+        self.count_moved(board, stream, 1);
+        let ready = owner.may_move(after);
+        let (new, moved) = match newer {
+            Some(newer) => {
+                let io = newer.page(Lpn(oob.logical), cause);
+                let from = ready.waits_for_buffer(newer.ready);
+                self.program(board, (plane, stream), from, |board, new, ready| {
+                    board.program_update(new, None, &io, oob.kind, ready)
+                })?
+            }
+            None => self.program(board, (plane, stream), ready, |board, new, ready| {
+                board.copy(old, new, oob.kind, cause, ready)
+            })?,
+        };
+        if oob.kind.is_host_data() {
+            board.nand_mut().discard(old);
+        }
+        self.planes[plane.index()].valid -= 1;
+        let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
+        if self.tells_of_pages() && kind.is_host_data() {
+            self.note_placed(board.nand(), Lpn(logical), new);
+        }
+        owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
+        Ok(Some(moved))
     }
 
     /// Erases a block that holds nothing valid and puts it back into the free pool, or retires it.
