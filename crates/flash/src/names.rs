@@ -135,6 +135,8 @@ named! {
         SegmentLookups = "segment_lookups",
         /// Levels that they looked into.
         SegmentLevels = "segment_levels",
+        /// Those of them that looked into more than nine.
+        DeepSegmentLookups = "deep_segment_lookups",
         /// Reads of pages that an approximate segment told the place of.
         ApproximateReads = "approximate_reads",
         /// Those of them that read another page first.
@@ -390,6 +392,8 @@ named! {
         ApproximateSegments = "approximate_segments",
         /// Bytes that they take, with what belongs to them.
         LearnedMapBytes = "learned_map_bytes",
+        /// Most bytes that they took at any moment, before others had left as well.
+        LearnedMapBytesMost = "learned_map_bytes_most",
         /// Bytes of the conflict buffers among them.
         ConflictBufferBytes = "conflict_buffer_bytes",
         /// ADAPT's delta of the last interval, thousandths.

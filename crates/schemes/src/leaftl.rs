@@ -44,41 +44,42 @@
 //! were written together is not on flash. Trims are ours, as are the form of map pages, the bits that
 //! an intercept has behind the point, and the choice of planes: whichever is free first takes the
 //! next block, whatever `alloc.order` says. Counts of valid pages lie in RAM; the paper has bitmaps
-//! on flash.
+//! on flash. What a read pushes out of memory is written behind its answer. A page that cannot be
+//! read still tells its out-of-band area.
 //!
 //! # Settings
 //! `leaftl.*`, and the groups `gc` and `alloc`.
 
 mod buffer;
+mod learning;
 mod map;
 mod paging;
 mod recovery;
 mod settings;
 mod sizes;
+mod store;
 
 pub use recovery::Survivor;
 pub use settings::{LeaftlSettings, Leaving, SegmentBytes, Superseded};
 
-use buffer::{Buffer, stale_pages};
 use map::Map;
 use settings::Config;
 use sizes::Sizes;
+use store::Store;
 
 use ftlab_flash::board::Board;
-use ftlab_flash::board::nand::Payload;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::memory::RamUse;
-use ftlab_flash::meter::{Cause, Event};
+use ftlab_flash::meter::Event;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag, zeroed};
+use ftlab_flash::units::{Lpn, Ppn, Tag};
 use ftlab_ftl::answers::{Location, Room, Unsettled};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped;
 use ftlab_ftl::parts::learned::{Found, Segment};
-use ftlab_ftl::parts::page_space::{PageSpace, Stream};
+use ftlab_ftl::parts::page_space::PageSpace;
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::trim_records::TrimRecords;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
@@ -89,16 +90,8 @@ pub type Rostered = Leaftl;
 /// Page mapping by learned segments.
 #[derive(Clone)]
 pub struct Leaftl {
-    space: PageSpace,
-    map: Map,
-    buffer: Buffer,
-    /// Pages written since groups were compacted, and after how many they are.
-    written: u64,
-    compact_every: u64,
-    /// A fault or a power cut came before groups could leave.
-    outgrown: bool,
+    store: Store,
     keeps_buffer: bool,
-    record: Vec<u32>,
 }
 
 impl Scheme for Leaftl {
@@ -158,100 +151,111 @@ impl Scheme for Leaftl {
     }
 
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        self.map.learn_moved(board);
+        self.store.map.learn_moved(board);
+        let after = if self.store.outgrown { self.store.settle(board, after)? } else { after };
         board.event(Event::BufferLookups, 1);
-        let slot = self.buffer.pages.find(io.lpn);
-        let lacks = |slot: Slot| io.sectors & !self.buffer.pages.get(slot).sectors != 0;
+        let slot = self.store.buffer.pages.find(io.lpn);
+        let lacks = |slot: Slot| io.sectors & !self.store.buffer.pages.get(slot).sectors != 0;
         if let Some(slot) = slot.filter(|&slot| !lacks(slot)) {
             board.event(Event::BufferHits, 1);
-            return Ok(self.buffer.get(board, slot, after));
+            return Ok(self.store.buffer.get(board, slot, after));
         }
-        let known = self.map.look_up(board, io.lpn, after)?;
-        let (group, offset) = self.map.place_of(io.lpn);
-        let found = self.map.groups.find(group, offset);
+        let is_past = std::mem::replace(&mut self.store.outgrown, true);
+        let (found, known) = match is_past {
+            true => self.store.map.look_up_past(board, io.lpn, after)?,
+            false => {
+                let known = self.store.map.look_up(board, io.lpn, after)?;
+                (self.store.map.find(io.lpn), known)
+            }
+        };
         let answer = match (slot, found) {
             (None, found) => self.read_flash(board, io, found, known)?,
             // The other sectors were never written.
-            (Some(slot), None) => self.buffer.get(board, slot, known),
+            (Some(slot), None) => self.store.buffer.get(board, slot, known),
             (Some(slot), found) => {
                 let (read, below) = self.read_flash(board, io, found, known)?;
-                let (done, tag) = self.buffer.get(board, slot, read);
+                let (done, tag) = self.store.buffer.get(board, slot, read);
                 (done, if below == Tag::UNREADABLE { below } else { tag })
             }
         };
-        // Groups leave behind the answer; a device at its end has no room for what they say.
-        let left = self.fit(board, answer.0).map(Some).or_else(Fault::unless_worn_out)?;
-        self.outgrown = left.is_none();
+        // Groups leave behind the answer.
+        if !is_past {
+            let _ = self.store.settle(board, answer.0)?;
+        }
         Ok(answer)
     }
 
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.map.learn_moved(board);
+        let after = self.store.begin(board, after)?;
         board.event(Event::BufferLookups, 1);
-        if let Some(slot) = self.buffer.pages.find(io.lpn) {
+        if let Some(slot) = self.store.buffer.pages.find(io.lpn) {
             board.event(Event::BufferHits, 1);
-            return Ok(self.buffer.put(board, slot, io, after));
+            return Ok(self.store.buffer.put(board, slot, io, after));
         }
-        if self.buffer.pages.is_full() {
+        if self.store.buffer.pages.is_full() {
             // The page waits for its frame alone.
-            let _ = self.write_out(board, false, after)?;
+            let _ = self.store.write_out(board, false, after)?;
         }
-        let (slot, free) = self.buffer.pages.enter(io.lpn);
-        Ok(self.buffer.put(board, slot, io, after.waits_for_buffer(free)))
+        let (slot, free) = self.store.buffer.pages.enter(io.lpn);
+        Ok(self.store.buffer.put(board, slot, io, after.waits_for_buffer(free)))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
-        self.map.learn_moved(board);
-        let known = self.look_up(board, io.lpn, after)?;
-        let (old, known) = self.map.exact(board, io.lpn, known)?;
-        if let Some(slot) = self.buffer.pages.find(io.lpn) {
-            let free = self.buffer.pages.get(slot).ready;
-            self.buffer.leave(board, slot, free);
+        let after = self.store.begin(board, after)?;
+        let known = self.store.look_up(board, io.lpn, after)?;
+        let (old, known) = self.store.map.exact(board, io.lpn, known)?;
+        if let Some(slot) = self.store.buffer.pages.find(io.lpn) {
+            let free = self.store.buffer.pages.get(slot).ready;
+            self.store.buffer.leave(board, slot, free);
         }
         let Some(old) = old else { return Ok(known) };
-        self.space.invalidate(board, old);
-        self.map.trim(io.lpn);
-        self.map.trims.trim(io.lpn);
-        self.space.trimmed(io.lpn);
-        self.fit(board, known)
+        self.store.space.invalidate(board, old);
+        self.store.map.trim(io.lpn);
+        self.store.map.trims.trim(io.lpn);
+        self.store.space.trimmed(io.lpn);
+        self.store.settle(board, known)
     }
 
     /// The buffer is written out, and pending trims are recorded.
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.map.learn_moved(board);
-        let mut when = self.write_out(board, true, after)?;
-        while self.map.trims.next_pending().is_some() {
-            when = self.record_trims(board, when)?;
+        let after = self.store.begin(board, after)?;
+        let mut when = self.store.write_out(board, true, after)?;
+        self.store.outgrown = true;
+        while self.store.map.trims.next_pending().is_some() {
+            when = self.store.record_trims(board, when)?;
         }
-        self.fit(board, when)
+        self.store.settle(board, when)
     }
 
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        self.map.learn_moved(board);
-        let step = self.space.collect_idle(board, &mut self.map, after)?;
-        step.map(|done| self.fit(board, done)).transpose()
+        let after = self.store.begin(board, after)?;
+        self.store.outgrown = true;
+        let step = self.store.space.collect_idle(board, &mut self.store.map, after)?;
+        let done = self.store.settle(board, step.unwrap_or(after))?;
+        Ok(step.map(|_| done))
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
-        self.space.self_check(board)?;
-        self.buffer.pages.self_check()?;
-        self.map.self_check()?;
-        let fits = self.map.sizes.map_bytes.is_none_or(|most| self.map.bytes <= most);
-        if !fits && !self.outgrown {
-            return Err(format!("segments take {} bytes of memory", self.map.bytes));
+        self.store.space.self_check(board)?;
+        self.store.buffer.pages.self_check()?;
+        self.store.map.self_check()?;
+        let fits = self.store.map.sizes.map_bytes.is_none_or(|most| self.store.map.bytes <= most);
+        if !fits && !self.store.outgrown {
+            return Err(format!("segments take {} bytes of memory", self.store.map.bytes));
         }
         Ok(())
     }
 
     fn changed_entries(&self) -> u64 {
-        self.map.changed_segments()
+        self.store.map.changed_segments()
     }
 
     fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        self.map.learn_moved(board);
-        let Leaftl { space, map, .. } = self;
+        let after = self.store.begin(board, after)?;
+        self.store.outgrown = true;
+        let Store { space, map, .. } = &mut self.store;
         let done = map.clean(space, board, after)?;
-        self.fit(board, done)
+        self.store.settle(board, done)
     }
 
     fn uncleanable(config: &Config) -> Option<&'static str> {
@@ -260,30 +264,30 @@ impl Scheme for Leaftl {
     }
 
     fn locate(&self, board: &Board, lpn: Lpn) -> Location {
-        let below = self.map.locate(board, lpn);
-        let Some(slot) = self.buffer.pages.find(lpn) else {
+        let below = self.store.map.locate(board, lpn);
+        let Some(slot) = self.store.buffer.pages.find(lpn) else {
             return below.map_or(Location::Nowhere, Location::Flash);
         };
-        let held = self.buffer.pages.get(slot);
-        let whole = !held.sectors & self.buffer.all_sectors == 0;
+        let held = self.store.buffer.pages.get(slot);
+        let whole = !held.sectors & self.store.buffer.all_sectors == 0;
         // Sectors that only flash holds may be lost there.
         let lost = below.is_some_and(|ppn| !whole && board.nand().state().is_unreadable(ppn));
         Location::Ram(if lost { Tag::UNREADABLE } else { held.tag })
     }
 
     fn unsettled(&self, board: &Board) -> Unsettled {
-        let ram_pages = u64::from(self.buffer.pages.len());
-        Unsettled { stale_pages: stale_pages(&self.buffer, &self.map, board), ram_pages }
+        let ram_pages = u64::from(self.store.buffer.pages.len());
+        Unsettled { stale_pages: self.store.stale_pages(board), ram_pages }
     }
 
     fn room(&self) -> Room {
-        self.space.room()
+        self.store.space.room()
     }
 
-    forward!(space: measuring_begins);
+    forward!(store.space: measuring_begins);
 
     fn power_off(self) -> Survivor {
-        let pages = &self.buffer.pages;
+        let pages = &self.store.buffer.pages;
         match self.keeps_buffer {
             true => Survivor { pages: pages.all().map(|slot| *pages.get(slot)).collect(), lost: 0 },
             false => Survivor { pages: Vec::new(), lost: u64::from(pages.dirty()) },
@@ -302,10 +306,10 @@ impl Scheme for Leaftl {
         let (space, when) = PageSpace::recover(board, config, threshold, seed, when)?;
         let mut scheme = Self::assemble(board, config, space, map);
         for held in &survivor.pages {
-            let (slot, _) = scheme.buffer.pages.enter(held.lpn);
-            scheme.buffer.pages.write(slot, held.tag, held.sectors, When::START);
+            let (slot, _) = scheme.store.buffer.pages.enter(held.lpn);
+            scheme.store.buffer.pages.write(slot, held.tag, held.sectors, When::START);
         }
-        scheme.outgrown = true;
+        scheme.store.outgrown = true;
         // Counted once, by the recovery that gets through.
         board.event(Event::LostBufferedPages, survivor.lost);
         Ok((scheme, when))
@@ -314,16 +318,8 @@ impl Scheme for Leaftl {
 
 impl Leaftl {
     fn assemble(board: &Board, config: &Config, space: PageSpace, map: Map) -> Self {
-        Leaftl {
-            space,
-            buffer: Buffer::new(board, config, map.sizes.frames),
-            map,
-            written: 0,
-            compact_every: config.own.compact_every,
-            outgrown: false,
-            keeps_buffer: config.device.ram_nonvolatile,
-            record: zeroed(board.geometry().entries_per_page() as usize),
-        }
+        let store = Store::new(board, config, space, map);
+        Leaftl { store, keeps_buffer: config.device.ram_nonvolatile }
     }
 
     /// Reads a page from where its segment says that it is.
@@ -335,12 +331,12 @@ impl Leaftl {
         known: When,
     ) -> Result<(When, Tag), Fault> {
         let Some(found) = found else { return board.read_unwritten(io.lpn, known) };
-        let known = self.map.charge(board, found.levels, known);
+        let known = self.store.map.charge(board, found.levels, known);
         if !found.segment.is_accurate() {
             return self.read_nearby(board, io, found.segment, known);
         }
-        let (_, offset) = self.map.place_of(io.lpn);
-        let place = found.segment.predict(offset, self.map.scale) as u32;
+        let (_, offset) = self.store.map.place_of(io.lpn);
+        let place = found.segment.predict(offset, self.store.map.scale) as u32;
         board.read(Ppn(place), io.cause, known)
     }
 
@@ -353,33 +349,15 @@ impl Leaftl {
         known: When,
     ) -> Result<(When, Tag), Fault> {
         board.event(Event::ApproximateReads, 1);
-        let (_, offset) = self.map.place_of(io.lpn);
-        let said = Ppn(segment.predict(offset, self.map.scale) as u32);
+        let (_, offset) = self.store.map.place_of(io.lpn);
+        let said = Ppn(segment.predict(offset, self.store.map.scale) as u32);
         let (read, tag) = board.read(said, io.cause, known)?;
         // The out-of-band area came with the page.
         if Map::is_it(board, io.lpn, said) {
             return Ok((read, tag));
         }
         board.event(Event::Mispredictions, 1);
-        let right = self.map.resolve(board, io.lpn, segment);
+        let right = self.store.map.resolve(board, io.lpn, segment);
         board.read(right.expect("the page is within gamma pages"), io.cause, read)
-    }
-
-    /// Writes the record of one segment of pending trims.
-    fn record_trims(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
-        let place = (PlaneId(0), Stream::Map);
-        let Leaftl { space, map, record, .. } = self;
-        let ready = space.make_room(board, map, place, after)?;
-        let (segment, old) = map.trims.next_pending().expect("the caller looked");
-        map.trims.fill(segment, board.nand().sequence(), record);
-        let (new, done) = space.program(board, place, ready, |board, new, ready| {
-            let what = (PageKind::TrimRecord, segment);
-            board.program_payload(new, what, Payload::Words(record), Cause::Trim, ready)
-        })?;
-        if let Some(old) = old {
-            space.invalidate(board, old);
-        }
-        map.trims.recorded(segment, new);
-        Ok(done)
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::common::{fill, flush, mixed, open, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
+use ftlab_engine::board::nand::state::{OobRead, PageKind};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::Op;
@@ -187,27 +188,61 @@ fn groups_come_from_flash_and_go_there() {
     assert_eq!(event(device, Event::Mispredictions), 0);
 }
 
-/// A collection notes where pages went as newer levels, without a read of their groups; a look-up of
-/// such a page needs no read either.
+/// A collection notes where pages went as newer levels: from the first page that it moves to the
+/// erase of its victim no map page is read or written.
 #[test]
 fn collection_reads_no_map() {
     let (config, mut device) = device(&SMALL);
     let device = device.as_mut();
     fill(device, &config);
     let mut rng = Rng::new(9, Purpose::Workload);
-    let mut collections = 0;
-    for _ in 0..600 {
+    let (mut collections, mut map) = (0, 0);
+    for _ in 0..2000 {
         let page = u64::from(rng.below(384));
         let done = steps(device, &config, Op::Write, page);
-        for part in done.split(|step| *step == ('e', Cause::Gc)) {
+        let is_map = |step: &&(char, Cause)| [Cause::Translate, Cause::GcMapUpdate].contains(&step.1);
+        map += done.iter().filter(is_map).count();
+        let mut victims = done.split_inclusive(|step| *step == ('e', Cause::Gc)).collect::<Vec<_>>();
+        victims.retain(|part| part.ends_with(&[('e', Cause::Gc)]));
+        for part in victims {
+            let first = part.iter().position(|step| *step == ('r', Cause::Gc));
+            let Some(first) = first else { continue };
             collections += 1;
-            assert!(
-                !part.contains(&('p', Cause::GcMapUpdate))
-                    && !part.contains(&('r', Cause::GcMapUpdate))
-            );
+            assert_eq!(part[first..].iter().find(is_map), None, "{part:?}");
         }
     }
-    assert!(collections > 600 && device.board().meter().programs(Cause::Gc) > 0);
+    assert!(collections > 100 && map > 100, "{collections} with {map} operations of the map");
+    device.audit().expect("the device is sound");
+}
+
+/// Map pages that only collection has changed are written for its sake: where the host writes to
+/// the groups of one map page alone, no other is booked as translation.
+#[test]
+fn what_collection_alone_changed_is_its_map_update() {
+    let (config, mut device) = device(&[&SMALL[..], &[("gc.victim", "fifo")]].concat());
+    let device = device.as_mut();
+    fill(device, &config);
+    flush(device);
+    device.clean_caches().expect("the device works");
+    let (mut updates, mut translations) = (0, 0);
+    let mut rng = Rng::new(9, Purpose::Workload);
+    for _ in 0..2000 {
+        // Five groups of 16 pages lie on a map page of 512 bytes.
+        let page = u64::from(rng.below(80));
+        let done = record(device, |device| submit(device, &config, Op::Write, page));
+        for operation in done {
+            let Operation::Program(page, cause) = operation else { continue };
+            let OobRead::Written(oob) = device.board().nand().state().oob(page) else { continue };
+            if oob.kind != PageKind::Map || cause == Cause::GcMapBlock {
+                continue;
+            }
+            let is_update = cause == Cause::GcMapUpdate;
+            assert_eq!(is_update, oob.logical > 0, "map page {}: {cause:?}", oob.logical);
+            updates += u32::from(is_update);
+            translations += u32::from(!is_update);
+        }
+    }
+    assert!(updates > 100 && translations > 10, "{updates} updates, {translations} translations");
     device.audit().expect("the device is sound");
 }
 
@@ -268,7 +303,8 @@ fn a_trimmed_page_is_a_hole() {
 /// What a power cut takes away is what was not flushed; what is learned again is exact.
 #[test]
 fn after_a_power_cut_nothing_is_said_wrongly() {
-    let (config, mut device) = device(&[("leaftl.gamma", "16")]);
+    let far = [("leaftl.gamma", "16"), ("device.oob_bytes", "132")];
+    let (config, mut device) = device(&far);
     let device = device.as_mut();
     for request in mixed(&config, 900, 4) {
         device.submit(&request).expect("the device works");
@@ -297,6 +333,33 @@ fn the_fullest_groups_leave_first() {
     assert_eq!(level(device, Level::BufferedPages), 3);
 }
 
+/// A group with more pages than may leave gives as many as may, the lowest; nobody else's go instead,
+/// and none stays for good.
+#[test]
+fn a_group_fuller_than_what_may_leave_is_cut() {
+    let cases: [(&str, [u64; 2], u64, [(u64, usize); 3]); 2] = [
+        // 14 of the second group's 15; its last and the first group's only page stay.
+        ("0.875", [15, 1], 14, [(29, 1), (30, 0), (0, 0)]),
+        // 6 of the second group's 9, and not of the first group's 7, which have lower numbers.
+        ("0.375", [9, 7], 6, [(21, 1), (22, 0), (0, 0)]),
+    ];
+    for (share, [many, few], leave, places) in cases {
+        let pairs = [
+            ("leaftl.group_pages", "16"),
+            ("leaftl.flush", "fullest"),
+            ("leaftl.flush_share", share),
+        ];
+        let (config, mut device) = device(&pairs);
+        let device = device.as_mut();
+        (0..few).chain(16..16 + many).for_each(|page| submit(device, &config, Op::Write, page));
+        let done = steps(device, &config, Op::Write, 100);
+        assert_eq!(done.iter().filter(|step| step.0 == 'p').count() as u64, leave, "{share}");
+        for (page, reads) in places {
+            assert_eq!(steps(device, &config, Op::Read, page).len(), reads, "page {page}");
+        }
+    }
+}
+
 /// Settings that exclude each other say so.
 #[test]
 fn what_does_not_fit_is_refused() {
@@ -305,8 +368,15 @@ fn what_does_not_fit_is_refused() {
         let (row, _) = schemes::find("leaftl").expect("in the table");
         (row.check)(&config).expect_err("refused").to_string()
     };
-    let oob = refused(&[("leaftl.gamma", "16"), ("leaftl.oob_bytes", "64")]);
-    assert!(oob.contains("leaftl.oob_bytes = 64") && oob.contains("128"), "{oob}");
+    // A page's own number and those of gamma pages on either side, 4 bytes each.
+    let oob = refused(&[("leaftl.gamma", "16"), ("device.oob_bytes", "128")]);
+    assert!(oob.contains("device.oob_bytes = 128") && oob.contains("132"), "{oob}");
+    for (gamma, bytes) in [("16", "132"), ("15", "124"), ("4", "36"), ("0", "0")] {
+        let room = ("device.oob_bytes", bytes);
+        let config = tiny("leaftl", 24, &[("leaftl.gamma", gamma), room]);
+        let (row, _) = schemes::find("leaftl").expect("in the table");
+        (row.check)(&config).unwrap_or_else(|error| panic!("{gamma}: {error}"));
+    }
     let ram = refused(&[("leaftl.map_bytes", "5KiB")]);
     assert!(ram.contains("device.ram_bytes"), "{ram}");
 }

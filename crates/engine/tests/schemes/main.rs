@@ -38,6 +38,7 @@ mod last;
 mod lazyftl;
 mod lazyftl_limits;
 mod leaftl;
+mod leaftl_limits;
 mod mast;
 mod merges_fast;
 mod nk;

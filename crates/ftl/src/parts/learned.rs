@@ -14,7 +14,7 @@ pub mod packed;
 mod segment;
 
 pub use fit::{Point, Tolerance, learn};
-pub use group::{Found, GROUP_PAGES, Group, Sizes};
+pub use group::{Found, GROUP_PAGES, Group, Sizes, compacted_at};
 pub use groups::Groups;
 pub use members::Members;
 pub use segment::{Scale, Segment};

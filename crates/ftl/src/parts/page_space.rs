@@ -223,9 +223,10 @@ impl PageSpace {
     /// The plane that takes a page which may go to any: among planes that are free at the same time
     /// the emptiest takes it, so that no plane fills up with valid pages while others have room.
     pub fn place_anywhere(&self, nand: &Nand) -> PlaneId {
+        let most = self.data_blocks();
         let key = |plane: &PlaneId| {
             let valid = self.planes[plane.index()].valid;
-            (self.is_full(*plane), nand.plane_free_from(*plane), valid)
+            (self.has_share(*plane, most), nand.plane_free_from(*plane), valid)
         };
         let best = (0..self.planes.len() as u32).map(PlaneId).min_by_key(key);
         best.expect("a device has a plane")
@@ -233,8 +234,17 @@ impl PageSpace {
 
     /// Whether a plane has as many valid pages as its share of the device's data.
     pub fn is_full(&self, plane: PlaneId) -> bool {
+        self.has_share(plane, self.data_blocks())
+    }
+
+    /// Most blocks of a plane that valid data takes.
+    fn data_blocks(&self) -> u32 {
         let open = self.data_streams().count() as u32;
-        let most = self.blocks_per_plane - Self::reserve(self.threshold.0, open);
+        self.blocks_per_plane - Self::reserve(self.threshold.0, open)
+    }
+
+    /// Whether valid pages fill so many of a plane's blocks.
+    fn has_share(&self, plane: PlaneId, most: u32) -> bool {
         let other = self.planes[plane.index()].retired + self.static_blocks(plane);
         let full = most.saturating_sub(other) * self.pages_per_block;
         self.planes[plane.index()].valid >= full

@@ -8,9 +8,9 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event, Level};
-use ftlab_flash::units::{BlockId, Lpn, Ppn, pack, unpack, zeroed};
+use ftlab_flash::units::{BlockId, Lpn, Nanos, Ppn, pack, unpack, zeroed};
 use ftlab_ftl::parts::learned::{
-    Group, Groups, Point, Scale, Segment, Sizes as GroupSizes, Tolerance, learn, packed,
+    Found, Group, Groups, Point, Scale, Segment, Sizes as GroupSizes, packed,
 };
 use ftlab_ftl::parts::page_space::{Moved, PageOwner, PageSpace};
 use ftlab_ftl::parts::slots::Slot;
@@ -28,8 +28,14 @@ pub(super) enum Residency {
     Whole,
 }
 
-/// Loads whose moment is remembered: of two groups so many apart, the one that was loaded last.
-const LOADS: usize = 4096;
+/// Who changed a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// Writes, trims, and whoever does not know.
+    Host,
+    /// Pages that collection moved.
+    Collection,
+}
 
 /// Segments, and what belongs to them.
 #[derive(Clone, Debug)]
@@ -39,7 +45,8 @@ pub(super) struct Map {
     pub(super) scale: Scale,
     pub(super) groups: Groups,
     pub(super) trims: TrimRecords,
-    /// Residency of each group, and whether flash says something else ([`CHANGED`]).
+    /// Residency of each group, whether flash says something else ([`CHANGED`]), and whether that is
+    /// collection's doing alone ([`MOVED`]).
     states: Vec<u8>,
     /// Groups in memory by last use; none where memory holds all.
     pub(super) order: SlotLists<1>,
@@ -48,27 +55,37 @@ pub(super) struct Map {
     /// The group that was looked up last: it does not leave.
     pub(super) held: u32,
     pub(super) bytes: u64,
+    /// Most that they were.
+    most: u64,
     totals: GroupSizes,
-    loads: Vec<(u32, When)>,
+    /// When what was loaded of each group is there; none where memory holds all.
+    loads: Vec<When>,
     /// Place of each map page, plus one.
     pub(super) gtd: Vec<u32>,
     /// Pages that a flush has programmed and not learned yet, upwards by logical number.
     pub(super) fresh: Vec<(u32, u32)>,
     /// Pages moved out of the present victim.
-    moved: Vec<(u32, u32)>,
+    pub(super) moved: Vec<(u32, u32)>,
     scratch: Box<Group>,
     /// A group's levels as flash has them, and a group on its way there; none while in use.
     pub(super) older: Option<Box<Group>>,
     pub(super) packed: Option<Box<Group>>,
-    points: Vec<Point>,
+    pub(super) points: Vec<Point>,
     pub(super) words: Vec<u32>,
     sorts: bool,
     pub(super) superseded: Superseded,
-    pub(super) charge_lookup: bool,
+    /// What a level of a look-up takes, if anything.
+    level_time: Option<Nanos>,
 }
+
+/// Levels within which 99 % of look-ups end, as published.
+const FEW_LEVELS: u32 = 9;
 
 /// Flash says something else of a group.
 const CHANGED: u8 = 4;
+
+/// Nothing of that is the host's doing.
+const MOVED: u8 = 8;
 
 impl Map {
     /// Nothing mapped. Map pages that were never written are on flash by assumption.
@@ -88,8 +105,9 @@ impl Map {
             bytes_of: zeroed(groups),
             held: 0,
             bytes: 0,
+            most: 0,
             totals: GroupSizes::default(),
-            loads: vec![(0, When::START); LOADS.min(on_flash as usize)],
+            loads: zeroed(on_flash as usize),
             gtd: zeroed(sizes.parts as usize),
             fresh: Vec::with_capacity(sizes.frames as usize),
             moved: Vec::with_capacity(geometry.pages_per_block as usize),
@@ -100,7 +118,7 @@ impl Map {
             words: zeroed(geometry.entries_per_page() as usize),
             sorts: own.gc_sorts,
             superseded: own.superseded,
-            charge_lookup: own.charge_lookup,
+            level_time: own.charge_lookup.then_some(own.level_time.0),
         }
     }
 
@@ -127,7 +145,7 @@ impl Map {
 
     pub(super) fn set_residency(&mut self, group: u32, residency: Residency) {
         if let Some(state) = self.states.get_mut(group as usize) {
-            *state = *state & CHANGED | residency as u8;
+            *state = *state & !3 | residency as u8;
         }
     }
 
@@ -135,25 +153,33 @@ impl Map {
         self.states.get(group as usize).is_some_and(|state| state & CHANGED != 0)
     }
 
-    pub(super) fn set_changed(&mut self, group: u32, changed: bool) {
+    /// Whether flash says something else of a group, and nothing of that is the host's doing.
+    pub(super) fn is_moved_alone(&self, group: u32) -> bool {
+        self.states.get(group as usize).is_some_and(|state| state & MOVED != 0)
+    }
+
+    pub(super) fn set_changed(&mut self, group: u32, by: By) {
         if let Some(state) = self.states.get_mut(group as usize) {
-            *state = *state & !CHANGED | if changed { CHANGED } else { 0 };
+            let is_moved = by == By::Collection && *state & (CHANGED | MOVED) != CHANGED;
+            *state = *state & !MOVED | CHANGED | if is_moved { MOVED } else { 0 };
+        }
+    }
+
+    /// Flash says of a group what memory does.
+    pub(super) fn set_clean(&mut self, group: u32) {
+        if let Some(state) = self.states.get_mut(group as usize) {
+            *state &= !(CHANGED | MOVED);
         }
     }
 
     /// When what was loaded of a group is there.
     #[inline]
     pub(super) fn ready(&self, group: u32) -> When {
-        if self.loads.is_empty() {
-            return When::START;
-        }
-        let (loaded, ready) = self.loads[group as usize % self.loads.len()];
-        if loaded == group { ready } else { When::START }
+        self.loads.get(group as usize).copied().unwrap_or(When::START)
     }
 
     pub(super) fn set_ready(&mut self, group: u32, ready: When) {
-        let place = group as usize % self.loads.len();
-        self.loads[place] = (group, ready);
+        self.loads[group as usize] = ready;
     }
 
     /// A group is used, and stays longest.
@@ -205,6 +231,13 @@ impl Map {
         }
     }
 
+    /// The newest segment in memory that has a page.
+    #[inline]
+    pub(super) fn find(&self, lpn: Lpn) -> Option<Found> {
+        let (group, offset) = self.place_of(lpn);
+        self.groups.find(group, offset)
+    }
+
     /// Changes what memory has of a group.
     pub(super) fn change<R>(&mut self, group: u32, change: impl FnOnce(&mut Group) -> R) -> R {
         let Map { groups, scratch, totals, .. } = self;
@@ -216,6 +249,7 @@ impl Map {
         let bytes = self.sizes.bytes_of(&self.scratch) as u16;
         let held = &mut self.bytes_of[group as usize];
         self.bytes = self.bytes + u64::from(bytes) - u64::from(*held);
+        self.most = self.most.max(self.bytes);
         *held = bytes;
         answer
     }
@@ -227,64 +261,9 @@ impl Map {
         self.groups.forget(group);
         self.bytes -= u64::from(std::mem::take(&mut self.bytes_of[group as usize]));
         self.set_residency(group, Residency::Absent);
-        self.set_changed(group, false);
+        self.set_clean(group);
+        self.set_ready(group, When::START);
         self.order.remove(Slot(group));
-    }
-
-    /// Learns where pages are (logical, physical), a run at a time: what lies in one block, in
-    /// consecutive pages, upwards by logical number. `gamma` is how far segments may be off.
-    pub(super) fn learn(&mut self, board: &mut Board, pages: &mut [(u32, u32)], gamma: u32) {
-        pages.sort_unstable_by_key(|&(_, ppn)| ppn);
-        let (group_pages, geometry) = (self.sizes.group_pages, board.geometry().clone());
-        let goes_on = |a: &(u32, u32), b: &(u32, u32)| {
-            a.0 < b.0 && a.1 + 1 == b.1 && geometry.offset_of(Ppn(b.1)) > 0
-        };
-        for run in pages.chunk_by(goes_on) {
-            let tolerance = Tolerance { gamma, first: run[0].1, last: run[run.len() - 1].1 };
-            for here in run.chunk_by(|a, b| a.0 / group_pages == b.0 / group_pages) {
-                self.learn_group(board, here, tolerance);
-            }
-        }
-        self.tell(board);
-    }
-
-    /// The same of the pages of one group in one run.
-    fn learn_group(&mut self, board: &mut Board, pages: &[(u32, u32)], tolerance: Tolerance) {
-        let (group, _) = self.place_of(Lpn(pages[0].0));
-        let mut points = std::mem::take(&mut self.points);
-        points.clear();
-        let offset = |lpn: u32| (lpn % self.sizes.group_pages) as u8;
-        points.extend(pages.iter().map(|&(lpn, ppn)| Point { offset: offset(lpn), ppn }));
-        let scale = self.scale;
-        let compactions = self.change(group, |known| {
-            let mut compactions = 0;
-            learn(&points, tolerance, scale, |segment, members| {
-                let kind = match (segment.is_lone(), segment.is_accurate()) {
-                    (true, _) => Event::LearnedLone,
-                    (false, true) => Event::LearnedAccurate,
-                    (false, false) => Event::LearnedApproximate,
-                };
-                board.event(kind, 1);
-                compactions += u64::from(known.insert(segment, members));
-            });
-            compactions
-        });
-        board.event(Event::GroupCompactions, compactions);
-        self.points = points;
-        if self.residency(group) == Residency::Absent {
-            self.set_residency(group, Residency::Newer);
-        }
-        self.set_changed(group, true);
-        self.renew(group);
-    }
-
-    /// The pages of a flush are learned.
-    pub(super) fn learn_fresh(&mut self, board: &mut Board) {
-        let mut fresh = std::mem::take(&mut self.fresh);
-        let gamma = self.gamma;
-        self.learn(board, &mut fresh, gamma);
-        fresh.clear();
-        self.fresh = fresh;
     }
 
     /// What memory holds, for the meter.
@@ -293,19 +272,9 @@ impl Map {
         board.level(Level::LearnedSegments, u64::from(self.totals.segments()));
         board.level(Level::ApproximateSegments, approximate);
         board.level(Level::LearnedMapBytes, self.bytes);
+        board.level(Level::LearnedMapBytesMost, self.most);
         let conflict = u64::from(conflict_bytes(&self.totals));
         board.level(Level::ConflictBufferBytes, conflict);
-    }
-
-    /// Every group in memory is compacted.
-    pub(super) fn compact(&mut self, board: &mut Board) {
-        for group in 0..self.sizes.groups {
-            if !self.groups.is_empty(group) {
-                self.change(group, Group::compact);
-                board.event(Event::GroupCompactions, 1);
-            }
-        }
-        self.tell(board);
     }
 
     /// Whether a page says of itself that it is `lpn`.
@@ -337,19 +306,6 @@ impl Map {
             return Some(said);
         }
         if segment.is_accurate() { None } else { self.nearby(board, lpn, said).next() }
-    }
-
-    /// Pages of a collection that a fault ended are learned all the same.
-    #[inline]
-    pub(super) fn learn_moved(&mut self, board: &mut Board) {
-        if self.moved.is_empty() {
-            return;
-        }
-        let mut moved = std::mem::take(&mut self.moved);
-        let gamma = self.gamma;
-        self.learn(board, &mut moved, gamma);
-        moved.clear();
-        self.moved = moved;
     }
 
     /// Where a page is on flash; changes nothing and costs nothing.
@@ -406,7 +362,13 @@ impl Map {
     pub(super) fn charge(&self, board: &mut Board, levels: u32, after: When) -> When {
         board.event(Event::SegmentLookups, 1);
         board.event(Event::SegmentLevels, u64::from(levels));
-        if self.charge_lookup { board.dram(levels, after) } else { after }
+        if levels > FEW_LEVELS {
+            board.event(Event::DeepSegmentLookups, 1);
+        }
+        match self.level_time {
+            Some(time) => board.dram_at(levels, time, after),
+            None => after,
+        }
     }
 
     /// Reads a map page.

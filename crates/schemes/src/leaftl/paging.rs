@@ -1,7 +1,7 @@
 //! Groups between memory and flash: loaded when they are asked for, written when they leave and have
 //! changed, as `docs/papers/leaftl2023.md#caching` says.
 
-use crate::leaftl::map::{Map, Residency};
+use crate::leaftl::map::{By, Map, Residency};
 use crate::leaftl::settings::Superseded;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Payload;
@@ -10,7 +10,7 @@ use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{Lpn, Ppn};
-use ftlab_ftl::parts::learned::{Group, packed};
+use ftlab_ftl::parts::learned::{Found, Group, packed};
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 use ftlab_ftl::parts::slots::Slot;
 
@@ -26,14 +26,7 @@ impl Map {
         board.event(Event::MapLookups, 1);
         let (group, offset) = self.place_of(lpn);
         self.held = group;
-        let is_known = match self.residency(group) {
-            Residency::Whole => true,
-            Residency::Absent => false,
-            Residency::Newer => {
-                self.groups.is_trimmed(group, offset) || self.groups.find(group, offset).is_some()
-            }
-        };
-        if !is_known {
+        if !self.can_tell(group, offset) {
             return self.load(board, group, after);
         }
         board.event(Event::MapHits, 1);
@@ -41,22 +34,57 @@ impl Map {
         Ok(after.waits_for_map(self.ready(group)))
     }
 
+    /// Whether what memory has of a group tells where a page is.
+    #[inline]
+    fn can_tell(&self, group: u32, offset: u8) -> bool {
+        match self.residency(group) {
+            Residency::Whole => true,
+            Residency::Absent => false,
+            Residency::Newer => {
+                self.groups.is_trimmed(group, offset) || self.groups.find(group, offset).is_some()
+            }
+        }
+    }
+
+    /// As [`Map::look_up`] where nothing can leave memory: what the map page says is used and
+    /// forgotten. The segment that has the page, and when it is known.
+    #[cold]
+    pub(super) fn look_up_past(
+        &mut self,
+        board: &mut Board,
+        lpn: Lpn,
+        after: When,
+    ) -> Result<(Option<Found>, When), Fault> {
+        let (group, offset) = self.place_of(lpn);
+        if self.can_tell(group, offset) {
+            let known = self.look_up(board, lpn, after)?;
+            return Ok((self.find(lpn), known));
+        }
+        board.event(Event::MapLookups, 1);
+        let read = self.read_part(board, self.part_of(group), Cause::Translate, after)?;
+        let mut older = self.older.take().expect("nobody else has it");
+        self.unpack(board, group, &mut older);
+        let found = older.find(offset);
+        self.older = Some(older);
+        Ok((found, read))
+    }
+
     /// Reads a group's map page: its older levels go below those in memory.
     #[cold]
     fn load(&mut self, board: &mut Board, group: u32, after: When) -> Result<When, Fault> {
         let read = self.read_part(board, self.part_of(group), Cause::Translate, after)?;
-        self.complete(board, group);
-        self.set_ready(group, read);
+        self.complete(board, group, read);
         Ok(read)
     }
 
-    /// A group's map page was read: memory has all of it.
-    fn complete(&mut self, board: &Board, group: u32) {
+    /// A group's map page is read at `read`: memory has all of it.
+    fn complete(&mut self, board: &Board, group: u32, read: When) {
         let mut older = self.older.take().expect("nobody else has it");
         self.unpack(board, group, &mut older);
         self.change(group, |known| known.put_above(&older));
         self.older = Some(older);
         self.set_residency(group, Residency::Whole);
+        self.set_ready(group, read);
         self.renew(group);
     }
 
@@ -87,8 +115,7 @@ impl Map {
             let oldest = self.order.oldest(0).expect("bytes are those of groups in memory").0;
             if self.order.len(0) == 1 {
                 // By itself it fits once nothing in it is superseded.
-                self.change(oldest, Group::compact);
-                board.event(Event::GroupCompactions, 1);
+                self.compact_group(board, oldest);
                 break;
             }
             if oldest == self.held {
@@ -110,11 +137,11 @@ impl Map {
         after: When,
     ) -> Result<When, Fault> {
         let changed = self.is_changed(group);
-        board.event(if changed { Event::EvictDirty } else { Event::EvictClean }, 1);
         let mut done = after;
         if changed {
-            done = self.write_part(space, board, self.part_of(group), Cause::Translate, after)?;
+            done = self.write_part(space, board, self.part_of(group), after)?;
         }
+        board.event(if changed { Event::EvictDirty } else { Event::EvictClean }, 1);
         if self.residency(group) != Residency::Absent {
             self.drop_group(group);
         }
@@ -123,18 +150,21 @@ impl Map {
 
     /// Writes a map page with all that memory knows of its groups. What memory does not know is read
     /// from the old one, which is superseded. Groups of which memory has newer levels only leave.
+    /// Where collection alone changed them this is its map update (DFTL 2014, Table 5).
     pub(super) fn write_part(
         &mut self,
         space: &mut PageSpace,
         board: &mut Board,
         part: u32,
-        cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
         let place = (space.home(board.nand(), part), Stream::Map);
         let mut ready = space.make_room(board, self, place, after)?;
         let old = self.location(part);
         let groups = self.groups_of(part);
+        let mut changed = groups.clone().filter(|&group| self.is_changed(group));
+        let by_collection = changed.all(|group| self.is_moved_alone(group));
+        let cause = if by_collection { Cause::GcMapUpdate } else { Cause::Translate };
         if groups.clone().any(|group| self.residency(group) != Residency::Whole) {
             ready = self.read_part(board, part, cause, ready)?;
         }
@@ -157,7 +187,7 @@ impl Map {
             match self.residency(group) {
                 Residency::Absent => {}
                 Residency::Newer => self.drop_group(group),
-                Residency::Whole => self.set_changed(group, false),
+                Residency::Whole => self.set_clean(group),
             }
         }
         Ok(done)
@@ -174,7 +204,7 @@ impl Map {
     ) -> Result<When, Fault> {
         if self.residency(group) != Residency::Whole && group == self.held {
             // Who has looked it up still needs it.
-            self.complete(board, group);
+            self.complete(board, group, after);
         }
         let mut known = self.packed.take().expect("nobody else has it");
         self.groups.load(group, &mut known);
@@ -242,7 +272,7 @@ impl Map {
             let changed = |group: &u32| self.is_changed(*group);
             let next = (from..self.sizes.groups).find(changed);
             let Some(group) = next.or_else(|| (0..from).find(changed)) else { return Ok(when) };
-            when = self.write_part(space, board, self.part_of(group), Cause::Translate, when)?;
+            when = self.write_part(space, board, self.part_of(group), when)?;
             from = group;
         }
     }
@@ -264,6 +294,6 @@ impl Map {
             self.set_residency(group, Residency::Newer);
             self.renew(group);
         }
-        self.set_changed(group, true);
+        self.set_changed(group, By::Host);
     }
 }

@@ -1,7 +1,7 @@
 //! What a power cut leaves of the map: the out-of-band areas of all pages, the map pages, and
 //! flushed trims.
 
-use crate::leaftl::map::Map;
+use crate::leaftl::map::{By, Map};
 use crate::leaftl::settings::Config;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
@@ -85,7 +85,7 @@ impl Map {
                 }
             }
         }
-        self.learn(board, &mut changed, 0);
+        self.learn(board, (&mut changed, By::Host), 0);
         for lpn in gone {
             self.trim(lpn);
         }

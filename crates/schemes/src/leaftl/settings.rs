@@ -1,6 +1,6 @@
 //! The settings of `leaftl`.
 
-use ftlab_flash::settings::{Bytes, Optional};
+use ftlab_flash::settings::{Bytes, Duration, Optional};
 use ftlab_flash::{choices, settings};
 use ftlab_ftl::scheme::SchemeConfig;
 
@@ -41,12 +41,10 @@ pub(crate) type Config = SchemeConfig<LeaftlSettings>;
 settings! {
     /// Settings of `leaftl`.
     pub struct LeaftlSettings in "leaftl" {
-        /// Pages that a segment may be off (gamma); 0: segments are exact.
+        /// Pages that a segment may be off (gamma); 0: segments are exact. The out-of-band area must
+        /// hold the logical numbers of a page and of gamma on either side, 4 bytes each
+        /// (`device.oob_bytes`).
         gamma: u32 = 0, legal("0..=16", |v| *v <= 16), source("LeaFTL 2023: 0, 1, 4, 16");
-        /// Bytes of an out-of-band area for the logical numbers of neighbours: 4 for each of the
-        /// gamma on either side.
-        oob_bytes: u32 = 128, legal("0..=1024", |v| *v <= 1024),
-            source("LeaFTL 2023: 128 B; docs/papers/leaftl2023.md#rules");
         /// Pages of a group; fewer where a map page could not hold one.
         group_pages: u32 = 256, legal("16, 32, 64, 128 or 256",
             |v| v.is_power_of_two() && (16..=256).contains(v)), source("LeaFTL 2023");
@@ -69,7 +67,7 @@ settings! {
         flush: Leaving = Leaving::All, legal("", |_| true),
             source("open: docs/papers/leaftl2023.md#open-points");
         /// Most pages that leave under `leaftl.flush = fullest`, as a share of the buffer.
-        flush_share: f64 = 0.875, legal("above 0 to 1", |v| *v > 0.0 && *v <= 1.0),
+        flush_share: f64 = 0.875, legal("0.125..=1", |v| (0.125..=1.0).contains(v)),
             source("docs/papers/leaftl2023.md#open-points: public code");
         /// Whether the valid pages of a victim are written in the order of their numbers; otherwise
         /// in the order in which they lie.
@@ -81,8 +79,11 @@ settings! {
         /// How the place of a superseded page is found that an approximate segment tells.
         superseded: Superseded = Superseded::Read, legal("", |_| true),
             source("open: docs/papers/leaftl2023.md#open-points");
-        /// Whether each level of a look-up takes an access to DRAM; otherwise the map lies in SRAM.
+        /// Whether each level of a look-up takes `leaftl.level_time`; otherwise it takes none.
         charge_lookup: bool = false, legal("", |_| true),
             source("open: docs/papers/leaftl2023.md#open-points");
+        /// What a level of a look-up takes where it takes time.
+        level_time: Duration = Duration(50), legal("up to 1 ms", |v| v.0 <= 1_000_000),
+            source("docs/papers/leaftl2023.md#open-points: public code, which uses it nowhere");
     }
 }

@@ -5,12 +5,16 @@ use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::settings::SettingError;
 use ftlab_ftl::parts::demand_mapped::{self, CACHE_BYTES};
-use ftlab_ftl::parts::learned::{Group, Scale, Sizes as GroupSizes, packed};
+use ftlab_ftl::parts::learned::{Group, Scale, Sizes as GroupSizes, compacted_at, packed};
 use ftlab_ftl::parts::page_mapped;
 use ftlab_ftl::parts::trim_records::TrimRecords;
 
 /// Bytes of a buffer that fills in a device large enough for it.
 const BUFFER_BYTES: u64 = 8 << 20;
+
+/// Groups that are worked on at once: one that changes, and one in memory put together with what
+/// flash has of it.
+const SCRATCH: u64 = 3;
 
 /// Least threshold of a device with one plane, as of any with its map on flash.
 const GC_LOW: u32 = 3;
@@ -30,13 +34,24 @@ pub(super) struct Sizes {
     pub(super) map_bytes: Option<u64>,
     /// Pages of the buffer.
     pub(super) frames: u32,
+    /// Pages of a block.
+    block: u32,
     counted: SegmentBytes,
 }
+
+/// Most bytes that a page adds to the map: a segment of its own, in a level and in a group that
+/// memory knew nothing of.
+pub(super) const PAGE_BYTES: u64 = 8 + 1 + 4;
 
 /// Most bytes of a group of so many pages, as it is when it has been compacted: each page a segment,
 /// and listed; the group, its levels, its trims.
 fn most_group_bytes(pages: u32) -> u64 {
     u64::from(pages) * 11 + 4 + 32
+}
+
+/// The same of a group of so many segments, which need not be compacted.
+fn loose_group_bytes(pages: u32, segments: u32) -> u64 {
+    9 * u64::from(segments) + u64::from(pages) + 4 + 32
 }
 
 impl Sizes {
@@ -65,8 +80,20 @@ impl Sizes {
             parts: if on_flash { groups.div_ceil(groups_per_part) } else { 0 },
             map_bytes: on_flash.then_some(map_bytes.max(most_group_bytes(group_pages))),
             frames,
+            block: geometry.pages_per_block,
             counted: config.own.bytes,
         }
+    }
+
+    /// Most bytes that segments take before others have left for them: those of a flush and of a
+    /// victim, and a group that was loaded. None where memory takes all.
+    pub(super) fn most_bytes(&self) -> Option<u64> {
+        self.map_bytes.map(|bytes| bytes + self.unfitted_bytes())
+    }
+
+    fn unfitted_bytes(&self) -> u64 {
+        PAGE_BYTES * u64::from(self.frames + self.block)
+            + loose_group_bytes(self.group_pages, compacted_at(self.group_pages))
     }
 
     /// What the segments of a group are counted with.
@@ -115,15 +142,23 @@ impl Sizes {
     pub(super) fn ram_use(config: &Config) -> Vec<RamUse> {
         let sizes = Self::new(config);
         let sram = |structure, bytes| RamUse { structure, bytes, memory: Memory::Sram };
-        let whole = u64::from(sizes.groups) * most_group_bytes(sizes.group_pages);
-        let moved =
-            if sizes.parts > 0 { 8 * u64::from(config.device.units_per_block()) } else { 0 };
+        let (pages, segments) = (sizes.group_pages, compacted_at(sizes.group_pages));
+        let groups = u64::from(sizes.groups);
+        let whole = groups * loose_group_bytes(pages, segments);
+        // A number, and a link in either direction.
+        let order = 12 * groups.min(sizes.most_bytes().unwrap_or(0) / PAGE_BYTES);
+        let (unfitted, marks) =
+            if sizes.parts > 0 { (sizes.unfitted_bytes(), groups) } else { (0, 0) };
         let own = [
             sram("learned_map", sizes.map_bytes.unwrap_or(whole)),
-            sram("moved_segments", moved),
+            sram("unfitted_segments", unfitted),
+            sram("group_scratch", SCRATCH * loose_group_bytes(pages, 2 * segments)),
+            sram("group_order", order),
+            sram("group_marks", marks),
             sram("gtd", 4 * u64::from(sizes.parts)),
             sram("data_buffer", u64::from(sizes.frames) * config.device.unit_bytes()),
             sram("flush_list", 8 * u64::from(sizes.frames)),
+            sram("moved_list", 8 * u64::from(sizes.block)),
         ];
         let own: Vec<RamUse> = own.into_iter().filter(|used| used.bytes > 0).collect();
         page_mapped::ram_use(config, &own)
@@ -132,13 +167,13 @@ impl Sizes {
     /// Whether neighbours fit into the out-of-band area, pages into an intercept, and sizes that were
     /// given into the budget.
     pub(super) fn check(config: &Config) -> Result<(), SettingError> {
-        let (gamma, room) = (config.own.gamma, config.own.oob_bytes);
+        let (gamma, room) = (u64::from(config.own.gamma), config.device.oob_bytes.0);
         let conflict = |text: String| Err(SettingError::Conflict(text));
-        if 8 * gamma > room {
+        let needed = 4 * (2 * gamma + 1);
+        if gamma > 0 && needed > room {
             return conflict(format!(
-                "leaftl.gamma = {gamma} needs {} bytes of the out-of-band area for neighbours, \
-                 leaftl.oob_bytes = {room}",
-                8 * gamma
+                "leaftl.gamma = {gamma} needs {needed} bytes of the out-of-band area for the numbers \
+                 of a page and of its neighbours, device.oob_bytes = {room}"
             ));
         }
         let pages = u64::from(Geometry::new(&config.device).pages());

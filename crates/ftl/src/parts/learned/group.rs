@@ -16,12 +16,12 @@ pub const GROUP_PAGES: u32 = 256;
 
 /// Segments of a group of `pages` above which it is compacted before another enters: one for each
 /// page, and some that are superseded.
-pub(super) const fn compacted_at(pages: u32) -> usize {
-    (pages + pages / 4) as usize
+pub const fn compacted_at(pages: u32) -> u32 {
+    pages + pages / 4
 }
 
 /// Most segments while a group is put together from newer and older levels.
-const MOST: usize = 2 * compacted_at(GROUP_PAGES);
+const MOST: usize = 2 * compacted_at(GROUP_PAGES) as usize;
 
 /// A segment and its level, 0 being the newest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Group {
             owner: [0; GROUP_PAGES as usize],
             listed: Members::NONE,
             trimmed: Members::NONE,
-            compacted_at: compacted_at(pages),
+            compacted_at: compacted_at(pages) as usize,
         }
     }
 
@@ -142,6 +142,16 @@ impl Group {
     /// A page was trimmed.
     pub fn trim(&mut self, offset: u8) {
         self.trimmed.insert(offset);
+    }
+
+    /// Marks of trimmed pages go where no segment has the page; there must be no older levels
+    /// elsewhere.
+    pub fn drop_needless_trims(&mut self) {
+        let mut said = Members::NONE;
+        for index in 0..self.count {
+            said = said.or(&self.members(self.placed[index].segment));
+        }
+        self.trimmed = self.trimmed.and(&said);
     }
 
     /// Pages of a segment of this group.

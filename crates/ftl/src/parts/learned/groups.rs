@@ -40,7 +40,7 @@ impl Groups {
         Groups {
             pages,
             heads: zeroed(count),
-            nodes: zeroed((count + 1) * compacted_at(pages)),
+            nodes: zeroed((count + 1) * compacted_at(pages) as usize),
             free: 0,
             used: 0,
             owners: zeroed(count * pages as usize),

@@ -47,6 +47,21 @@ fn new_segments_push_old_ones_down_and_compaction_lifts_them() {
     assert_eq!((sizes.accurate, sizes.levels, sizes.segments() * 8), (2, 1, 16));
 }
 
+/// A mark of a trimmed page goes with the last segment that has it: from an end compaction takes the
+/// page, from the middle of a segment with a stride it cannot.
+#[test]
+fn a_mark_stays_while_a_segment_has_the_page() {
+    let mut group = Group::new(256);
+    write(&mut group, &[0, 1, 2, 3, 4, 5, 6, 7], 100, 0);
+    [4, 7].into_iter().for_each(|page| group.trim(page));
+    group.drop_needless_trims();
+    assert_eq!(group.trimmed().len(), 2, "the segment still says both");
+    group.compact();
+    group.drop_needless_trims();
+    assert_eq!((group.trimmed().len(), group.trimmed().has(4)), (1, true));
+    assert_eq!((said(&group, 3), said(&group, 4), said(&group, 7)), (Some(103), None, None));
+}
+
 /// The same: what sticks out is cut, what is covered goes, what surrounds goes down.
 #[test]
 fn a_new_segment_cuts_drops_or_pushes_down() {
@@ -89,7 +104,10 @@ fn look_ups_agree_with_a_plain_table() {
         let (mut groups, mut next) = (Groups::new(3, pages), 1000);
         for step in 0..4000 {
             match rng.below(12) {
-                0 => group.compact(),
+                0 => {
+                    group.compact();
+                    group.drop_needless_trims();
+                }
                 1 => {
                     let page = rng.below(pages);
                     table[page as usize] = None;
