@@ -174,7 +174,9 @@ fn what_is_sorted_within_a_block_is_the_same_by_counts() {
         EIGHT,
     ];
     for own in [&[][..], &[("nand.enforce_order", "strict")], &[("gc.victim", "fifo")]] {
-        for (requests, copies) in [(whole_blocks as fn(&Config) -> Vec<Request>, false), (half_blocks, true)] {
+        for (requests, copies) in
+            [(whole_blocks as fn(&Config) -> Vec<Request>, false), (half_blocks, true)]
+        {
             let left = [&sorted[..], own].concat();
             let right = [&[("gc.threshold", "4"), EIGHT], own].concat();
             let like = tiny("leaftl", BLOCKS, &left);
@@ -213,9 +215,8 @@ fn a_map_that_is_cached_as_a_whole_costs_a_read_a_group() {
     let like = tiny("leaftl", BLOCKS, &cached);
     let leaftl = run(("leaftl", &cached), &like, at_random);
     let ideal = run(("ideal_page", &[("gc.threshold", "4")]), &like, at_random);
-    let of_host = |operation: &&Operation| {
-        !matches!(operation, Operation::Read(_, Cause::Translate))
-    };
+    let of_host =
+        |operation: &&Operation| !matches!(operation, Operation::Read(_, Cause::Translate));
     let kept: Vec<&Operation> = leaftl.operations.iter().filter(of_host).collect();
     assert!(kept.into_iter().eq(&ideal.operations), "what is no read of the map");
     assert_eq!(leaftl.places, ideal.places);

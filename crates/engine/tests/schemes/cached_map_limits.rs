@@ -22,11 +22,8 @@ const BLIND: Pairs = &[
 ];
 
 /// Groups of 16 pages, of which memory holds one for sure; a buffer of two pages.
-const LEARNED: Pairs = &[
-    ("leaftl.group_pages", "16"),
-    ("leaftl.map_bytes", "1B"),
-    ("leaftl.buffer_bytes", "1KiB"),
-];
+const LEARNED: Pairs =
+    &[("leaftl.group_pages", "16"), ("leaftl.map_bytes", "1B"), ("leaftl.buffer_bytes", "1KiB")];
 const NEAR: Pairs = &[
     ("leaftl.group_pages", "16"),
     ("leaftl.map_bytes", "1B"),

@@ -200,9 +200,11 @@ fn collection_reads_no_map() {
     for _ in 0..2000 {
         let page = u64::from(rng.below(384));
         let done = steps(device, &config, Op::Write, page);
-        let is_map = |step: &&(char, Cause)| [Cause::Translate, Cause::GcMapUpdate].contains(&step.1);
+        let is_map =
+            |step: &&(char, Cause)| [Cause::Translate, Cause::GcMapUpdate].contains(&step.1);
         map += done.iter().filter(is_map).count();
-        let mut victims = done.split_inclusive(|step| *step == ('e', Cause::Gc)).collect::<Vec<_>>();
+        let mut victims =
+            done.split_inclusive(|step| *step == ('e', Cause::Gc)).collect::<Vec<_>>();
         victims.retain(|part| part.ends_with(&[('e', Cause::Gc)]));
         for part in victims {
             let first = part.iter().position(|step| *step == ('r', Cause::Gc));
@@ -221,13 +223,13 @@ fn collection_reads_no_map() {
 fn what_collection_alone_changed_is_its_map_update() {
     let (config, mut device) = device(&[&SMALL[..], &[("gc.victim", "fifo")]].concat());
     let device = device.as_mut();
-    fill(device, &config);
-    flush(device);
+    // Every flush has pages of the five groups of the first map page, and others.
+    let mixed = (0..80).flat_map(|page| [page, 80 + 3 * page, 81 + 3 * page, 82 + 3 * page]);
+    write(device, &config, mixed.chain(320..384));
     device.clean_caches().expect("the device works");
     let (mut updates, mut translations) = (0, 0);
     let mut rng = Rng::new(9, Purpose::Workload);
     for _ in 0..2000 {
-        // Five groups of 16 pages lie on a map page of 512 bytes.
         let page = u64::from(rng.below(80));
         let done = record(device, |device| submit(device, &config, Op::Write, page));
         for operation in done {
@@ -236,13 +238,13 @@ fn what_collection_alone_changed_is_its_map_update() {
             if oob.kind != PageKind::Map || cause == Cause::GcMapBlock {
                 continue;
             }
-            let is_update = cause == Cause::GcMapUpdate;
-            assert_eq!(is_update, oob.logical > 0, "map page {}: {cause:?}", oob.logical);
-            updates += u32::from(is_update);
-            translations += u32::from(!is_update);
+            let is_host = cause == Cause::Translate;
+            assert!(!is_host || oob.logical == 0, "map page {}: {cause:?}", oob.logical);
+            updates += u32::from(oob.logical > 0);
+            translations += u32::from(is_host);
         }
     }
-    assert!(updates > 100 && translations > 10, "{updates} updates, {translations} translations");
+    assert!(updates > 50 && translations > 50, "{updates} updates, {translations} translations");
     device.audit().expect("the device is sound");
 }
 

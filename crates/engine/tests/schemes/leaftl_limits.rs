@@ -3,7 +3,7 @@
 
 use crate::common::{fill, flush, mixed, open, pages, place, submit, tiny};
 use ftlab_engine::config::Config;
-use ftlab_engine::meter::{Event, Level};
+use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
@@ -70,7 +70,7 @@ fn memory_never_holds_more_than_is_stated() {
 }
 
 /// Where nothing can leave memory, what map pages say is used and forgotten: every page is read, and
-/// memory takes no more than before.
+/// memory takes no more than before, but for pages that a collection moves in vain.
 #[test]
 fn a_worn_out_device_is_read_past_memory() {
     let mut past = 0;
@@ -92,16 +92,20 @@ fn a_worn_out_device_is_read_past_memory() {
             let page = u64::from(rng.below(logical as u32));
             refused += u32::from(device.submit(&pages(&config, Op::Write, page, 1)).is_err());
         }
-        let most = bytes_of(&config, &["learned_map", "unfitted_segments"]);
+        let stays = bytes_of(&config, &["learned_map"]);
         for page in 0..logical {
+            let moved = |device: &dyn Device| device.board().meter().programs(Cause::Gc);
+            let before = (level(device, Level::LearnedMapBytes), moved(device));
             submit(device, &config, Op::Read, page);
             let reached = level(device, Level::LearnedMapBytes);
-            assert!(reached <= most, "seed {seed}: {reached} bytes, {most} are stated");
+            let most = before.0 + 13 * (moved(device) - before.1);
+            // What had room before the read may load a group, which leaves behind it if it can.
+            assert!(before.0 <= stays || reached <= most, "seed {seed}: {before:?}, {reached}");
+            past += u32::from(before.0 > stays);
         }
-        past += u32::from(level(device, Level::LearnedMapBytes) > bytes_of(&config, &["learned_map"]));
         device.audit().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
-    assert!(past > 0, "memory had room on every device");
+    assert!(past > 1000, "{past} reads where memory had no room");
 }
 
 /// Each of thirteen pairs lies within the one before: the first is on the lowest of thirteen levels.
@@ -128,7 +132,8 @@ fn deep_look_ups_are_counted_and_may_cost() {
             flush(device);
         }
         let mut read = |page| {
-            let before = (event(device, Event::SegmentLevels), event(device, Event::DeepSegmentLookups));
+            let before =
+                (event(device, Event::SegmentLevels), event(device, Event::DeepSegmentLookups));
             let done = device.submit(&pages(&config, Op::Read, page, 1)).expect("the device works");
             let levels = event(device, Event::SegmentLevels) - before.0;
             (done.device(), levels, event(device, Event::DeepSegmentLookups) - before.1)

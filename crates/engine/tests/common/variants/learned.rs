@@ -22,7 +22,10 @@ const STATIC: (&str, &str) = ("slc.static_blocks", "3");
 pub const VARIANTS: &[Variant] = &[
     durable("leaftl", &[SMALL, TIGHT]),
     durable("leaftl", &[SMALL, TIGHT, NEAR, ("leaftl.compact_every", "7")]),
-    durable("leaftl", &[SMALL, TIGHT, FAR, ROOM, LONG, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
+    durable(
+        "leaftl",
+        &[SMALL, TIGHT, FAR, ROOM, LONG, ("gc.mode", "both"), ("gc.idle_pages", "1")],
+    ),
     durable("leaftl", &[SMALL, TIGHT, SHORT, NEAR, ("io.partial_write", "rmw")]),
     durable("leaftl", &[TIGHT, FAR, ROOM, LONG, ("leaftl.flush", "fullest")]),
     durable(
@@ -30,7 +33,10 @@ pub const VARIANTS: &[Variant] = &[
         &[LONG, ("leaftl.gc_sorts", "false"), ("leaftl.charge_lookup", "true")],
     ),
     durable("leaftl:code", &[SMALL, TIGHT, NEAR, LONG, ("leaftl.flush_share", "0.5")]),
-    durable("leaftl:memory", &[FAR, ROOM, LONG, ("leaftl.compact_every", "0"), ("gc.victim", "fifo")]),
+    durable(
+        "leaftl:memory",
+        &[FAR, ROOM, LONG, ("leaftl.compact_every", "0"), ("gc.victim", "fifo")],
+    ),
     durable("leaftl", advanced!(SMALL, TIGHT, NEAR)),
     durable("leaftl", advanced!(SMALL, TIGHT, FAR, ROOM, LONG, ("alloc.order", "dynamic"))),
     durable("leaftl", &[SMALL, TIGHT, NEAR, ("gc.separate_frontiers", "true")]),
