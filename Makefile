@@ -78,9 +78,10 @@ built-tests: build
 	$(MAKE) demo quick notebooks-test book-test clients
 	$(MAKE) browser cost package
 
-# The Python package is tested from Python.
+# Of the Python package nothing is built here (it is tested from Python), but with it among the crates
+# others have the features that lints compiled them with, and macros need no second compilation.
 tests: ## the tests of every crate
-	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --exclude ftlab-py
+	$(SMALL_DEVICES) $(CARGO) test --locked --workspace
 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, every cut of every variant, machines that fail under a drive, pages at all widths, ten minutes of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance
@@ -92,7 +93,7 @@ test-long: bench ## what takes longer than CI may: the benchmark's full device, 
 
 # Needs one core.
 fuzz-brief: ## three targets for ten seconds each
-	FTLAB_FUZZ_SECONDS=10 $(CARGO) test --locked --workspace --exclude ftlab-py --test fuzz_smoke
+	FTLAB_FUZZ_SECONDS=10 $(CARGO) test --locked --workspace --test fuzz_smoke
 
 clients: build ## real clients of block devices on a drive of every scheme: fio, qemu-io, qemu-img, nbdinfo, nbdcopy; and bad ones
 	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin

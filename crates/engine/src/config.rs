@@ -63,6 +63,7 @@ impl Groups for Config {
             &self.wear,
             &self.io,
             &self.nand,
+            &self.rain,
             &self.buffer,
         ];
         groups.extend(self.buffers.groups());

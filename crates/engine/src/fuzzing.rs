@@ -3,14 +3,19 @@
 use crate::config::{Config, GcMode, GcTrigger};
 use crate::future::Future;
 use crate::schemes::{self, Row};
+use ftlab_flash::board::settings::WearPolicy;
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
+use ftlab_ftl::parts::alloc::AllocUnit;
 use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ssd::buffer::BufferKind;
 
 /// Settings that a fuzzer's first bytes choose among.
 const CHOICES: &[(&str, &[&str])] = &[
-    ("gc.victim", &["greedy", "cost_benefit_age", "fifo", "random", "lru", "windowed_greedy"]),
+    (
+        "gc.victim",
+        &["greedy", "cost_benefit_age", "cat", "fifo", "random", "lru", "windowed_greedy"],
+    ),
     ("gc.mode", &["foreground", "idle", "both"]),
     ("gc.separate_frontiers", &["false", "true"]),
     ("io.partial_write", &["whole_page", "rmw"]),
@@ -52,6 +57,11 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("slc.static_blocks", &["0", "2"]),
     ("slc.dynamic_share", &["0", "0.7"]),
     ("slc.full", &["direct", "fold_first"]),
+    ("device.channels", &["1", "2", "4"]),
+    ("alloc.unit", &["plane", "line"]),
+    ("rain.stripe", &["0", "2", "4"]),
+    ("rain.flush", &["capacitor", "partial", "pad"]),
+    ("rain.rotate", &["true", "false"]),
 ];
 
 /// The first byte chooses the scheme, the next ones its settings, the rest is a stream of requests;
@@ -106,8 +116,27 @@ pub fn operations(data: &[u8]) {
     }
 }
 
+/// Not every scheme has lines, and they have neither a cache nor static levelling; stripes divide
+/// the dies.
+fn fit_lines(row: &Row, config: &mut Config) {
+    let mut lines = Config::default();
+    lines.alloc.unit = AllocUnit::Line;
+    if config.slc.is_on()
+        || config.wear.policy == WearPolicy::Static
+        || (row.check)(&lines).is_err()
+    {
+        config.alloc.unit = AllocUnit::Plane;
+    }
+    let divides =
+        config.rain.stripe == 0 || config.device.channels.is_multiple_of(config.rain.stripe);
+    if config.alloc.unit == AllocUnit::Plane || !divides {
+        config.rain.stripe = 0;
+    }
+}
+
 /// Leaves out of a choice what does not go with the rest of it.
 fn fit(row: &Row, config: &mut Config) {
+    fit_lines(row, config);
     // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
     // read.
     if row.buffers_data {

@@ -28,6 +28,7 @@ use ftlab_flash::rng::{Purpose, Rng};
 use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Tag};
 use ftlab_ftl::answers::Location;
+use ftlab_ftl::parts::alloc::AllocUnit;
 use ftlab_ftl::parts::page_space::settings::{GcMode, GcTrigger, GcUnit, ThresholdMode};
 use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ftl::parts::victim::VictimKind;
@@ -86,6 +87,9 @@ pub fn check(scheme: &str, config: &SsdSettings) -> Result<(), SettingError> {
     }
     if gc.unit != GcUnit::Plane {
         return unknown("gc.unit", gc.unit.name(), GcUnit::Plane.name());
+    }
+    if config.alloc.unit != AllocUnit::Plane {
+        return unknown("alloc.unit", config.alloc.unit.name(), AllocUnit::Plane.name());
     }
     // The scheme would go on with the table in its memory, in which nothing was written yet.
     if config.device.ram_nonvolatile {

@@ -55,6 +55,10 @@ named! {
         Recover = "recover",
         /// Moving pages out of an SLC cache into dense blocks.
         Fold = "fold",
+        /// Parity over the dies of a line.
+        Parity = "parity",
+        /// Bringing back what a die or a page lost from the rest of its stripe, and moving it.
+        Rebuild = "rebuild",
     }
 }
 
@@ -297,6 +301,15 @@ named! {
         ReadRetries = "read_retries",
         /// Pages of host data that no retry brought back.
         LostPages = "lost_pages",
+        /// Pages that no retry brought back, and that the rest of their stripe did (`rain`).
+        RebuiltPages = "rebuilt_pages",
+        /// Pages of stripes that were completed without parity, the die or block for it having
+        /// failed.
+        UnprotectedPages = "unprotected_pages",
+        /// Pages that hold nothing, programmed to complete a stripe at a flush (`rain.flush = pad`).
+        PaddedStripePages = "padded_stripe_pages",
+        /// Dies that failed as a whole (`nand.failing_die`).
+        FailedDies = "failed_dies",
         /// Pages that the host's reads and writes looked for in the write buffer.
         BufferLookups = "buffer_lookups",
         /// Those that were there, with every sector that a read asked for.
@@ -432,5 +445,9 @@ named! {
         SlcSizePages = "slc_size_pages",
         /// Those of them that are in its blocks, full or not.
         SlcUsedPages = "slc_used_pages",
+        /// Lines that are free (`alloc.unit = line`).
+        FreeLines = "free_lines",
+        /// Lines that may still hold pages of a die that failed.
+        LinesToRebuild = "lines_to_rebuild",
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 
 mod value;
 
-pub use value::{Bytes, Duration, Durations, Energy, Optional, Share, Shown, Value};
+pub use value::{Amount, Bytes, Duration, Durations, Energy, Optional, Share, Shown, Value};
 
 /// Why a setting was refused. `Display` says what is legal.
 #[derive(Clone, Debug, PartialEq, Eq)]

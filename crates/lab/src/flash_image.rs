@@ -94,6 +94,10 @@ pub fn write_page(out: &mut impl Write, page: StoredPage<'_>) -> io::Result<()> 
             put(out, tag.0)?;
             if in_part { out.write_all(&sectors.to_le_bytes()) } else { Ok(()) }
         }
+        StoredPage::Parity { oob, parity } => {
+            start(out, oob, 0)?;
+            put(out, parity)
+        }
         StoredPage::Words { oob, words: None } => start(out, oob, 0),
         StoredPage::Words { oob, words: Some(words) } => {
             start(out, oob, HELD)?;
@@ -177,6 +181,9 @@ pub fn read_page<'a>(
     let logical = number(body)?;
     let oob = Oob { logical, kind, sequence: u64::from_le_bytes(bytes(body)?) };
     let flags = first & !KIND;
+    if kind == PageKind::Parity && flags == 0 {
+        return Ok(StoredPage::Parity { oob, parity: number(body)? });
+    }
     if !kind.holds_words() && flags & !(UNREADABLE | IN_PART) == 0 {
         let tag = Tag(number(body)?);
         let in_part = flags & IN_PART != 0;

@@ -87,6 +87,12 @@ impl Experiment {
                  has none; legal: another value",
             ));
         }
+        if let Some(die) = chosen.config.nand.failing_die.0 {
+            return Err(Error::usage(format!(
+                "nand.failing_die = {die} is nothing for a drive, whose store does not keep that a \
+                 die has failed; legal: auto"
+            )));
+        }
         let run = SchemePlan::new(chosen, &self.precondition, self.seed, observer)?;
         let legal = matches!(
             run.mode,

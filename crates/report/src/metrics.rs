@@ -186,6 +186,8 @@ const WAF: &[Metric] = &[
     share("waf_by_cause.wear", "wear"),
     share("waf_by_cause.recover", "recover"),
     share("waf_by_cause.fold", "fold"),
+    share("waf_by_cause.parity", "parity"),
+    share("waf_by_cause.rebuild", "rebuild"),
 ];
 
 const FLASH: &[Metric] = &[

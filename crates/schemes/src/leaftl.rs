@@ -129,6 +129,7 @@ impl Scheme for Leaftl {
 
     fn check(config: &Config) -> Result<(), SettingError> {
         demand_mapped::check(config)?;
+        config.check_no_lines("leaftl")?;
         Sizes::check(config)
     }
 

@@ -108,7 +108,9 @@ impl<S: Scheme> Ssd<S> {
             ledger: Ledger::new(geometry.logical_pages),
             unreadable: None,
             obey_trims: config.io.trim,
-            idle_work: config.gc.mode != GcMode::Foreground || S::works_in_gaps(&seen),
+            idle_work: config.gc.mode != GcMode::Foreground
+                || config.repairs()
+                || S::works_in_gaps(&seen),
             config: config.clone(),
             seen,
             board,
@@ -351,6 +353,7 @@ impl<S: Scheme> Device for Ssd<S> {
 
     fn start_measuring(&mut self) {
         self.forget_measured();
+        self.board.nand_mut().count_until_die_fails();
         if let Some(scheme) = &mut self.scheme {
             scheme.measuring_begins(&mut self.board);
         }

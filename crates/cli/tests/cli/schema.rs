@@ -11,11 +11,11 @@ fn a_key_too_many_or_too_few_is_not_of_the_schema() {
         "--scheme dftl --device dftl2014 --capacity 8MiB --set device.over_provisioning=0.25 \
          --workload randwrite:bs=2k,span=100%,count=1x",
     );
-    assert!(RESULTS.is_valid(&run) && RESULTS.is_valid(&json!([run, run])));
+    assert!(RESULTS.holds(&run) && RESULTS.holds(&json!([run, run])));
     let wrong = |change: fn(&mut Value)| {
         let mut changed = run.clone();
         change(&mut changed);
-        assert!(!RESULTS.is_valid(&changed) && !RESULTS.is_valid(&json!([run, changed])));
+        assert!(!RESULTS.holds(&changed) && !RESULTS.holds(&json!([run, changed])));
     };
     wrong(|run| run["surprise"] = 1.into());
     wrong(|run| run["flash"]["programs"]["surprise"] = 1.into());
@@ -23,7 +23,7 @@ fn a_key_too_many_or_too_few_is_not_of_the_schema() {
     wrong(|run| run["schema"] = "ftlab/2".into());
     wrong(|run| run["waf"] = "1.5".into());
     wrong(|run| drop(run.as_object_mut().unwrap().remove("waf")));
-    assert!(!ROWS.is_valid(&json!({ "index": 0 })), "a row has every column");
+    assert!(!ROWS.holds(&json!({ "index": 0 })), "a row has every column");
 }
 
 #[test]

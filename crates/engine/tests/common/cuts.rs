@@ -161,9 +161,18 @@ struct Bench<'a> {
     name: &'a str,
 }
 
+/// A device whose programs count from the start where a die is to fail after so many.
+fn open_to_fail(scheme: &str, config: &Config) -> Box<dyn Device> {
+    let mut device = open(scheme, config);
+    if config.nand.failing_die.0.is_some() {
+        device.start_measuring();
+    }
+    device
+}
+
 impl<'a> Bench<'a> {
     fn new((scheme, keeps): (&str, Keeps), config: &Config, case: Case, name: &'a str) -> Self {
-        let mut device = open(scheme, config);
+        let mut device = open_to_fail(scheme, config);
         device.verify_reads();
         let host = Host::new(config, keeps);
         let requests = Spread::new(config, case.warm_up + 2 * REQUESTS, case.seed);
@@ -325,7 +334,7 @@ impl Host {
 /// Cuts the power a hundred times on one device; what one recovery leaves half done the next one
 /// finds. `number` seeds the workload.
 pub fn hundred_cuts((scheme, keeps): (&str, Keeps), number: usize, config: &Config) {
-    let mut device = open(scheme, config);
+    let mut device = open_to_fail(scheme, config);
     device.verify_reads();
     let mut host = Host::new(config, keeps);
     let mut requests = Spread::new(config, 6000, number as u64);
@@ -356,4 +365,6 @@ pub fn hundred_cuts((scheme, keeps): (&str, Keeps), number: usize, config: &Conf
         host.adopt(device.as_ref());
         host.read_all(device.as_mut(), config, &line);
     }
+    let failed = device.board().nand().failed_die();
+    assert_eq!(failed, config.nand.failing_die.0, "{scheme}, number {number}: the die failed");
 }

@@ -8,7 +8,7 @@
 
 use crate::common::cuts::{Case, Keeps, LOGICAL_BLOCKS, Spread, every_cut, hundred_cuts, run};
 use crate::common::faults;
-use crate::common::variants;
+use crate::common::variants::{self, Variant};
 use crate::common::{chosen, mixed, open, tiny};
 use ftlab_engine::board::nand::fault::CutOutcome;
 use ftlab_engine::config::{Config, GcMode};
@@ -165,6 +165,47 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
         let config = tiny(variant.scheme, blocks, &pairs);
         let scheme = (variant.scheme, keeps(variant.scheme, &config, variant.durable));
         hundred_cuts(scheme, number, &config);
+    }
+}
+
+/// Lines of which a die fails on the way, between cuts, in one, or while a recovery is cut, and of
+/// which single pages cannot be read either: what is lost is said to be, nothing older comes back.
+#[test]
+fn lines_survive_cuts_among_reads_that_fail_and_a_die_that_fails() {
+    const READS: [(&str, &str); 3] = [
+        ("nand.read_error_rate", "0.004"),
+        ("nand.read_retry_rate", "0.02"),
+        ("device.over_provisioning", "2x"),
+    ];
+    let all = variants::lines::VARIANTS.iter().chain(variants::lines::WITH_PARITY);
+    let several = |variant: &&Variant| {
+        let dies = |pair: &(&str, &str)| ["device.channels", "device.dies"].contains(&pair.0);
+        variant.pairs.iter().any(dies)
+    };
+    let all = all.filter(several).enumerate().filter(|(_, variant)| chosen(variant.scheme));
+    for (number, variant) in all {
+        let device = |after: u64| {
+            let after = after.to_string();
+            let die = [("nand.failing_die", "1"), ("nand.die_fails_after", after.as_str())];
+            let pairs = [variant.pairs, &READS, &die].concat();
+            tiny(variant.scheme, LOGICAL_BLOCKS, &pairs)
+        };
+        for programs in [0, 40, 300] {
+            let config = device(programs + number as u64);
+            let scheme = (variant.scheme, keeps(variant.scheme, &config, variant.durable));
+            hundred_cuts(scheme, number, &config);
+        }
+        let mut cuts = 0;
+        for turn in 0..60u64 {
+            let outcome = CutOutcome::ALL[(turn % 3) as usize];
+            let recut = (turn % 2 == 1).then_some(turn / 6);
+            let (seed, cut) = (700 + number as u64, turn * 3);
+            let case = Case { seed, warm_up: 0, cut, outcome, recut };
+            let config = device((cut + turn % 5).saturating_sub(2));
+            let scheme = (variant.scheme, keeps(variant.scheme, &config, variant.durable));
+            cuts += u32::from(run(scheme, number, &config, case));
+        }
+        assert!(cuts > 20, "{} {:?}: only {cuts} cuts happened", variant.scheme, variant.pairs);
     }
 }
 

@@ -117,6 +117,8 @@ fn what_no_analysis_covers_is_refused_by_name() {
     assert!(refused("hat", &[("gc.threshold_mode", "adaptive")]).contains("fixed"));
     let by_die = refused("hat", &[("gc.unit", "die"), ("device.planes", "2")]);
     assert!(by_die.contains("gc.unit = die, only under plane"), "{by_die}");
+    let by_line = refused("ideal_page", &[("alloc.unit", "line")]);
+    assert!(by_line.contains("alloc.unit = line, only under plane"), "{by_line}");
     // A table that outlives the power cut would say that the device is empty.
     for scheme in SCHEMES {
         let kept = refused(scheme, &[("device.ram_nonvolatile", "true")]);

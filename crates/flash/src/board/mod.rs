@@ -249,6 +249,17 @@ impl Board {
         self.nand.program_payload(&mut self.meter, ppn, what, payload, cause, after)
     }
 
+    /// Programs the parity of what is written of a page's stripe (`rain`); it counts as no valid
+    /// page.
+    pub fn program_parity(&mut self, ppn: Ppn, after: When) -> Result<When, Fault> {
+        self.nand.program_parity(&mut self.meter, ppn, after)
+    }
+
+    /// Programs a page that completes a stripe and holds nothing; it counts as no valid page.
+    pub fn program_nothing(&mut self, ppn: Ppn, after: When) -> Result<When, Fault> {
+        self.nand.program_nothing(&mut self.meter, ppn, after)
+    }
+
     /// Reads a page and programs it elsewhere. The source of host data stays valid (the caller
     /// invalidates it); the source of a payload page becomes invalid at once.
     #[inline]
@@ -436,7 +447,7 @@ impl Board {
 
     /// Power is back after a cut: validity marks are gone and recovery begins.
     pub fn power_on(&mut self) {
-        self.nand.power_on();
+        self.nand.power_on(&mut self.meter);
     }
 
     /// Recovery is over; normal charging again.

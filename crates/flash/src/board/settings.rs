@@ -6,6 +6,7 @@ mod energy;
 pub(super) mod factory_bad;
 mod io;
 mod nand;
+mod rain;
 mod search;
 mod timing;
 mod wear;
@@ -14,6 +15,7 @@ pub use device::DeviceSettings;
 pub use energy::{EnergyModel, EnergySettings};
 pub use io::{IoSettings, PartialWrite, UnwrittenRead};
 pub use nand::{NandSettings, ProgramOrder};
+pub use rain::{RainFlush, RainSettings};
 pub use search::{SearchModel, SearchSettings};
 pub use timing::{Suspend, TimingProfile, TimingSettings};
 pub use wear::{WearPolicy, WearSettings};
@@ -37,6 +39,8 @@ pub struct BoardSettings {
     pub io: IoSettings,
     /// Laws and faults of the flash.
     pub nand: NandSettings,
+    /// Parity over the dies of a line.
+    pub rain: RainSettings,
 }
 
 impl Groups for BoardSettings {
@@ -49,6 +53,7 @@ impl Groups for BoardSettings {
             &self.wear,
             &self.io,
             &self.nand,
+            &self.rain,
         ]
     }
 
@@ -61,6 +66,7 @@ impl Groups for BoardSettings {
             &mut self.wear,
             &mut self.io,
             &mut self.nand,
+            &mut self.rain,
         ]
     }
 }
@@ -107,6 +113,7 @@ impl BoardSettings {
             )));
         }
         self.check_factory_bad()?;
+        self.rain.check(&self.device, &self.nand)?;
         if device.logical_pages() == 0 {
             return Err(SettingError::Conflict(
                 "the device exports no page: it has too few blocks".to_string(),
@@ -143,10 +150,16 @@ impl BoardSettings {
     }
 
     /// Blocks of the whole device that can be counted on: as many in every plane as the plane with
-    /// most factory-bad blocks has good ones.
+    /// most factory-bad blocks has good ones. With parity a bad block costs its stripe a page of data
+    /// at every offset, and not the share of one that the others have.
     pub fn usable_blocks(&self) -> u64 {
-        let (_, most) = factory_bad::count(&self.device, &self.nand);
-        self.device.plane_count() * u64::from(self.device.blocks_per_plane).saturating_sub(most)
+        let (_, bad) = factory_bad::count(&self.device, &self.nand);
+        let shares = match self.rain.stripe {
+            0 => 0,
+            stripe => bad.div_ceil(u64::from(stripe) - 1),
+        };
+        let lost = bad + shares;
+        self.device.plane_count() * u64::from(self.device.blocks_per_plane).saturating_sub(lost)
     }
 
     /// Factory-bad blocks of the device.

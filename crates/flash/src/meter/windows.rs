@@ -67,7 +67,7 @@ pub struct Window {
 }
 
 impl Default for Window {
-    /// Nothing happened, and no level is known. Arrays of so many levels have no default.
+    /// Nothing, and no level told.
     fn default() -> Self {
         Window {
             responses: Default::default(),

@@ -83,6 +83,45 @@ impl Value for Share {
     }
 }
 
+/// So many, or a share of all there are: 64, or 90%.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// So many.
+    Count(u32),
+    /// Per cent of all.
+    Percent(f64),
+}
+
+impl Amount {
+    /// How many of so many that is; one at least.
+    pub fn of(self, all: usize) -> usize {
+        match self {
+            Amount::Count(count) => count as usize,
+            Amount::Percent(percent) => ((all as f64 * percent / 100.0).ceil() as usize).max(1),
+        }
+    }
+}
+
+impl Value for Amount {
+    fn parse(text: &str) -> Option<Self> {
+        match text.strip_suffix('%') {
+            Some(percent) => f64::parse(percent)
+                .filter(|v| !percent.ends_with('%') && *v > 0.0 && *v <= 100.0)
+                .map(Amount::Percent),
+            None => u32::parse(text).map(Amount::Count),
+        }
+    }
+    fn show(&self) -> Shown {
+        match self {
+            Amount::Count(count) => Shown::Integer(u64::from(*count)),
+            Amount::Percent(percent) => Shown::Text(format!("{percent}%")),
+        }
+    }
+    fn legal() -> String {
+        "a whole number, or a share such as 90%".to_owned()
+    }
+}
+
 impl Value for bool {
     fn parse(text: &str) -> Option<Self> {
         match text {
@@ -278,6 +317,19 @@ mod tests {
         }
         for text in ["7", "1.5", "7%x", "x", "", "inf"] {
             assert_eq!(Share::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_amount_is_a_number_or_a_share_of_all() {
+        assert_eq!(Amount::parse("64"), Some(Amount::Count(64)));
+        assert_eq!(Amount::parse("12.5%"), Some(Amount::Percent(12.5)));
+        assert_eq!(Amount::Percent(12.5).show(), Shown::Text("12.5%".to_owned()));
+        for text in ["0%", "101%", "-1%", "0.5", "9%%", "%", "-1", ""] {
+            assert_eq!(Amount::parse(text), None, "{text}");
+        }
+        for (amount, all, found) in [("3", 1, 3), ("50%", 9, 5), ("100%", 9, 9), ("1%", 0, 1)] {
+            assert_eq!(Amount::parse(amount).unwrap().of(all), found, "{amount} of {all}");
         }
     }
 

@@ -17,9 +17,23 @@ choices! {
     }
 }
 
+choices! {
+    /// What is allocated, filled and collected as one.
+    pub enum AllocUnit {
+        /// A block, of a plane that collects by itself.
+        Plane = "plane",
+        /// A line: the blocks with one number of all planes, filled side by side.
+        Line = "line",
+    }
+}
+
 settings! {
     /// Where pages and blocks are taken from.
     pub struct AllocSettings in "alloc" {
+        /// What is allocated, filled and collected as one, under page-mapped schemes that fill
+        /// blocks from front to back: a block of a plane, or a line over all of them.
+        unit: AllocUnit = AllocUnit::Plane, legal("", |_| true),
+            source("docs/papers/lines.md");
         /// How the planes take turns for host writes.
         order: PlacementOrder = PlacementOrder::ChannelDiePlane, legal("", |_| true),
             source("HAT 2010, 4; SSDsim");

@@ -105,7 +105,7 @@ impl Survey {
             PageKind::Data | PageKind::Log => &mut self.newest[oob.logical as usize],
             PageKind::TrimRecord => &mut self.records[oob.logical as usize],
             PageKind::Map => &mut self.maps[oob.logical as usize],
-            PageKind::Checkpoint | PageKind::Pad => return,
+            PageKind::Checkpoint | PageKind::Pad | PageKind::Parity => return,
         };
         let known = unpack(*held).and_then(|held| oob_at(nand, Ppn(held)));
         if known.is_none_or(|known| oob.sequence > known.sequence) {

@@ -49,7 +49,7 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
             return self.cache.most_overdue(space, victim);
         }
         let plane = board.geometry().plane_of_block(victim);
-        let mut parts = self.parts_to_update(board, victim);
+        let mut parts = self.parts_to_update((space, board), victim);
         parts.retain(|&(part, _)| space.home_or_roomiest(board.nand(), part) == plane);
         let count = parts.len() as u32;
         parts.clear();
@@ -93,11 +93,11 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
     }
 
     /// Translation pages that must be written on behalf of a data victim.
-    fn weight(&mut self, board: &Board, victim: BlockId) -> Option<u32> {
+    fn weight(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> Option<u32> {
         if !self.cache.prefers_cached() {
             return None;
         }
-        let mut parts = self.parts_to_update(board, victim);
+        let mut parts = self.parts_to_update((space, board), victim);
         let count = parts.len() as u32;
         parts.clear();
         self.moved = parts;
@@ -110,7 +110,7 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
             PageKind::TrimRecord => self.trims.moved(page.logical, page.new),
             PageKind::Checkpoint => self.checkpoints.moved(page.logical, page.new),
             PageKind::Data | PageKind::Log => self.moved_data(board, page),
-            PageKind::Pad => unreachable!("page-mapped blocks hold no padding"),
+            PageKind::Pad | PageKind::Parity => unreachable!("neither is ever valid"),
         }
     }
 
@@ -157,13 +157,15 @@ impl<C: MapCache> CachedMap<C> {
         checkpoints: Checkpoints,
     ) -> Self {
         let places = geometry.entries_per_page() as usize;
+        // A victim is a block of one plane, or of each.
+        let most = geometry.pages_per_block as usize * geometry.planes() as usize;
         CachedMap {
             cache,
             translation,
             trims,
             checkpoints,
             lazy_copying: true,
-            moved: Vec::with_capacity(geometry.pages_per_block as usize),
+            moved: Vec::with_capacity(most),
             edits: Vec::with_capacity(places),
             superseded: Vec::with_capacity(places),
             words: zeroed(places),
@@ -205,11 +207,10 @@ impl<C: MapCache> CachedMap<C> {
 
     /// The translation pages, each once, that moving a data block's pages would change on flash, in
     /// the list of moved pages, which is empty outside a collection.
-    fn parts_to_update(&mut self, board: &Board, victim: BlockId) -> Vec<(u32, u32)> {
+    fn parts_to_update(&mut self, on: (&PageSpace, &Board), victim: BlockId) -> Vec<(u32, u32)> {
+        let (space, board) = on;
         let mut parts = std::mem::take(&mut self.moved);
-        let mut offset = 0;
-        while let Some(ppn) = board.nand().state().next_valid(victim, offset) {
-            offset = board.geometry().offset_of(ppn) + 1;
+        for ppn in space.valid_pages(board.nand(), victim) {
             if let OobRead::Written(oob) = board.nand().state().oob(ppn)
                 && !self.is_lazy(board, Lpn(oob.logical), ppn)
             {

@@ -78,9 +78,10 @@ impl<C: MapCache> DemandMapped<C> {
         checkpoints: Checkpoints,
     ) -> Self {
         let geometry = board.geometry();
+        let map = CachedMap::new(geometry, cache, translation, trims, checkpoints);
         DemandMapped {
             space,
-            map: CachedMap::new(geometry, cache, translation, trims, checkpoints),
+            map,
             records_trims: !config.device.ram_nonvolatile,
             rmw: config.io.partial_write == PartialWrite::Rmw,
             all_sectors: geometry.all_sectors(),
@@ -201,7 +202,7 @@ impl<C: MapCache> DemandMapped<C> {
         while self.records_trims && self.map.trims.next_pending().is_some() {
             when = self.map.record_trims(&mut self.space, board, when)?;
         }
-        Ok(when)
+        self.space.flush_parity(board, when)
     }
 
     /// Cached entries that their translation pages do not say.

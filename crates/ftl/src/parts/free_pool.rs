@@ -43,7 +43,13 @@ impl FreePool {
 
     /// No block yet; recovery puts in what it finds.
     pub fn empty(nand: &Nand, plane: PlaneId, rule: FreeRule) -> Self {
-        let blocks = nand.geometry().blocks_of(plane);
+        let bad = nand.factory_bad_in(plane).len() as u32;
+        FreePool::of(nand.geometry().blocks_of(plane), bad, rule)
+    }
+
+    /// The same of any blocks that are numbered in a row, or of lines; so many of them are bad from
+    /// the start.
+    pub fn of(blocks: std::ops::Range<u32>, bad: u32, rule: FreeRule) -> Self {
         let count = blocks.len();
         let (heap, queue) = match rule.order {
             _ if rule.both_ends => (0, 0),
@@ -58,7 +64,7 @@ impl FreePool {
             queue: VecDeque::with_capacity(queue),
             next_untouched: blocks.end,
             end: blocks.end,
-            blocks: (count - nand.factory_bad_in(plane).len()) as u32,
+            blocks: count as u32 - bad,
             bad: Vec::new(),
         }
     }
@@ -81,8 +87,12 @@ impl FreePool {
 
     /// Declares every block from `first` on untouched; recovery calls it once.
     pub fn untouched_from(&mut self, nand: &Nand, plane: PlaneId, first: u32) {
+        self.untouched_but(nand.factory_bad_in(plane).iter().map(|block| block.0), first);
+    }
+
+    /// The same, where these are bad, in ascending order.
+    pub fn untouched_but(&mut self, bad: impl DoubleEndedIterator<Item = u32>, first: u32) {
         self.next_untouched = first;
-        let bad = nand.factory_bad_in(plane).iter().map(|block| block.0);
         self.bad = bad.filter(|&block| block >= first).rev().collect();
     }
 
@@ -143,13 +153,21 @@ impl FreePool {
             nand.state().block(block).programmed == 0,
             "block {block} goes to the free pool with programmed pages"
         );
+        self.put_worn(block, nand.state().block(block).erases);
+    }
+
+    /// Whether the block that was put in last is taken first.
+    pub fn takes_last_first(&self) -> bool {
+        self.order == FreeOrder::Lifo
+    }
+
+    /// The same of a block, or a line, with so many erases.
+    pub fn put_worn(&mut self, block: BlockId, erases: u32) {
         if let Some(ends) = &mut self.both_ends {
-            return ends.put(block.0 - self.first, nand.state().block(block).erases);
+            return ends.put(block.0 - self.first, erases);
         }
         match self.order {
-            FreeOrder::MinErase => {
-                self.by_erases.push(Reverse((nand.state().block(block).erases, block.0)));
-            }
+            FreeOrder::MinErase => self.by_erases.push(Reverse((erases, block.0))),
             FreeOrder::Fifo | FreeOrder::Lifo => self.queue.push_back(block.0),
         }
     }

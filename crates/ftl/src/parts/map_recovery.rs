@@ -136,7 +136,7 @@ impl MapPages {
             PageKind::Map => &mut self.newest_part,
             PageKind::TrimRecord => &mut self.newest_record,
             PageKind::Checkpoint => return self.checkpoint.push((ppn, oob)),
-            PageKind::Data | PageKind::Log | PageKind::Pad => return,
+            PageKind::Data | PageKind::Log | PageKind::Pad | PageKind::Parity => return,
         };
         let held = list.entry(oob.logical).or_insert((0, ppn));
         if oob.sequence > held.0 {

@@ -25,6 +25,7 @@ pub mod held_pages;
 pub mod history_table;
 pub mod hot_filter;
 pub mod learned;
+pub mod line_book;
 pub mod log_index;
 pub mod log_recovery;
 pub mod map_area;

@@ -7,6 +7,7 @@
 //! What this is not: a map on flash. That is [`crate::parts::demand_mapped`].
 
 use crate::answers::{Location, Room};
+use crate::parts::alloc::AllocUnit;
 use crate::parts::oob_scan::{self, Extent};
 use crate::parts::page_space::{self, Moved, PageOwner, PageSpace, Place, Stream, Threshold};
 use crate::parts::trim_records::TrimRecords;
@@ -115,12 +116,13 @@ pub fn check(config: &SharedSettings) -> Result<(), SettingError> {
 pub fn minimum_blocks(config: &SharedSettings, threshold: u32) -> u64 {
     let device = &config.device;
     let planes = device.plane_count();
-    let per_plane = device.logical_pages().div_ceil(planes);
-    let data = per_plane.div_ceil(u64::from(device.units_per_block()));
-    let geometry = Geometry::new(device);
-    let records =
-        u64::from(TrimRecords::segments(&geometry)).div_ceil(u64::from(device.units_per_block()));
-    planes * (data + reserve(config, threshold)) + 2 * records
+    let data = config.blocks_for(device.logical_pages());
+    let segments = u64::from(TrimRecords::segments(&Geometry::new(device)));
+    let records = match config.alloc.unit {
+        AllocUnit::Plane => 2 * segments.div_ceil(u64::from(device.units_per_block())),
+        AllocUnit::Line => planes * config.blocks_for(2 * segments),
+    };
+    planes * (data + reserve(config, threshold)) + records
 }
 
 /// Blocks of each plane that hold no data.
@@ -143,6 +145,7 @@ pub fn ram_use(config: &SharedSettings, own: &[RamUse]) -> Vec<RamUse> {
     structures.push(entry("trim_records", TrimRecords::ram_bytes(&geometry)));
     structures.extend(page_space::placement_ram(config));
     structures.extend(page_space::slc_ram(config));
+    structures.extend(page_space::lines_ram(config));
     structures
 }
 
@@ -298,7 +301,7 @@ impl<T: PageTable> PageMapped<T> {
         while self.map.trims.next_pending().is_some() {
             when = self.record_trims(board, when)?;
         }
-        Ok(when)
+        self.space.flush_parity(board, when)
     }
 
     /// Collects in an idle gap.
@@ -338,7 +341,7 @@ impl<T: PageTable> PageMapped<T> {
         // Step 1: every page's out-of-band area; the highest sequence number wins.
         let scanned = oob_scan::device(board, T::EXTENT, after, |ppn, oob| {
             let list = match oob.kind {
-                PageKind::Pad => return,
+                PageKind::Pad | PageKind::Parity => return,
                 PageKind::TrimRecord => &mut newest_record,
                 _ => &mut newest,
             };

@@ -9,13 +9,16 @@
 //! due it runs at that moment, before the next block is taken: the rule of FlashSim
 //! (`docs/papers/others.md#ideal-page`).
 
+mod candidates;
 mod collect;
 mod companions;
 mod frontier;
 mod garbage_share;
 mod idle;
 mod level;
+mod lines;
 mod map_room;
+mod moving;
 mod owner;
 mod placing;
 mod recovery;
@@ -26,6 +29,7 @@ mod stream;
 mod threshold;
 mod withheld;
 
+pub use lines::ram_use as lines_ram;
 pub use owner::{Moved, Newer, PageOwner};
 pub use placing::{Place, ram_use as placement_ram};
 pub use settings::Threshold;
@@ -71,6 +75,36 @@ struct Plane {
     collects_first: bool,
 }
 
+impl Plane {
+    /// A plane, or the one of all lines, of which no block or line is free yet.
+    fn without_blocks(
+        nand: &Nand,
+        config: &SharedSettings,
+        plane: PlaneId,
+        lines: Option<&lines::Lines>,
+    ) -> Self {
+        let rule = FreeRule::of(config);
+        let (free, retired, pages) = match lines {
+            None => (
+                FreePool::empty(nand, plane, rule),
+                nand.factory_bad_in(plane).len() as u32,
+                nand.geometry().pages_per_block,
+            ),
+            Some(lines) => (lines.empty_pool(rule), lines.useless(), lines.book.full()),
+        };
+        Plane {
+            free,
+            victims: config.victims(nand, plane, pages),
+            frontiers: [Frontier::default(); Stream::COUNT],
+            threshold: 0,
+            valid: 0,
+            retired,
+            usable: 0,
+            collects_first: false,
+        }
+    }
+}
+
 /// The blocks of a page-mapped scheme.
 #[derive(Clone, Debug)]
 pub struct PageSpace {
@@ -97,10 +131,14 @@ pub struct PageSpace {
     /// Planes of a die collect together.
     by_die: bool,
     idle_turn: u32,
+    /// Where there are lines: pages of data of a line.
     pages_per_block: u32,
+    /// Pages of a frontier that follow one another in a block: all, or none where there are lines.
+    pages_in_a_row: u32,
     /// Pages of a frontier that the host may write the short way: all, or none where a policy hears
     /// where they are put.
     short_pages: u32,
+    /// Where there are lines: all of them.
     blocks_per_plane: u32,
     rng: Rng,
     /// The data block that is being collected: no candidate, not free yet.
@@ -117,6 +155,10 @@ pub struct PageSpace {
     slc: Option<Box<slc::Slc>>,
     /// Closed data blocks that are no candidates yet; none for most schemes.
     withheld: Option<withheld::Withheld>,
+    /// Blocks of all planes that are filled and collected as one.
+    lines: Option<Box<lines::Lines>>,
+    /// Whether somebody hears of every page that is superseded.
+    hears_of_losses: bool,
     /// Victims reclaimed since the device was started.
     reclaimed: u64,
     /// Pages that moved together last.
@@ -134,6 +176,10 @@ impl PageSpace {
     /// An erased device; `threshold` as resolved for the scheme.
     pub fn new(board: &Board, config: &SharedSettings, threshold: u32, seed: u64) -> Self {
         let mut space = PageSpace::without_blocks(board, config, threshold, seed);
+        if let Some(lines) = &space.lines {
+            space.planes[0].free = lines.untouched_pool(FreeRule::of(config));
+            return space;
+        }
         for (index, plane) in space.planes.iter_mut().enumerate() {
             let id = PlaneId(index as u32);
             plane.free = FreePool::untouched(board.nand(), id, FreeRule::of(config));
@@ -147,23 +193,18 @@ impl PageSpace {
         let geometry = nand.geometry();
         let garbage_share = garbage_share::of(config);
         let divides = config.gc.placement != PlacementKind::None || config.slc.is_on();
-        let looks_always = garbage_share.is_some() || divides;
+        let lines = lines::Lines::new(config, nand);
+        let looks_always = garbage_share.is_some() || divides || lines.is_some();
         let usable = if looks_always { 0 } else { geometry.pages_per_block };
-        let plane = |index: u32| {
-            let plane = PlaneId(index);
-            Plane {
-                free: FreePool::empty(nand, plane, FreeRule::of(config)),
-                victims: config.victims(nand, plane),
-                frontiers: [Frontier::default(); Stream::COUNT],
-                threshold,
-                valid: 0,
-                retired: nand.factory_bad_in(plane).len() as u32,
-                usable,
-                collects_first: false,
-            }
+        let pages = lines.as_ref().map_or(geometry.pages_per_block, |lines| lines.book.full());
+        let planes = if lines.is_some() { 1 } else { geometry.planes() };
+        let plane = |index: u32| Plane {
+            threshold,
+            usable,
+            ..Plane::without_blocks(nand, config, PlaneId(index), lines.as_deref())
         };
         PageSpace {
-            planes: (0..geometry.planes()).map(plane).collect(),
+            planes: (0..planes).map(plane).collect(),
             stream_of: zeroed(geometry.blocks() as usize),
             order: config.alloc.order,
             mode: config.gc.mode,
@@ -182,8 +223,9 @@ impl PageSpace {
             level_due: None,
             by_die: config.gc.unit == GcUnit::Die && geometry.planes_per_die > 1,
             idle_turn: 0,
-            pages_per_block: geometry.pages_per_block,
-            short_pages: match config.gc.placement.hears_of_pages() {
+            pages_per_block: pages,
+            pages_in_a_row: if lines.is_some() { 0 } else { pages },
+            short_pages: match config.gc.placement.hears_of_pages() || lines.is_some() {
                 true => 0,
                 false => geometry.pages_per_block,
             },
@@ -196,6 +238,8 @@ impl PageSpace {
             moving: false,
             slc: slc::Slc::new(config, nand).map(Box::new),
             withheld: None,
+            hears_of_losses: lines.is_some(),
+            lines,
             reclaimed: 0,
             movers: Vec::with_capacity(geometry.pages_per_block as usize),
             by_number: Vec::with_capacity(geometry.pages_per_block as usize),
@@ -254,6 +298,9 @@ impl PageSpace {
     /// order of host pages, so that no plane holds more of them than its share.
     #[inline]
     pub fn home(&self, nand: &Nand, part: u32) -> PlaneId {
+        if self.planes.len() == 1 {
+            return PlaneId(0);
+        }
         nand.geometry().home_plane(Lpn(part))
     }
 
@@ -291,8 +338,13 @@ impl PageSpace {
     /// A block lost a page and keeps so many.
     #[inline(always)]
     fn note_lost(&mut self, nand: &Nand, (block, valid): (BlockId, u32)) {
+        if self.hears_of_losses && self.lines.is_some() {
+            return self.lost_in_line(block);
+        }
         let plane = nand.geometry().plane_of_block(block);
-        self.note_unused(block, plane);
+        if self.hears_of_losses {
+            self.note_unused(block, plane);
+        }
         if valid == 0 {
             self.note_dead(block, plane);
         }
@@ -337,6 +389,7 @@ impl PageSpace {
         if stream == Stream::Slc {
             return self.make_room_in_cache(board, owner, plane, after);
         }
+        let after = self.repair(board, owner, after)?;
         let after = self.collect_share(board, owner, (plane, stream), after)?;
         let usable = self.usable();
         let known = &mut self.planes[plane.index()];
@@ -369,7 +422,8 @@ impl PageSpace {
 
     /// Every block of a plane is free, open, full or retired, and valid pages are counted right.
     pub fn self_check(&self, board: &Board) -> Result<(), String> {
-        for (index, plane) in self.planes.iter().enumerate() {
+        self.check_lines(board.nand())?;
+        for (index, plane) in self.planes.iter().enumerate().filter(|_| self.lines.is_none()) {
             let (mut used, mut retired, mut valid) = (0, 0, 0);
             for block in board.geometry().blocks_of(PlaneId(index as u32)).map(BlockId) {
                 let known = board.nand().state().block(block);
@@ -390,36 +444,6 @@ impl PageSpace {
         self.check_cache(board.nand())?;
         self.check_placing(board.nand())?;
         self.check_withheld(board.nand())
-    }
-
-    /// The frontier's block becomes a candidate, unless it is withheld.
-    fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
-        if let Some(block) = self.planes[plane.index()].frontiers[stream.index()].block.take() {
-            self.note_closed(block);
-            if self.holds_back(block) {
-                self.hold(nand, block);
-            } else {
-                self.planes[plane.index()].victims.closed(nand, block);
-            }
-        }
-    }
-
-    /// From now on levelling knows of a block, open or full: one that is left half written for long
-    /// is as cold as what lies in it.
-    fn is_in_use(&mut self, nand: &Nand, block: BlockId) {
-        let plane = nand.geometry().plane_of_block(block);
-        if let Some(levelling) = &mut self.levelling {
-            let node = block.0 - nand.geometry().blocks_of(plane).start;
-            levelling.placed(plane, node, nand.state().block(block).erases);
-        }
-    }
-
-    fn is_candidate_no_more(&mut self, nand: &Nand, block: BlockId) {
-        let plane = nand.geometry().plane_of_block(block);
-        self.planes[plane.index()].victims.removed(block);
-        if let Some(levelling) = &mut self.levelling {
-            levelling.removed(plane, block.0 - nand.geometry().blocks_of(plane).start);
-        }
     }
 
     #[cold]
@@ -448,6 +472,7 @@ impl PageSpace {
 
     /// Blocks that a stream has open, for checkpoints.
     pub fn open_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.planes.iter().flat_map(|plane| plane.frontiers.iter().filter_map(|f| f.block))
+        let open = self.planes.iter().flat_map(|plane| plane.frontiers.iter());
+        open.filter_map(|frontier| frontier.block).flat_map(|block| self.blocks_of_unit(block))
     }
 }

@@ -46,6 +46,7 @@ const BINDING_KEYS: &[&str] = &[
     "nand.factory_bad_blocks",
     "nand.factory_bad_rate",
     "nand.program_failure_rate",
+    "rain.stripe",
 ];
 /// Settings among those that say nothing about it: how much memory there is, what of the device is
 /// in use, and when blocks die.

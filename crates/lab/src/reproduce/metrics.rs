@@ -141,6 +141,8 @@ fn for_cause(cause: &str) -> String {
         "merge" => "merges".to_owned(),
         "migrate" => "migration".to_owned(),
         "fold" => "folding an SLC cache".to_owned(),
+        "parity" => "parity over dies".to_owned(),
+        "rebuild" => "what failed, moved".to_owned(),
         "read_modify_write" => "read-modify-write".to_owned(),
         other => spaced(other),
     }

@@ -5,7 +5,7 @@ use ftlab_engine::config::{
     TimingProfile, UnwrittenRead,
 };
 use ftlab_engine::host::{Arbitration, Hints, SchedulerKind};
-use ftlab_engine::meter::{Event, Level};
+use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::Op;
 use ftlab_engine::ssd::Device;
 use ftlab_report::derive::json;
@@ -137,15 +137,53 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     if failures > 0 {
         all.push(format!("{failures} programs and erases failed, as nand.* asks for."));
     }
+    all.extend(failed_die(device, config));
     let host = meter.host();
     if host.failed > 0 {
+        let why = match config.nand.failing_die.0 {
+            Some(_) if config.nand.read_error_rate > 0.0 => {
+                "nand.read_error_rate and nand.failing_die ask"
+            }
+            Some(_) => "nand.failing_die asks",
+            None => "nand.read_error_rate asks",
+        };
         all.push(format!(
-            "{} requests completed with an error: {} of their pages could not be read, as \
-             nand.read_error_rate asks for.",
+            "{} requests completed with an error: {} of their pages could not be read, as {why} for.",
             host.failed, host.unreadable_pages
         ));
     }
     all
+}
+
+/// What became of a die that was to fail, and of what it held.
+fn failed_die(device: &dyn Device, config: &Config) -> Option<String> {
+    let die = config.nand.failing_die.0?;
+    let (after, meter) = (config.nand.die_fails_after, device.board().meter());
+    if device.board().nand().failed_die().is_none() {
+        return Some(format!(
+            "nand.failing_die = {die}: it did not fail, since fewer than {after} pages were \
+             programmed (nand.die_fails_after)."
+        ));
+    }
+    let lost = meter.events(Event::LostPages);
+    let left = meter.level_now(Level::LinesToRebuild).unwrap_or(0);
+    let still = match left {
+        0 => String::new(),
+        lines => format!(" Up to {lines} lines may hold pages of it still."),
+    };
+    if config.rain.stripe == 0 {
+        return Some(format!(
+            "Die {die} failed after {after} programs, and nothing has what it held: without parity \
+             (rain.stripe = 0) {lost} pages are known to be lost, and every other one that is not \
+             written anew is lost when it is read.{still}"
+        ));
+    }
+    let moved = meter.programs(Cause::Rebuild);
+    Some(format!(
+        "Die {die} failed after {after} programs: {} reads of its pages were answered by their \
+         stripes, {moved} pages were moved elsewhere, {lost} were lost.{still}",
+        meter.events(Event::RebuiltPages)
+    ))
 }
 
 /// A column of hints that no write had.

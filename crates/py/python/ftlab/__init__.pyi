@@ -444,6 +444,12 @@ class _ByCause_of_uint64(_Record):
     @property
     def fold(self) -> int:
         """Pages moved out of an SLC cache into dense blocks."""
+    @property
+    def parity(self) -> int:
+        """Parity over the dies of a line."""
+    @property
+    def rebuild(self) -> int:
+        """Pages brought back from their stripes after a die or a page failed, and moved."""
 
 class _Erases(_Record):
     """Blocks erased, by the block's role when it was erased."""
@@ -513,6 +519,12 @@ class _ByCause_of_Nullable_double(_Record):
     @property
     def fold(self) -> float | None:
         """Pages moved out of an SLC cache into dense blocks."""
+    @property
+    def parity(self) -> float | None:
+        """Parity over the dies of a line."""
+    @property
+    def rebuild(self) -> float | None:
+        """Pages brought back from their stripes after a die or a page failed, and moved."""
 
 class _Merges(_Record):
     """Merges of log blocks with data blocks, or collected victims by pages copied."""
@@ -1107,6 +1119,12 @@ class _ByCause_of_double(_Record):
     @property
     def fold(self) -> float:
         """Pages moved out of an SLC cache into dense blocks."""
+    @property
+    def parity(self) -> float:
+        """Parity over the dies of a line."""
+    @property
+    def rebuild(self) -> float:
+        """Pages brought back from their stripes after a die or a page failed, and moved."""
 
 class _Ahead_of_double(_Record):
     """Requests that the device took before another one and was not done with when that one arrived,

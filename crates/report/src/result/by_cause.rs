@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of causes.
-pub const CAUSES: usize = 15;
+pub const CAUSES: usize = 17;
 
 /// Names of the causes as result files spell them, in their fixed order.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -26,6 +26,8 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "wear",
     "recover",
     "fold",
+    "parity",
+    "rebuild",
 ];
 
 /// One value per cause; every cause is always present, so that result files keep stable keys.
@@ -63,6 +65,10 @@ pub struct ByCause<T: Default> {
     pub recover: T,
     /// Pages moved out of an SLC cache into dense blocks.
     pub fold: T,
+    /// Parity over the dies of a line.
+    pub parity: T,
+    /// Pages brought back from their stripes after a die or a page failed, and moved.
+    pub rebuild: T,
 }
 
 impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
@@ -84,6 +90,8 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             wear,
             recover,
             fold,
+            parity,
+            rebuild,
         ] = values;
         Self {
             host,
@@ -101,6 +109,8 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             wear,
             recover,
             fold,
+            parity,
+            rebuild,
         }
     }
 }
@@ -125,6 +135,8 @@ impl<T: Default + Copy> ByCause<T> {
             self.wear,
             self.recover,
             self.fold,
+            self.parity,
+            self.rebuild,
         ]
     }
 }

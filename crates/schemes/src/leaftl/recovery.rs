@@ -125,7 +125,7 @@ fn scan(board: &mut Board, config: &Config, after: When) -> Result<(Newest, When
     };
     let done = oob_scan::device(board, Extent::Ascending, after, |ppn, oob| {
         let list = match oob.kind {
-            PageKind::Pad | PageKind::Checkpoint => return,
+            PageKind::Pad | PageKind::Checkpoint | PageKind::Parity => return,
             PageKind::TrimRecord => &mut newest.records,
             PageKind::Map => &mut newest.parts,
             PageKind::Data | PageKind::Log => &mut newest.pages,

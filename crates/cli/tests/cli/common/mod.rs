@@ -7,8 +7,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use boon::{Compiler, SchemaIndex, Schemas};
 use ftlab_report::schema;
-use jsonschema::Validator;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -165,13 +165,29 @@ impl Bench {
 }
 
 /// The schema of files of results.
-pub static RESULTS: LazyLock<Validator> = LazyLock::new(|| compiled(&schema::results()));
+pub static RESULTS: LazyLock<Schema> = LazyLock::new(|| Schema::new(&schema::results()));
 
 /// The schema of a row per request.
-pub static ROWS: LazyLock<Validator> = LazyLock::new(|| compiled(&schema::rows()));
+pub static ROWS: LazyLock<Schema> = LazyLock::new(|| Schema::new(&schema::rows()));
 
-fn compiled(schema: &Value) -> Validator {
-    jsonschema::validator_for(schema).expect("a legal schema")
+/// What values are held to.
+pub struct Schema {
+    compiled: Schemas,
+    index: SchemaIndex,
+}
+
+impl Schema {
+    fn new(schema: &Value) -> Self {
+        let (name, mut compiled, mut compiler) = ("schema.json", Schemas::new(), Compiler::new());
+        compiler.add_resource(name, schema.clone()).expect("nothing else has this name");
+        let index = compiler.compile(name, &mut compiled).expect("a legal schema");
+        Schema { compiled, index }
+    }
+
+    /// Whether a value is what the schema says.
+    pub fn holds(&self, value: &Value) -> bool {
+        self.compiled.validate(value, self.index).is_ok()
+    }
 }
 
 /// An object per run, or an array of them.
@@ -182,14 +198,11 @@ fn is_result(value: &Value) -> bool {
 
 /// Holds a value to its schema.
 #[track_caller]
-pub fn conforms(schema: &Validator, value: &Value, what: &str) {
-    let wrong: Vec<String> = schema
-        .iter_errors(value)
-        .map(|error| format!("{what}: {}: {error}", error.instance_path()))
-        .collect();
+pub fn conforms(schema: &Schema, value: &Value, what: &str) {
+    let found = schema.compiled.validate(value, schema.index);
     // What is wrong with an array of runs would print all of them.
-    let first = wrong.first().map_or("", String::as_str).chars().take(2_000).collect::<String>();
-    assert!(wrong.is_empty(), "{} of {}", first, wrong.len());
+    let wrong = found.err().map(|error| error.to_string().chars().take(2_000).collect::<String>());
+    assert!(wrong.is_none(), "{what}: {}", wrong.unwrap_or_default());
 }
 
 /// Names of all schemes, from the table itself.

@@ -26,6 +26,7 @@ macro_rules! advanced {
 mod block;
 mod cached_map;
 mod learned;
+pub mod lines;
 mod mixed_map;
 mod own_logs;
 mod page;
@@ -55,10 +56,12 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 11] = [
+const FAMILIES: [&[Variant]; 13] = [
     page::VARIANTS,
     placement::VARIANTS,
     slc::VARIANTS,
+    lines::VARIANTS,
+    lines::WITH_PARITY,
     block::VARIANTS,
     own_logs::VARIANTS,
     shared_logs::VARIANTS,

@@ -26,6 +26,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[("gc.victim", "lru")]),
     durable("ideal_page", &[("gc.victim", "d_choices"), ("gc.choices", "2")]),
     durable("ideal_page", &[("gc.victim", "windowed_greedy"), ("gc.window", "3")]),
+    durable("ideal_page", &[("gc.victim", "windowed_greedy"), ("gc.window", "50%")]),
+    durable("ideal_page", &[("gc.victim", "cat"), ("wear.policy", "dynamic")]),
     durable("ideal_page", &[("nand.enforce_order", "strict")]),
     durable("ideal_page", advanced!()),
     durable("ideal_page", advanced!(("timing.die_interleave", "false"), ("gc.mode", "both"))),

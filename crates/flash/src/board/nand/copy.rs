@@ -68,12 +68,15 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, from);
+        if verdict == ReadVerdict::Uncorrectable && self.is_known_out(from) {
+            return self.read_elsewhere(meter, from, after);
+        }
         let (at, target) = (self.place(from), (to, self.geometry.block_of(to)));
         meter.read(cause);
         self.record.add(Operation::Read(from, cause));
         if verdict != ReadVerdict::Works {
             let done = self.clock.read_cells(at, cause, after);
-            return Ok(self.read_again(meter, from, verdict, cause, done));
+            return self.read_again(meter, from, verdict, cause, done);
         }
         self.load = Load::Register;
         Ok(self.clock.read_for_program(at, target, cause, after))

@@ -123,6 +123,13 @@ pub struct FaultPlan {
     cut_after: Option<(u64, CutOutcome)>,
     cut_recovery: Option<(u64, CutOutcome)>,
     power: bool,
+    /// The die that is to fail, and after how many programs since measuring begins.
+    failing_die: Option<(u32, u64)>,
+    /// It, and how many programs are left until then.
+    die_fails_in: Option<(u32, u64)>,
+    failed_die: Option<u32>,
+    /// Whether something was asked of it since, in vain.
+    failure_is_known: bool,
 }
 
 /// A rate as a bound on 64-bit draws.
@@ -144,6 +151,10 @@ impl FaultPlan {
             cut_after: None,
             cut_recovery: None,
             power: true,
+            failing_die: settings.failing_die.0.map(|die| (die, settings.die_fails_after)),
+            die_fails_in: None,
+            failed_die: None,
+            failure_is_known: false,
         };
         plan.rearm();
         plan
@@ -155,6 +166,8 @@ impl FaultPlan {
             || self.fail_program_after.is_some()
             || self.fail_erase_after.is_some()
             || self.cut_after.is_some()
+            || self.die_fails_in.is_some()
+            || self.failed_die.is_some()
             || !self.power;
     }
 
@@ -193,6 +206,56 @@ impl FaultPlan {
     pub fn fail_read_after(&mut self, reads: u64) {
         self.reads.fail_after = Some(reads);
         self.reads.armed = true;
+    }
+
+    /// Lets a die fail after so many programs from now (0 = at the next one).
+    pub fn fail_die_after(&mut self, die: u32, programs: u64) {
+        assert!(self.failed_die.is_none(), "one die of a device fails, and die {die} is another");
+        self.die_fails_in = Some((die, programs));
+        self.rearm();
+    }
+
+    /// The die that failed as a whole.
+    #[inline]
+    pub(super) fn failed_die(&self) -> Option<u32> {
+        self.failed_die
+    }
+
+    /// Whether the controller knows that it did: something was asked of it.
+    #[inline]
+    pub(super) fn failure_is_known(&self) -> bool {
+        self.failure_is_known
+    }
+
+    /// Something is asked of the die that failed; whether that is how it is found out.
+    pub(super) fn find_failure_out(&mut self) -> bool {
+        !std::mem::replace(&mut self.failure_is_known, true)
+    }
+
+    /// Programs are counted from here on; after none of them the die has failed.
+    pub(super) fn count_until_die_fails(&mut self) {
+        if self.failed_die.is_none() {
+            self.die_fails_in = self.failing_die;
+            if let Some((die, 0)) = self.die_fails_in {
+                self.fail_die(die);
+            }
+            self.rearm();
+        }
+    }
+
+    fn fail_die(&mut self, die: u32) {
+        (self.die_fails_in, self.failed_die) = (None, Some(die));
+        // What is on it cannot be read.
+        self.reads.armed = true;
+    }
+
+    /// A page is programmed: one less until a die fails.
+    fn count_down_to_failure(&mut self) {
+        match self.die_fails_in {
+            Some((die, 0)) => self.fail_die(die),
+            Some((die, left)) => self.die_fails_in = Some((die, left - 1)),
+            None => {}
+        }
     }
 
     /// Whether every operation works, as far as this plan goes.
@@ -271,6 +334,9 @@ impl FaultPlan {
         let power = self.judge_power();
         if power != Verdict::Works {
             return power;
+        }
+        if program {
+            self.count_down_to_failure();
         }
         let (countdown, limit) = if program {
             (&mut self.fail_program_after, self.program_limit)

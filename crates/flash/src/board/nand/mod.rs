@@ -7,6 +7,7 @@
 pub mod cell_mode;
 pub mod clock;
 mod copy;
+mod erase;
 mod factory;
 pub mod fault;
 pub mod geometry;
@@ -16,6 +17,7 @@ pub mod oob;
 mod payload;
 mod power;
 mod program;
+mod rain;
 mod read_fault;
 pub mod record;
 pub mod restore;
@@ -26,18 +28,20 @@ pub mod units;
 use cell_mode::{CellMode, CellModes};
 use clock::timeline::Timeline;
 use clock::{Clock, Load, Place};
-use fault::{CutOutcome, Fault, FaultPlan, ReadVerdict, Verdict};
+use fault::{Fault, FaultPlan, ReadVerdict};
 use geometry::Geometry;
 use payload::Payloads;
 use program::ProgramLedger;
 pub use program::{PageWrite, Payload};
-use record::{Change, Operation, OperationRecord};
+pub use rain::FAILING_MAX;
+use rain::Rain;
+use record::{Operation, OperationRecord};
 use state::{OobRead, State};
 use units::{Source, Units};
 
 use super::when::When;
 use crate::board::settings::{BoardSettings, PartialWrite, ProgramOrder};
-use crate::meter::{BlockRole, Cause, Event, Meter};
+use crate::meter::{Cause, Meter};
 use crate::units::{BlockId, Nanos, PlaneId, Ppn};
 
 /// The flash of a device behind its gate.
@@ -65,6 +69,8 @@ pub struct Nand {
     /// Out-of-band areas written to mark a page as superseded, since measuring began.
     oob_writes: u64,
     record: OperationRecord,
+    /// Parity over dies.
+    rain: Option<Box<Rain>>,
     /// Every operation works, and is nothing but law, state, time and count: the short way.
     plain: bool,
     /// Somebody may plan failures or writes operations down: no short way any more.
@@ -95,6 +101,7 @@ impl Nand {
             load: Load::Channel,
             oob_writes: 0,
             record: OperationRecord::default(),
+            rain: Rain::new(config),
             plain: false,
             watched: false,
             geometry,
@@ -170,7 +177,8 @@ impl Nand {
 
     fn look_whether_plain(&mut self) {
         let works = !self.watched && self.faults.is_quiet();
-        self.plain = works && !self.units.are_small() && !self.modes.are_there();
+        let simple = !self.units.are_small() && !self.modes.are_there() && self.rain.is_none();
+        self.plain = works && simple;
     }
 
     /// Whether every operation works and is nothing but law, state, time and count.
@@ -249,6 +257,9 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         law::read(&self.geometry, &self.state, ppn);
+        if verdict == ReadVerdict::Uncorrectable && self.is_known_out(ppn) {
+            return self.read_elsewhere(meter, ppn, after);
+        }
         let at = self.place(ppn);
         let done = match self.units.are_small() {
             true => self.read_unit(ppn, cause, after),
@@ -258,7 +269,7 @@ impl Nand {
         self.record.add(Operation::Read(ppn, cause));
         match verdict {
             ReadVerdict::Works => Ok(done),
-            _ => Ok(self.read_again(meter, ppn, verdict, cause, done)),
+            _ => self.read_again(meter, ppn, verdict, cause, done),
         }
     }
 
@@ -289,6 +300,12 @@ impl Nand {
     ) -> Result<When, Fault> {
         if !self.faults.has_power() {
             return Err(Fault::PowerCut);
+        }
+        if let Some(ppn) = page
+            && self.asks_dead_die(meter, plane)
+            && self.is_known_out(ppn)
+        {
+            return self.read_elsewhere(meter, ppn, after);
         }
         if let Some(ppn) = page
             && self.units.are_small()
@@ -322,6 +339,9 @@ impl Nand {
             return Err(Fault::PowerCut);
         }
         let at = self.place(ppn);
+        if self.asks_dead_die(meter, at.plane) && !self.state.is_free(ppn) {
+            return self.read_failed_oob(meter, ppn, after);
+        }
         self.units.used(at.plane);
         let done = if self.recovering {
             meter.read(Cause::Recover);
@@ -347,6 +367,9 @@ impl Nand {
         }
         law::read(&self.geometry, &self.state, ppn);
         let at = self.place(ppn);
+        if self.asks_dead_die(meter, at.plane) && self.is_known_out(ppn) {
+            return self.read_elsewhere(meter, ppn, after);
+        }
         self.units.used(at.plane);
         // Its code is stronger than that of data: it may need retries, and is read in the end.
         let verdict = self.faults.on_read(|| false);
@@ -359,58 +382,6 @@ impl Nand {
             meter.read(Cause::Translate);
             meter.oob_read();
             self.record.add(Operation::Read(ppn, Cause::Translate));
-        }
-        Ok(done)
-    }
-
-    pub(super) fn erase(
-        &mut self,
-        meter: &mut Meter,
-        block: BlockId,
-        role: BlockRole,
-        cause: Cause,
-        after: When,
-    ) -> Result<When, Fault> {
-        law::erase(&self.geometry, &self.state, block);
-        let verdict = self.faults.on_erase();
-        match verdict {
-            Verdict::NoPower | Verdict::Cut(CutOutcome::Undone) => return Err(Fault::PowerCut),
-            Verdict::Cut(CutOutcome::Torn) => {
-                self.free_payloads(block);
-                self.state.tear_block(block);
-                return Err(Fault::PowerCut);
-            }
-            Verdict::Works | Verdict::Fails | Verdict::Cut(CutOutcome::Done) => {}
-        }
-        self.free_payloads(block);
-        self.state.wipe(block);
-        let worn_by_program = self.state.block(block).read_only;
-        let known = self.state.block_mut(block);
-        known.erases += 1;
-        let erases = known.erases;
-        let mode = self.modes.erased(block);
-        if verdict == Verdict::Cut(CutOutcome::Done) {
-            self.clock.set_slc(block, false);
-            return Err(Fault::PowerCut);
-        }
-        let plane = self.geometry.plane_of_block(block);
-        self.units.used(plane);
-        let done = self.clock.erase_block(plane, block, cause, after);
-        if mode == CellMode::Slc {
-            self.clock.set_slc(block, false);
-            meter.event(Event::SlcErases, 1);
-        }
-        meter.erase(role, cause);
-        self.record.add(Operation::Erase(block, cause));
-        let died = self.modes.is_worn_out(block, erases);
-        if died {
-            meter.event(Event::WornOutBlocks, 1);
-        }
-        if verdict == Verdict::Fails || worn_by_program || died {
-            self.state.block_mut(block).retired = true;
-            self.retired += 1;
-            self.record.change(Change::Failure(block));
-            return Err(Fault::EraseFailed { block, known: done });
         }
         Ok(done)
     }

@@ -15,20 +15,23 @@ pub enum PageKind {
     TrimRecord = 4,
     /// Nothing: a page that had to be programmed because the next one was wanted.
     Pad = 5,
+    /// Parity of the pages of a stripe.
+    Parity = 6,
 }
 
 impl PageKind {
     /// Every kind, in the order of the numbers that pages are stored with.
-    pub const ALL: [PageKind; 6] = [
+    pub const ALL: [PageKind; 7] = [
         PageKind::Data,
         PageKind::Log,
         PageKind::Map,
         PageKind::Checkpoint,
         PageKind::TrimRecord,
         PageKind::Pad,
+        PageKind::Parity,
     ];
 
-    /// The kind of this number; any other was never stored.
+    /// The kind of this number, unless it is parity; any other was never stored.
     #[inline]
     pub(super) fn of(number: u64) -> Self {
         // Written out, so that no table is looked at: the number is the kind.

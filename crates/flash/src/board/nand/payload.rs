@@ -4,7 +4,7 @@
 //! given back when its page becomes invalid or is erased.
 
 use super::record::Change;
-use super::state::OobRead;
+use super::state::{OobRead, PageKind};
 use super::{Nand, Payload};
 use crate::units::{BlockId, Ppn, zeroed};
 
@@ -126,7 +126,8 @@ impl Nand {
 
     /// Whether a page still holds its payload (it does until it becomes invalid or is erased).
     pub fn has_payload(&self, ppn: Ppn) -> bool {
-        matches!(self.state.oob(ppn), OobRead::Written(oob) if !oob.kind.is_host_data())
+        matches!(self.state.oob(ppn), OobRead::Written(oob)
+            if !oob.kind.is_host_data() && oob.kind != PageKind::Parity)
             && self.state.tag(ppn).0 > 0
     }
 

@@ -2,7 +2,8 @@
 
 use super::cell_mode::CellMode;
 use super::{Nand, ProgramLedger};
-use crate::units::BlockId;
+use crate::meter::Meter;
+use crate::units::{BlockId, PlaneId};
 
 impl Nand {
     /// Takes the power away between two operations.
@@ -12,13 +13,19 @@ impl Nand {
     }
 
     /// Power is back: everything that only RAM knew is gone, and recovery begins.
-    pub(in crate::board) fn power_on(&mut self) {
+    pub(in crate::board) fn power_on(&mut self, meter: &mut Meter) {
         self.faults.power_on();
+        // Every die is asked what it is.
+        if let Some(die) = self.failed_die() {
+            let plane = PlaneId(die * self.geometry.planes_per_die);
+            assert!(self.asks_dead_die(meter, plane), "plane {plane} is of die {die}");
+        }
         self.state.forget_validity();
         // Capacitors programmed the flash pages whose units were still gathering.
         self.units.power_on();
         self.retire_aged();
         self.state.fill_flash_pages(self.geometry.units_per_flash_page);
+        self.rain_recovers();
         self.forget_chosen_modes();
         self.recovering = true;
         self.look_whether_plain();
@@ -38,6 +45,12 @@ impl Nand {
 
     pub(in crate::board) fn end_recovery(&mut self) {
         self.recovering = false;
+    }
+
+    /// From now on programs count until a die fails that is to (`nand.failing_die`).
+    pub fn count_until_die_fails(&mut self) {
+        self.faults.count_until_die_fails();
+        self.look_whether_plain();
     }
 
     pub(in crate::board) fn start_measuring(&mut self) {

@@ -124,6 +124,20 @@ impl Nand {
         self.clock.program_page((plane, block, ppn), self.load, cause, after)
     }
 
+    /// What happens to a program: on a die that failed, nothing good. One of parity that capacitors
+    /// save is not left half done.
+    fn judge_program(&mut self, meter: &mut Meter, ppn: Ppn, kind: PageKind) -> Verdict {
+        match self.faults.on_program(self.units.completes(ppn)) {
+            Verdict::Works if self.asks_dead_die(meter, self.geometry.plane_of(ppn)) => {
+                Verdict::Fails
+            }
+            Verdict::Cut(CutOutcome::Torn) if kind == PageKind::Parity && self.saves_parity() => {
+                Verdict::Cut(CutOutcome::Done)
+            }
+            verdict => verdict,
+        }
+    }
+
     /// A program that may fail, gather with others or be written down.
     fn program_with_care(
         &mut self,
@@ -135,7 +149,7 @@ impl Nand {
     ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
         law::cell_mode(&self.geometry, &self.modes, ppn);
-        let verdict = self.faults.on_program(self.units.completes(ppn));
+        let verdict = self.judge_program(meter, ppn, page.kind);
         if verdict == Verdict::Works || verdict == Verdict::Cut(CutOutcome::Done) {
             self.sequence += 1;
             let oob = Oob { logical: page.logical, kind: page.kind, sequence: self.sequence };
@@ -204,7 +218,7 @@ impl Nand {
     ) -> Result<When, Fault> {
         law::program(&self.geometry, &self.state, self.order, ppn);
         law::cell_mode(&self.geometry, &self.modes, ppn);
-        let verdict = self.faults.on_program(self.units.completes(ppn));
+        let verdict = self.judge_program(meter, ppn, kind);
         let done = verdict == Verdict::Works;
         if done || verdict == Verdict::Cut(CutOutcome::Done) {
             let slot = self.fill_slot(payload, done);
@@ -261,6 +275,7 @@ impl Nand {
     fn book_program(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
         let block = self.geometry.block_of(ppn);
         let plane = self.geometry.plane_of_block(block);
+        self.data_is_there(after);
         let ready = match self.units.are_small() {
             true => match self.gather(ppn, after) {
                 Some(ready) => ready,

@@ -4,7 +4,7 @@
 //! What this is not: an operation. Nothing here takes time or is counted.
 
 use super::cell_mode::CellMode;
-use super::state::{Oob, OobRead};
+use super::state::{Oob, OobRead, PageKind};
 use super::{Nand, Payload};
 use crate::units::{BlockId, Ppn, Tag};
 
@@ -25,6 +25,13 @@ pub enum StoredPage<'a> {
         sectors: u64,
         /// Whether no retry brings the data back.
         unreadable: bool,
+    },
+    /// Parity of a stripe.
+    Parity {
+        /// The out-of-band area.
+        oob: Oob,
+        /// What tells the pages that it covers apart.
+        parity: u32,
     },
     /// A page of a map, a checkpoint or a trim record; its words, unless it was superseded.
     Words {
@@ -61,6 +68,9 @@ impl Nand {
             OobRead::Written(oob) if oob.kind.holds_words() => {
                 let words = self.has_payload(ppn).then(|| self.payload(ppn));
                 StoredPage::Words { oob, words }
+            }
+            OobRead::Written(oob) if oob.kind == PageKind::Parity => {
+                StoredPage::Parity { oob, parity: self.state.tag(ppn).0 }
             }
             OobRead::Written(oob) => StoredPage::Data {
                 oob,
@@ -101,7 +111,8 @@ impl Nand {
             StoredPage::Free => {}
             StoredPage::Torn => self.state.store_torn(ppn),
             StoredPage::Data { oob, tag, sectors, unreadable } => {
-                if oob.kind.holds_words() || oob.logical >= self.geometry.logical_pages {
+                let is_other = oob.kind.holds_words() || oob.kind == PageKind::Parity;
+                if is_other || oob.logical >= self.geometry.logical_pages {
                     return Err(format!("page {ppn} cannot be {oob:?}"));
                 }
                 self.advance_to(ppn, oob)?;
@@ -110,6 +121,16 @@ impl Nand {
                 if unreadable {
                     self.state.set_unreadable(ppn);
                 }
+            }
+            StoredPage::Parity { oob, parity } => {
+                if self.rain.is_none() {
+                    return Err(format!("page {ppn} is parity, and rain.stripe = 0"));
+                }
+                if oob.kind != PageKind::Parity || oob.logical > 64 {
+                    return Err(format!("page {ppn} cannot be {oob:?}"));
+                }
+                self.advance_to(ppn, oob)?;
+                self.state.store(ppn, oob, parity);
             }
             StoredPage::Words { oob, words } => {
                 let entries = self.geometry.entries_per_page() as usize;

@@ -24,10 +24,20 @@ struct PageRecord {
 }
 
 impl PageRecord {
-    /// What a written page is.
+    /// What a written page is that can be valid, which no parity ever is: it is left out here, so
+    /// that pages that move pay nothing for it.
     #[inline]
     fn kind(&self) -> PageKind {
         PageKind::of(self.stamp % (1 << KIND_BITS))
+    }
+
+    /// What a written page is.
+    #[inline]
+    fn any_kind(&self) -> PageKind {
+        match self.stamp % (1 << KIND_BITS) {
+            PARITY => PageKind::Parity,
+            _ => self.kind(),
+        }
     }
 
     /// Whether the page can be read.
@@ -39,6 +49,7 @@ impl PageRecord {
 }
 
 const KIND_BITS: u32 = 3;
+const PARITY: u64 = PageKind::Parity as u64;
 /// Bit of the stamp behind the kind: the page cannot be read.
 const UNREADABLE: u64 = 1 << KIND_BITS;
 const STAMP_BITS: u32 = KIND_BITS + 1;
@@ -131,7 +142,7 @@ impl State {
             TORN => OobRead::Torn,
             number => OobRead::Written(Oob {
                 logical: number - 1,
-                kind: record.kind(),
+                kind: record.any_kind(),
                 sequence: record.stamp >> STAMP_BITS,
             }),
         }

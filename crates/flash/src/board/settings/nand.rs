@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::settings::Optional;
 use crate::{choices, settings};
 
 choices! {
@@ -45,6 +46,12 @@ settings! {
             legal("0 to 0.5", |v| (0.0..=0.5).contains(v)), source("ftlab");
         /// Retries before a read is given up; each costs and counts as a page read.
         read_retries: u32 = 4, legal("1..=64", |v| (1..=64).contains(v)), source("ftlab");
+        /// The die that fails as a whole, channel by channel from 0 on (alloc.unit = line); auto: none does.
+        failing_die: Optional<u32> = Optional(None), legal("", |_| true),
+            source("docs/papers/lines.md");
+        /// Page programs since measuring began after which it fails.
+        die_fails_after: u64 = 0, legal("0..=10^18", |v| *v <= 1_000_000_000_000_000_000),
+            source("docs/papers/lines.md");
     }
 }
 

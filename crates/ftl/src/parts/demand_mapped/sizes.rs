@@ -2,7 +2,7 @@
 //! thresholds.
 
 use crate::parts::checkpoint::Checkpoints;
-use crate::parts::page_space::{Threshold, placement_ram, slc_ram};
+use crate::parts::page_space::{Threshold, lines_ram, placement_ram, slc_ram};
 use crate::parts::translation::Translation;
 use crate::parts::trim_records::TrimRecords;
 use crate::settings::SharedSettings;
@@ -89,13 +89,12 @@ impl Needs {
         let device = &config.device;
         let geometry = Geometry::new(device);
         let planes = device.plane_count();
-        let pages = u64::from(device.units_per_block());
-        let data = (device.logical_pages() + self.stale_pages).div_ceil(planes).div_ceil(pages);
+        let data = config.blocks_for(device.logical_pages() + self.stale_pages);
         let map = u64::from(Translation::pages(&geometry))
             + u64::from(TrimRecords::segments(&geometry))
             + self.checkpoint_pages(config);
         let reserve = config.blocks_beside_data(self.threshold);
-        planes * (data + map.div_ceil(planes).div_ceil(pages) + 1 + reserve)
+        planes * (data + config.blocks_for(map) + 1 + reserve)
     }
 
     /// Map, checkpoint and record pages that are alive at once.
@@ -126,6 +125,7 @@ impl Needs {
         structures.push(entry("trim_records", trims, Memory::Dram));
         structures.extend(placement_ram(config));
         structures.extend(slc_ram(config));
+        structures.extend(lines_ram(config));
         structures
     }
 }

@@ -1,14 +1,13 @@
 //! Collecting garbage: which victim fits, what moves where, and when it is enough.
 
-use super::{Moved, PageOwner, PageSpace, Stream};
+use super::{PageOwner, PageSpace, Stream};
+use crate::parts::victim::Census;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::run::Mover;
-use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
 use ftlab_flash::meter::{BlockRole, Cause, Event};
-use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
+use ftlab_flash::units::{BlockId, PlaneId};
 
 impl PageSpace {
     #[cold]
@@ -97,7 +96,8 @@ impl PageSpace {
         plane: PlaneId,
         after: When,
     ) -> (Option<BlockId>, When) {
-        let choice = self.planes[plane.index()].victims.choose(board.nand(), &mut self.rng);
+        let census = Census::new(board.nand(), self.lines.as_ref().map(|lines| &lines.book));
+        let choice = self.planes[plane.index()].victims.choose(&census, &mut self.rng);
         (choice.victim, board.search(Search::Block, choice.steps, after))
     }
 
@@ -119,7 +119,9 @@ impl PageSpace {
         let fitting = self
             .closed_blocks(board, plane)
             .filter(|&block| self.fits(board, owner, block))
-            .min_by_key(|&block| (board.nand().valid_pages(block), !self.is_map(block)));
+            .min_by_key(|&block| {
+                (self.census(board.nand()).valid_pages(block), !self.is_map(block))
+            });
         (fitting, found)
     }
 
@@ -132,16 +134,17 @@ impl PageSpace {
         victim: BlockId,
         found: When,
     ) -> (BlockId, When) {
-        let Some(weight) = owner.weight(board, victim) else { return (victim, found) };
+        let Some(weight) = owner.weight(self, board, victim) else { return (victim, found) };
         if self.is_map(victim) || weight == 0 {
             return (victim, found);
         }
         let plane = board.geometry().plane_of_block(victim);
-        let equals = self.planes[plane.index()].victims.equals(board.nand(), victim);
+        let census = self.census(board.nand());
+        let equals = self.planes[plane.index()].victims.equals(&census, victim);
         let (mut best, mut looked_at) = ((weight, victim), 0);
         for &block in equals.blocks().iter().filter(|&&block| !self.is_map(block)) {
             looked_at += 1;
-            let weight = owner.weight(board, block).unwrap_or(u32::MAX);
+            let weight = owner.weight(self, board, block).unwrap_or(u32::MAX);
             if weight < best.0 && self.fits(board, owner, block) {
                 best = (weight, block);
             }
@@ -156,11 +159,11 @@ impl PageSpace {
     /// Whether the free blocks hold all that collecting `victim` writes.
     pub(super) fn fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
         let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
-        let valid = board.nand().valid_pages(victim);
+        let valid = self.valid_in(board.nand(), victim);
         let blocks = |stream: Stream, pages: u32| {
             let frontier = plane.frontiers[stream.index()];
             let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-            pages.saturating_sub(left).div_ceil(self.pages_per_block)
+            self.units_for(pages.saturating_sub(left))
         };
         let free = plane.free.len();
         if self.is_map(victim) {
@@ -208,6 +211,8 @@ impl PageSpace {
         self.reclaimed += 1;
         self.adapt(board.geometry().plane_of_block(victim), copied);
         let cause = if role == BlockRole::Map { Cause::GcMapBlock } else { Cause::Gc };
+        // What was flushed once keeps its parity, where no capacitor saves that of its copies.
+        let after = if copied > 0 { self.flush_parity(board, after)? } else { after };
         self.release(board, victim, role, cause, after)
     }
 
@@ -234,201 +239,6 @@ impl PageSpace {
         Ok(moved)
     }
 
-    /// Moves up to `most` valid pages of a block and lets the owner update the map; returns how
-    /// many pages that were.
-    pub(super) fn move_some<O: PageOwner>(
-        &mut self,
-        board: &mut Board,
-        owner: &mut O,
-        (victim, stream, most): (BlockId, Option<Stream>, u32),
-        cause: Cause,
-        after: When,
-    ) -> Result<(u32, When), Fault> {
-        self.moving = true;
-        let moved = self.move_valid(board, owner, (victim, stream, most), cause, after);
-        self.moving = false;
-        let (copied, mut done) = moved?;
-        if !self.is_map(victim) && copied > 0 {
-            self.collecting = Some(victim);
-            let finished = owner.before_erase(self, board, done);
-            self.collecting = None;
-            done = finished?;
-        }
-        Ok((copied, done))
-    }
-
-    /// In runs as long as all pages can move together, the rest one by one.
-    fn move_valid<O: PageOwner>(
-        &mut self,
-        board: &mut Board,
-        owner: &mut O,
-        (victim, stream, most): (BlockId, Option<Stream>, u32),
-        cause: Cause,
-        after: When,
-    ) -> Result<(u32, When), Fault> {
-        if owner.sorts() && !self.is_map(victim) {
-            return self.move_sorted(board, owner, (victim, stream, most), cause, after);
-        }
-        let (mut copied, mut done) = (0, after);
-        // Pages that are asked for one by one move one by one.
-        while let (Some(stream), Some(words)) = (stream, Self::moves_together(board, owner, victim))
-        {
-            let mut count = board.nand().valid_pages(victim).min(most - copied);
-            if count == 0 {
-                return Ok((copied, done));
-            }
-            if !owner.wants_all() {
-                count -= self.drop_unwanted(board, owner, victim, count);
-            }
-            let moved =
-                self.move_run(board, owner, (victim, words, stream, count), cause, after)?;
-            done = done.join(moved);
-            copied += count;
-        }
-        let left = (victim, stream, most - copied);
-        let (others, moved) = self.move_pages(board, owner, left, cause, after)?;
-        Ok((copied + others, done.join(moved)))
-    }
-
-    /// Whether the valid pages of a block can move together, and hold words.
-    fn moves_together<O: PageOwner>(board: &Board, owner: &O, victim: BlockId) -> Option<bool> {
-        let can = board.nand().moves_runs() && !owner.holds_newer();
-        if can { board.nand().hold_words(victim) } else { None }
-    }
-
-    /// Of the first `count` valid pages of a block those that the owner knows to be superseded die
-    /// where they are: how many.
-    fn drop_unwanted<O: PageOwner>(
-        &mut self,
-        board: &mut Board,
-        owner: &mut O,
-        victim: BlockId,
-        count: u32,
-    ) -> u32 {
-        let (unwanted, mut seen) = (&mut self.unwanted, 0);
-        unwanted.clear();
-        board.nand().state().each_valid(victim, |old, logical, kind| {
-            seen += 1;
-            if seen <= count && !owner.wants(kind, logical, old) {
-                unwanted.push(old);
-            }
-        });
-        assert!(seen >= count, "{count} of the valid pages of block {victim} can be read");
-        for &old in unwanted.iter() {
-            board.nand_mut().discard(old);
-        }
-        let dropped = unwanted.len() as u32;
-        self.planes[board.geometry().plane_of_block(victim).index()].valid -= dropped;
-        dropped
-    }
-
-    /// The same as [`PageSpace::move_pages`] of the first `count` valid pages of a block.
-    fn move_run<O: PageOwner>(
-        &mut self,
-        board: &mut Board,
-        owner: &mut O,
-        (victim, words, stream, count): (BlockId, bool, Stream, u32),
-        cause: Cause,
-        after: When,
-    ) -> Result<When, Fault> {
-        let plane = board.geometry().plane_of_block(victim);
-        let at_once = owner.at_once();
-        let mut done = after;
-        let mut left = count;
-        while left > 0 {
-            let (first, count) = self.next_pages(board, (plane, stream), left)?;
-            self.count_moved(board, stream, count);
-            let movers = &mut self.movers;
-            movers.clear();
-            board.move_valid((victim, words), (first, count), cause, movers);
-            if at_once {
-                done = done.join(board.time_moves((victim, movers), first, cause, after));
-            }
-            for (new, mover) in (first.0..).map(Ppn).zip(movers) {
-                if !at_once {
-                    mover.done = board.time_move((mover.old, new), cause, owner.may_move(after));
-                    done = done.join(mover.done);
-                }
-                let Mover { old, logical, kind, done: moved } = *mover;
-                owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
-            }
-            if self.tells_of_pages() {
-                self.note_run_placed(board.nand(), first);
-            }
-            left -= count;
-        }
-        Ok(done)
-    }
-
-    fn move_pages<O: PageOwner>(
-        &mut self,
-        board: &mut Board,
-        owner: &mut O,
-        (victim, stream, most): (BlockId, Option<Stream>, u32),
-        cause: Cause,
-        after: When,
-    ) -> Result<(u32, When), Fault> {
-        let mut copied = 0;
-        let mut done = after;
-        let mut offset = 0;
-        while copied < most
-            && let Some(old) = board.nand().state().next_valid(victim, offset)
-        {
-            offset = board.geometry().offset_of(old) + 1;
-            let moved = self.move_page(board, owner, (victim, stream, old), cause, after)?;
-            copied += u32::from(moved.is_some());
-            done = moved.map_or(done, |moved| done.join(moved));
-        }
-        Ok((copied, done))
-    }
-
-    /// Moves a valid page of a victim and tells its owner; none if it dies where it is.
-    #[inline]
-    pub(super) fn move_page<O: PageOwner>(
-        &mut self,
-        board: &mut Board,
-        owner: &mut O,
-        (victim, stream, old): (BlockId, Option<Stream>, Ppn),
-        cause: Cause,
-        after: When,
-    ) -> Result<Option<When>, Fault> {
-        let plane = board.geometry().plane_of_block(victim);
-        let OobRead::Written(oob) = board.nand().state().oob(old) else {
-            unreachable!("a valid page is readable");
-        };
-        if !owner.wants(oob.kind, oob.logical, old) {
-            board.nand_mut().discard(old);
-            self.planes[plane.index()].valid -= 1;
-            return Ok(None);
-        }
-        let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
-        let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
-        self.count_moved(board, stream, 1);
-        let ready = owner.may_move(after);
-        let (new, moved) = match newer {
-            Some(newer) => {
-                let io = newer.page(Lpn(oob.logical), cause);
-                let from = ready.waits_for_buffer(newer.ready);
-                self.program(board, (plane, stream), from, |board, new, ready| {
-                    board.program_update(new, None, &io, oob.kind, ready)
-                })?
-            }
-            None => self.program(board, (plane, stream), ready, |board, new, ready| {
-                board.copy(old, new, oob.kind, cause, ready)
-            })?,
-        };
-        if oob.kind.is_host_data() {
-            board.nand_mut().discard(old);
-        }
-        self.planes[plane.index()].valid -= 1;
-        let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
-        if self.tells_of_pages() && kind.is_host_data() {
-            self.note_placed(board.nand(), Lpn(logical), new);
-        }
-        owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
-        Ok(Some(moved))
-    }
-
     /// Erases a block that holds nothing valid and puts it back into the free pool, or retires it.
     pub(super) fn release(
         &mut self,
@@ -438,6 +248,10 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        if let Some(lines) = &mut self.lines {
+            lines.not_in_use(block);
+            return self.release_line(board, block, (role, cause), after);
+        }
         let plane = board.geometry().plane_of_block(block);
         match board.erase(block, role, cause, after) {
             Ok(done) => {

@@ -21,8 +21,9 @@ impl PageSpace {
 
     #[cold]
     fn announce(&self, board: &mut Board, io: &PageIo, plane: PlaneId) {
-        // Classes fill their blocks at different speeds: offsets would hardly ever meet.
-        if self.order == PlacementOrder::Dynamic || self.placing.is_some() {
+        // Classes fill their blocks at different speeds: offsets would hardly ever meet. Nor does a
+        // line know which of its pages a request is.
+        if self.lines.is_some() || self.order == PlacementOrder::Dynamic || self.placing.is_some() {
             return;
         }
         let geometry = board.geometry();

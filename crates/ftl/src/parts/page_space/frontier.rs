@@ -27,6 +27,9 @@ impl PageSpace {
         match program(board, ppn, after) {
             Ok(done) => {
                 self.planes[plane.index()].valid += 1;
+                if self.lines.is_some() {
+                    self.slot_programmed(board, ppn)?;
+                }
                 Ok((ppn, done))
             }
             Err(fault) => {
@@ -114,13 +117,20 @@ impl PageSpace {
     ) -> Result<(Ppn, When), Fault> {
         while let Fault::ProgramFailed { known, .. } = fault {
             board.event(Event::ProgramFailures, 1);
-            // A class that borrows has the failed page in another one's block.
-            let failed = self.frontier_of(board.geometry().block_of(ppn), (plane, stream));
-            self.close(board.nand(), plane, failed);
+            if self.lines.is_some() {
+                self.slot_failed(board, ppn, known)?;
+            } else {
+                // A class that borrows has the failed page in another one's block.
+                let failed = self.frontier_of(board.geometry().block_of(ppn), (plane, stream));
+                self.close(board.nand(), plane, failed);
+            }
             ppn = self.next_page(board, plane, stream)?;
             match program(board, ppn, known) {
                 Ok(done) => {
                     self.planes[plane.index()].valid += 1;
+                    if self.lines.is_some() {
+                        self.slot_programmed(board, ppn)?;
+                    }
                     return Ok((ppn, done));
                 }
                 Err(again) => fault = again,
@@ -153,7 +163,7 @@ impl PageSpace {
     ) -> Result<Ppn, Fault> {
         let frontier = &mut self.planes[plane.index()].frontiers[stream.index()];
         match frontier.block {
-            Some(block) if frontier.next < self.pages_per_block => {
+            Some(block) if frontier.next < self.pages_in_a_row => {
                 let ppn = board.geometry().page(block, frontier.next);
                 frontier.next += 1;
                 Ok(ppn)
@@ -170,6 +180,9 @@ impl PageSpace {
         plane: PlaneId,
         stream: Stream,
     ) -> Result<Ppn, Fault> {
+        if self.lines.is_some() {
+            return self.next_slot(board, stream);
+        }
         let lender = self.lender(board, (plane, stream));
         if lender != stream {
             return self.next_page(board, plane, lender);
@@ -213,6 +226,9 @@ impl PageSpace {
         }
         self.planes[plane.index()].frontiers[stream.index()] =
             Frontier { block: Some(block), next: 0 };
+        if self.lines.is_some() {
+            self.begin_line(board, stream);
+        }
         self.tell_cache(board);
         Ok(())
     }

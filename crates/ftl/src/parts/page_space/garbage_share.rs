@@ -29,7 +29,10 @@ impl PageSpace {
 
     /// Whether no write takes the short way, so that those that do pay nothing for this.
     fn looks_always(&self) -> bool {
-        self.garbage_share.is_some() || self.placing.is_some() || self.slc.is_some()
+        self.garbage_share.is_some()
+            || self.placing.is_some()
+            || self.slc.is_some()
+            || self.lines.is_some()
     }
 
     /// Whether a write goes on with its block, that was only stopped because every one is.
@@ -57,9 +60,11 @@ impl PageSpace {
         let left = |frontier: &super::Frontier| {
             frontier.block.map_or(0, |_| u64::from(self.pages_per_block - frontier.next))
         };
-        let written = u64::from(blocks) * u64::from(self.pages_per_block)
-            - known.frontiers.iter().map(left).sum::<u64>();
-        let garbage = written - u64::from(known.valid);
+        let whole = u64::from(blocks) * u64::from(self.pages_per_block);
+        let room = self.lines.as_ref().map_or(whole, |lines| lines.used_room());
+        let written = room - known.frontiers.iter().map(left).sum::<u64>();
+        // A line of which a block failed has room for less than it holds.
+        let garbage = written.saturating_sub(u64::from(known.valid));
         if garbage * WHOLE <= share * written {
             return Ok(after);
         }
@@ -67,8 +72,9 @@ impl PageSpace {
         self.close_full(board.nand(), plane);
         let pages = u64::from(self.pages_per_block);
         let (choice, found) = self.choose(board, plane, after);
+        let census = self.census(board.nand());
         let is_worth = |block: &BlockId| {
-            (pages - u64::from(board.nand().valid_pages(*block))) * WHOLE >= share * pages
+            (pages - u64::from(census.valid_pages(*block))) * WHOLE >= share * pages
         };
         // What the policy chooses regardless of garbage may hold too little of it. Where it goes by
         // nothing else, no other block holds more.
@@ -77,7 +83,7 @@ impl PageSpace {
                 return None;
             }
             let all = self.closed_blocks(board, plane).filter(|block| !self.is_map(*block));
-            all.filter(is_worth).min_by_key(|&block| board.nand().valid_pages(block))
+            all.filter(is_worth).min_by_key(|&block| census.valid_pages(block))
         });
         let Some(victim) = victim.filter(|&block| self.fits(board, owner, block)) else {
             return Ok(found);

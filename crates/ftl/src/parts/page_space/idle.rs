@@ -33,6 +33,9 @@ impl PageSpace {
         owner: &mut O,
         after: When,
     ) -> Result<Option<When>, Fault> {
+        if let Some(repaired) = self.repair_idle(board, owner, after)? {
+            return Ok(Some(repaired));
+        }
         if self.mode == GcMode::Foreground {
             return Ok(None);
         }
@@ -80,7 +83,9 @@ impl PageSpace {
         }
         let (victim, found) = self.choose(board, plane, after);
         let victim = victim
-            .filter(|&block| board.nand().valid_pages(block) * 2 <= self.pages_per_block)
+            .filter(|&block| {
+                self.census(board.nand()).valid_pages(block) * 2 <= self.pages_per_block
+            })
             .filter(|&block| self.fits(board, owner, block))?;
         let (victim, found) = self.choose_lightest(board, owner, victim, found);
         board.event(Event::IdleVictims, 1);
@@ -126,7 +131,7 @@ impl PageSpace {
         self.paused = Some(paused);
         let (moved, done) = self.move_some(board, owner, (victim, stream, most), cause, after)?;
         let copied = copied + moved;
-        if board.nand().valid_pages(victim) > 0 {
+        if self.valid_in(board.nand(), victim) > 0 {
             self.paused = Some(Paused { copied, ..paused });
             return Ok(done);
         }

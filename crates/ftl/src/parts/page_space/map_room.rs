@@ -33,7 +33,7 @@ impl PageSpace {
             let garbage = self
                 .closed_blocks(board, plane)
                 .filter(|&block| self.is_map(block))
-                .min_by_key(|&block| board.nand().valid_pages(block));
+                .min_by_key(|&block| self.census(board.nand()).valid_pages(block));
             let Some(victim) = garbage.filter(|&block| self.fits(board, owner, block)) else {
                 break;
             };
@@ -50,14 +50,15 @@ impl PageSpace {
     ) -> impl Iterator<Item = BlockId> + 'a {
         let known = &self.planes[plane.index()];
         let open = |block| known.frontiers.iter().any(|frontier| frontier.block == Some(block));
-        board
-            .geometry()
-            .blocks_of(plane)
-            .map(BlockId)
+        let all = match self.lines {
+            None => board.geometry().blocks_of(plane),
+            Some(_) => 0..self.blocks_per_plane,
+        };
+        all.map(BlockId)
             .filter(|&block| self.stream_of[block.index()] != 0 && Some(block) != self.collecting)
             .filter(|&block| !self.is_paused(block) && !self.is_withheld(block))
             .filter(|&block| !self.is_cached(block))
             .filter(move |&block| !open(block))
-            .filter(|&block| board.nand().valid_pages(block) < self.pages_per_block)
+            .filter(|&block| self.census(board.nand()).valid_pages(block) < self.pages_per_block)
     }
 }

@@ -74,7 +74,7 @@ pub trait PageOwner {
 
     /// Among blocks that are as good by the policy, the one with the smallest weight is collected.
     /// `None`: the owner has no preference.
-    fn weight(&mut self, _board: &Board, _victim: BlockId) -> Option<u32> {
+    fn weight(&mut self, _: &PageSpace, _: &Board, _victim: BlockId) -> Option<u32> {
         None
     }
 

@@ -12,6 +12,7 @@ use super::{PageSpace, Stream};
 use crate::parts::placement::{
     Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Times, Victim,
 };
+use crate::parts::victim::Census;
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
@@ -147,17 +148,16 @@ impl Placing {
         class
     }
 
-    fn victim(&self, nand: &Nand, block: BlockId, class: u8) -> Victim {
-        let known = nand.state().block(block);
+    fn victim(&self, known: &Census<'_>, (block, valid): (BlockId, u32), class: u8) -> Victim {
         Victim {
             block: block.0,
             class,
             created: self.created[block.index()].checked_sub(1),
             now: self.clock,
-            pages_per_block: nand.geometry().pages_per_block,
-            valid: nand.valid_pages(block),
-            erases: known.erases,
-            age: known.age(nand.sequence()),
+            pages_per_block: known.pages(),
+            valid,
+            erases: known.erases(block),
+            age: known.age(block),
         }
     }
 
@@ -202,8 +202,9 @@ impl PageSpace {
     #[cold]
     #[inline(never)]
     pub(super) fn note_placed(&mut self, nand: &Nand, lpn: Lpn, page: Ppn) {
+        let block = self.unit_of(nand.geometry().block_of(page));
         if let Some(placing) = &mut self.placing {
-            placing.policy.placed(lpn, nand.geometry().block_of(page));
+            placing.policy.placed(lpn, block);
         }
     }
 
@@ -241,8 +242,10 @@ impl PageSpace {
     /// Where the pages of a data block that is to be emptied go; none: each by itself.
     pub(super) fn data_goes(&mut self, nand: &Nand, victim: BlockId) -> Option<Stream> {
         let class = self.class_of(victim);
+        let valid = self.valid_in(nand, victim);
+        let census = Census::new(nand, self.lines.as_ref().map(|lines| &lines.book));
         let Some(placing) = &mut self.placing else { return Some(self.moved_data) };
-        let victim = placing.victim(nand, victim, class);
+        let victim = placing.victim(&census, (victim, valid), class);
         match placing.policy.victim(&victim) {
             Goes::Whole(class) => Some(Stream::of_class(class)),
             Goes::PageByPage => None,
@@ -300,8 +303,9 @@ impl PageSpace {
     /// A block of data is empty, from which so many pages were moved; before its erase.
     pub(super) fn note_collected(&mut self, board: &mut Board, block: BlockId, copied: u32) {
         let class = self.class_of(block);
+        let census = Census::new(board.nand(), self.lines.as_ref().map(|lines| &lines.book));
         let Some(placing) = &mut self.placing else { return };
-        let victim = Victim { valid: copied, ..placing.victim(board.nand(), block, class) };
+        let victim = placing.victim(&census, (block, copied), class);
         placing.policy.collected(&victim);
         let lifespan = victim.created.map(|created| victim.now - created);
         board.class_victim(class, copied, lifespan);
@@ -343,7 +347,7 @@ impl PageSpace {
             frontier.block.map_or(0, |_| self.pages_per_block - frontier.next)
         };
         let room = (0..classes).map(left).sum();
-        Some(pages.saturating_sub(room).div_ceil(self.pages_per_block))
+        Some(self.units_for(pages.saturating_sub(room)))
     }
 
     /// Every class of data, or the two streams of every space.
@@ -373,7 +377,9 @@ impl PageSpace {
 
     /// Whether the policy counts what is on flash.
     pub(super) fn check_placing(&self, nand: &Nand) -> Result<(), String> {
-        self.placing.as_ref().map_or(Ok(()), |placing| placing.policy.check(nand, placing.living))
+        self.placing
+            .as_ref()
+            .map_or(Ok(()), |placing| placing.policy.check(&self.census(nand), placing.living))
     }
 
     /// What the policy knew is lost with the power.

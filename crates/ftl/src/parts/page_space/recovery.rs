@@ -42,6 +42,11 @@ impl PageSpace {
             levelling.recover(nand, is_static);
         }
         let mut when = after;
+        if space.lines.is_some() {
+            when = space.recover_lines(board, when)?;
+            space.keep_for_collection(PlaneId(0));
+            return Ok((space, when));
+        }
         for plane in 0..board.geometry().planes() {
             let mut full = Vec::new();
             let mut untouched = board.geometry().blocks_of(PlaneId(plane)).end;
@@ -72,7 +77,7 @@ impl PageSpace {
             let now = board.nand().sequence();
             full.sort_unstable_by_key(|&block| Reverse(board.nand().state().block(block).age(now)));
             for &block in &full {
-                space.planes[plane as usize].victims.closed(board.nand(), block);
+                space.put_up(board.nand(), block);
             }
             space.keep_for_collection(PlaneId(plane));
         }
@@ -139,7 +144,9 @@ impl PageSpace {
         let geometry = nand.geometry();
         let kind = (0..geometry.pages_per_block).find_map(|offset| {
             match nand.state().oob(geometry.page(block, offset)) {
-                OobRead::Written(oob) => Some(oob.kind).filter(|&kind| kind != PageKind::Pad),
+                OobRead::Written(oob) => {
+                    Some(oob.kind).filter(|kind| kind.is_host_data() || kind.holds_words())
+                }
                 OobRead::Free | OobRead::Torn => None,
             }
         });

@@ -1,6 +1,6 @@
 //! The group `gc`: garbage collection of page-mapped blocks.
 
-use ftlab_flash::settings::SettingError;
+use ftlab_flash::settings::{Amount, SettingError};
 use ftlab_flash::{choices, settings};
 
 use crate::parts::placement::PlacementKind;
@@ -130,13 +130,18 @@ settings! {
         /// Whether collected pages go to a write frontier of their own.
         separate_frontiers: bool = false, legal("", |_| true),
             source("docs/papers/others.md#ideal-page: FlashSim shares");
-        /// Candidates that d_choices draws.
-        choices: u32 = 10, legal("1..=10000", |v| (1..=10_000).contains(v)),
-            source("Van Houdt 2013");
-        /// Oldest blocks that windowed_greedy looks at.
-        window: u32 = 64, legal("1..=16777216", |v| (1..=1 << 24).contains(v)),
-            source("Hu et al. 2009");
+        /// Candidates that d_choices draws, or their share of all.
+        choices: Amount = Amount::Count(10),
+            legal("1..=10000, or 20%", |v| within(*v, 10_000)), source("Van Houdt 2013");
+        /// Oldest blocks that windowed_greedy looks at, or their share of all candidates.
+        window: Amount = Amount::Count(64),
+            legal("1..=16777216, or 90%", |v| within(*v, 1 << 24)), source("Hu et al. 2009");
     }
+}
+
+/// Whether a count is legal; shares are.
+fn within(amount: Amount, most: u32) -> bool {
+    matches!(amount, Amount::Percent(_)) || (1..=most as usize).contains(&amount.of(0))
 }
 
 /// Blocks per plane that a scheme needs beside its data: reserve, open blocks, one spare.

@@ -47,6 +47,17 @@ impl Stream {
     /// All of them: classes, map, what levelling moves, the SLC cache.
     pub(super) const COUNT: usize = CLASSES_MAX + 3;
 
+    /// All of them.
+    pub(super) fn all() -> impl Iterator<Item = Stream> {
+        CLASSES.into_iter().chain([Map, Worn, Slc])
+    }
+
+    /// The one of a place among the frontiers of a plane.
+    pub(super) fn at(place: usize) -> Stream {
+        let found = Self::all().find(|stream| stream.index() == place);
+        found.expect("every place is that of a stream")
+    }
+
     /// The frontier of a class of data.
     #[inline]
     pub fn of_class(class: u8) -> Stream {

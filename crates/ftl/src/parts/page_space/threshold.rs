@@ -21,10 +21,7 @@ impl Threshold {
                 let base = match config.gc.threshold_base {
                     ThresholdBase::Plane => per_plane,
                     ThresholdBase::Spare => {
-                        let logical = device
-                            .logical_pages()
-                            .div_ceil(u64::from(device.units_per_block()) * device.plane_count());
-                        per_plane.saturating_sub(logical)
+                        per_plane.saturating_sub(config.blocks_for(device.logical_pages()))
                     }
                 };
                 (share * base as f64).ceil() as u32
@@ -35,7 +32,8 @@ impl Threshold {
 
     /// A failed program costs the rest of its block, in the middle of a collection too.
     pub(super) fn failure_reserve(config: &SharedSettings) -> u32 {
-        u32::from(config.nand.program_failure_rate > 0.0) * FAILURE_RESERVE
+        let fails = config.nand.program_failure_rate > 0.0 || config.nand.failing_die.0.is_some();
+        u32::from(fails) * FAILURE_RESERVE
     }
 
     /// Refuses a number of blocks that would let the scheme run dry.
@@ -51,7 +49,8 @@ impl Threshold {
     }
 }
 
-/// Further blocks held free where programs can fail.
+/// Further blocks held free where programs can fail, or lines where a die can in the middle of a
+/// collection.
 const FAILURE_RESERVE: u32 = 2;
 
 impl PageSpace {

@@ -50,11 +50,13 @@ impl PageSpace {
     pub fn withhold(&mut self, nand: &Nand) {
         assert!(self.placing.is_none(), "who withholds blocks divides data itself");
         self.moved_data = Stream::MovedData;
+        self.hears_of_losses = true;
         self.withheld = Some(Withheld::new(nand.geometry(), true));
     }
 
     /// From now on blocks that the owner takes are withheld.
     pub fn withhold_taken(&mut self, nand: &Nand) {
+        self.hears_of_losses = true;
         self.withheld = Some(Withheld::new(nand.geometry(), false));
     }
 
@@ -118,7 +120,7 @@ impl PageSpace {
             }
         }
         self.is_in_use(nand, block);
-        self.planes[plane.index()].victims.closed(nand, block);
+        self.put_up(nand, block);
     }
 
     /// Whether the next page of a stream takes a fresh block. A full one is closed.

@@ -28,7 +28,7 @@ pub use policy::{
     Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times, Victim,
 };
 
-use ftlab_flash::board::nand::Nand;
+use crate::parts::victim::Census;
 pub use ftlab_flash::request::CLASSES_MAX;
 use ftlab_flash::units::{BlockId, Lpn};
 use settings::PlacementSettings;
@@ -155,8 +155,8 @@ macro_rules! placement_table {
             }
 
             /// Whether what it counts of blocks is what flash holds.
-            pub fn check(&self, nand: &Nand, living: u64) -> Result<(), String> {
-                match self { $( Placement::$variant(policy) => policy.check(nand, living), )* }
+            pub fn check(&self, known: &Census<'_>, living: u64) -> Result<(), String> {
+                match self { $( Placement::$variant(policy) => policy.check(known, living), )* }
             }
 
             /// What came before was preparation.

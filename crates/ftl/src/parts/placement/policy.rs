@@ -3,7 +3,7 @@
 use super::settings::PlacementSettings;
 use crate::future::Known;
 use crate::own::{Maker, OwnPlacement};
-use ftlab_flash::board::nand::Nand;
+use crate::parts::victim::Census;
 use ftlab_flash::request::RequestShape;
 use ftlab_flash::units::{BlockId, Lpn};
 
@@ -157,7 +157,7 @@ pub trait PlacementPolicy: Sized {
     fn closed(&mut self, _block: BlockId) {}
     /// Whether what it counts of blocks is what flash holds, between two requests; so many logical
     /// pages are written and not trimmed.
-    fn check(&self, _nand: &Nand, _living: u64) -> Result<(), String> {
+    fn check(&self, _known: &Census<'_>, _living: u64) -> Result<(), String> {
         Ok(())
     }
     /// What came before was preparation; so many pages were written in it.

@@ -28,10 +28,10 @@
 
 use super::settings::PlacementSettings;
 use super::{Classes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Victim};
-use ftlab_flash::board::nand::Nand;
+use crate::parts::victim::Census;
 use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::request::CLASSES_MAX;
-use ftlab_flash::units::{BlockId, Lpn, zeroed};
+use ftlab_flash::units::{BlockId, Lpn, Ppn, zeroed};
 
 /// Binary places of a hotness.
 const PLACES: u32 = 32;
@@ -131,16 +131,15 @@ impl PlacementPolicy for Sfs {
         self.lost = true;
     }
 
-    fn check(&self, nand: &Nand, living: u64) -> Result<(), String> {
+    fn check(&self, census: &Census<'_>, living: u64) -> Result<(), String> {
         let mut known = 0;
         for (block, segment) in (0..).map(BlockId).zip(&self.segments) {
             let (mut valid, mut writes, mut times) = (0, 0, 0);
             let mut seen = Vec::new();
-            for page in (0..nand.geometry().pages_per_block)
-                .map(|offset| nand.geometry().page(block, offset))
-                .filter(|&page| segment.valid > 0 && nand.state().is_valid(page))
-            {
-                let OobRead::Written(oob) = nand.state().oob(page) else { continue };
+            let is_valid = |&page: &Ppn| census.nand().state().is_valid(page);
+            let pages = (segment.valid > 0).then(|| census.pages_in(block).filter(is_valid));
+            for page in pages.into_iter().flatten() {
+                let OobRead::Written(oob) = census.nand().state().oob(page) else { continue };
                 if !oob.kind.is_host_data() {
                     continue;
                 }

@@ -1,5 +1,6 @@
 //! Two sets of blocks that policies keep: a list in order, and a dense set to draw from.
 
+use super::census::Census;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::units::{BlockId, PlaneId, zeroed};
 
@@ -34,6 +35,11 @@ impl BlockList {
 
     fn node(&self, block: BlockId) -> u32 {
         block.0 - self.first_block + 1
+    }
+
+    /// Blocks in the list.
+    pub fn len(&self) -> usize {
+        self.length as usize
     }
 
     /// Whether a block is in the list.
@@ -142,12 +148,15 @@ impl BlockSet {
 }
 
 /// The first block of an order that holds an invalid page, with the candidates looked at.
-pub fn first_with_invalid(nand: &Nand, blocks: impl Iterator<Item = BlockId>) -> super::Choice {
-    let pages = nand.geometry().pages_per_block;
+pub fn first_with_invalid(
+    known: &Census<'_>,
+    blocks: impl Iterator<Item = BlockId>,
+) -> super::Choice {
+    let pages = known.pages();
     let mut steps = 0;
     for block in blocks {
         steps += 1;
-        if is_worth(nand, block, pages) {
+        if is_worth(known, block, pages) {
             return super::Choice { victim: Some(block), steps };
         }
     }
@@ -156,6 +165,6 @@ pub fn first_with_invalid(nand: &Nand, blocks: impl Iterator<Item = BlockId>) ->
 
 /// Whether collecting a block gains anything: a page is invalid, torn or was never programmed.
 #[inline]
-pub fn is_worth(nand: &Nand, block: BlockId, pages_per_block: u32) -> bool {
-    nand.valid_pages(block) < pages_per_block
+pub fn is_worth(known: &Census<'_>, block: BlockId, pages_per_block: u32) -> bool {
+    known.valid_pages(block) < pages_per_block
 }

@@ -1,42 +1,117 @@
-//! Benefit over cost, with or without age.
+//! Benefit over cost, in the forms that were published; u is the share of a block's pages that are
+//! valid, age the page programs since the block's last one. Every candidate is compared, in 128-bit
+//! integers.
 //!
-//! DFTL 2014, 3.3: cost is the valid pages to copy, benefit the space freed; it adapts a reference
-//! that the text does not print. `cost_benefit` is that ratio, (P - v) / v, which orders blocks as
-//! greedy does. `cost_benefit_age` is Kawaguchi et al. 1995: age * (1 - u) / 2u, with age counted
-//! in page programs since the block's last one. Every candidate is compared, in 128-bit integers.
+//! Sources, a form each: DFTL 2014, 3.3 (cost is the valid pages to copy, benefit the space freed; it
+//! adapts a reference that the text does not print, and orders blocks as greedy does); Kawaguchi et
+//! al. 1995; the artifact of SepBIT, FAST 2022, which damps age by its root; Rosenblum and Ousterhout
+//! 1992, whose cleaner reads the whole segment (1 + u); Chiang et al. 1999 (CAT), which spares blocks
+//! that were erased often.
 
 use super::candidates::{BlockSet, is_worth};
-use super::{Choice, Equals, VictimContext, VictimPolicy};
-use ftlab_flash::board::nand::Nand;
+use super::{Census, Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
+use std::marker::PhantomData;
 
-/// Candidates in a set; `AGE` chooses the form.
-#[derive(Clone, Debug)]
-pub struct CostBenefit<const AGE: bool> {
-    candidates: BlockSet,
+/// What one form says of a block.
+pub trait Form: Clone + std::fmt::Debug {
+    /// Whether blocks with as many valid pages are all as good.
+    const BY_PAGES: bool = false;
+
+    /// Benefit and cost: the higher their ratio, the better the victim. Whatever costs nothing is the
+    /// best.
+    fn score(block: &Block) -> (u128, u128);
 }
 
-impl<const AGE: bool> CostBenefit<AGE> {
-    /// Score as a fraction.
-    fn score(nand: &Nand, block: BlockId) -> (u128, u128) {
-        let pages = nand.geometry().pages_per_block;
-        let valid = nand.valid_pages(block);
-        let freed = u128::from(pages - valid);
-        if !AGE {
-            return (freed, u128::from(valid));
+/// What the forms look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    valid: u128,
+    freed: u128,
+    age: u128,
+    erases: u128,
+}
+
+impl Block {
+    fn new(known: &Census<'_>, block: BlockId) -> Self {
+        let pages = known.pages();
+        let valid = known.valid_pages(block);
+        Block {
+            valid: u128::from(valid),
+            freed: u128::from(pages - valid),
+            age: u128::from(known.age(block)),
+            erases: u128::from(known.erases(block)),
         }
-        let age = nand.state().block(block).age(nand.sequence());
-        (u128::from(age) * freed, 2 * u128::from(valid))
     }
 }
 
-impl<const AGE: bool> VictimPolicy for CostBenefit<AGE> {
+/// (1 - u) / u.
+#[derive(Clone, Debug)]
+pub struct Ratio;
+
+impl Form for Ratio {
+    const BY_PAGES: bool = true;
+
+    fn score(block: &Block) -> (u128, u128) {
+        (block.freed, block.valid)
+    }
+}
+
+/// age * (1 - u) / 2u.
+#[derive(Clone, Debug)]
+pub struct Age;
+
+impl Form for Age {
+    fn score(block: &Block) -> (u128, u128) {
+        (block.age * block.freed, 2 * block.valid)
+    }
+}
+
+/// The root of age * (1 - u) / u. What is compared is its square.
+#[derive(Clone, Debug)]
+pub struct RootOfAge;
+
+impl Form for RootOfAge {
+    fn score(block: &Block) -> (u128, u128) {
+        (block.age * block.freed * block.freed, block.valid * block.valid)
+    }
+}
+
+/// age * (1 - u) / (1 + u).
+#[derive(Clone, Debug)]
+pub struct Lfs;
+
+impl Form for Lfs {
+    fn score(block: &Block) -> (u128, u128) {
+        (block.age * block.freed, block.freed + 2 * block.valid)
+    }
+}
+
+/// Least u / (1 - u) * erases / age, the erase to come among them: else a block that was never erased
+/// would cost nothing.
+#[derive(Clone, Debug)]
+pub struct Cat;
+
+impl Form for Cat {
+    fn score(block: &Block) -> (u128, u128) {
+        (block.age * block.freed, block.valid * (block.erases + 1))
+    }
+}
+
+/// Candidates in a set.
+#[derive(Clone, Debug)]
+pub struct CostBenefit<F> {
+    candidates: BlockSet,
+    form: PhantomData<F>,
+}
+
+impl<F: Form> VictimPolicy for CostBenefit<F> {
     fn new(context: &VictimContext<'_>) -> Self {
-        CostBenefit { candidates: BlockSet::new(context.nand, context.plane) }
+        CostBenefit { candidates: BlockSet::new(context.nand, context.plane), form: PhantomData }
     }
 
-    fn closed(&mut self, _: &Nand, block: BlockId) {
+    fn closed(&mut self, _: &Census<'_>, block: BlockId) {
         self.candidates.insert(block);
     }
 
@@ -46,14 +121,14 @@ impl<const AGE: bool> VictimPolicy for CostBenefit<AGE> {
         self.candidates.remove(block);
     }
 
-    fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
-        let pages = nand.geometry().pages_per_block;
+    fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
+        let pages = known.pages();
         let mut best: Option<(BlockId, (u128, u128))> = None;
         for &block in self.candidates.members() {
-            if !is_worth(nand, block, pages) {
+            if !is_worth(known, block, pages) {
                 continue;
             }
-            let score = Self::score(nand, block);
+            let score = F::score(&Block::new(known, block));
             let better = best.is_none_or(|(held, other)| {
                 let (left, right) = (score.0 * other.1, other.0 * score.1);
                 // An empty block costs nothing; among equals the lowest number wins.
@@ -74,10 +149,10 @@ impl<const AGE: bool> VictimPolicy for CostBenefit<AGE> {
         }
     }
 
-    /// Without age: those with as many valid pages.
-    fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-        let valid = nand.valid_pages(victim);
-        let as_many = |&block: &BlockId| !AGE && nand.valid_pages(block) == valid;
+    /// Those with as many valid pages, where nothing else counts.
+    fn equals(&self, known: &Census<'_>, victim: BlockId) -> Equals {
+        let valid = known.valid_pages(victim);
+        let as_many = |&block: &BlockId| F::BY_PAGES && known.valid_pages(block) == valid;
         Equals::of(victim, self.candidates.members().iter().copied().filter(as_many))
     }
 }

@@ -1,8 +1,7 @@
 //! The block that was filled first, passing over blocks without an invalid page.
 
 use super::candidates::{BlockList, first_with_invalid};
-use super::{Choice, VictimContext, VictimPolicy};
-use ftlab_flash::board::nand::Nand;
+use super::{Census, Choice, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
 
@@ -17,7 +16,7 @@ impl VictimPolicy for Fifo {
         Fifo { candidates: BlockList::new(context.nand, context.plane) }
     }
 
-    fn closed(&mut self, _: &Nand, block: BlockId) {
+    fn closed(&mut self, _: &Census<'_>, block: BlockId) {
         self.candidates.push(block);
     }
 
@@ -27,7 +26,7 @@ impl VictimPolicy for Fifo {
         self.candidates.remove(block);
     }
 
-    fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
-        first_with_invalid(nand, self.candidates.iter())
+    fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
+        first_with_invalid(known, self.candidates.iter())
     }
 }

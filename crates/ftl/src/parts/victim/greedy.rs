@@ -6,8 +6,7 @@
 //! chosen only notes how many pages it has and since when, which touches one line of memory. When
 //! the lists run empty, the horizon rises, and those that it passes join in the order of their notes.
 
-use super::{Choice, Equals, VictimContext, VictimPolicy};
-use ftlab_flash::board::nand::Nand;
+use super::{Census, Choice, Equals, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{BlockId, zeroed};
 use zerocopy::FromZeros;
@@ -217,17 +216,17 @@ impl VictimPolicy for Greedy {
     fn new(context: &VictimContext<'_>) -> Self {
         let geometry = context.nand.geometry();
         let blocks = geometry.blocks_of(context.plane);
-        let lists = geometry.pages_per_block + 1;
+        let lists = context.pages + 1;
         let mut nodes: Vec<Node> = zeroed(lists as usize + blocks.len());
         for (number, ends) in (0..lists).zip(&mut nodes) {
             (ends.next, ends.previous) = (number, number);
         }
         Greedy {
             first_block: blocks.start,
-            pages_per_block: geometry.pages_per_block,
+            pages_per_block: context.pages,
             nodes,
-            horizon: geometry.pages_per_block,
-            fewest: geometry.pages_per_block,
+            horizon: context.pages,
+            fewest: context.pages,
             listed: 0,
             most_listed: 0,
             count: 0,
@@ -237,9 +236,9 @@ impl VictimPolicy for Greedy {
         }
     }
 
-    fn closed(&mut self, nand: &Nand, block: BlockId) {
+    fn closed(&mut self, known: &Census<'_>, block: BlockId) {
         self.count += 1;
-        self.note(self.node(block), nand.valid_pages(block));
+        self.note(self.node(block), known.valid_pages(block));
         if self.listed == 0 {
             self.raise_horizon();
         }
@@ -275,7 +274,7 @@ impl VictimPolicy for Greedy {
         self.settle();
     }
 
-    fn choose(&self, _: &Nand, _: &mut Rng) -> Choice {
+    fn choose(&self, _: &Census<'_>, _: &mut Rng) -> Choice {
         // A block of which every page is valid is no victim.
         let some = self.fewest < self.pages_per_block;
         let victim = if some { self.first(self.fewest) } else { None };
@@ -283,8 +282,8 @@ impl VictimPolicy for Greedy {
     }
 
     /// Those with as few valid pages, in the order in which they would be chosen.
-    fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-        let mut node = nand.valid_pages(victim);
+    fn equals(&self, known: &Census<'_>, victim: BlockId) -> Equals {
+        let mut node = known.valid_pages(victim);
         let list = std::iter::from_fn(|| {
             node = self.nodes[node as usize].next;
             self.block(node)
@@ -303,7 +302,7 @@ mod tests {
     use ftlab_flash::meter::Cause;
     use ftlab_flash::request::{PageIo, RequestShape};
     use ftlab_flash::rng::Purpose;
-    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::settings::{Amount, Groups as _};
     use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag};
 
     /// What the policy is told, kept as plainly as can be: candidates with their valid pages, in the
@@ -355,7 +354,8 @@ mod tests {
         let mut board = Board::new(&config, 1, 0);
         let (mut rng, mut heights) = (Rng::new(5, Purpose::Workload), Vec::new());
         let nand = board.nand();
-        let context = VictimContext { nand, plane: PlaneId(0), choices: 1, window: 1, own: None };
+        let (plane, one) = (PlaneId(0), Amount::Count(1));
+        let context = VictimContext { nand, plane, pages, choices: one, window: one, own: None };
         let mut greedy = Greedy::new(&context);
         let mut naive = Naive::default();
         for step in 0..60_000 {
@@ -369,7 +369,7 @@ mod tests {
             }
             if !known && !shrinks && board.nand().state().block(block).top == 0 {
                 fill(&mut board, block);
-                greedy.closed(board.nand(), block);
+                greedy.closed(&Census::of(board.nand()), block);
                 naive.put(block, pages);
             } else if known && valid > 0 && rng.below(if shrinks { 4 } else { 40 }) > 0 {
                 let page = board.nand().state().next_valid(block, 0).expect("a valid page");
@@ -387,11 +387,11 @@ mod tests {
                 assert!(board.erase(victim, role, Cause::Gc, When::START).is_ok());
             }
             let best = naive.best(pages);
-            let choice = greedy.choose(board.nand(), &mut rng);
+            let choice = greedy.choose(&Census::of(board.nand()), &mut rng);
             assert_eq!(choice.victim, best.first().copied(), "step {step}");
             assert_eq!(choice.steps as usize, naive.0.len(), "step {step}");
             if let Some(victim) = choice.victim {
-                let equals = greedy.equals(board.nand(), victim);
+                let equals = greedy.equals(&Census::of(board.nand()), victim);
                 let others: Vec<BlockId> = best.iter().copied().skip(1).collect();
                 let shown = others.len().min(equals.blocks().len());
                 assert_eq!(equals.blocks()[..shown], others[..shown], "step {step}");
@@ -414,11 +414,12 @@ mod tests {
         }
         let mut board = Board::new(&config, 1, 0);
         let nand = board.nand();
-        let context = VictimContext { nand, plane: PlaneId(0), choices: 1, window: 1, own: None };
+        let (plane, pages, one) = (PlaneId(0), 4, Amount::Count(1));
+        let context = VictimContext { nand, plane, pages, choices: one, window: one, own: None };
         let (mut greedy, mut naive) = (Greedy::new(&context), Naive::default());
         let close = |board: &mut Board, greedy: &mut Greedy, naive: &mut Naive, block| {
             fill(board, block);
-            greedy.closed(board.nand(), block);
+            greedy.closed(&Census::of(board.nand()), block);
             naive.put(block, 4);
         };
         let lose = |board: &mut Board, greedy: &mut Greedy, naive: &mut Naive, block, pages| {
@@ -445,7 +446,8 @@ mod tests {
         for block in (700..740).chain(41..60) {
             let valid = board.nand().valid_pages(BlockId(block));
             lose(&mut board, &mut greedy, &mut naive, BlockId(block), valid.min(2));
-            let choice = greedy.choose(board.nand(), &mut Rng::new(1, Purpose::Victim));
+            let choice =
+                greedy.choose(&Census::of(board.nand()), &mut Rng::new(1, Purpose::Victim));
             assert_eq!(choice.victim, naive.best(4).first().copied(), "block {block}");
         }
     }

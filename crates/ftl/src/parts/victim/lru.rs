@@ -1,8 +1,7 @@
 //! The block whose pages were left alone for longest: the one that lost no page since.
 
 use super::candidates::{BlockList, first_with_invalid};
-use super::{Choice, VictimContext, VictimPolicy};
-use ftlab_flash::board::nand::Nand;
+use super::{Census, Choice, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
 
@@ -17,7 +16,7 @@ impl VictimPolicy for Lru {
         Lru { candidates: BlockList::new(context.nand, context.plane) }
     }
 
-    fn closed(&mut self, _: &Nand, block: BlockId) {
+    fn closed(&mut self, _: &Census<'_>, block: BlockId) {
         self.candidates.push(block);
     }
 
@@ -32,9 +31,9 @@ impl VictimPolicy for Lru {
         self.candidates.remove(block);
     }
 
-    fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
+    fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
         // A scan compares the times of all of them.
         let steps = self.candidates.iter().count() as u32;
-        Choice { steps, ..first_with_invalid(nand, self.candidates.iter()) }
+        Choice { steps, ..first_with_invalid(known, self.candidates.iter()) }
     }
 }

@@ -1,9 +1,10 @@
 //! Which full block is collected next. One file per policy, one row in the table below.
 //!
-//! A policy knows the candidates of one plane: full blocks that are not being written. It never
-//! names a block without an invalid page, because moving it would gain nothing.
+//! A policy knows the candidates of one plane, full blocks that are not being written, or full lines
+//! ([`Census`]). It never names one without an invalid page, because moving it would gain nothing.
 
 mod candidates;
+mod census;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
@@ -14,9 +15,9 @@ mod policy;
 mod random;
 mod windowed_greedy;
 
+pub use census::Census;
 pub use policy::{Choice, EQUALS, Equals, VictimContext, VictimPolicy};
 
-use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
 
@@ -46,8 +47,8 @@ macro_rules! victim_table {
             }
 
             /// A block is full and becomes a candidate.
-            pub fn closed(&mut self, nand: &Nand, block: BlockId) {
-                match self { $( Victims::$variant(policy) => policy.closed(nand, block), )* }
+            pub fn closed(&mut self, known: &Census<'_>, block: BlockId) {
+                match self { $( Victims::$variant(policy) => policy.closed(known, block), )* }
             }
 
             /// A page of a block became invalid.
@@ -64,14 +65,14 @@ macro_rules! victim_table {
             }
 
             /// Chooses a victim without removing it.
-            pub fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
-                match self { $( Victims::$variant(policy) => policy.choose(nand, rng), )* }
+            pub fn choose(&self, known: &Census<'_>, rng: &mut Rng) -> Choice {
+                match self { $( Victims::$variant(policy) => policy.choose(known, rng), )* }
             }
 
             /// Candidates that the policy finds as good as the victim that it just chose; at most
             /// [`EQUALS`].
-            pub fn equals(&self, nand: &Nand, victim: BlockId) -> Equals {
-                match self { $( Victims::$variant(policy) => policy.equals(nand, victim), )* }
+            pub fn equals(&self, known: &Census<'_>, victim: BlockId) -> Equals {
+                match self { $( Victims::$variant(policy) => policy.equals(known, victim), )* }
             }
         }
     };
@@ -81,9 +82,15 @@ victim_table! {
     /// Most invalid pages; the oldest among equals.
     Greedy = "greedy" => greedy::Greedy,
     /// Space freed over pages copied, without age.
-    CostBenefit = "cost_benefit" => cost_benefit::CostBenefit<false>,
+    CostBenefit = "cost_benefit" => cost_benefit::CostBenefit<cost_benefit::Ratio>,
     /// age * (1 - u) / 2u, after Kawaguchi et al. 1995.
-    CostBenefitAge = "cost_benefit_age" => cost_benefit::CostBenefit<true>,
+    CostBenefitAge = "cost_benefit_age" => cost_benefit::CostBenefit<cost_benefit::Age>,
+    /// The root of age * (1 - u) / u, as SepBIT's artifact has it.
+    CostBenefitSqrt = "cost_benefit_sqrt" => cost_benefit::CostBenefit<cost_benefit::RootOfAge>,
+    /// age * (1 - u) / (1 + u), after Rosenblum and Ousterhout 1992.
+    CostBenefitLfs = "cost_benefit_lfs" => cost_benefit::CostBenefit<cost_benefit::Lfs>,
+    /// Least u / (1 - u) * erases / age, after Chiang et al. 1999.
+    Cat = "cat" => cost_benefit::CostBenefit<cost_benefit::Cat>,
     /// Filled first.
     Fifo = "fifo" => fifo::Fifo,
     /// Any.
@@ -106,7 +113,7 @@ mod tests {
     use ftlab_flash::board::Board;
     use ftlab_flash::board::nand::state::PageKind;
     use ftlab_flash::board::when::When;
-    use ftlab_flash::meter::Cause;
+    use ftlab_flash::meter::{BlockRole, Cause};
     use ftlab_flash::request::{PageIo, RequestShape};
     use ftlab_flash::rng::Purpose;
     use ftlab_flash::settings::Groups as _;
@@ -144,7 +151,8 @@ mod tests {
             }
             let board = Board::new(&config, 1, 0);
             let nand = board.nand();
-            let victims = config.victims(nand, PlaneId(0));
+            let pages = nand.geometry().pages_per_block;
+            let victims = config.victims(nand, PlaneId(0), pages);
             Bench { board, victims, rng: Rng::new(1, Purpose::Victim) }
         }
 
@@ -165,7 +173,7 @@ mod tests {
                     );
                     assert!(programmed.is_ok());
                 }
-                self.victims.closed(self.board.nand(), BlockId(block));
+                self.victims.closed(&Census::of(self.board.nand()), BlockId(block));
             }
         }
 
@@ -180,7 +188,10 @@ mod tests {
         }
 
         fn choose(&mut self) -> Option<u32> {
-            self.victims.choose(self.board.nand(), &mut self.rng).victim.map(|block| block.0)
+            self.victims
+                .choose(&Census::of(self.board.nand()), &mut self.rng)
+                .victim
+                .map(|block| block.0)
         }
 
         /// Victims in order, each leaving when it is chosen, until there is none.
@@ -233,6 +244,9 @@ mod tests {
         // {4, 2, 0}: 2, the older of equals; {4, 0, 1}: 1; {4, 0, 3}: 3; 0.
         assert_eq!(window("3"), [2, 1, 3, 0]);
         assert_eq!(window("4"), [1, 3, 2, 0]);
+        // Half of five, four, three and two, rounded up: {4, 2, 0}: 2; {4, 0}: 0; {4, 1}: 1; {4} and past it: 3.
+        assert_eq!(window("50%"), [2, 0, 1, 3]);
+        assert_eq!(window("100%"), [1, 3, 2, 0]);
     }
 
     #[test]
@@ -265,9 +279,49 @@ mod tests {
         }
     }
 
+    /// Blocks of four pages: 0 is 20 programs old and has three valid ones, 4 is 4 programs old.
+    /// The roots of age times freed over valid are 1.49 and then 2 or 6; with what is read as the
+    /// cost, 20 / 7 = 2.86 and 4 * 2 / 6 = 1.33, 4 * 3 / 5 = 2.4, 4 * 4 / 4 = 4.
+    #[test]
+    fn a_root_makes_less_of_age_and_reading_the_whole_block_makes_more() {
+        for (policy, lost, expected) in [
+            ("cost_benefit_sqrt", 1, 0),
+            ("cost_benefit_sqrt", 2, 4),
+            ("cost_benefit_sqrt", 3, 4),
+            ("cost_benefit_age", 2, 0),
+            ("cost_benefit_age", 3, 4),
+            ("cost_benefit_lfs", 2, 0),
+            ("cost_benefit_lfs", 3, 0),
+            ("cost_benefit_lfs", 4, 4),
+        ] {
+            let mut bench = Bench::new(policy, &[]);
+            bench.fill(&[0, 1, 2, 3, 4, 5]);
+            bench.supersede(0, 1);
+            bench.supersede(4, lost);
+            assert_eq!(bench.choose(), Some(expected), "{policy}, {lost} pages lost");
+        }
+    }
+
+    /// Of two blocks alike in age and pages the one with fewer erases goes; one that is five times as
+    /// old goes before it until it was erased five times as often.
+    #[test]
+    fn cat_spares_what_was_erased_often() {
+        for (erases, expected) in [(0, 0), (4, 0), (5, 4)] {
+            let mut bench = Bench::new("cat", &[]);
+            for _ in 0..erases {
+                let erased = bench.board.erase(BlockId(0), BlockRole::Data, Cause::Gc, When::START);
+                assert!(erased.is_ok());
+            }
+            bench.fill(&[0, 1, 2, 3, 4, 5]);
+            bench.supersede(0, 2);
+            bench.supersede(4, 2);
+            assert_eq!(bench.choose(), Some(expected), "{erases} erases");
+        }
+    }
+
     #[test]
     fn a_block_without_valid_pages_costs_nothing_and_goes_first() {
-        for policy in ["greedy", "cost_benefit", "cost_benefit_age"] {
+        for policy in ["greedy", "cost_benefit", "cost_benefit_age", "cost_benefit_sqrt", "cat"] {
             let mut bench = Bench::new(policy, &[]);
             bench.fill(&[0, 1, 2, 3]);
             bench.supersede(0, 3);
@@ -284,6 +338,9 @@ mod tests {
             ("cost_benefit", &[0, 2, 3]),
             ("windowed_greedy", &[3, 2]),
             ("cost_benefit_age", &[]),
+            ("cost_benefit_sqrt", &[]),
+            ("cost_benefit_lfs", &[]),
+            ("cat", &[]),
             ("fifo", &[]),
             ("lru", &[]),
             ("random", &[]),
@@ -294,7 +351,7 @@ mod tests {
             bench.fill(&[4, 3, 2, 1, 0]);
             [1, 3, 2, 0].into_iter().for_each(|block| bench.supersede(block, 1));
             let chosen = bench.choose().expect("a victim");
-            let equals = bench.victims.equals(bench.board.nand(), BlockId(1));
+            let equals = bench.victims.equals(&Census::of(bench.board.nand()), BlockId(1));
             let mut blocks: Vec<u32> = equals.blocks().iter().map(|block| block.0).collect();
             if policy == "cost_benefit" {
                 blocks.sort_unstable();
@@ -330,14 +387,16 @@ mod tests {
             for block in 0..4 {
                 bench.supersede(block, 4 - block);
             }
-            let steps = bench.victims.choose(bench.board.nand(), &mut bench.rng).steps;
-            assert_eq!(steps.to_string(), choices);
+            let steps = bench.victims.choose(&Census::of(bench.board.nand()), &mut bench.rng).steps;
+            let drawn = if choices == "50%" { "2" } else { choices };
+            assert_eq!(steps.to_string(), drawn);
             bench.shares()
         };
         let one = shares("1");
         assert!(one.iter().all(|share| (630..870).contains(share)), "{one:?}");
         // 7/16, 5/16, 3/16 and 1/16 of 3000.
         let two = shares("2");
+        assert_eq!(shares("50%"), two, "two of four");
         for (share, expected) in two.iter().zip([1312u32, 937, 562, 187]) {
             assert!(share.abs_diff(expected) < 120, "{two:?}");
         }

@@ -2,9 +2,8 @@
 //! gains something from; each counts as compared.
 
 use super::candidates::{BlockSet, is_worth};
-use super::{Choice, VictimContext, VictimPolicy};
+use super::{Census, Choice, VictimContext, VictimPolicy};
 use crate::own::{Asked, OwnVictim, VictimCandidates};
-use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::{BlockId, PlaneId};
 
@@ -23,7 +22,7 @@ impl VictimPolicy for Own {
         Own { plane: context.plane, candidates, policy: maker.made() }
     }
 
-    fn closed(&mut self, _: &Nand, block: BlockId) {
+    fn closed(&mut self, _: &Census<'_>, block: BlockId) {
         self.candidates.insert(block);
     }
 
@@ -33,24 +32,23 @@ impl VictimPolicy for Own {
         self.candidates.remove(block);
     }
 
-    fn choose(&self, nand: &Nand, _: &mut Rng) -> Choice {
-        let pages_per_block = nand.geometry().pages_per_block;
+    fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
+        let pages_per_block = known.pages();
         let members = self.candidates.members().iter().copied();
         let mut blocks: Vec<BlockId> =
-            members.filter(|&block| is_worth(nand, block, pages_per_block)).collect();
+            members.filter(|&block| is_worth(known, block, pages_per_block)).collect();
         let steps = self.candidates.members().len() as u32;
         if blocks.is_empty() {
             return Choice { victim: None, steps };
         }
         blocks.sort_unstable_by_key(|block| block.0);
-        let known = |block: &BlockId| nand.state().block(*block);
         let candidates = VictimCandidates {
             plane: self.plane.0,
             pages_per_block,
             blocks: blocks.iter().map(|block| block.0).collect(),
-            valid: blocks.iter().map(|&block| nand.valid_pages(block)).collect(),
-            erases: blocks.iter().map(|block| known(block).erases).collect(),
-            age: blocks.iter().map(|block| known(block).age(nand.sequence())).collect(),
+            valid: blocks.iter().map(|&block| known.valid_pages(block)).collect(),
+            erases: blocks.iter().map(|&block| known.erases(block)).collect(),
+            age: blocks.iter().map(|&block| known.age(block)).collect(),
         };
         let place = self.policy.ask().choose(&candidates);
         let victim = *blocks.get(place).unwrap_or_else(|| {

@@ -1,20 +1,24 @@
 //! What a victim policy is: what it is built from, what it is told, and what it answers.
 
+use super::census::Census;
 use crate::own::{Maker, OwnVictim};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::rng::Rng;
+use ftlab_flash::settings::Amount;
 use ftlab_flash::units::{BlockId, PlaneId};
 
 /// What a policy is built from.
 pub struct VictimContext<'a> {
     /// The device.
     pub nand: &'a Nand,
-    /// The plane whose blocks are candidates.
+    /// The plane whose blocks are candidates; where lines are, the first one.
     pub plane: PlaneId,
+    /// Pages of a candidate.
+    pub pages: u32,
     /// Candidates that d_choices draws.
-    pub choices: u32,
+    pub choices: Amount,
     /// Oldest blocks that windowed_greedy looks at.
-    pub window: u32,
+    pub window: Amount,
     /// Whom `own` asks.
     pub own: Option<&'a Maker<dyn OwnVictim>>,
 }
@@ -61,16 +65,16 @@ pub trait VictimPolicy {
     /// A policy without candidates.
     fn new(context: &VictimContext<'_>) -> Self;
     /// A block is full and becomes a candidate.
-    fn closed(&mut self, nand: &Nand, block: BlockId);
+    fn closed(&mut self, known: &Census<'_>, block: BlockId);
     /// A page of a block became invalid; the block may be no candidate.
     fn invalidated(&mut self, block: BlockId, valid: u32);
     /// A candidate leaves.
     fn removed(&mut self, block: BlockId);
     /// Chooses without removing.
-    fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice;
+    fn choose(&self, known: &Census<'_>, rng: &mut Rng) -> Choice;
     /// Candidates that are as good as the victim that was just chosen; at most [`EQUALS`]. None
     /// where the policy ranks every candidate, or draws.
-    fn equals(&self, _nand: &Nand, victim: BlockId) -> Equals {
+    fn equals(&self, _known: &Census<'_>, victim: BlockId) -> Equals {
         Equals::of(victim, std::iter::empty())
     }
 }

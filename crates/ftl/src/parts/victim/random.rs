@@ -1,8 +1,7 @@
 //! Any candidate with an invalid page, drawn uniformly.
 
 use super::candidates::{BlockSet, first_with_invalid, is_worth};
-use super::{Choice, VictimContext, VictimPolicy};
-use ftlab_flash::board::nand::Nand;
+use super::{Census, Choice, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
 
@@ -20,7 +19,7 @@ impl VictimPolicy for Random {
         Random { candidates: BlockSet::new(context.nand, context.plane) }
     }
 
-    fn closed(&mut self, _: &Nand, block: BlockId) {
+    fn closed(&mut self, _: &Census<'_>, block: BlockId) {
         self.candidates.insert(block);
     }
 
@@ -30,21 +29,21 @@ impl VictimPolicy for Random {
         self.candidates.remove(block);
     }
 
-    fn choose(&self, nand: &Nand, rng: &mut Rng) -> Choice {
+    fn choose(&self, known: &Census<'_>, rng: &mut Rng) -> Choice {
         let members = self.candidates.members();
         if members.is_empty() {
             return Choice { victim: None, steps: 0 };
         }
-        let pages = nand.geometry().pages_per_block;
+        let pages = known.pages();
         for draw in 1..=DRAWS {
             let block = members[rng.below(members.len() as u32) as usize];
-            if is_worth(nand, block, pages) {
+            if is_worth(known, block, pages) {
                 return Choice { victim: Some(block), steps: draw };
             }
         }
         let start = rng.below(members.len() as u32) as usize;
         let turn = members[start..].iter().chain(&members[..start]).copied();
-        let choice = first_with_invalid(nand, turn);
+        let choice = first_with_invalid(known, turn);
         Choice { steps: choice.steps + DRAWS, ..choice }
     }
 }

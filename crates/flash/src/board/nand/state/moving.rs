@@ -7,21 +7,6 @@ use crate::board::when::When;
 use crate::units::{BlockId, Ppn};
 
 impl State {
-    /// Whether the valid pages of a block hold words; none where some do and some do not.
-    #[inline]
-    pub(in crate::board::nand) fn hold_words(&self, block: BlockId) -> Option<bool> {
-        if self.block(block).payloads == 0 {
-            return Some(false);
-        }
-        let pages = std::iter::successors(self.next_valid(block, 0), |&Ppn(page)| {
-            let next = page + 1 - block.0 * self.pages_per_block;
-            self.next_valid(block, next)
-        });
-        let mut all = pages.map(|page| self.pages[page.index()].kind().holds_words());
-        let first = all.next().unwrap_or(false);
-        all.all(|words| words == first).then_some(first)
-    }
-
     /// The first `count` valid pages of `victim` move to the pages from `to` on: records and the
     /// marks of where they were, not yet what [`State::count_programs`] and [`State::count_moved`]
     /// do for all; the first of them gets the sequence number `sequence`. The words of pages that

@@ -1,6 +1,6 @@
 //! The valid pages of a block, one after another: a word of marks at a time.
 
-use super::{PageKind, State};
+use super::{BlockState, PageKind, PageRecord, State};
 use crate::units::{BlockId, Ppn};
 
 impl State {
@@ -8,6 +8,28 @@ impl State {
     /// what it is.
     #[inline]
     pub fn each_valid(&self, block: BlockId, mut each: impl FnMut(Ppn, u32, PageKind)) {
+        let first = block.0 * self.pages_per_block;
+        self.each_valid_record(block, |offset, record| {
+            if record.is_written() {
+                each(Ppn(first + offset), record.logical_plus_one - 1, record.kind());
+            }
+        });
+    }
+
+    /// Whether the valid pages of a block hold words; none where some do and some do not.
+    #[inline]
+    pub(in crate::board::nand) fn hold_words(&self, block: BlockId) -> Option<bool> {
+        let BlockState { valid, payloads, .. } = *self.block(block);
+        if payloads == 0 || valid == 0 {
+            return Some(false);
+        }
+        let mut words = 0;
+        self.each_valid_record(block, |_, record| words += u32::from(record.kind().holds_words()));
+        (words == valid || words == 0).then_some(words > 0)
+    }
+
+    #[inline(always)]
+    fn each_valid_record(&self, block: BlockId, mut each: impl FnMut(u32, &PageRecord)) {
         let (first, end) = (block.0 * self.pages_per_block, (block.0 + 1) * self.pages_per_block);
         let records = &self.pages[first as usize..end as usize];
         for word in 0..self.blocks.words() {
@@ -15,10 +37,7 @@ impl State {
             while left != 0 {
                 let offset = word as u32 * 64 + left.trailing_zeros();
                 left &= left - 1;
-                let record = &records[offset as usize];
-                if record.is_written() {
-                    each(Ppn(first + offset), record.logical_plus_one - 1, record.kind());
-                }
+                each(offset, &records[offset as usize]);
             }
         }
     }

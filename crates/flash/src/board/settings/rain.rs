@@ -1,0 +1,80 @@
+//! The group `rain`: parity over the dies of a line, and what becomes of a die that fails.
+
+use crate::settings::SettingError;
+use crate::{choices, settings};
+
+use super::device::DeviceSettings;
+use super::nand::NandSettings;
+
+choices! {
+    /// What a flush does with a stripe that is not full.
+    pub enum RainFlush {
+        /// Nothing: capacitors save its parity when the power goes.
+        Capacitor = "capacitor",
+        /// Its parity so far is programmed to its next page, and the whole parity when it is full.
+        Partial = "partial",
+        /// It is filled up with pages that hold nothing.
+        Pad = "pad",
+    }
+}
+
+settings! {
+    /// Parity over the dies of a line (`alloc.unit = line`).
+    pub struct RainSettings in "rain" {
+        /// Dies of a stripe, one page of which is the parity of the others; 0: no parity. The dies
+        /// of the device are a multiple of it.
+        stripe: u32 = 0, legal("0 or 2..=64", |v| *v == 0 || (2..=64).contains(v)),
+            source("docs/papers/lines.md");
+        /// Whether the die that holds the parity changes from stripe to stripe.
+        rotate: bool = true, legal("", |_| true), source("docs/papers/lines.md");
+        /// What a flush does with a stripe that is not full.
+        flush: RainFlush = RainFlush::Capacitor, legal("", |_| true),
+            source("docs/papers/lines.md");
+        /// Pages of a failed die, or of single pages that failed, that are moved before each page
+        /// that is written, and at a time in idle gaps, as long as there are any.
+        rebuild_pages: u32 = 8, legal("1..=65536", |v| (1..=65536).contains(v)),
+            source("ftlab");
+    }
+}
+
+impl RainSettings {
+    /// Stripes divide the dies, and a die that fails is one of them.
+    pub(super) fn check(
+        &self,
+        device: &DeviceSettings,
+        nand: &NandSettings,
+    ) -> Result<(), SettingError> {
+        let dies = device.plane_count() / u64::from(device.planes);
+        let stripe = self.stripe;
+        if stripe > 0 && !dies.is_multiple_of(u64::from(stripe)) {
+            return Err(SettingError::Conflict(format!(
+                "rain.stripe = {stripe} must divide the dies of the device, of which there are \
+                 {dies} (device.channels * device.packages * device.dies)"
+            )));
+        }
+        if stripe > 0 && self.flush != RainFlush::Capacitor && device.units_per_page() > 1 {
+            return Err(SettingError::Conflict(format!(
+                "rain.flush = {} and device.mapping_unit = {} exclude each other: units gather to \
+                 flash pages under capacitors, which save parity too; legal: rain.flush = capacitor, \
+                 or device.mapping_unit = auto",
+                self.flush.name(),
+                device.unit_bytes()
+            )));
+        }
+        if nand.failing_die.0.is_none() && nand.die_fails_after > 0 {
+            return Err(SettingError::Conflict(format!(
+                "nand.die_fails_after = {} says when a die fails, and nand.failing_die names none",
+                nand.die_fails_after
+            )));
+        }
+        if let Some(die) = nand.failing_die.0
+            && u64::from(die) >= dies
+        {
+            return Err(SettingError::Conflict(format!(
+                "nand.failing_die = {die}, the device has dies 0 to {}",
+                dies - 1
+            )));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,256 @@
+//! Moving the valid pages of a block or a line: in runs where all can move together, else one by one.
+
+use super::{Moved, PageOwner, PageSpace, Stream};
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::nand::run::Mover;
+use ftlab_flash::board::nand::state::OobRead;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Cause;
+use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
+
+impl PageSpace {
+    /// Moves up to `most` valid pages of a block and lets the owner update the map; returns how
+    /// many pages that were.
+    pub(super) fn move_some<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, most): (BlockId, Option<Stream>, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        self.moving = true;
+        let moved = self.move_valid(board, owner, (victim, stream, most), cause, after);
+        self.moving = false;
+        let (copied, mut done) = moved?;
+        if !self.is_map(victim) && copied > 0 {
+            self.collecting = Some(victim);
+            let finished = owner.before_erase(self, board, done);
+            self.collecting = None;
+            done = finished?;
+        }
+        Ok((copied, done))
+    }
+
+    /// In runs as long as all pages can move together, the rest one by one.
+    fn move_valid<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, most): (BlockId, Option<Stream>, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        if owner.sorts() && !self.is_map(victim) {
+            return self.move_sorted(board, owner, (victim, stream, most), cause, after);
+        }
+        let (mut copied, mut done) = (0, after);
+        // Pages that are asked for one by one move one by one.
+        while let (Some(stream), Some(words)) = (stream, self.moves_together(board, owner, victim))
+        {
+            let mut count = board.nand().valid_pages(victim).min(most - copied);
+            if count == 0 {
+                return Ok((copied, done));
+            }
+            if !owner.wants_all() {
+                count -= self.drop_unwanted(board, owner, victim, count);
+            }
+            let moved =
+                self.move_run(board, owner, (victim, words, stream, count), cause, after)?;
+            done = done.join(moved);
+            copied += count;
+        }
+        let left = (victim, stream, most - copied);
+        let (others, moved) = self.move_pages(board, owner, left, cause, after)?;
+        Ok((copied + others, done.join(moved)))
+    }
+
+    /// Whether the valid pages of a block can move together, and hold words.
+    fn moves_together<O: PageOwner>(
+        &self,
+        board: &Board,
+        owner: &O,
+        victim: BlockId,
+    ) -> Option<bool> {
+        // Neighbours in a line are in blocks of their own.
+        let can = board.nand().moves_runs() && !owner.holds_newer() && self.lines.is_none();
+        if can { board.nand().hold_words(victim) } else { None }
+    }
+
+    /// Of the first `count` valid pages of a block those that the owner knows to be superseded die
+    /// where they are: how many.
+    fn drop_unwanted<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        count: u32,
+    ) -> u32 {
+        let (unwanted, mut seen) = (&mut self.unwanted, 0);
+        unwanted.clear();
+        board.nand().state().each_valid(victim, |old, logical, kind| {
+            seen += 1;
+            if seen <= count && !owner.wants(kind, logical, old) {
+                unwanted.push(old);
+            }
+        });
+        assert!(seen >= count, "{count} of the valid pages of block {victim} can be read");
+        for &old in unwanted.iter() {
+            board.nand_mut().discard(old);
+        }
+        let dropped = unwanted.len() as u32;
+        self.planes[board.geometry().plane_of_block(victim).index()].valid -= dropped;
+        dropped
+    }
+
+    /// The same as [`PageSpace::move_pages`] of the first `count` valid pages of a block.
+    fn move_run<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, words, stream, count): (BlockId, bool, Stream, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let at_once = owner.at_once();
+        let mut done = after;
+        let mut left = count;
+        while left > 0 {
+            let (first, count) = self.next_pages(board, (plane, stream), left)?;
+            self.count_moved(board, stream, count);
+            let movers = &mut self.movers;
+            movers.clear();
+            board.move_valid((victim, words), (first, count), cause, movers);
+            if at_once {
+                done = done.join(board.time_moves((victim, movers), first, cause, after));
+            }
+            for (new, mover) in (first.0..).map(Ppn).zip(movers) {
+                if !at_once {
+                    mover.done = board.time_move((mover.old, new), cause, owner.may_move(after));
+                    done = done.join(mover.done);
+                }
+                let Mover { old, logical, kind, done: moved } = *mover;
+                owner.moved(board, Moved { logical, kind, old, new, done: moved, newer: false });
+            }
+            if self.tells_of_pages() {
+                self.note_run_placed(board.nand(), first);
+            }
+            left -= count;
+        }
+        Ok(done)
+    }
+
+    fn move_pages<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, most): (BlockId, Option<Stream>, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        if self.lines.is_some() {
+            return self.move_pages_of_line(board, owner, (victim, stream, most), cause, after);
+        }
+        let mut copied = 0;
+        let mut done = after;
+        let mut offset = 0;
+        while copied < most
+            && let Some(old) = board.nand().state().next_valid(victim, offset)
+        {
+            offset = board.geometry().offset_of(old) + 1;
+            if let Some(moved) =
+                self.move_page(board, owner, (victim, stream, old), cause, after)?
+            {
+                done = done.join(moved);
+                copied += 1;
+            }
+        }
+        Ok((copied, done))
+    }
+
+    /// Moves one valid page, unless the owner knows that it is superseded: then it dies where it is.
+    #[inline(always)]
+    pub(super) fn move_page<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (victim, stream, old): (BlockId, Option<Stream>, Ppn),
+        cause: Cause,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        let OobRead::Written(oob) = board.nand().state().oob(old) else {
+            unreachable!("a valid page is readable");
+        };
+        if !owner.wants(oob.kind, oob.logical, old) {
+            board.nand_mut().discard(old);
+            self.moved_out(board.nand(), plane, old);
+            return Ok(None);
+        }
+        let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
+        let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
+        self.count_moved(board, stream, 1);
+        let ready = owner.may_move(after);
+        let (new, moved) = match newer {
+            Some(newer) => {
+                let io = newer.page(Lpn(oob.logical), cause);
+                let from = ready.waits_for_buffer(newer.ready);
+                self.program(board, (plane, stream), from, |board, new, ready| {
+                    board.program_update(new, None, &io, oob.kind, ready)
+                })?
+            }
+            None => self.program(board, (plane, stream), ready, |board, new, ready| {
+                board.copy(old, new, oob.kind, cause, ready)
+            })?,
+        };
+        if oob.kind.is_host_data() {
+            board.nand_mut().discard(old);
+        }
+        self.moved_out(board.nand(), plane, old);
+        let (logical, kind, newer) = (oob.logical, oob.kind, newer.is_some());
+        if self.tells_of_pages() && kind.is_host_data() {
+            self.note_placed(board.nand(), Lpn(logical), new);
+        }
+        owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
+        Ok(Some(moved))
+    }
+
+    /// A page is not valid any more where it was.
+    #[inline(always)]
+    fn moved_out(&mut self, nand: &Nand, plane: PlaneId, old: Ppn) {
+        match self.lines.is_some() {
+            true => self.lost_in_line(nand.geometry().block_of(old)),
+            false => self.planes[plane.index()].valid -= 1,
+        }
+    }
+
+    /// The pages of a line move in the order of its slots.
+    #[cold]
+    fn move_pages_of_line<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        (line, stream, most): (BlockId, Option<Stream>, u32),
+        cause: Cause,
+        after: When,
+    ) -> Result<(u32, When), Fault> {
+        let (mut copied, mut done) = (0, after);
+        let mut slot = self.lines.as_ref().map_or(0, |lines| lines.first_slot(line));
+        while copied < most
+            && let Some(lines) = &self.lines
+            && let Some(old) = lines.next_valid(board.nand(), line, &mut slot)
+        {
+            if let Some(moved) = self.move_page(board, owner, (line, stream, old), cause, after)? {
+                done = done.join(moved);
+                copied += 1;
+            }
+        }
+        if let Some(lines) = &mut self.lines {
+            lines.resume_at(line, if copied < most { 0 } else { slot });
+        }
+        Ok((copied, done))
+    }
+}

@@ -1,0 +1,84 @@
+//! What policies compare candidates by, be they blocks of a plane or lines of the device.
+//!
+//! A line is named by its number, which is that of its block in the first plane. What it has no
+//! room for counts as taken: collecting it does not gain that.
+
+use crate::parts::line_book::LineBook;
+use ftlab_flash::board::nand::Nand;
+use ftlab_flash::units::{BlockId, Ppn};
+
+/// What is known of candidates.
+#[derive(Clone, Copy)]
+pub struct Census<'a> {
+    nand: &'a Nand,
+    lines: Option<&'a LineBook>,
+}
+
+impl<'a> Census<'a> {
+    /// Of the device's blocks, or of its lines.
+    #[inline]
+    pub fn new(nand: &'a Nand, lines: Option<&'a LineBook>) -> Self {
+        Census { nand, lines }
+    }
+
+    /// Of the device's blocks.
+    #[inline]
+    pub fn of(nand: &'a Nand) -> Self {
+        Census { nand, lines: None }
+    }
+
+    /// Pages of a candidate.
+    #[inline]
+    pub fn pages(&self) -> u32 {
+        match self.lines {
+            None => self.nand.geometry().pages_per_block,
+            Some(lines) => lines.full(),
+        }
+    }
+
+    /// Those of them that collecting it does not gain.
+    #[inline]
+    pub fn valid_pages(&self, candidate: BlockId) -> u32 {
+        match self.lines {
+            None => self.nand.valid_pages(candidate),
+            Some(lines) => lines.taken(candidate),
+        }
+    }
+
+    /// Programs on the device since its last one.
+    #[inline]
+    pub fn age(&self, candidate: BlockId) -> u32 {
+        let age = |block| self.nand.state().block(block).age(self.nand.sequence());
+        match self.lines {
+            None => age(candidate),
+            Some(lines) => lines.blocks(candidate).map(age).min().unwrap_or(0),
+        }
+    }
+
+    /// Its erases: of a line those of the block that has most.
+    pub fn erases(&self, candidate: BlockId) -> u32 {
+        let erases = |block| self.nand.state().block(block).erases;
+        match self.lines {
+            None => erases(candidate),
+            Some(lines) => lines.blocks(candidate).map(erases).max().unwrap_or(0),
+        }
+    }
+
+    /// Its pages.
+    pub fn pages_in(&self, candidate: BlockId) -> impl Iterator<Item = Ppn> + use<'a> {
+        let (nand, lines) = (self.nand, self.lines);
+        let planes = lines.map_or(1, |_| nand.geometry().planes());
+        let step = nand.geometry().blocks_per_plane;
+        let blocks = (0..planes).map(move |plane| BlockId(candidate.0 + plane * step));
+        blocks.flat_map(move |block| {
+            let geometry = nand.geometry();
+            (0..geometry.pages_per_block).map(move |offset| geometry.page(block, offset))
+        })
+    }
+
+    /// The flash.
+    #[inline]
+    pub fn nand(&self) -> &'a Nand {
+        self.nand
+    }
+}
