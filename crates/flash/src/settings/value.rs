@@ -118,7 +118,7 @@ impl Value for Amount {
         }
     }
     fn legal() -> String {
-        "a whole number, or a share such as 90%".to_owned()
+        "a whole number, or a share above 0% and up to 100%".to_owned()
     }
 }
 

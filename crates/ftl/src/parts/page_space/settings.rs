@@ -132,10 +132,10 @@ settings! {
             source("docs/papers/others.md#ideal-page: FlashSim shares");
         /// Candidates that d_choices draws, or their share of all.
         choices: Amount = Amount::Count(10),
-            legal("1..=10000, or 20%", |v| within(*v, 10_000)), source("Van Houdt 2013");
+            legal("1..=10000, or up to 100%", |v| within(*v, 10_000)), source("Van Houdt 2013");
         /// Oldest blocks that windowed_greedy looks at, or their share of all candidates.
         window: Amount = Amount::Count(64),
-            legal("1..=16777216, or 90%", |v| within(*v, 1 << 24)), source("Hu et al. 2009");
+            legal("1..=16777216, or up to 100%", |v| within(*v, 1 << 24)), source("Hu et al. 2009");
     }
 }
 
