@@ -339,7 +339,9 @@ fn the_fullest_groups_leave_first() {
 /// and none stays for good.
 #[test]
 fn a_group_fuller_than_what_may_leave_is_cut() {
-    let cases: [(&str, [u64; 2], u64, [(u64, usize); 3]); 2] = [
+    // Share, pages of the fuller group and of the first, pages that leave, reads of some pages.
+    type Case = (&'static str, [u64; 2], u64, [(u64, usize); 3]);
+    let cases: [Case; 2] = [
         // 14 of the second group's 15; its last and the first group's only page stay.
         ("0.875", [15, 1], 14, [(29, 1), (30, 0), (0, 0)]),
         // 6 of the second group's 9, and not of the first group's 7, which have lower numbers.
