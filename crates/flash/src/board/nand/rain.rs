@@ -114,6 +114,12 @@ impl Nand {
         })
     }
 
+    /// How many of these were programmed before a sequence number, and the parity of those.
+    fn parity_before(&self, rain: &Rain, ppn: Ppn, end: u64) -> (u32, u32) {
+        let covered = self.content(rain, ppn).filter(|&(_, sequence, _)| sequence < end);
+        covered.fold((0, 0), |(count, all), (.., one)| (count + 1, all ^ one))
+    }
+
     fn rain(&self) -> &Rain {
         self.rain.as_ref().expect("rain.stripe is more than 0")
     }
@@ -125,9 +131,7 @@ impl Nand {
         ppn: Ppn,
         after: When,
     ) -> Result<When, Fault> {
-        let covered = self.content(self.rain(), ppn);
-        let (count, parity) =
-            covered.fold((0, 0), |(count, all), (.., one)| (count + 1, all ^ one));
+        let (count, parity) = self.parity_before(self.rain(), ppn, u64::MAX);
         let page = PageWrite {
             logical: count,
             kind: PageKind::Parity,
@@ -169,10 +173,7 @@ impl Nand {
         let Some(rain) = &self.rain else {
             return Err(format!("page {ppn} is parity, and rain.stripe = 0"));
         };
-        let covered = self.content(rain, ppn).filter(|&(_, other, _)| other < sequence);
-        let (count, parity) =
-            covered.fold((0, 0), |(count, all), (.., one)| (count + 1, all ^ one));
-        // Of a stripe of which an interrupted erase has left a part it says nothing.
+        let (count, parity) = self.parity_before(rain, ppn, sequence);
         let is_left_of = count < logical
             && rain.members(&self.geometry, ppn).any(|page| !self.state.is_written(page));
         match is_left_of || (count, parity) == (logical, self.state.tag(ppn).0) {
@@ -336,8 +337,7 @@ impl Nand {
         let OobRead::Written(oob) = self.state.oob(ppn) else { return Ok(None) };
         let Ok(parity) = self.cover(rain, ppn, oob.sequence) else { return Ok(None) };
         let end = parity.map_or(u64::MAX, |(_, sequence)| sequence);
-        let covered = self.content(rain, ppn).filter(|&(_, sequence, _)| sequence < end);
-        let (count, all) = covered.fold((0, 0), |(count, all), (.., one)| (count + 1, all ^ one));
+        let (count, all) = self.parity_before(rain, ppn, end);
         if let Some((page, _)) = parity
             && let OobRead::Written(oob) = self.state.oob(page)
         {
