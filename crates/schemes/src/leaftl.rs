@@ -161,6 +161,12 @@ impl Scheme for Leaftl {
             board.event(Event::BufferHits, 1);
             return Ok(self.store.buffer.get(board, slot, after));
         }
+        if let Some(place) = self.store.map.fresh(io.lpn) {
+            board.event(Event::MapLookups, 1);
+            board.event(Event::MapHits, 1);
+            let below = board.read(place, io.cause, after)?;
+            return Ok(self.above(board, slot, below));
+        }
         let is_past = std::mem::replace(&mut self.store.outgrown, true);
         let (found, known) = match is_past {
             true => self.store.map.look_up_past(board, io.lpn, after)?,
@@ -170,13 +176,11 @@ impl Scheme for Leaftl {
             }
         };
         let answer = match (slot, found) {
-            (None, found) => self.read_flash(board, io, found, known)?,
             // The other sectors were never written.
             (Some(slot), None) => self.store.buffer.get(board, slot, known),
-            (Some(slot), found) => {
-                let (read, below) = self.read_flash(board, io, found, known)?;
-                let (done, tag) = self.store.buffer.get(board, slot, read);
-                (done, if below == Tag::UNREADABLE { below } else { tag })
+            (slot, found) => {
+                let below = self.read_flash(board, io, found, known)?;
+                self.above(board, slot, below)
             }
         };
         // Groups leave behind the answer.
@@ -195,19 +199,22 @@ impl Scheme for Leaftl {
         }
         if self.store.buffer.pages.is_full() {
             // The page waits for its frame alone.
-            let _ = self.store.write_out(board, false, after)?;
+            let _ = self.store.free_frame(board, after)?;
         }
         let (slot, free) = self.store.buffer.pages.enter(io.lpn);
+        self.store.entered = true;
         Ok(self.store.buffer.put(board, slot, io, after.waits_for_buffer(free)))
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let after = self.store.begin(board, after)?;
+        if self.store.map.fresh(io.lpn).is_some() {
+            self.store.close_run(board);
+        }
         let known = self.store.look_up(board, io.lpn, after)?;
         let (old, known) = self.store.map.exact(board, io.lpn, known)?;
         if let Some(slot) = self.store.buffer.pages.find(io.lpn) {
-            let free = self.store.buffer.pages.get(slot).ready;
-            self.store.buffer.leave(board, slot, free);
+            self.store.buffer.forget(board, slot);
         }
         let Some(old) = old else { return Ok(known) };
         self.store.space.invalidate(board, old);
@@ -228,8 +235,23 @@ impl Scheme for Leaftl {
         self.store.settle(board, when)
     }
 
+    #[inline]
+    fn behind_request(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
+        match self.store.entered {
+            true => self.store.drain_behind(board, done),
+            false => Ok(()),
+        }
+    }
+
+    /// A page of a flush that goes on; else a step of collection.
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         let after = self.store.begin(board, after)?;
+        if self.store.buffer.is_draining() {
+            let drained = self.store.drain(board, after).map(Some);
+            if let Some(done) = drained.or_else(Fault::unless_worn_out)? {
+                return Ok(Some(done));
+            }
+        }
         self.store.outgrown = true;
         let step = self.store.space.collect_idle(board, &mut self.store.map, after)?;
         let done = self.store.settle(board, step.unwrap_or(after))?;
@@ -253,6 +275,7 @@ impl Scheme for Leaftl {
 
     fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let after = self.store.begin(board, after)?;
+        self.store.close_run(board);
         self.store.outgrown = true;
         let Store { space, map, .. } = &mut self.store;
         let done = map.clean(space, board, after)?;
@@ -323,6 +346,18 @@ impl Leaftl {
         Leaftl { store, keeps_buffer: config.device.ram_nonvolatile }
     }
 
+    /// What was read from flash, under what the buffer has of the page.
+    fn above(
+        &self,
+        board: &mut Board,
+        slot: Option<Slot>,
+        (read, below): (When, Tag),
+    ) -> (When, Tag) {
+        let Some(slot) = slot else { return (read, below) };
+        let (done, tag) = self.store.buffer.get(board, slot, read);
+        (done, if below == Tag::UNREADABLE { below } else { tag })
+    }
+
     /// Reads a page from where its segment says that it is.
     fn read_flash(
         &self,
@@ -337,8 +372,14 @@ impl Leaftl {
             return self.read_nearby(board, io, found.segment, known);
         }
         let (_, offset) = self.store.map.place_of(io.lpn);
-        let place = found.segment.predict(offset, self.store.map.scale) as u32;
-        board.read(Ppn(place), io.cause, known)
+        let place = Ppn(found.segment.predict(offset, self.store.map.scale) as u32);
+        assert!(
+            Map::is_it(board, io.lpn, place),
+            "page {} is not at {place}, where {:?} says",
+            io.lpn,
+            found.segment
+        );
+        board.read(place, io.cause, known)
     }
 
     /// Reads the page that an approximate segment says, and the right one where it is another.

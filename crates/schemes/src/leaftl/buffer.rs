@@ -1,6 +1,6 @@
 //! The write buffer: which pages it holds, and which of them leave.
 
-use crate::leaftl::settings::{Config, Leaving};
+use crate::leaftl::settings::{Config, Drain, Leaving};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::ram::RamWork;
 use ftlab_flash::board::when::When;
@@ -15,8 +15,10 @@ use ftlab_ftl::parts::slots::Slot;
 pub(super) struct Buffer {
     pub(super) pages: HeldPages,
     pub(super) all_sectors: u64,
-    /// Frames on their way to flash.
+    /// Frames on their way to flash, upwards by logical number, and how many of them have gone.
     pub(super) leaving: Vec<Slot>,
+    gone: usize,
+    pub(super) drain: Drain,
     /// Groups with pages here under `fullest`: how many, and which.
     groups: Vec<(u32, u32)>,
     rule: Leaving,
@@ -34,6 +36,8 @@ impl Buffer {
             pages: HeldPages::new(frames, board.geometry().logical_pages),
             all_sectors: board.geometry().all_sectors(),
             leaving: Vec::with_capacity(frames as usize),
+            gone: 0,
+            drain: config.own.drain,
             groups: Vec::with_capacity(frames as usize),
             rule: config.own.flush,
             most: (most as usize).max(1),
@@ -65,8 +69,42 @@ impl Buffer {
         board.level(Level::BufferedPages, u64::from(self.pages.dirty()));
     }
 
-    /// The pages that leave, upwards by logical number.
+    /// Whether pages that were chosen are still here.
+    pub(super) fn is_draining(&self) -> bool {
+        self.gone < self.leaving.len()
+    }
+
+    /// The next page on its way to flash; where none is, those that leave are chosen first.
+    pub(super) fn next_leaving(&mut self, group_pages: u32) -> Slot {
+        if !self.is_draining() {
+            self.leaving = self.choose(false, group_pages);
+        }
+        self.leaving[self.gone]
+    }
+
+    /// It is on flash from `done` on, and leaves.
+    pub(super) fn next_is_written(&mut self, board: &mut Board, done: When) {
+        let slot = self.leaving[self.gone];
+        self.gone += 1;
+        self.pages.clean(slot);
+        self.leave(board, slot, done);
+    }
+
+    /// A page is forgotten, and need not be written.
+    pub(super) fn forget(&mut self, board: &mut Board, slot: Slot) {
+        let lpn = self.pages.get(slot).lpn;
+        let behind = &self.leaving[self.gone..];
+        let place = behind.binary_search_by_key(&lpn, |&slot| self.pages.get(slot).lpn);
+        if let Ok(place) = place {
+            self.leaving.remove(self.gone + place);
+        }
+        let free = self.pages.get(slot).ready;
+        self.leave(board, slot, free);
+    }
+
+    /// The pages that leave, upwards by logical number, whatever was chosen before.
     pub(super) fn choose(&mut self, all: bool, group_pages: u32) -> Vec<Slot> {
+        self.gone = 0;
         let mut slots = std::mem::take(&mut self.leaving);
         slots.clear();
         slots.extend(self.pages.all());

@@ -3,9 +3,12 @@
 use crate::leaftl::map::{By, Map, Residency};
 use crate::leaftl::sizes::PAGE_BYTES;
 use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Event;
 use ftlab_flash::units::{Lpn, Ppn};
 use ftlab_ftl::parts::learned::{Point, Tolerance, learn};
+use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 
 impl Map {
     /// Learns where pages are (logical, physical), a run at a time: what lies in one block, in
@@ -69,7 +72,7 @@ impl Map {
     /// The pages of a flush are learned.
     pub(super) fn learn_fresh(&mut self, board: &mut Board) {
         let mut fresh = std::mem::take(&mut self.fresh);
-        self.shed(board, fresh.len());
+        self.shed(board, fresh.len() as u32);
         let gamma = self.gamma;
         self.learn(board, (&mut fresh, By::Host), gamma);
         fresh.clear();
@@ -99,19 +102,71 @@ impl Map {
         board.event(Event::GroupCompactions, 1);
     }
 
-    /// Before so many pages are learned that memory would take more than [`crate::leaftl::sizes::Sizes::most_bytes`],
-    /// where one request collects several victims: groups that flash knows as they are leave at once,
-    /// those used longest ago first.
-    fn shed(&mut self, board: &mut Board, learned: usize) {
-        let Some(most) = self.sizes.most_bytes() else { return };
-        let most = most.saturating_sub(PAGE_BYTES * learned as u64);
-        while self.bytes > most {
-            let may_leave = |group: &u32| !self.is_changed(*group) && *group != self.held;
-            let clean = self.order.from_oldest(0).map(|slot| slot.0).find(may_leave);
-            let Some(clean) = clean else { return };
+    /// Bytes that memory would take over [`crate::leaftl::sizes::Sizes::most_bytes`] if so many pages
+    /// were learned.
+    pub(super) fn excess(&self, pages: u32) -> u64 {
+        let most = self.sizes.most_bytes().unwrap_or(u64::MAX);
+        (self.bytes + PAGE_BYTES * u64::from(pages)).saturating_sub(most)
+    }
+
+    /// Groups that may leave before pages are learned, those used longest ago first.
+    fn may_leave(&self, changed: bool) -> impl Iterator<Item = u32> + '_ {
+        let groups = self.order.from_oldest(0).map(|slot| slot.0);
+        groups.filter(move |&group| self.is_changed(group) == changed && group != self.held)
+    }
+
+    /// Before pages are learned for which memory has no room: groups that flash knows as they are
+    /// leave at once.
+    fn shed(&mut self, board: &mut Board, pages: u32) {
+        while self.excess(pages) > 0 {
+            let Some(clean) = self.may_leave(false).next() else { return };
             board.event(Event::EvictClean, 1);
             self.drop_group(clean);
         }
+    }
+
+    /// Map pages that have to be written before so many pages of a victim are learned, at most.
+    pub(super) fn writes_before(&self, pages: u32) -> u32 {
+        let mut excess = self.excess(pages);
+        if excess == 0 {
+            return 0;
+        }
+        let bytes = |group: u32| u64::from(self.bytes_of[group as usize]);
+        excess = excess.saturating_sub(self.may_leave(false).map(bytes).sum());
+        let mut writes = 0;
+        for group in self.may_leave(true) {
+            if excess == 0 {
+                break;
+            }
+            excess = excess.saturating_sub(bytes(group));
+            writes += 1;
+        }
+        writes
+    }
+
+    /// Before the pages of a victim are learned: where one request collects several, groups leave
+    /// that else would leave behind it. Their map pages go to the plane of the victim, which has
+    /// room for them.
+    pub(super) fn fit_moved(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let pages = self.moved.len() as u32;
+        self.shed(board, pages);
+        let mut done = after;
+        while self.excess(pages) > 0 {
+            let Some(group) = self.may_leave(true).next() else { break };
+            let victim = space.collecting().expect("its pages were moved");
+            let place = (board.geometry().plane_of_block(victim), Stream::Map);
+            done = self.write_part_to(space, board, (self.part_of(group), place), done)?;
+            board.event(Event::EvictDirty, 1);
+            if self.residency(group) != Residency::Absent {
+                self.drop_group(group);
+            }
+        }
+        Ok(done)
     }
 
     /// Pages of a collection that a fault ended are learned all the same.
@@ -121,7 +176,7 @@ impl Map {
             return;
         }
         let mut moved = std::mem::take(&mut self.moved);
-        self.shed(board, moved.len());
+        self.shed(board, moved.len() as u32);
         let gamma = self.gamma;
         self.learn(board, (&mut moved, By::Collection), gamma);
         moved.clear();

@@ -51,7 +51,7 @@ pub(super) struct Map {
     /// Groups in memory by last use; none where memory holds all.
     pub(super) order: SlotLists<1>,
     /// Bytes of each group in memory, and of all.
-    bytes_of: Vec<u16>,
+    pub(super) bytes_of: Vec<u16>,
     /// The group that was looked up last: it does not leave.
     pub(super) held: u32,
     pub(super) bytes: u64,
@@ -62,7 +62,8 @@ pub(super) struct Map {
     loads: Vec<When>,
     /// Place of each map page, plus one.
     pub(super) gtd: Vec<u32>,
-    /// Pages that a flush has programmed and not learned yet, upwards by logical number.
+    /// Pages of a flush, of one block as a rule, that were programmed and not learned yet, upwards by
+    /// logical number.
     pub(super) fresh: Vec<(u32, u32)>,
     /// Pages moved out of the present victim.
     pub(super) moved: Vec<(u32, u32)>,
@@ -109,7 +110,7 @@ impl Map {
             totals: GroupSizes::default(),
             loads: zeroed(on_flash as usize),
             gtd: zeroed(sizes.parts as usize),
-            fresh: Vec::with_capacity(sizes.frames as usize),
+            fresh: Vec::with_capacity(sizes.run() as usize),
             moved: Vec::with_capacity(geometry.pages_per_block as usize),
             scratch: Box::new(Group::new(sizes.group_pages)),
             older: Some(Box::new(Group::new(sizes.group_pages))),
@@ -308,18 +309,28 @@ impl Map {
         if segment.is_accurate() { None } else { self.nearby(board, lpn, said).next() }
     }
 
+    /// Where a page is that a flush has programmed and not learned yet.
+    #[inline]
+    pub(super) fn fresh(&self, lpn: Lpn) -> Option<Ppn> {
+        let place = self.fresh.binary_search_by_key(&lpn.0, |&(fresh, _)| fresh).ok()?;
+        Some(Ppn(self.fresh[place].1))
+    }
+
     /// Where a page is on flash; changes nothing and costs nothing.
     pub(super) fn locate(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
         if let Some(&(_, ppn)) = self.moved.iter().rev().find(|&&(moved, _)| moved == lpn.0) {
             return Some(Ppn(ppn));
         }
+        if let Some(place) = self.fresh(lpn) {
+            return Some(place);
+        }
         let (group, offset) = self.place_of(lpn);
         let mut found = self.groups.find(group, offset);
         let decides = found.is_some() || self.groups.is_trimmed(group, offset);
         if self.residency(group) != Residency::Whole && !decides {
-            let mut on_flash = Group::new(self.sizes.group_pages);
-            self.unpack(board, group, &mut on_flash);
-            found = on_flash.find(offset);
+            let part = self.location(self.part_of(group));
+            let words = part.map(|page| &board.nand().payload(page)[self.words_of(group)]);
+            found = words.and_then(|words| packed::find(words, self.scale, offset));
         }
         let segment = found?.segment;
         let place = self.resolve(board, lpn, segment);
@@ -387,13 +398,14 @@ impl Map {
 }
 
 impl PageOwner for Map {
-    /// Moved pages are learned in memory; what that pushes out is written when the victim is erased.
-    fn map_writes(&mut self, _: &PageSpace, _: &Board, _: BlockId) -> u32 {
-        0
+    /// Moved pages are learned in memory, and what that pushes out is written when the victim is
+    /// erased: before it, where memory has no room for them even so.
+    fn map_writes(&mut self, space: &PageSpace, board: &Board, victim: BlockId) -> u32 {
+        self.writes_before(space.valid_in(board.nand(), victim))
     }
 
-    fn most_map_writes(&self, _: &PageSpace, _: BlockId, _: u32) -> u32 {
-        0
+    fn most_map_writes(&self, _: &PageSpace, _: BlockId, valid: u32) -> u32 {
+        if self.excess(valid) == 0 { 0 } else { valid }
     }
 
     fn sorts(&self) -> bool {
@@ -413,11 +425,12 @@ impl PageOwner for Map {
 
     fn before_erase(
         &mut self,
-        _: &mut PageSpace,
+        space: &mut PageSpace,
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
+        let done = self.fit_moved(space, board, after)?;
         self.learn_moved(board);
-        Ok(after)
+        Ok(done)
     }
 }

@@ -9,7 +9,7 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::{Cause, Event};
-use ftlab_flash::units::{Lpn, Ppn};
+use ftlab_flash::units::{Lpn, PlaneId, Ppn};
 use ftlab_ftl::parts::learned::{Found, Group, packed};
 use ftlab_ftl::parts::page_space::{PageSpace, Stream};
 use ftlab_ftl::parts::slots::Slot;
@@ -159,7 +159,23 @@ impl Map {
         after: When,
     ) -> Result<When, Fault> {
         let place = (space.home(board.nand(), part), Stream::Map);
-        let mut ready = space.make_room(board, self, place, after)?;
+        let ready = space.make_room(board, self, place, after)?;
+        if !self.groups_of(part).any(|group| self.is_changed(group)) {
+            // Collection has written it.
+            return Ok(ready);
+        }
+        self.write_part_to(space, board, (part, place), ready)
+    }
+
+    /// The same where room is made.
+    pub(super) fn write_part_to(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (part, place): (u32, (PlaneId, Stream)),
+        after: When,
+    ) -> Result<When, Fault> {
+        let mut ready = after;
         let old = self.location(part);
         let groups = self.groups_of(part);
         let mut changed = groups.clone().filter(|&group| self.is_changed(group));
@@ -247,6 +263,9 @@ impl Map {
         lpn: Lpn,
         known: When,
     ) -> Result<(Option<Ppn>, When), Fault> {
+        if let Some(place) = self.fresh(lpn) {
+            return Ok((Some(place), known));
+        }
         let (group, offset) = self.place_of(lpn);
         let Some(found) = self.groups.find(group, offset) else { return Ok((None, known)) };
         let said = Ppn(found.segment.predict(offset, self.scale) as u32);

@@ -26,6 +26,16 @@ choices! {
 }
 
 choices! {
+    /// When the pages of a full buffer are written.
+    pub enum Drain {
+        /// One behind each page that the host writes, before its next one, and in idle time.
+        Background = "background",
+        /// All of them before the host's next page.
+        AtOnce = "at_once",
+    }
+}
+
+choices! {
     /// How the place of a superseded page is found that an approximate segment tells.
     pub enum Superseded {
         /// The page that it says is read for its out-of-band area.
@@ -69,6 +79,10 @@ settings! {
         /// Most pages that leave under `leaftl.flush = fullest`, as a share of the buffer.
         flush_share: f64 = 0.875, legal("0.125..=1", |v| (0.125..=1.0).contains(v)),
             source("docs/papers/leaftl2023.md#open-points: public code");
+        /// When the pages of a full buffer are written, in one order and learned together in either
+        /// case: one by one, so that the host's reads and writes go on meanwhile, or as one piece.
+        drain: Drain = Drain::Background, legal("", |_| true),
+            source("open: docs/papers/leaftl2023.md#open-points");
         /// Whether the valid pages of a victim are written in the order of their numbers; otherwise
         /// in the order in which they lie.
         gc_sorts: bool = true, legal("", |_| true), source("LeaFTL 2023");

@@ -85,14 +85,19 @@ impl Sizes {
         }
     }
 
-    /// Most bytes that segments take before others have left for them: those of a flush and of a
-    /// victim, and a group that was loaded. None where memory takes all.
+    /// Most bytes that segments take before others have left for them: those of a block of a flush
+    /// and of a victim, and a group that was loaded. None where memory takes all.
     pub(super) fn most_bytes(&self) -> Option<u64> {
         self.map_bytes.map(|bytes| bytes + self.unfitted_bytes())
     }
 
+    /// Most pages of a flush that are learned together.
+    pub(super) fn run(&self) -> u32 {
+        self.frames.min(self.block)
+    }
+
     fn unfitted_bytes(&self) -> u64 {
-        PAGE_BYTES * u64::from(self.frames + self.block)
+        PAGE_BYTES * u64::from(self.run() + self.block)
             + loose_group_bytes(self.group_pages, compacted_at(self.group_pages))
     }
 
@@ -157,7 +162,7 @@ impl Sizes {
             sram("group_marks", marks),
             sram("gtd", 4 * u64::from(sizes.parts)),
             sram("data_buffer", u64::from(sizes.frames) * config.device.unit_bytes()),
-            sram("flush_list", 8 * u64::from(sizes.frames)),
+            sram("flush_list", 4 * u64::from(sizes.frames) + 8 * u64::from(sizes.run())),
             sram("moved_list", 8 * u64::from(sizes.block)),
         ];
         let own: Vec<RamUse> = own.into_iter().filter(|used| used.bytes > 0).collect();

@@ -3,7 +3,7 @@
 
 use crate::leaftl::buffer::Buffer;
 use crate::leaftl::map::Map;
-use crate::leaftl::settings::Config;
+use crate::leaftl::settings::{Config, Drain};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Payload;
 use ftlab_flash::board::nand::fault::Fault;
@@ -28,6 +28,10 @@ pub(super) struct Store {
     /// Groups have to leave before anything else is changed: a fault or a power cut came first, or
     /// the device has no room for what they say.
     pub(super) outgrown: bool,
+    /// The plane whose block the pages of a flush go on to fill.
+    plane: Option<PlaneId>,
+    /// A page has entered the buffer, and the next one needs a frame.
+    pub(super) entered: bool,
     record: Vec<u32>,
 }
 
@@ -53,6 +57,8 @@ impl Store {
             written: 0,
             compact_every: config.own.compact_every,
             outgrown: false,
+            plane: None,
+            entered: false,
             record: zeroed(board.geometry().entries_per_page() as usize),
         }
     }
@@ -64,17 +70,46 @@ impl Store {
         if self.outgrown { self.fit(board, after) } else { Ok(after) }
     }
 
-    /// Writes pages of the buffer out: those that its rule chooses, or `all`. What they supersede is
-    /// looked up, and marked; then they are learned.
+    /// Frees a frame of a full buffer.
+    pub(super) fn free_frame(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        match self.buffer.drain {
+            Drain::Background => self.drain(board, after),
+            Drain::AtOnce => self.write_out(board, false, after),
+        }
+    }
+
+    /// Frees the frame that the host's next page needs, where the last one took the last.
+    pub(super) fn drain_behind(&mut self, board: &mut Board, done: When) -> Result<(), Fault> {
+        let is_due = std::mem::take(&mut self.entered) && self.buffer.pages.is_full();
+        if is_due && self.buffer.drain == Drain::Background {
+            let drained = self.begin(board, done).and_then(|after| self.drain(board, after));
+            let _ = drained.map(Some).or_else(Fault::unless_worn_out)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the next page out of those that leave; the last one closes their run.
+    pub(super) fn drain(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        let slot = self.buffer.next_leaving(self.map.sizes.group_pages);
+        let written = self.write_held(board, slot, after)?;
+        self.buffer.next_is_written(board, written);
+        if !self.buffer.is_draining() {
+            self.close_run(board);
+            self.compact_if_due(board);
+        }
+        self.settle(board, written)
+    }
+
+    /// Writes pages of the buffer out: those that its rule chooses, or `all`.
     pub(super) fn write_out(
         &mut self,
         board: &mut Board,
         all: bool,
         after: When,
     ) -> Result<When, Fault> {
+        self.close_run(board);
         let slots = self.buffer.choose(all, self.map.sizes.group_pages);
         let written = self.write_these(board, &slots, after);
-        self.outgrown = true;
         // Frames that are free first are taken first.
         for &slot in slots.iter().rev() {
             let held = *self.buffer.pages.get(slot);
@@ -83,8 +118,9 @@ impl Store {
             }
         }
         self.buffer.leaving = slots;
+        self.buffer.leaving.clear();
         // Whatever became of the others, these are on flash.
-        self.map.learn_fresh(board);
+        self.close_run(board);
         let done = written?;
         self.compact_if_due(board);
         self.settle(board, done)
@@ -96,31 +132,35 @@ impl Store {
         slots: &[Slot],
         after: When,
     ) -> Result<When, Fault> {
-        let (mut done, mut plane) = (after, None);
+        let mut done = after;
         for &slot in slots {
-            let held = *self.buffer.pages.get(slot);
-            let io = write_of(&held, self.buffer.all_sectors);
-            let known = self.look_up(board, io.lpn, after.waits_for_buffer(held.ready))?;
-            let (written, next) = self.write_page(board, &io, plane, known)?;
-            plane = next;
-            board.event(Event::BufferFlushes, 1);
+            let written = self.write_held(board, slot, after)?;
             self.buffer.pages.clean_from(slot, written);
             done = done.join(written);
         }
         Ok(done)
     }
 
-    /// Programs a page in this plane while its block has room, else in the one that is free first;
-    /// returns the plane that goes on with the block.
-    fn write_page(
-        &mut self,
-        board: &mut Board,
-        io: &PageIo,
-        plane: Option<PlaneId>,
-        known: When,
-    ) -> Result<(When, Option<PlaneId>), Fault> {
+    /// Writes the page of a frame. What it supersedes is looked up, and marked; where it is
+    /// is learned at the end of its block.
+    fn write_held(&mut self, board: &mut Board, slot: Slot, after: When) -> Result<When, Fault> {
+        let held = *self.buffer.pages.get(slot);
+        let io = write_of(&held, self.buffer.all_sectors);
+        let known = self.look_up(board, io.lpn, after.waits_for_buffer(held.ready))?;
+        self.outgrown = true;
+        let written = self.write_page(board, &io, known)?;
+        board.event(Event::BufferFlushes, 1);
+        if self.plane.is_none() || self.map.fresh.len() == self.map.sizes.run() as usize {
+            self.close_run(board);
+        }
+        Ok(written)
+    }
+
+    /// Programs a page in the plane of the one before while its block has room, else in the one that
+    /// is free first.
+    fn write_page(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
         let Store { space, map, .. } = self;
-        let plane = plane.filter(|&plane| !space.is_full(plane));
+        let plane = self.plane.filter(|&plane| !space.is_full(plane));
         let plane = plane.unwrap_or_else(|| space.place_anywhere(board.nand()));
         let place = (plane, space.host_stream(board, io));
         let ready = space.make_room(board, map, place, known)?;
@@ -135,7 +175,17 @@ impl Store {
         self.written += 1;
         let last = board.geometry().pages_per_block - 1;
         let goes_on = board.geometry().offset_of(new) < last;
-        Ok((done, goes_on.then(|| board.geometry().plane_of(new))))
+        self.plane = goes_on.then(|| board.geometry().plane_of(new));
+        Ok(done)
+    }
+
+    /// The pages that a flush has programmed so far are learned; those behind them begin a new run.
+    pub(super) fn close_run(&mut self, board: &mut Board) {
+        self.plane = None;
+        if !self.map.fresh.is_empty() {
+            self.outgrown = true;
+            self.map.learn_fresh(board);
+        }
     }
 
     /// Makes sure that memory can tell where a page is, and that groups fit beside it.

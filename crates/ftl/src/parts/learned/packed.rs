@@ -7,7 +7,7 @@
 //! segment of one page takes [`most_bytes`] at most: no kind takes more than 5 1/4 bytes a page.
 //! The encoding is ours (`docs/papers/leaftl2023.md`).
 
-use super::group::{Group, Placed};
+use super::group::{Found, Group, Placed, has};
 use super::members::Members;
 use super::segment::{Scale, Segment};
 
@@ -140,38 +140,81 @@ pub fn pack(group: &Group, scale: Scale, words: &mut [u32]) {
 /// Reads a group out of its place; words of a page that was never written are one that is empty.
 pub fn unpack(words: &[u32], scale: Scale, group: &mut Group) {
     group.clear();
-    let mut reader = Reader { words, at: 0 };
-    let count = usize::from(u16::from_le_bytes(reader.take_all()));
-    let mut trimmed = Members::NONE;
-    match reader.take() {
-        BITMAP => {
-            for byte in 0..32u8 {
-                let bits = reader.take();
-                let set = (0..8).filter(|bit| bits >> bit & 1 == 1);
-                set.for_each(|bit| trimmed.insert(8 * byte + bit));
-            }
-        }
-        listed => (0..listed).for_each(|_| trimmed.insert(reader.take())),
+    let (trimmed, stored) = Stored::of(words, scale);
+    stored.for_each(|(placed, members)| group.append(placed, members));
+    group.set_trimmed(trimmed);
+}
+
+/// The newest segment that has a page, as [`Group::find`] would say it of the group unpacked.
+pub fn find(words: &[u32], scale: Scale, offset: u8) -> Option<Found> {
+    let (trimmed, mut stored) = Stored::of(words, scale);
+    if trimmed.has(offset) {
+        return None;
     }
-    let mut kinds = Reader { words, at: reader.at };
-    reader.at += count.div_ceil(4);
-    let (mut level, mut bits) = (0, 0);
-    for index in 0..count {
-        bits = if index % 4 == 0 { kinds.take() } else { bits >> 2 };
+    let (placed, _) = stored.find(|(placed, members)| {
+        let listed = members.has(offset).then_some(placed.segment.start);
+        has(placed.segment, offset, listed)
+    })?;
+    Some(Found { segment: placed.segment, levels: u32::from(placed.level) + 1 })
+}
+
+/// The segments of a group in its place, newest first, each with the pages of an approximate one.
+struct Stored<'a> {
+    scale: Scale,
+    reader: Reader<'a>,
+    /// Two bits per segment, and those of the present four.
+    kinds: Reader<'a>,
+    bits: u8,
+    next: usize,
+    count: usize,
+    level: u16,
+}
+
+impl<'a> Stored<'a> {
+    /// The pages that were trimmed, and the segments.
+    fn of(words: &'a [u32], scale: Scale) -> (Members, Self) {
+        let mut reader = Reader { words, at: 0 };
+        let count = usize::from(u16::from_le_bytes(reader.take_all()));
+        let mut trimmed = Members::NONE;
+        match reader.take() {
+            BITMAP => {
+                for byte in 0..32u8 {
+                    let bits = reader.take();
+                    let set = (0..8).filter(|bit| bits >> bit & 1 == 1);
+                    set.for_each(|bit| trimmed.insert(8 * byte + bit));
+                }
+            }
+            listed => (0..listed).for_each(|_| trimmed.insert(reader.take())),
+        }
+        let kinds = Reader { words, at: reader.at };
+        reader.at += count.div_ceil(4);
+        (trimmed, Stored { scale, reader, kinds, bits: 0, next: 0, count, level: 0 })
+    }
+}
+
+impl Iterator for Stored<'_> {
+    type Item = (Placed, Members);
+
+    fn next(&mut self) -> Option<(Placed, Members)> {
+        if self.next == self.count {
+            return None;
+        }
+        self.bits = if self.next % 4 == 0 { self.kinds.take() } else { self.bits >> 2 };
+        self.next += 1;
         let (mut members, segment);
         members = Members::NONE;
-        if bits & 1 == 1 {
-            let offset = reader.take();
-            segment = Segment::lone(offset, u32::from_le_bytes(reader.take_all()), scale);
+        if self.bits & 1 == 1 {
+            let offset = self.reader.take();
+            segment = Segment::lone(offset, u32::from_le_bytes(self.reader.take_all()), self.scale);
         } else {
-            segment = Segment::of_bytes(reader.take_all());
+            segment = Segment::of_bytes(self.reader.take_all());
             if !segment.is_accurate() {
                 members.insert(segment.start);
-                (0..reader.take()).for_each(|_| members.insert(reader.take()));
+                (0..self.reader.take()).for_each(|_| members.insert(self.reader.take()));
             }
         }
-        group.append(Placed { level, segment }, members);
-        level += u16::from(bits >> 1 & 1);
+        let placed = Placed { level: self.level, segment };
+        self.level += u16::from(self.bits >> 1 & 1);
+        Some((placed, members))
     }
-    group.set_trimmed(trimmed);
 }
