@@ -201,6 +201,22 @@ impl PageSpace {
         Ok(())
     }
 
+    /// Where a line that was found is written on, unless it is torn or full; without parity.
+    pub(in super::super) fn end_of_line(
+        &self,
+        nand: &Nand,
+        line: BlockId,
+    ) -> Option<(Frontier, Open)> {
+        let lines = self.lines.as_ref()?;
+        let (open, is_full) = lines.find_end(nand, line);
+        if lines.is_torn(nand, line) || is_full {
+            return None;
+        }
+        let left = lines.left(nand, line, &open);
+        let frontier = Frontier { block: Some(line), next: self.pages_per_block - left };
+        (left > 0).then_some((frontier, open))
+    }
+
     /// What a line was written with, from the first page that says so.
     fn line_on_flash(&self, nand: &Nand, line: BlockId) -> Stream {
         let pages = self.census(nand).pages_in(line);
