@@ -185,7 +185,9 @@ impl PageSpace {
             self.planes[ALL.index()].frontiers[place] =
                 Frontier { block: Some(line), next: self.pages_per_block };
             let is_first = taken.block.is_none();
-            if is_full || !is_first && open.loose > 0 {
+            // Without parity a stripe of another open line is left as it is.
+            let is_bare = open.loose > 0 && self.lines.as_ref().is_some_and(|all| all.has_parity);
+            if is_full || !is_first && is_bare {
                 self.complete_stripe(board, (line, found), after)?;
             }
             let lines = self.lines.as_mut().expect("a space of lines");
