@@ -62,7 +62,7 @@ fn learnedftl_without_models_counts_what_tpftl_counts_until_it_collects() {
     ];
     let counts = |scheme: &str, pairs: Pairs<'_>| {
         let mut config = tiny(scheme, 192, &[&own[..], pairs].concat());
-        config.device = tiny("learnedftl:unlearned", 192, &own).device;
+        config.device = tiny("learnedftl:unlearned", 192, &own).device.clone();
         let mut device = open(scheme, &config);
         let logical = config.device.logical_pages();
         for turn in 0..2 * logical {
@@ -80,5 +80,5 @@ fn learnedftl_without_models_counts_what_tpftl_counts_until_it_collects() {
     };
     let tpftl = counts("tpftl", &[("alloc.unit", "line")]);
     assert!(tpftl.0[Cause::Translate as usize] > 1000, "entries were missed");
-    assert_eq!(tpftl, counts("learnedftl:unlearned", &[]));
+    assert_eq!(tpftl, counts("learnedftl:unlearned", &[("learnedftl.gc_lines", "65536")]));
 }

@@ -1,6 +1,6 @@
 //! Models of translation pages as sequences of operations: who is read once and who twice, what a
 //! write takes back, what a collection learns. A line is 128 pages of 512 bytes on four planes, as
-//! many as a translation page has entries; a group is one translation page.
+//! many as a translation page has entries.
 
 use crate::common::{flush, open, pages, place, record, submit, tiny};
 use ftlab_engine::board::nand::record::Operation;
@@ -36,6 +36,11 @@ fn write_all(device: &mut dyn Device, config: &Config, pages: impl Iterator<Item
     pages.for_each(|page| submit(device, config, Op::Write, page));
 }
 
+/// Groups of two translation pages, collected as soon as they hold twice the lines that they need.
+const PAIR: Pairs<'_> = &[("learnedftl.gc_lines", "2"), ("learnedftl.trans_per_group", "2")];
+/// A page of the second one.
+const OTHER: u64 = 255;
+
 /// Reads pages one by one: how many of them were read once, by the model.
 fn modelled(device: &mut dyn Device, config: &Config, pages: impl Iterator<Item = u64>) -> u64 {
     let before = event(device, Event::ModelReads);
@@ -55,20 +60,20 @@ fn collect(device: &mut dyn Device, config: &Config, page: u64) {
     panic!("the group of page {page} is never collected");
 }
 
-/// Pages of a stride fill half a translation page or all of it; page 127 is rewritten until the
-/// group is collected, and each other page is then read once.
+/// Pages of a stride fill half a translation page or all of it; a page of the other one of the group
+/// is rewritten until that is collected, and each of these is then read once.
 #[test]
 fn pages_collected_together_are_read_once() {
     for stride in [1, 2] {
-        let (config, mut device) = device("learnedftl", 96, &[("learnedftl.gc_lines", "2")]);
+        let (config, mut device) = device("learnedftl", 96, PAIR);
         let device = device.as_mut();
         let all = || (0..64).map(move |turn| turn * stride);
         write_all(device, &config, all());
         // Single pages: no row is learned of them.
         assert_eq!(event(device, Event::ExactPages), 0);
-        collect(device, &config, 127);
+        collect(device, &config, OTHER);
         assert_eq!(event(device, Event::ModelTrainings), 1, "stride {stride}");
-        assert_eq!(event(device, Event::ExactPages), 64 + 1, "page 127 is exact of its own run");
+        assert_eq!(event(device, Event::ExactPages), 64, "stride {stride}");
         let reads = record(device, |device| {
             assert_eq!(modelled(device, &config, all()), 64, "stride {stride}");
         });
@@ -83,14 +88,14 @@ fn pages_collected_together_are_read_once() {
 /// A write clears the bit of its page, and no other.
 #[test]
 fn a_page_that_is_written_is_read_twice_again() {
-    let (config, mut device) = device("learnedftl", 96, &[("learnedftl.gc_lines", "2")]);
+    let (config, mut device) = device("learnedftl", 96, PAIR);
     let device = device.as_mut();
     write_all(device, &config, 0..64);
-    collect(device, &config, 127);
+    collect(device, &config, OTHER);
     submit(device, &config, Op::Write, 5);
     submit(device, &config, Op::Trim, 7);
     // Others take its place in the cache.
-    write_all(device, &config, 200..204);
+    write_all(device, &config, 600..604);
     let before = event(device, Event::DoubleReads);
     assert_eq!(modelled(device, &config, 0..64), 62);
     assert_eq!(event(device, Event::DoubleReads) - before, 1, "page 7 is nowhere");
@@ -100,11 +105,10 @@ fn a_page_that_is_written_is_read_twice_again() {
 /// `train_min` pages are too few, one more is enough.
 #[test]
 fn a_model_is_trained_of_more_pages_than_train_min() {
-    for (pages, trained) in [(29, 0), (30, 1)] {
-        let (config, mut device) = device("learnedftl", 96, &[("learnedftl.gc_lines", "2")]);
-        // With page 127 it is one more.
+    for (pages, trained) in [(30, 0), (31, 1)] {
+        let (config, mut device) = device("learnedftl", 96, PAIR);
         write_all(device.as_mut(), &config, 0..pages);
-        collect(device.as_mut(), &config, 127);
+        collect(device.as_mut(), &config, OTHER);
         assert_eq!(event(device.as_ref(), Event::ModelTrainings), trained, "{pages}");
     }
 }
@@ -119,12 +123,12 @@ fn a_request_in_a_row_replaces_the_pieces_that_know_less() {
     // Pieces of 16 places at first.
     assert_eq!(event(device, Event::ModelInitialisations), 2);
     assert_eq!(event(device, Event::ExactPages), 32);
-    write_all(device, &config, 200..204);
+    write_all(device, &config, 600..604);
     assert_eq!(modelled(device, &config, 0..32), 32);
     // Four of sixteen: the other twelve are more.
     device.submit(&pages(&config, Op::Write, 4, 4)).expect("works");
     assert_eq!(event(device, Event::ModelInitialisations), 2);
-    write_all(device, &config, 200..204);
+    write_all(device, &config, 600..604);
     assert_eq!(modelled(device, &config, 0..32), 28);
     device.audit().expect("every bit is true");
 }
@@ -133,16 +137,17 @@ fn a_request_in_a_row_replaces_the_pieces_that_know_less() {
 #[test]
 fn models_are_lost_with_the_power_and_trained_again() {
     for nonvolatile in ["false", "true"] {
-        let pairs = [("learnedftl.gc_lines", "2"), ("device.ram_nonvolatile", nonvolatile)];
+        let pairs = [PAIR, &[("device.ram_nonvolatile", nonvolatile)]].concat();
         let (config, mut device) = device("learnedftl", 96, &pairs);
         let device = device.as_mut();
         write_all(device, &config, 0..64);
-        collect(device, &config, 127);
+        collect(device, &config, OTHER);
         flush(device);
         device.power_cycle().expect("recovery works");
         assert_eq!(modelled(device, &config, 0..64), 0, "{nonvolatile}");
-        collect(device, &config, 127);
-        assert_eq!(modelled(device, &config, 0..60), 60, "{nonvolatile}");
+        collect(device, &config, OTHER);
+        write_all(device, &config, 600..604);
+        assert_eq!(modelled(device, &config, 0..64), 64, "{nonvolatile}");
         device.audit().expect("every bit is true");
     }
 }
@@ -208,7 +213,7 @@ fn what_models_say_is_what_was_written() {
             let run = 1 + u64::from(rng.below(8));
             let page = u64::from(rng.below(logical)).min(u64::from(logical) - run);
             let op = if turn % 2 == 0 { Op::Read } else { Op::Write };
-            device.submit(&pages(&config, op, page, run)).expect("the device works");
+            device.submit(&pages(&config, op, page, run)).unwrap_or_else(|error| panic!("{pairs:?}: {error}"));
         }
         assert!(event(device, Event::ModelReads) > 100, "{pairs:?}: models were asked");
         assert!(event(device, Event::GroupsCollected) > 0, "{pairs:?}");
