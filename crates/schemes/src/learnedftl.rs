@@ -211,8 +211,7 @@ impl Scheme for LearnedFtl {
     ) -> Result<(Self, When), Fault> {
         let (lines, needs) = (settings::on_lines(config), settings::needs(config));
         let empty = (entries_that_fit(&settings::cache(config)), cache(board, config));
-        let (mut base, when) =
-            survivor.recover(board, &lines, (&needs, seed), empty, after)?;
+        let (mut base, when) = survivor.recover(board, &lines, (&needs, seed), empty, after)?;
         let entries = base.map.cache.entries;
         let mut mapped = std::mem::take(&mut base.map.cache.models.mapped);
         mapped.fill(0);

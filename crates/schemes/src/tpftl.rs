@@ -198,7 +198,8 @@ impl<C: Nodal> Tpftl<C> {
                 // The nearest ones are loaded, if not all; each is hotter than what lies behind it.
                 let mut beyond = self.uncached(io.lpn, successors) - prefetched;
                 for lpn in behind.rev().map(Lpn) {
-                    let skip = beyond > 0 && self.base.map.cache.entries().cmt().find(lpn).is_none();
+                    let skip =
+                        beyond > 0 && self.base.map.cache.entries().cmt().find(lpn).is_none();
                     beyond -= u32::from(skip);
                     let left = u32::from(!skip);
                     self.prefetch(board, lpn, loaded, (left, Place::Hot));

@@ -201,7 +201,8 @@ fn groups_borrow_lines_where_few_are_free() {
 /// Random writes of several groups with reads between: every read is compared.
 #[test]
 fn what_models_say_is_what_was_written() {
-    for pairs in [&[][..], &[("learnedftl.borrow", "false")], &[("learnedftl.map_after_gc", "update")]]
+    for pairs in
+        [&[][..], &[("learnedftl.borrow", "false")], &[("learnedftl.map_after_gc", "update")]]
     {
         let more = [pairs, &[("learnedftl.train_min", "8")]].concat();
         let (config, mut device) = device("learnedftl", 96, &more);
@@ -213,7 +214,9 @@ fn what_models_say_is_what_was_written() {
             let run = 1 + u64::from(rng.below(8));
             let page = u64::from(rng.below(logical)).min(u64::from(logical) - run);
             let op = if turn % 2 == 0 { Op::Read } else { Op::Write };
-            device.submit(&pages(&config, op, page, run)).unwrap_or_else(|error| panic!("{pairs:?}: {error}"));
+            device
+                .submit(&pages(&config, op, page, run))
+                .unwrap_or_else(|error| panic!("{pairs:?}: {error}"));
         }
         assert!(event(device, Event::ModelReads) > 100, "{pairs:?}: models were asked");
         assert!(event(device, Event::GroupsCollected) > 0, "{pairs:?}");

@@ -98,7 +98,8 @@ impl MapCache for LearnedCache {
         let first = part * self.entries;
         let mut lpns = first..(first + self.entries).min(self.logical_pages);
         self.rewrites && {
-            let cached = lpns.by_ref().filter(|&lpn| self.nodes.entry(Lpn(lpn)).flatten().is_some());
+            let cached =
+                lpns.by_ref().filter(|&lpn| self.nodes.entry(Lpn(lpn)).flatten().is_some());
             moved + cached.count() as u32 == self.models.mapped[part as usize]
         }
     }

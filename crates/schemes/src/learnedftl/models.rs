@@ -85,8 +85,7 @@ impl Piece {
         let sum = |of: fn(i128, i128) -> i128| -> i128 {
             points.iter().map(|&(x, y)| of(i128::from(x), i128::from(y))).sum()
         };
-        let (x, y, xx, xy) =
-            (sum(|x, _| x), sum(|_, y| y), sum(|x, _| x * x), sum(|x, y| x * y));
+        let (x, y, xx, xy) = (sum(|x, _| x), sum(|_, y| y), sum(|x, _| x * x), sum(|x, y| x * y));
         let below = count * xx - x * x;
         let above = (count * xy - x * y) << POINT;
         let slope = if below == 0 { 0 } else { nearest(above, below) };

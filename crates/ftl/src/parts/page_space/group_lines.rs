@@ -277,7 +277,9 @@ impl PageSpace {
         let all: u32 = held.iter().sum();
         if open + groups.closed.len() as u32 != all {
             let closed = groups.closed.len();
-            return Err(format!("{open} open and {closed} closed lines are not the {all} there are"));
+            return Err(format!(
+                "{open} open and {closed} closed lines are not the {all} there are"
+            ));
         }
         Ok(())
     }

@@ -149,7 +149,7 @@ impl PageSpace {
             }
             let line = BlockId(line);
             let valid = lines.book.valid(line);
-            if valid <= self.room_of(group) && self.map_fits(board, owner, (line, valid), 0) {
+            if valid <= self.room_of(group) && self.map_fits(board, owner, (line, valid, 1), 0) {
                 return Some(What::Line(line));
             }
             if self.group_fits(board, owner, group) {
@@ -170,21 +170,22 @@ impl PageSpace {
             .fold((0, 0), |(count, valid), line| (count + 1, valid + lines.book.valid(line)));
         let data = lines.book.lines_for(valid);
         let Some(line) = of_group.into_iter().next() else { return false };
-        data < count && self.map_fits(board, owner, (line, valid), data)
+        data < count && self.map_fits(board, owner, (line, valid, count), data)
     }
 
-    /// Whether the free lines hold so many of data and the map pages of so many that move.
+    /// Whether the free lines hold so many of data and the map pages of so many that move out of so
+    /// many lines: each translation page once for the group's pages, and once a line for guests.
     fn map_fits<O: PageOwner>(
         &self,
         board: &Board,
         owner: &mut O,
-        (line, valid): (BlockId, u32),
+        (line, valid, count): (BlockId, u32, u32),
         data: u32,
     ) -> bool {
         let frontier = self.planes[ALL.index()].frontiers[Stream::Map.index()];
         let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
         let parts = board.geometry().logical_pages.div_ceil(board.geometry().entries_per_page());
-        let pages = owner.most_map_writes(self, line, valid).min(parts);
+        let pages = owner.most_map_writes(self, line, valid).min(parts.saturating_mul(count + 1));
         data + self.units_for(pages.saturating_sub(left)) <= self.planes[ALL.index()].free.len()
     }
 
@@ -211,7 +212,7 @@ impl PageSpace {
                     let valid = lines.book.valid(line);
                     let room = if borrows { room } else { self.room_of(self.group_of(line)) };
                     let data = self.units_for(valid.saturating_sub(room));
-                    self.map_fits(board, owner, (line, valid), data)
+                    self.map_fits(board, owner, (line, valid, 1), data)
                 }
             })
             .min_by_key(|&line| (lines.book.taken(line), line));
