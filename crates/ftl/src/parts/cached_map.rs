@@ -182,8 +182,9 @@ impl<C: MapCache> CachedMap<C> {
         checkpoints: Checkpoints,
     ) -> Self {
         let places = geometry.entries_per_page() as usize;
-        // A victim is a block of one plane, or of each.
+        // A victim is a block of one plane, or of each; or the pages of a translation page.
         let most = geometry.pages_per_block as usize * geometry.planes() as usize;
+        let most = most.max(places);
         CachedMap {
             cache,
             translation,
