@@ -185,6 +185,7 @@ impl PageSpace {
             self.planes[ALL.index()].frontiers[place] =
                 Frontier { block: Some(line), next: self.pages_per_block };
             let is_first = taken.block.is_none();
+            self.hold_parity(board, (line, found));
             if is_full || !is_first && open.loose > 0 {
                 self.complete_stripe(board, (line, found), after)?;
             }
@@ -195,10 +196,19 @@ impl PageSpace {
             } else {
                 lines.open[place] = kept;
                 self.planes[ALL.index()].frontiers[place] = taken;
+                self.hold_again(board, found);
                 full.push(line);
             }
         }
         Ok(())
+    }
+
+    /// Memory has the parity of what a stream has open, or of nothing.
+    fn hold_again(&self, board: &mut Board, stream: Stream) {
+        match self.planes[ALL.index()].frontiers[stream.index()].block {
+            Some(line) => self.hold_parity(board, (line, stream)),
+            None => board.nand_mut().hold_parity(stream.index(), None),
+        }
     }
 
     /// What a line was written with, from the first page that says so.
