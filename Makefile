@@ -81,7 +81,7 @@ built-tests: build
 # Of the Python package nothing is built here (it is tested from Python), but with it among the crates
 # others have the features that lints compiled them with, and macros need no second compilation.
 tests: ## the tests of every crate
-	$(SMALL_DEVICES) $(CARGO) test --locked --workspace
+	$(SMALL_DEVICES) $(CARGO) test --locked --workspace --no-fail-fast
 
 test-long: bench ## what takes longer than CI may: the benchmark's full device, every cut of every variant, machines that fail under a drive, pages at all widths, ten minutes of fuzzing
 	FTLAB_ALL_CUTS=1 $(SMALL_DEVICES) $(CARGO) test --locked -p ftlab-engine --test conformance

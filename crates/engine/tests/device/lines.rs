@@ -190,9 +190,13 @@ fn what_does_not_go_with_lines_is_refused() {
 /// What lies on flash comes back on another device, lines, parity and all, and goes on.
 #[test]
 fn lines_are_found_again() {
-    for scheme in ["ideal_page", "dftl"] {
+    // Of several lines that were open for data one goes on being written.
+    for (scheme, placement) in [("ideal_page", "none"), ("dftl", "none"), ("ideal_page", "sepbit")]
+    {
         for stripe in ["0", "4", "8"] {
-            let more = [LINE, ("rain.stripe", stripe), ("device.over_provisioning", "0.6")];
+            let placement = ("gc.placement", placement);
+            let room = ("device.over_provisioning", "0.6");
+            let more = [LINE, ("rain.stripe", stripe), room, placement];
             let (config, mut first) = device(scheme, 64, &[&EIGHT[..], &more].concat());
             for request in mixed(&config, 2000, 9) {
                 first.submit(&request).expect("it works");
