@@ -268,12 +268,12 @@ fn recover(device: &mut dyn Device, case: Case, line: &str) -> bool {
 
 /// Runs every case of a seed: cuts at every operation, with each of these outcomes. The workload must
 /// have more than `least` of them. Cases share what comes before their cut: each begins with a duplicate
-/// of the device as the last request before it left it. What follows is seen for every `nth` cut.
+/// of the device as the last request before it left it.
 pub fn every_cut(
     variant: (&str, Keeps),
     number: usize,
     config: &Config,
-    (outcomes, nth, least): (&[CutOutcome], u64, u64),
+    (outcomes, least): (&[CutOutcome], u64),
 ) {
     let seed = 11 + number as u64;
     let name = format!("{}, number {number}", variant.0);
@@ -291,14 +291,12 @@ pub fn every_cut(
                     bench = one;
                     break;
                 }
-                if (case.cut + number as u64).is_multiple_of(nth) {
-                    // Every seventh cut: the recovery is cut at each of its operations as well.
-                    if case.cut.is_multiple_of(7) {
-                        let recuts = (0..).map(|again| Case { recut: Some(again), ..case });
-                        let _ = recuts.take_while(|&again| one.duplicate().go_on(again)).count();
-                    }
-                    let _ = one.go_on(case);
+                // Every seventh cut: the recovery is cut at each of its operations as well.
+                if case.cut.is_multiple_of(7) {
+                    let recuts = (0..).map(|again| Case { recut: Some(again), ..case });
+                    let _ = recuts.take_while(|&again| one.duplicate().go_on(again)).count();
                 }
+                let _ = one.go_on(case);
                 case.cut += 1;
             }
         }

@@ -33,29 +33,24 @@ fn every_scheme_survives_a_cut_at_every_operation() {
     for row in schemes::TABLE.iter().filter(|row| chosen(row.paper.name)) {
         let config = tiny(row.paper.name, LOGICAL_BLOCKS, &[]);
         let keeps = keeps(row.paper.name, &config, true);
-        let all = (&CutOutcome::ALL[..], 1, LEAST_CUTS);
+        let all = (&CutOutcome::ALL[..], LEAST_CUTS);
         every_cut((row.paper.name, keeps), usize::MAX >> 40, &config, all);
     }
 }
 
-/// Whether nothing is left out (`make test-long`).
-fn all_cuts() -> bool {
-    std::env::var("FTLAB_ALL_CUTS").is_ok()
-}
-
-/// With one outcome each, in turns, and every second operation, or with `FTLAB_ALL_CUTS` with all of
-/// them. Of the schemes as they are by default nothing is left out, above.
+/// With one outcome each, in turns, or with `FTLAB_ALL_CUTS` (`make test-long`) with all of them.
 #[test]
 fn every_variant_survives_a_cut_at_every_operation() {
+    let all = std::env::var("FTLAB_ALL_CUTS").is_ok();
     let variants = variants::all().enumerate().filter(|(_, variant)| chosen(variant.scheme));
     for (number, variant) in variants {
         let config = tiny(variant.scheme, LOGICAL_BLOCKS, variant.pairs);
         let keeps = keeps(variant.scheme, &config, variant.durable);
-        let (outcomes, nth) = match all_cuts() {
-            true => (&CutOutcome::ALL[..], 1),
-            false => (&CutOutcome::ALL[number % 3..][..1], 2),
+        let outcomes = match all {
+            true => &CutOutcome::ALL[..],
+            false => &CutOutcome::ALL[number % 3..][..1],
         };
-        every_cut((variant.scheme, keeps), number, &config, (outcomes, nth, LEAST_CUTS));
+        every_cut((variant.scheme, keeps), number, &config, (outcomes, LEAST_CUTS));
     }
 }
 
@@ -156,8 +151,7 @@ fn variants_with_a_map_on_flash_survive_cuts_among_several_translation_pages() {
 }
 
 /// Many cuts in a row on one device: what one recovery leaves half done the next one finds. Two of
-/// three devices have faults as well: programs and erases that fail, or every kind. A variant is on
-/// one of the three, or with `FTLAB_ALL_CUTS` on each.
+/// three devices have faults as well: programs and erases that fail, or every kind.
 #[test]
 fn devices_survive_a_hundred_cuts_in_a_row() {
     const FAILING: [(&str, &str); 3] = [
@@ -167,14 +161,9 @@ fn devices_survive_a_hundred_cuts_in_a_row() {
     ];
     let mixed_faults = [faults::MIXED, &[("device.over_provisioning", "18x")]].concat();
     let devices = [&[], &FAILING[..], &mixed_faults[..]];
-    let all = all_cuts();
-    // By threes, so that the three kinds meet both numbers of planes below.
-    let thrice = devices.iter().enumerate().flat_map(|(kind, failing)| {
-        let here = move |number: usize| all || number / 3 % 3 == kind;
-        variants::all().enumerate().map(move |(number, one)| (here(number), failing, one))
-    });
-    let chosen_ones = thrice.enumerate().filter(|(_, (here, _, one))| *here && chosen(one.scheme));
-    for (number, (_, failing, variant)) in chosen_ones {
+    let thrice = devices.iter().flat_map(|failing| variants::all().map(move |one| (failing, one)));
+    let chosen_ones = thrice.enumerate().filter(|(_, (_, variant))| chosen(variant.scheme));
+    for (number, (failing, variant)) in chosen_ones {
         // Every third device has several translation pages and two planes.
         let (blocks, planes) = if number % 3 == 0 { (170, "2") } else { (LOGICAL_BLOCKS, "1") };
         let pairs = [variant.pairs, failing, &[("device.planes", planes)]].concat();

@@ -17,7 +17,7 @@ fn cuts(scheme: &str, number: usize, pairs: &[(&str, &str)], keeps: Keeps) {
     };
     let pairs = [pairs, &[("device.ram_nonvolatile", memory)]].concat();
     let config = tiny(scheme, LOGICAL_BLOCKS, &pairs);
-    every_cut((scheme, keeps), number, &config, (&CutOutcome::ALL, 1, LEAST_CUTS));
+    every_cut((scheme, keeps), number, &config, (&CutOutcome::ALL, LEAST_CUTS));
 }
 
 #[test]
