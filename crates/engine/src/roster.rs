@@ -52,6 +52,11 @@ macro_rules! roster {
             hmb => hmb::Hmb, hmb::HmbSettings;
             tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
             sftl => sftl::Sftl, sftl::SftlSettings;
+            learnedftl => learnedftl::LearnedFtl, learnedftl::LearnedftlSettings,
+                all => learnedftl::LearnedOwn {
+                    learnedftl: all.learnedftl.clone(),
+                    tpftl: all.tpftl.clone(),
+                };
         }
     };
 }

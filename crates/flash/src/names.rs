@@ -135,6 +135,22 @@ named! {
         PrefetchedEntries = "prefetched_entries",
         /// Those of them that somebody asked for before they left.
         PrefetchedUsed = "prefetched_used",
+        /// Host pages read whose map entry was cached (`learnedftl`).
+        EntryReads = "entry_reads",
+        /// Host pages read where a learned model said they are.
+        ModelReads = "model_reads",
+        /// Host pages read after their translation page.
+        DoubleReads = "double_reads",
+        /// Models that collection trained, each of a translation page.
+        ModelTrainings = "model_trainings",
+        /// Pieces of models that a sequential write replaced.
+        ModelInitialisations = "model_initialisations",
+        /// Pages that either found to be where the model says.
+        ExactPages = "exact_pages",
+        /// Host pages written to the line of another group.
+        BorrowedPages = "borrowed_pages",
+        /// Groups of translation pages whose lines were collected together.
+        GroupsCollected = "groups_collected",
         /// Map entries that garbage collection changed in the cache alone (lazy copying).
         LazyUpdates = "lazy_updates",
         /// Superseded pages that became invalid when the map was next written, not when they were
@@ -417,6 +433,8 @@ named! {
         SlcUsedPages = "slc_used_pages",
         /// Lines that are free (`alloc.unit = line`).
         FreeLines = "free_lines",
+        /// Pages that learned models know the place of (`learnedftl`).
+        ModelledPages = "modelled_pages",
         /// Lines that may still hold pages of a die that failed.
         LinesToRebuild = "lines_to_rebuild",
     }

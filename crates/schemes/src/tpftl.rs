@@ -40,15 +40,15 @@
 //! # Settings
 //! `tpftl.*`, and the groups `gc` and `alloc`.
 
-mod nodes;
+pub(crate) mod nodes;
 mod settings;
-mod sizes;
+pub(crate) mod sizes;
 
 pub use settings::{Levels, NodeOrder, PrefetchPlace, TpftlSettings};
 
-use nodes::{Nodes, Place, Trend};
+use nodes::{Nodal, Nodes, Place, Trend};
 
-use crate::tpftl::settings::Config;
+pub(crate) use crate::tpftl::settings::Config;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
 use ftlab_flash::board::{Board, Search};
@@ -66,8 +66,8 @@ pub type Rostered = Tpftl;
 
 /// Demand-based page-mapped FTL whose cache goes by translation pages.
 #[derive(Clone)]
-pub struct Tpftl {
-    base: DemandMapped<Nodes>,
+pub struct Tpftl<C = Nodes> {
+    pub(crate) base: DemandMapped<C>,
     settings: TpftlSettings,
 }
 
@@ -148,18 +148,24 @@ const BATCH: (&str, &str) = ("tpftl.batch", OFF);
 const CLEAN: (&str, &str) = ("tpftl.clean_first", OFF);
 const NONE: Pairs = &[REQUEST, SELECTIVE, BATCH, CLEAN];
 
-impl Tpftl {
-    fn on(base: DemandMapped<Nodes>, board: &mut Board, config: &Config) -> Self {
+impl<C: Nodal> Tpftl<C> {
+    /// On data whose map a cache of nodes knows.
+    pub(crate) fn on(base: DemandMapped<C>, board: &mut Board, config: &Config) -> Self {
         let settings = config.own.clone();
-        board.level(Level::MapNodes, u64::from(base.map.cache.nodes()));
+        board.level(Level::MapNodes, u64::from(base.map.cache.entries().nodes()));
         Tpftl { base, settings }
     }
 
     /// Makes sure that the entry of a page is cached; when it is known.
     #[inline]
-    fn translate(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
+    pub(crate) fn translate(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<When, Fault> {
         board.event(Event::MapLookups, 1);
-        let cache = &mut self.base.map.cache;
+        let cache = self.base.map.cache.entries_mut();
         if let Some(slot) = cache.cmt().find(io.lpn) {
             board.event(Event::MapHits, 1);
             let first = cache.touch(slot);
@@ -173,7 +179,7 @@ impl Tpftl {
     /// page.
     fn miss(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
         let (part, _) = self.base.map.translation.part_of(io.lpn);
-        self.base.map.cache.touch_node(part);
+        self.base.map.cache.entries_mut().touch_node(part);
         let successors = self.successors_wanted(io);
         let (when, gives_way) = self.make_room_for_missed(board, part, after)?;
         let (prefetched, when) =
@@ -192,7 +198,8 @@ impl Tpftl {
                 // The nearest ones are loaded, if not all; each is hotter than what lies behind it.
                 let mut beyond = self.uncached(io.lpn, successors) - prefetched;
                 for lpn in behind.rev().map(Lpn) {
-                    let skip = beyond > 0 && self.base.map.cache.cmt().find(lpn).is_none();
+                    let skip =
+                        beyond > 0 && self.base.map.cache.entries().cmt().find(lpn).is_none();
                     beyond -= u32::from(skip);
                     let left = u32::from(!skip);
                     self.prefetch(board, lpn, loaded, (left, Place::Hot));
@@ -213,8 +220,8 @@ impl Tpftl {
             false => 0,
         };
         let of_neighbours =
-            match self.settings.selective_prefetch && self.base.map.cache.trend.falling {
-                true => self.base.map.cache.predecessors(io.lpn),
+            match self.settings.selective_prefetch && self.base.map.cache.entries().trend.falling {
+                true => self.base.map.cache.entries().predecessors(io.lpn),
                 false => 0,
             };
         of_request.max(of_neighbours).min(most)
@@ -222,7 +229,7 @@ impl Tpftl {
 
     /// Successors of a page, of so many, whose entries are not cached.
     fn uncached(&self, lpn: Lpn, successors: u32) -> u32 {
-        let cmt = self.base.map.cache.cmt();
+        let cmt = self.base.map.cache.entries().cmt();
         let all = lpn.0 + 1..lpn.0 + 1 + successors;
         all.filter(|&lpn| cmt.find(Lpn(lpn)).is_none()).count() as u32
     }
@@ -235,8 +242,8 @@ impl Tpftl {
         after: When,
     ) -> Result<(When, Option<u32>), Fault> {
         let (mut when, mut gives_way) = (after, None);
-        while !self.base.map.cache.has_room(part, 1) {
-            let node = self.base.map.cache.coldest();
+        while !self.base.map.cache.entries().has_room(part, 1) {
+            let node = self.base.map.cache.entries().coldest();
             when = self.evict(board, node, when)?;
             gives_way = Some(node);
         }
@@ -256,8 +263,8 @@ impl Tpftl {
         let wanted = self.uncached(missed, successors);
         let (mut when, mut gives_way) = (after, gives_way);
         for count in 0..wanted {
-            while !self.base.map.cache.has_room(part, 2 + count) {
-                let cache = &self.base.map.cache;
+            while !self.base.map.cache.entries().has_room(part, 2 + count) {
+                let cache = self.base.map.cache.entries();
                 if cache.nodes() == 0 {
                     return Ok((count, when));
                 }
@@ -280,7 +287,7 @@ impl Tpftl {
         loaded: When,
         (left, place): (u32, Place),
     ) -> u32 {
-        if left == 0 || self.base.map.cache.cmt().find(lpn).is_some() {
+        if left == 0 || self.base.map.cache.entries().cmt().find(lpn).is_some() {
             return 0;
         }
         board.event(Event::PrefetchedEntries, 1);
@@ -290,15 +297,15 @@ impl Tpftl {
 
     fn insert(&mut self, board: &mut Board, lpn: Lpn, loaded: When, place: Place) {
         let ppn = self.base.map.translation.entry(board, lpn);
-        let nodes = self.base.map.cache.nodes();
-        let _ = self.base.map.cache.insert(lpn, ppn, loaded, place);
+        let nodes = self.base.map.cache.entries().nodes();
+        let _ = self.base.map.cache.entries_mut().insert(lpn, ppn, loaded, place);
         self.count_nodes(board, nodes);
     }
 
     /// Removes an entry of a node. A changed one is written to its translation page, with the other
     /// changed ones of the node (b).
     fn evict(&mut self, board: &mut Board, node: u32, after: When) -> Result<When, Fault> {
-        let cache = &self.base.map.cache;
+        let cache = self.base.map.cache.entries();
         // One level: the entry used longest ago, whatever its node.
         let (victim, candidates) = match self.settings.levels {
             Levels::Two => (cache.victim(node), cache.nodes() + cache.entries_of(node)),
@@ -314,8 +321,8 @@ impl Tpftl {
             let lpn = cache.cmt().lpn(victim);
             when = self.base.write_back(board, lpn, Cause::Translate, when)?;
         }
-        let nodes = self.base.map.cache.nodes();
-        self.base.map.cache.remove(victim);
+        let nodes = self.base.map.cache.entries().nodes();
+        self.base.map.cache.entries_mut().remove(victim);
         self.count_nodes(board, nodes);
         Ok(when)
     }
@@ -323,12 +330,12 @@ impl Tpftl {
     /// The number of nodes may have changed from `before`: as often as `tpftl.thr` says up or down,
     /// it decides about selective prefetching.
     fn count_nodes(&mut self, board: &mut Board, before: u32) {
-        let now = self.base.map.cache.nodes();
+        let now = self.base.map.cache.entries().nodes();
         if now == before {
             return;
         }
         board.level(Level::MapNodes, u64::from(now));
-        let trend = &mut self.base.map.cache.trend;
+        let trend = &mut self.base.map.cache.entries_mut().trend;
         trend.balance += i64::from(now) - i64::from(before);
         if trend.balance.unsigned_abs() == u64::from(self.settings.thr) {
             *trend = Trend { balance: 0, falling: trend.balance < 0 };

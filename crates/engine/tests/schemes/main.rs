@@ -37,6 +37,7 @@ mod kast;
 mod last;
 mod lazyftl;
 mod lazyftl_limits;
+mod learnedftl;
 mod mast;
 mod merges_fast;
 mod nk;

@@ -121,6 +121,28 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
+        self.cache.pages_moved(board, false);
+        self.update_moved(space, board, after)
+    }
+
+    fn part_moved(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.cache.pages_moved(board, true);
+        self.update_moved(space, board, after)
+    }
+}
+
+impl<C: MapCache> CachedMap<C> {
+    fn update_moved(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
         if C::ADOPTS {
             return self.write_overdue(space, board, after);
         }
@@ -132,8 +154,13 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
             let part = part_of(group[0].0);
             let home = space.home(board.nand(), part);
             when = space.make_map_room(board, self, home, when)?;
-            when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
             self.edits.clear();
+            if self.lazy_copying && self.cache.knows_rest(part, group.len() as u32) {
+                // What is cached and changed goes along: what flash says of it was not read.
+                let _ = self.collect_changed(space, board, part);
+            } else {
+                when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
+            }
             for &(lpn, ppn) in group {
                 self.settle_moved(space, board, Lpn(lpn), Ppn(ppn));
             }
@@ -145,9 +172,7 @@ impl<C: MapCache> PageOwner for CachedMap<C> {
         self.moved = moved;
         Ok(when)
     }
-}
 
-impl<C: MapCache> CachedMap<C> {
     /// A map of these parts; lazy copying is on.
     pub fn new(
         geometry: &Geometry,
@@ -157,8 +182,9 @@ impl<C: MapCache> CachedMap<C> {
         checkpoints: Checkpoints,
     ) -> Self {
         let places = geometry.entries_per_page() as usize;
-        // A victim is a block of one plane, or of each.
+        // A victim is a block of one plane, or of each; or the pages of a translation page.
         let most = geometry.pages_per_block as usize * geometry.planes() as usize;
+        let most = most.max(places);
         CachedMap {
             cache,
             translation,
@@ -226,6 +252,7 @@ impl<C: MapCache> CachedMap<C> {
     /// other entry waits for the batch update.
     fn moved_data(&mut self, board: &mut Board, page: Moved) {
         let lpn = Lpn(page.logical);
+        self.cache.page_moved(lpn, page.new);
         if page.newer {
             self.cache.wrote_newer(lpn);
         }

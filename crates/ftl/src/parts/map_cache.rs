@@ -113,6 +113,20 @@ pub trait MapCache {
         unreachable!("page {lpn} was looked up before it was written");
     }
 
+    /// Collection moved a page of data; called before its entry changes.
+    #[inline]
+    fn page_moved(&mut self, _lpn: Lpn, _new: Ppn) {}
+    /// All pages of a translation page that collection moves were moved, in the order of their
+    /// numbers (`in_order`), or pages were moved in no order.
+    #[inline]
+    fn pages_moved(&mut self, _board: &mut Board, _in_order: bool) {}
+    /// Whether memory knows every entry of a translation page, of which so many that are not cached
+    /// have just been moved: it is then written without a read, with all that is changed of it.
+    #[inline]
+    fn knows_rest(&self, _part: u32, _moved: u32) -> bool {
+        false
+    }
+
     /// Whether memory takes the entries of all pages that collection moves, so that no translation
     /// page is written for their sake. What that is too much for is [`MapCache::overdue`].
     const ADOPTS: bool = false;

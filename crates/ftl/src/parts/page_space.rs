@@ -14,6 +14,7 @@ mod collect;
 mod companions;
 mod frontier;
 mod garbage_share;
+mod group_lines;
 mod idle;
 mod level;
 mod lines;
@@ -28,6 +29,7 @@ mod stream;
 mod threshold;
 mod withheld;
 
+pub use group_lines::{GroupRules, ram_use as groups_ram};
 pub use lines::ram_use as lines_ram;
 pub use owner::{Moved, Newer, PageOwner};
 pub use placing::{Place, ram_use as placement_ram};
@@ -156,6 +158,8 @@ pub struct PageSpace {
     withheld: Option<withheld::Withheld>,
     /// Blocks of all planes that are filled and collected as one.
     lines: Option<Box<lines::Lines>>,
+    /// Groups of pages with lines of their own.
+    groups: Option<Box<group_lines::GroupLines>>,
     /// Whether somebody hears of every page that is superseded.
     hears_of_losses: bool,
     /// Victims reclaimed since the device was started.
@@ -237,6 +241,7 @@ impl PageSpace {
             withheld: None,
             hears_of_losses: lines.is_some(),
             lines,
+            groups: None,
             reclaimed: 0,
             movers: Vec::with_capacity(geometry.pages_per_block as usize),
             unwanted: Vec::with_capacity(geometry.pages_per_block as usize),
@@ -380,6 +385,9 @@ impl PageSpace {
         if !collects_first && self.needs_no_block((plane, stream)) {
             return Ok(after);
         }
+        if self.groups.is_some() {
+            return self.make_group_room(board, owner, stream, after);
+        }
         self.collect_if_short(board, owner, plane, after)
     }
 
@@ -401,6 +409,7 @@ impl PageSpace {
     /// Every block of a plane is free, open, full or retired, and valid pages are counted right.
     pub fn self_check(&self, board: &Board) -> Result<(), String> {
         self.check_lines(board.nand())?;
+        self.check_groups(board.nand())?;
         for (index, plane) in self.planes.iter().enumerate().filter(|_| self.lines.is_none()) {
             let (mut used, mut retired, mut valid) = (0, 0, 0);
             for block in board.geometry().blocks_of(PlaneId(index as u32)).map(BlockId) {

@@ -231,6 +231,26 @@ impl Nodes {
     }
 }
 
+/// A cache that keeps its entries in nodes.
+pub trait Nodal: MapCache {
+    /// They.
+    fn entries(&self) -> &Nodes;
+    /// They, to be changed: what is loaded and what leaves is no change of the map.
+    fn entries_mut(&mut self) -> &mut Nodes;
+}
+
+impl Nodal for Nodes {
+    #[inline(always)]
+    fn entries(&self) -> &Nodes {
+        self
+    }
+
+    #[inline(always)]
+    fn entries_mut(&mut self) -> &mut Nodes {
+        self
+    }
+}
+
 impl MapCache for Nodes {
     #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Option<Ppn>> {

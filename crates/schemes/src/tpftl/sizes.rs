@@ -20,7 +20,7 @@ fn budget(config: &Config) -> Option<u64> {
 
 /// Bytes of entries and nodes: as set, else what the budget leaves, else DFTL's; enough for two
 /// entries of a node, and never more than the whole map takes.
-pub(super) fn cache_bytes(config: &Config) -> u64 {
+pub(crate) fn cache_bytes(config: &Config) -> u64 {
     let settings = &config.own;
     let given = settings.cache_bytes.0.map(|bytes| bytes.0);
     let wanted = given.or_else(|| budget(config)).unwrap_or(CACHE_BYTES);
@@ -32,13 +32,13 @@ pub(super) fn cache_bytes(config: &Config) -> u64 {
 }
 
 /// Entries that fit whatever nodes they are in.
-pub(super) fn entries_that_fit(config: &Config) -> u32 {
+pub(crate) fn entries_that_fit(config: &Config) -> u32 {
     let entries = cache_bytes(config) / node_of(&config.own, 1);
     entries.min(config.device.logical_pages()) as u32
 }
 
 /// Whether the settings go together.
-pub(super) fn check(config: &Config) -> Result<(), SettingError> {
+pub(crate) fn check(config: &Config) -> Result<(), SettingError> {
     let settings = &config.own;
     let needs_nodes = [
         ("request_prefetch", settings.request_prefetch),

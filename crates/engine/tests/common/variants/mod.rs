@@ -27,6 +27,7 @@ mod block;
 mod cached_map;
 pub mod lines;
 mod mixed_map;
+mod models;
 mod own_logs;
 mod page;
 mod placement;
@@ -55,7 +56,7 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 12] = [
+const FAMILIES: [&[Variant]; 13] = [
     page::VARIANTS,
     placement::VARIANTS,
     slc::VARIANTS,
@@ -66,6 +67,7 @@ const FAMILIES: [&[Variant]; 12] = [
     shared_logs::VARIANTS,
     mixed_map::VARIANTS,
     cached_map::VARIANTS,
+    models::VARIANTS,
     ram_managing::VARIANTS,
     split_ram::VARIANTS,
 ];

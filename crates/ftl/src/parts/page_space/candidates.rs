@@ -12,6 +12,9 @@ impl PageSpace {
     pub(super) fn close(&mut self, nand: &Nand, plane: PlaneId, stream: Stream) {
         if let Some(block) = self.planes[plane.index()].frontiers[stream.index()].block.take() {
             self.note_closed(block);
+            if self.line_of_group_closed(block) {
+                return;
+            }
             if self.holds_back(block) {
                 self.hold(nand, block);
             } else {

@@ -250,6 +250,7 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         if let Some(lines) = &mut self.lines {
             lines.not_in_use(block);
+            self.line_of_group_freed(block);
             return self.release_line(board, block, (role, cause), after);
         }
         let plane = board.geometry().plane_of_block(block);

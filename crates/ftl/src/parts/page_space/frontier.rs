@@ -221,6 +221,7 @@ impl PageSpace {
         let holds = if stream == Stream::Worn { self.levelled } else { stream };
         self.stream_of[block.index()] = holds.mark();
         self.note_opened(block);
+        self.line_of_group_opened(block);
         if !self.holds_back(block) {
             self.is_in_use(board.nand(), block);
         }

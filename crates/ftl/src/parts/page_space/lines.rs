@@ -38,7 +38,7 @@ pub(super) const ALL: PlaneId = PlaneId(0);
 
 /// Where an open line is written on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Open {
+pub(super) struct Open {
     /// Flash page of each block.
     row: u32,
     /// Place of the next slot among the columns; the first one behind the stripe when that is full.
@@ -69,7 +69,7 @@ pub(super) struct Lines {
     /// Flash pages of a block.
     rows: u32,
     /// By stream; of those without a line it says nothing.
-    open: Vec<Open>,
+    pub(super) open: Vec<Open>,
     /// Room of all lines in use.
     used_room: u64,
     /// The line whose pages are moved in pieces, and the first slot that may hold one still.

@@ -57,7 +57,7 @@ impl PageSpace {
         all.map(BlockId)
             .filter(|&block| self.stream_of[block.index()] != 0 && Some(block) != self.collecting)
             .filter(|&block| !self.is_paused(block) && !self.is_withheld(block))
-            .filter(|&block| !self.is_cached(block))
+            .filter(|&block| !self.is_cached(block) && !self.is_of_group(block))
             .filter(move |&block| !open(block))
             .filter(|&block| self.census(board.nand()).valid_pages(block) < self.pages_per_block)
     }

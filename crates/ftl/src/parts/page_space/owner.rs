@@ -108,4 +108,15 @@ pub trait PageOwner {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault>;
+
+    /// The same of the valid pages of one translation page, which moved in the order of their
+    /// numbers.
+    fn part_moved(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.before_erase(space, board, after)
+    }
 }

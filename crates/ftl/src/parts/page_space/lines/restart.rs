@@ -185,7 +185,9 @@ impl PageSpace {
             self.planes[ALL.index()].frontiers[place] =
                 Frontier { block: Some(line), next: self.pages_per_block };
             let is_first = taken.block.is_none();
-            if is_full || !is_first && open.loose > 0 {
+            // Without parity a stripe of another open line is left as it is.
+            let is_bare = open.loose > 0 && self.lines.as_ref().is_some_and(|all| all.has_parity);
+            if is_full || !is_first && is_bare {
                 self.complete_stripe(board, (line, found), after)?;
             }
             let lines = self.lines.as_mut().expect("a space of lines");
@@ -199,6 +201,22 @@ impl PageSpace {
             }
         }
         Ok(())
+    }
+
+    /// Where a line that was found is written on, unless it is torn or full; without parity.
+    pub(in super::super) fn end_of_line(
+        &self,
+        nand: &Nand,
+        line: BlockId,
+    ) -> Option<(Frontier, Open)> {
+        let lines = self.lines.as_ref()?;
+        let (open, is_full) = lines.find_end(nand, line);
+        if lines.is_torn(nand, line) || is_full {
+            return None;
+        }
+        let left = lines.left(nand, line, &open);
+        let frontier = Frontier { block: Some(line), next: self.pages_per_block - left };
+        (left > 0).then_some((frontier, open))
     }
 
     /// What a line was written with, from the first page that says so.

@@ -102,7 +102,7 @@ impl Lines {
     }
 
     /// Pages of data that an open line still takes; it does not stand behind a stripe.
-    pub(super) fn left(&self, nand: &Nand, line: BlockId, open: &Open) -> u32 {
+    pub(in super::super) fn left(&self, nand: &Nand, line: BlockId, open: &Open) -> u32 {
         if open.row >= self.rows {
             return 0;
         }
