@@ -162,8 +162,9 @@ fn an_unreadable_page_is_named_and_costs_every_retry() {
 fn a_lost_page_stays_lost_wherever_it_goes() {
     every_scheme(|row| {
         let name = row.paper.name;
-        // First in, first out: collection comes to every block.
-        let config = tiny(name, 24, &[("gc.victim", "fifo")]);
+        // First in, first out: collection comes to every block. Groups have a rule of their own.
+        let pairs = [("gc.victim", "fifo"), ("learnedftl.group_lines", "false")];
+        let config = tiny(name, 24, &pairs);
         let mut device = open(name, &config);
         device.verify_reads();
         let logical = config.device.logical_pages();

@@ -113,7 +113,12 @@ fn stages_sum_to_the_response_of_every_request() {
     for row in schemes::TABLE {
         for profile in profiles {
             for link in [&LINK[..], &LINK[..1], &LINK[1..], &[]] {
-                let common = [("host.queue_depth", "4"), ("gc.mode", "both")];
+                // Groups of lines are not collected in gaps.
+                let common = [
+                    ("host.queue_depth", "4"),
+                    ("gc.mode", "both"),
+                    ("learnedftl.group_lines", "false"),
+                ];
                 let config = tiny(row.paper.name, 24, &[profile, link, &common].concat());
                 let mut device = open(row.paper.name, &config);
                 let done = drive(device.as_mut(), &arriving(&config, 3000, 400_000, 3), Load::Open);

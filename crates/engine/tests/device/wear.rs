@@ -49,12 +49,21 @@ fn ninety_percent_cold(scheme: &str, pairs: &[(&str, &str)], writes: u32) -> Box
     device
 }
 
+/// The schemes that level block by block: all but the one whose lines are its own, which says so.
+fn that_level_blocks() -> impl Iterator<Item = &'static schemes::Row> {
+    let refused = tiny("learnedftl", LOGICAL_BLOCKS, &[("wear.policy", "static")]);
+    let error = schemes::find("learnedftl").map(|(row, _)| (row.check)(&refused));
+    let error = error.expect("in the table").expect_err("refused").to_string();
+    assert!(error.contains("wear.policy = static"), "{error}");
+    schemes::TABLE.iter().filter(|row| row.paper.name != "learnedftl")
+}
+
 /// Without levelling the cold blocks are never erased again. With it erases stay together, whatever
 /// the scheme, on one plane and on several.
 #[test]
 fn static_levelling_holds_the_spread_where_nine_tenths_are_cold() {
     const SPREAD: u32 = 20;
-    for row in schemes::TABLE {
+    for row in that_level_blocks() {
         for planes in ["1", "2"] {
             let name = row.paper.name;
             let own = [("device.planes", planes), ("wear.spread", "20")];
@@ -91,6 +100,7 @@ fn dynamic_levelling_puts_moved_data_into_worn_blocks() {
                 // Where pages are mapped, the free blocks to choose from: among the usual few the
                 // most and the least worn are nearly the same, and what comes out is chance.
                 ("gc.threshold", "12"),
+                ("learnedftl.group_lines", "false"),
                 // Folds in place leave merged data where the updates were written: the next test.
                 ("replacement_block.mode", "append"),
             ];
@@ -223,7 +233,7 @@ fn blocks_die_by_the_erase_that_completes_their_cycles() {
 /// nothing but levelling ever touches the data blocks.
 #[test]
 fn static_levelling_reaches_blocks_that_no_merge_touches() {
-    for row in schemes::TABLE {
+    for row in that_level_blocks() {
         let name = row.paper.name;
         let pairs = [("wear.policy", "static"), ("wear.spread", "20")];
         let config = tiny(name, LOGICAL_BLOCKS, &pairs);
