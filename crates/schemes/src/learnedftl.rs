@@ -107,6 +107,10 @@ impl Scheme for LearnedFtl {
     type Settings = LearnedOwn;
     type Survivor = Kept<LearnedCache>;
 
+    fn stands_on(_config: &Config) -> Option<&'static str> {
+        Some("tpftl")
+    }
+
     fn check(config: &Config) -> Result<(), SettingError> {
         settings::check(config)
     }

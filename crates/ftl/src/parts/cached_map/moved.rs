@@ -1,0 +1,92 @@
+//! What collection moved, and the translation pages that must say so.
+
+use super::CachedMap;
+use crate::parts::map_cache::MapCache;
+use crate::parts::page_space::PageSpace;
+use crate::parts::translation::MapWrite;
+use ftlab_flash::board::Board;
+use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::{Cause, Event};
+use ftlab_flash::units::{Lpn, Ppn};
+
+impl<C: MapCache> CachedMap<C> {
+    /// Writes the translation pages of what has moved: each is read before, unless memory knows all of
+    /// its entries.
+    pub(super) fn update_moved(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        if C::ADOPTS {
+            return self.write_overdue(space, board, after);
+        }
+        let mut when = after;
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.sort_unstable();
+        let part_of = self.translation.part_function();
+        for group in moved.chunk_by(|a, b| part_of(a.0) == part_of(b.0)) {
+            let part = part_of(group[0].0);
+            let home = space.home(board.nand(), part);
+            when = space.make_map_room(board, self, home, when)?;
+            self.edits.clear();
+            if self.lazy_copying && self.cache.knows_rest(part, group.len() as u32) {
+                // What is cached and changed goes along: what flash says of it was not read.
+                let _ = self.collect_changed(space, board, part);
+            } else {
+                when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
+            }
+            for &(lpn, ppn) in group {
+                self.settle_moved(space, board, Lpn(lpn), Ppn(ppn));
+            }
+            let plane = space.home_or_roomiest(board.nand(), part);
+            let how = MapWrite { plane, cause: Cause::GcMapUpdate };
+            when = self.write_edits(space, board, part, how, when)?;
+        }
+        moved.clear();
+        self.moved = moved;
+        Ok(when)
+    }
+
+    /// Memory has taken the entries of a victim's pages: translation pages that are overdue for it
+    /// are written before anything else moves.
+    fn write_overdue(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        after: When,
+    ) -> Result<When, Fault> {
+        let victim = space.collecting().expect("called in the middle of a collection");
+        let plane = board.geometry().plane_of_block(victim);
+        let mut when = after;
+        loop {
+            let (part, found) = self.cache.overdue(space, board, (plane, None), when);
+            let Some(part) = part else { return Ok(found) };
+            let home = space.home(board.nand(), part);
+            when = space.make_map_room(board, self, home, found)?;
+            when = match self.cache.held(part) {
+                Some(ready) => when.waits_for_map(ready),
+                None => self.translation.read(board, part, Cause::GcMapUpdate, when)?,
+            };
+            self.collect_changed(space, board, part);
+            let plane = space.home_or_roomiest(board.nand(), part);
+            let how = MapWrite { plane, cause: Cause::GcMapUpdate };
+            when = self.write_edits(space, board, part, how, when)?;
+            board.event(Event::ConvertedMapPages, 1);
+        }
+    }
+
+    /// Decides what a moved page means for its translation page, which has been read.
+    fn settle_moved(&mut self, space: &mut PageSpace, board: &mut Board, lpn: Lpn, new: Ppn) {
+        if let Some(entry) = self.cached(board, lpn) {
+            assert!(
+                entry == Some(new),
+                "page {lpn} was moved to {new}, but its cached entry points elsewhere"
+            );
+            self.edit_from_cache(space, board, lpn);
+        } else {
+            self.edits.push((self.translation.part_of(lpn).1, new.0 + 1));
+        }
+    }
+}
