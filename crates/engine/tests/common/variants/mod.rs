@@ -25,6 +25,7 @@ macro_rules! advanced {
 
 mod block;
 mod cached_map;
+mod learned;
 pub mod lines;
 mod mixed_map;
 mod own_logs;
@@ -55,7 +56,7 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 12] = [
+const FAMILIES: [&[Variant]; 13] = [
     page::VARIANTS,
     placement::VARIANTS,
     slc::VARIANTS,
@@ -66,6 +67,7 @@ const FAMILIES: [&[Variant]; 12] = [
     shared_logs::VARIANTS,
     mixed_map::VARIANTS,
     cached_map::VARIANTS,
+    learned::VARIANTS,
     ram_managing::VARIANTS,
     split_ram::VARIANTS,
 ];
