@@ -322,7 +322,8 @@ fn after_a_power_cut_nothing_is_said_wrongly() {
 /// A full buffer whose fullest groups leave keeps the others.
 #[test]
 fn the_fullest_groups_leave_first() {
-    let pairs = [("leaftl.group_pages", "16"), ("leaftl.flush", "fullest")];
+    let pairs =
+        [("leaftl.group_pages", "16"), ("leaftl.flush", "fullest"), ("leaftl.drain", "at_once")];
     let (config, mut device) = device(&pairs);
     let device = device.as_mut();
     // Ten pages of the second group, four of the first, two of the third: 14 of 16 may leave.
@@ -352,6 +353,7 @@ fn a_group_fuller_than_what_may_leave_is_cut() {
             ("leaftl.group_pages", "16"),
             ("leaftl.flush", "fullest"),
             ("leaftl.flush_share", share),
+            ("leaftl.drain", "at_once"),
         ];
         let (config, mut device) = device(&pairs);
         let device = device.as_mut();

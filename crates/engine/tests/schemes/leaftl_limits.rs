@@ -214,3 +214,44 @@ fn a_power_cut_takes_a_tolerance_away() {
     assert_eq!(near.2, 0, "nothing of it is approximate");
     assert!(exact.1 < exact.0, "what is learned again lies on one level: {exact:?}");
 }
+
+/// A full buffer that is emptied behind the host's pages holds up none of them for more than one
+/// program; emptied as one piece, it holds up one page in each fill for all of them. What is written
+/// together, where it lies and what is learned of it is the same.
+#[test]
+fn a_buffer_is_emptied_behind_the_host() {
+    let program = 1_000_000;
+    let run = |drain| {
+        let pairs = [
+            ("device.pages_per_block", "16"),
+            ("device.ram_bytes", "32KiB"),
+            ("leaftl.buffer_bytes", "8KiB"),
+            ("leaftl.drain", drain),
+            ("timing.read", "20us"),
+            ("timing.program", "1ms"),
+        ];
+        let config = tiny("leaftl", 24, &pairs);
+        let mut device = open("leaftl", &config);
+        let device = device.as_mut();
+        let logical = config.device.logical_pages();
+        // Every page once, scattered: 5 and 384 have no common divisor.
+        let (mut longest, mut waited) = (0, 0);
+        for turn in 0..logical {
+            let arrival = device.idle_from();
+            let page = pages(&config, Op::Write, turn * 5 % logical, 1);
+            let request = Request { arrival, ..page };
+            let done = device.submit(&request).expect("the device works").completed - arrival;
+            longest = longest.max(done);
+            waited += u32::from(done >= program);
+        }
+        flush(device);
+        device.audit().expect("the device is sound");
+        let places: Vec<_> = (0..logical as u32).map(|page| place(device, page)).collect();
+        (longest, waited, (places, level(device, Level::LearnedSegments)))
+    };
+    let (behind, at_once) = (run("background"), run("at_once"));
+    assert_eq!(behind.1, 0, "who comes when the device is idle waits for no program");
+    assert_eq!(at_once.1, 384 / 16 - 1, "one page for each fill but the last");
+    assert!(at_once.0 >= 16 * program, "{} for a block", at_once.0);
+    assert!(behind.2 == at_once.2, "the same map");
+}

@@ -107,8 +107,13 @@ impl Store {
         all: bool,
         after: When,
     ) -> Result<When, Fault> {
-        self.close_run(board);
         let slots = self.buffer.choose(all, self.map.sizes.group_pages);
+        // What leaves may go on with a run that is not full yet.
+        let first = slots.first().map(|&slot| self.buffer.pages.get(slot).lpn.0);
+        let goes_on = first.zip(self.map.fresh.last()).is_some_and(|(first, last)| first > last.0);
+        if !goes_on {
+            self.close_run(board);
+        }
         let written = self.write_these(board, &slots, after);
         // Frames that are free first are taken first.
         for &slot in slots.iter().rev() {
