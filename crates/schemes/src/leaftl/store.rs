@@ -90,6 +90,10 @@ impl Store {
 
     /// Writes the next page out of those that leave; the last one closes their run.
     pub(super) fn drain(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
+        if !self.buffer.is_draining() {
+            // The last of those before may have been trimmed.
+            self.close_run(board);
+        }
         let slot = self.buffer.next_leaving(self.map.sizes.group_pages);
         let written = self.write_held(board, slot, after)?;
         self.buffer.next_is_written(board, written);

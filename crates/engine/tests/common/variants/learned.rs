@@ -27,10 +27,18 @@ pub const VARIANTS: &[Variant] = &[
         &[SMALL, TIGHT, FAR, ROOM, LONG, ("gc.mode", "both"), ("gc.idle_pages", "1")],
     ),
     durable("leaftl", &[SMALL, TIGHT, SHORT, NEAR, ("io.partial_write", "rmw")]),
-    durable("leaftl", &[TIGHT, FAR, ROOM, LONG, ("leaftl.flush", "fullest")]),
+    durable(
+        "leaftl",
+        &[TIGHT, FAR, ROOM, LONG, ("leaftl.flush", "fullest"), ("leaftl.drain", "at_once")],
+    ),
     durable(
         "leaftl:gamma4",
-        &[LONG, ("leaftl.gc_sorts", "false"), ("leaftl.charge_lookup", "true")],
+        &[
+            LONG,
+            ("leaftl.gc_sorts", "false"),
+            ("leaftl.charge_lookup", "true"),
+            ("leaftl.drain", "at_once"),
+        ],
     ),
     durable("leaftl:code", &[SMALL, TIGHT, NEAR, LONG, ("leaftl.flush_share", "0.5")]),
     durable(
