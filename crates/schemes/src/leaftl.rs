@@ -22,7 +22,8 @@
 //!
 //! # Write
 //! To the buffer. Full, it is written out in the order of logical numbers, a block of one plane
-//! after the other; what is superseded is looked up and marked. The pages of a block are then
+//! after the other: a page behind each one of the host's, or all at once (`leaftl.drain`); what is
+//! superseded is looked up and marked. The pages of a block are then
 //! learned, group by group, by greedy regression (`parts::learned`): the new segments enter the top
 //! level, old ones there lose pages or go down. Every `leaftl.compact_every` pages all groups are
 //! compacted.

@@ -222,6 +222,8 @@ impl Map {
             // Who has looked it up still needs it.
             self.complete(board, group, after);
         }
+        // A group that is still on its way from flash is packed when it is there.
+        let after = after.waits_for_map(self.ready(group));
         let mut known = self.packed.take().expect("nobody else has it");
         self.groups.load(group, &mut known);
         if self.residency(group) != Residency::Whole {

@@ -28,7 +28,8 @@ choices! {
 choices! {
     /// When the pages of a full buffer are written.
     pub enum Drain {
-        /// One behind each page that the host writes, before its next one, and in idle time.
+        /// One behind each page that the host writes, before its next one, and in gaps between
+        /// requests where these are used (`gc.mode`).
         Background = "background",
         /// All of them before the host's next page.
         AtOnce = "at_once",
