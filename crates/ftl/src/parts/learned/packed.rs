@@ -199,7 +199,7 @@ impl Iterator for Stored<'_> {
         if self.next == self.count {
             return None;
         }
-        self.bits = if self.next % 4 == 0 { self.kinds.take() } else { self.bits >> 2 };
+        self.bits = if self.next.is_multiple_of(4) { self.kinds.take() } else { self.bits >> 2 };
         self.next += 1;
         let (mut members, segment);
         members = Members::NONE;
