@@ -234,11 +234,15 @@ impl Map {
         }
         let (pages, mut ready) = (self.sizes.group_pages, Ok(after));
         packed::fit(&mut known, (pages, self.scale), |segment| {
+            let lpn = Lpn(group * pages + u32::from(segment.start));
+            if let Some(place) = self.fresh(lpn) {
+                // Its old place may be erased by now.
+                return place.0;
+            }
             let said = Ppn(segment.predict(segment.start, self.scale) as u32);
             if let Ok(when) = ready {
                 ready = self.check_prediction(board, said, when);
             }
-            let lpn = Lpn(group * pages + u32::from(segment.start));
             self.resolve(board, lpn, segment).expect("the page is within gamma pages").0
         });
         packed::pack(&known, self.scale, &mut words[self.words_of(group)]);
