@@ -129,6 +129,26 @@ named! {
         MapBufferedEntries = "map_buffered_entries",
         /// Map writes that took all entries of a translation page out of such a buffer.
         MapBufferFlushes = "map_buffer_flushes",
+        /// Accurate segments of more than one page that were learned (`leaftl`).
+        LearnedAccurate = "learned_accurate",
+        /// Approximate segments that were learned.
+        LearnedApproximate = "learned_approximate",
+        /// Segments of one page that were learned.
+        LearnedLone = "learned_lone",
+        /// Look-ups that a learned segment answered.
+        SegmentLookups = "segment_lookups",
+        /// Levels that they looked into.
+        SegmentLevels = "segment_levels",
+        /// Those of them that looked into more than nine.
+        DeepSegmentLookups = "deep_segment_lookups",
+        /// Reads of pages that an approximate segment told the place of.
+        ApproximateReads = "approximate_reads",
+        /// Those of them that read another page first.
+        Mispredictions = "mispredictions",
+        /// Pages read because their out-of-band area tells where a superseded page is.
+        PredictionChecks = "prediction_checks",
+        /// Groups of learned segments that were compacted.
+        GroupCompactions = "group_compactions",
         /// Times that a translation page in memory was compressed: loaded, or its runs changed.
         Recompressions = "recompressions",
         /// Entries loaded before anybody asked.
@@ -395,6 +415,16 @@ named! {
         MapPageBytes = "map_page_bytes",
         /// Bytes of compressed translation pages in memory, thousandths of their size on flash.
         MapCompressionPermille = "map_compression_permille",
+        /// Learned segments in memory (`leaftl`).
+        LearnedSegments = "learned_segments",
+        /// Those of them that are approximate.
+        ApproximateSegments = "approximate_segments",
+        /// Bytes that they take, with what belongs to them.
+        LearnedMapBytes = "learned_map_bytes",
+        /// Most bytes that they took at any moment, before others had left as well.
+        LearnedMapBytesMost = "learned_map_bytes_most",
+        /// Bytes of the conflict buffers among them.
+        ConflictBufferBytes = "conflict_buffer_bytes",
         /// ADAPT's delta of the last interval, thousandths.
         DeltaPermille = "delta_permille",
         /// ADAPT's phi of the last interval, pages per full merge.

@@ -22,6 +22,7 @@ pub mod jtl;
 pub mod kast;
 pub mod last;
 pub mod lazyftl;
+pub mod leaftl;
 pub mod learnedftl;
 pub mod mast;
 pub mod nk;

@@ -179,7 +179,7 @@ fn what_does_not_go_with_lines_is_refused() {
         let error = config.check().expect_err(words).to_string();
         assert!(error.contains(words), "{pairs:?}: {error}");
     }
-    for scheme in ["lazyftl", "fast", "block", "cftl", "janus", "treeftl"] {
+    for scheme in ["lazyftl", "fast", "block", "cftl", "janus", "treeftl", "leaftl"] {
         let config = config(&[LINE]);
         let (row, _) = schemes::find(scheme).expect("in the table");
         let error = (row.check)(&config).expect_err(scheme).to_string();

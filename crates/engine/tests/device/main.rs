@@ -11,6 +11,7 @@ mod duplicate;
 mod equivalence;
 mod equivalence_dac;
 mod equivalence_hat;
+mod equivalence_leaftl;
 mod equivalence_learnedftl;
 mod equivalence_map;
 mod faults;

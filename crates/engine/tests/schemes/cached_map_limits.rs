@@ -21,14 +21,26 @@ const BLIND: Pairs = &[
     ("dftl.write_miss_fetch", "false"),
 ];
 
+/// Groups of 16 pages, of which memory holds one for sure; a buffer of two pages.
+const LEARNED: Pairs =
+    &[("leaftl.group_pages", "16"), ("leaftl.map_bytes", "1B"), ("leaftl.buffer_bytes", "1KiB")];
+const NEAR: Pairs = &[
+    ("leaftl.group_pages", "16"),
+    ("leaftl.map_bytes", "1B"),
+    ("leaftl.gamma", "4"),
+    ("leaftl.flush", "fullest"),
+];
+
 /// Scheme, settings, logical blocks.
-const CASES: [(&str, Pairs, u64); 6] = [
+const CASES: [(&str, Pairs, u64); 8] = [
     ("dftl", &[("dftl.cmt_entries", "4")], 60),
     ("dftl", BEHIND, 60),
     ("dftl", BLIND, 60),
     ("hmb", &[("hmb.cache_entries", "2")], 60),
     ("hmb", &[("hmb.cache_entries", "2"), ("hmb.mode", "dma")], 60),
     ("waftl", &[("waftl.pmb_cache_bytes", "512B")], 200),
+    ("leaftl", LEARNED, 60),
+    ("leaftl", NEAR, 60),
 ];
 
 /// A device whose erases fail more and more, written until it refuses a write.

@@ -37,6 +37,8 @@ mod kast;
 mod last;
 mod lazyftl;
 mod lazyftl_limits;
+mod leaftl;
+mod leaftl_limits;
 mod learnedftl;
 mod mast;
 mod merges_fast;

@@ -110,6 +110,34 @@ fn group_1_of_jtl_may_be_a_single_place() {
     }
 }
 
+/// What memory knows of a page stays true where nothing of it can leave any more, whatever a segment
+/// may be off by.
+#[test]
+fn leaftl_ends_with_what_it_promised() {
+    for gamma in ["0", "4", "16"] {
+        for errors in ["0", "0.02"] {
+            for seed in 0..20 {
+                let own: &[(&str, &str)] = &[
+                    ("leaftl.gamma", gamma),
+                    ("device.oob_bytes", "132"),
+                    ("leaftl.group_pages", "16"),
+                    ("leaftl.map_bytes", "1B"),
+                    ("leaftl.buffer_bytes", if seed % 2 == 0 { "4KiB" } else { "1KiB" }),
+                    ("nand.read_error_rate", errors),
+                    ("device.ram_bytes", "8KiB"),
+                ];
+                let config = tiny("leaftl", 80, &[MORTAL, own].concat());
+                let mut device = open("leaftl", &config);
+                device.verify_reads();
+                let mut rng = Rng::new(seed, Purpose::Workload);
+                wear_out(device.as_mut(), &config, &mut rng);
+                device.audit().unwrap_or_else(|error| panic!("{gamma}, seed {seed}: {error}"));
+                use_on(device.as_mut(), &config, seed);
+            }
+        }
+    }
+}
+
 /// The partitions are adjusted every seven requests, on a device that can write no more as well.
 #[test]
 fn aps_ends_with_what_it_promised() {

@@ -54,8 +54,14 @@ impl Board {
     /// stage `map`, where it takes time at all (`timing.dram_access`).
     #[inline(always)]
     pub fn dram(&mut self, accesses: u32, after: When) -> When {
+        self.dram_at(accesses, self.ram.access, after)
+    }
+
+    /// As [`Board::dram`], where a scheme says itself how long an access of it takes.
+    #[inline(always)]
+    pub fn dram_at(&mut self, accesses: u32, access: Nanos, after: When) -> When {
         self.dram_untimed(accesses);
-        let length = u64::from(accesses) * self.ram.access;
+        let length = u64::from(accesses) * access;
         if length == 0 {
             return after;
         }

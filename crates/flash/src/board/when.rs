@@ -11,9 +11,10 @@
 //! of the request's.
 
 use crate::units::Nanos;
+use zerocopy::FromZeros;
 
 /// What a path was spent on, ns, saturating at 4.29 s each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
 pub(crate) struct Path {
     /// Controller time per host page, and waiting for the controller.
     pub controller: u32,
@@ -26,7 +27,7 @@ pub(crate) struct Path {
 }
 
 /// The moment after which the next operation may start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
 #[must_use = "a dropped token loses a dependency"]
 pub struct When {
     time: Nanos,

@@ -143,6 +143,12 @@ impl HeldPages {
         held.sectors = u64::MAX;
     }
 
+    /// Flash holds what the frame holds from `done` on.
+    pub fn clean_from(&mut self, slot: Slot, done: When) {
+        self.clean(slot);
+        self.frames[slot.index()].ready = done;
+    }
+
     /// A page leaves; its frame is free from `ready`.
     #[inline]
     pub fn leave(&mut self, slot: Slot, ready: When) {

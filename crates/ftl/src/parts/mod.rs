@@ -24,6 +24,7 @@ pub mod ghost_list;
 pub mod held_pages;
 pub mod history_table;
 pub mod hot_filter;
+pub mod learned;
 pub mod line_book;
 pub mod log_index;
 pub mod log_recovery;

@@ -25,6 +25,7 @@ mod placing;
 mod recovery;
 pub mod settings;
 pub mod slc;
+mod sorted;
 mod stream;
 mod threshold;
 mod withheld;
@@ -166,6 +167,8 @@ pub struct PageSpace {
     reclaimed: u64,
     /// Pages that moved together last.
     movers: Vec<Mover>,
+    /// Pages of a victim by logical number: number and page.
+    by_number: Vec<(u32, u32)>,
     /// Pages of the last victim that were superseded without a mark.
     unwanted: Vec<Ppn>,
 }
@@ -244,6 +247,7 @@ impl PageSpace {
             groups: None,
             reclaimed: 0,
             movers: Vec::with_capacity(geometry.pages_per_block as usize),
+            by_number: Vec::with_capacity(geometry.pages_per_block as usize),
             unwanted: Vec::with_capacity(geometry.pages_per_block as usize),
         }
     }
@@ -262,19 +266,37 @@ impl PageSpace {
         if self.order != PlacementOrder::Dynamic {
             return nand.geometry().static_plane(self.order, lpn.0);
         }
-        // Among planes that are free at the same time the emptiest takes the page, so that no
-        // plane fills up with valid pages while others have room.
-        let open = self.data_streams().count() as u32;
-        let most = self.blocks_per_plane - Self::reserve(self.threshold.0, open);
-        let key = |index: usize| {
-            let plane = &self.planes[index];
-            let other = plane.retired + self.static_blocks(PlaneId(index as u32));
-            let full = most.saturating_sub(other) * self.pages_per_block;
-            let free_from = nand.plane_free_from(PlaneId(index as u32));
-            (plane.valid >= full, free_from, plane.valid)
+        self.place_anywhere(nand)
+    }
+
+    /// The plane that takes a page which may go to any: among planes that are free at the same time
+    /// the emptiest takes it, so that no plane fills up with valid pages while others have room.
+    pub fn place_anywhere(&self, nand: &Nand) -> PlaneId {
+        let most = self.data_blocks();
+        let key = |plane: &PlaneId| {
+            let valid = self.planes[plane.index()].valid;
+            (self.has_share(*plane, most), nand.plane_free_from(*plane), valid)
         };
-        let best = (0..self.planes.len()).min_by_key(|&index| key(index));
-        PlaneId(best.expect("a device has a plane") as u32)
+        let best = (0..self.planes.len() as u32).map(PlaneId).min_by_key(key);
+        best.expect("a device has a plane")
+    }
+
+    /// Whether a plane has as many valid pages as its share of the device's data.
+    pub fn is_full(&self, plane: PlaneId) -> bool {
+        self.has_share(plane, self.data_blocks())
+    }
+
+    /// Most blocks of a plane that valid data takes.
+    fn data_blocks(&self) -> u32 {
+        let open = self.data_streams().count() as u32;
+        self.blocks_per_plane - Self::reserve(self.threshold.0, open)
+    }
+
+    /// Whether valid pages fill so many of a plane's blocks.
+    fn has_share(&self, plane: PlaneId, most: u32) -> bool {
+        let other = self.planes[plane.index()].retired + self.static_blocks(plane);
+        let full = most.saturating_sub(other) * self.pages_per_block;
+        self.planes[plane.index()].valid >= full
     }
 
     /// The plane that takes a map page, a checkpoint page or a record: by its number, whatever the

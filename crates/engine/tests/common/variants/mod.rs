@@ -25,6 +25,7 @@ macro_rules! advanced {
 
 mod block;
 mod cached_map;
+mod learned;
 pub mod lines;
 mod mixed_map;
 mod models;
@@ -56,7 +57,7 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 13] = [
+const FAMILIES: [&[Variant]; 14] = [
     page::VARIANTS,
     placement::VARIANTS,
     slc::VARIANTS,
@@ -68,6 +69,7 @@ const FAMILIES: [&[Variant]; 13] = [
     mixed_map::VARIANTS,
     cached_map::VARIANTS,
     models::VARIANTS,
+    learned::VARIANTS,
     ram_managing::VARIANTS,
     split_ram::VARIANTS,
 ];

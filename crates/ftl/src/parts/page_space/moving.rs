@@ -43,6 +43,9 @@ impl PageSpace {
         cause: Cause,
         after: When,
     ) -> Result<(u32, When), Fault> {
+        if owner.sorts() && !self.is_map(victim) {
+            return self.move_sorted(board, owner, (victim, stream, most), cause, after);
+        }
         let (mut copied, mut done) = (0, after);
         // Pages that are asked for one by one move one by one.
         while let (Some(stream), Some(words)) = (stream, self.moves_together(board, owner, victim))

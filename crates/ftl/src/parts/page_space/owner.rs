@@ -90,6 +90,12 @@ pub trait PageOwner {
         true
     }
 
+    /// Whether the data pages of a victim are written in the order of their logical numbers; one by
+    /// one then, since that is not the order in which they lie.
+    fn sorts(&self) -> bool {
+        false
+    }
+
     /// When the next page of a victim may be moved that could be at `after`: an owner who has no
     /// place for more of what it must note of moved pages holds collection up
     /// ([`PageOwner::at_once`]).

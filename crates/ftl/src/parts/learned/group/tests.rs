@@ -1,0 +1,172 @@
+use super::super::fit::{Point, Tolerance, learn};
+use super::super::groups::Groups;
+use super::super::packed;
+use super::*;
+use ftlab_flash::rng::{Purpose, Rng};
+
+const PAGES: u64 = 1 << 16;
+
+fn scale() -> Scale {
+    Scale::new(PAGES)
+}
+
+/// Writes pages, in ascending order, to consecutive physical pages.
+fn write(group: &mut Group, offsets: &[u8], first: u32, gamma: u32) {
+    let points: Vec<Point> =
+        (first..).zip(offsets).map(|(ppn, &offset)| Point { offset, ppn }).collect();
+    let tolerance = Tolerance { gamma, first, last: first + points.len() as u32 - 1 };
+    learn(&points, tolerance, scale(), |segment, members| {
+        group.insert(segment, members);
+    });
+}
+
+fn level(group: &Group, wanted: u16) -> Vec<(u8, u8)> {
+    let here = group.segments().filter(|(level, _)| *level == wanted);
+    here.map(|(_, segment)| (segment.start, segment.last())).collect()
+}
+
+fn said(group: &Group, offset: u8) -> Option<i64> {
+    group.find(offset).map(|found| found.segment.predict(offset, scale()))
+}
+
+/// `docs/papers/leaftl2023.md#worked-examples`: levels, and what compaction makes of them.
+#[test]
+fn new_segments_push_old_ones_down_and_compaction_lifts_them() {
+    let mut group = Group::new(256);
+    write(&mut group, &[0, 1, 2, 3, 4, 5, 6, 7], 100, 0);
+    write(&mut group, &[2, 3], 200, 0);
+    assert_eq!((level(&group, 0), level(&group, 1)), (vec![(2, 3)], vec![(0, 7)]));
+    assert_eq!(group.find(5).map(|found| found.levels), Some(2));
+    assert_eq!((said(&group, 2), said(&group, 5)), (Some(200), Some(105)));
+    write(&mut group, &[0, 1, 2, 3], 300, 0);
+    assert_eq!((level(&group, 0), level(&group, 1)), (vec![(0, 3)], vec![(0, 7)]));
+    group.compact();
+    assert_eq!((level(&group, 0), level(&group, 1)), (vec![(0, 3), (4, 7)], vec![]));
+    assert_eq!((said(&group, 3), said(&group, 4)), (Some(303), Some(104)));
+    let sizes = group.sizes();
+    assert_eq!((sizes.accurate, sizes.levels, sizes.segments() * 8), (2, 1, 16));
+}
+
+/// A mark of a trimmed page goes with the last segment that has it: from an end compaction takes the
+/// page, from the middle of a segment with a stride it cannot.
+#[test]
+fn a_mark_stays_while_a_segment_has_the_page() {
+    let mut group = Group::new(256);
+    write(&mut group, &[0, 1, 2, 3, 4, 5, 6, 7], 100, 0);
+    [4, 7].into_iter().for_each(|page| group.trim(page));
+    group.drop_needless_trims();
+    assert_eq!(group.trimmed().len(), 2, "the segment still says both");
+    group.compact();
+    group.drop_needless_trims();
+    assert_eq!((group.trimmed().len(), group.trimmed().has(4)), (1, true));
+    assert_eq!((said(&group, 3), said(&group, 4), said(&group, 7)), (Some(103), None, None));
+}
+
+/// The same: what sticks out is cut, what is covered goes, what surrounds goes down.
+#[test]
+fn a_new_segment_cuts_drops_or_pushes_down() {
+    let mut group = Group::new(256);
+    write(&mut group, &[10, 11, 12, 13], 100, 0);
+    write(&mut group, &[12, 13, 14, 15], 200, 0);
+    assert_eq!((level(&group, 0), level(&group, 1)), (vec![(10, 11), (12, 15)], vec![]));
+    write(&mut group, &[9, 10, 11, 12, 13, 14, 15, 16], 300, 0);
+    assert_eq!((level(&group, 0), level(&group, 1)), (vec![(9, 16)], vec![]));
+    write(&mut group, &[12], 400, 0);
+    assert_eq!((level(&group, 0), level(&group, 1)), (vec![(12, 12)], vec![(9, 16)]));
+    // What goes down and overlaps there gets a level of its own.
+    write(&mut group, &[11, 12, 13], 500, 0);
+    write(&mut group, &[12], 600, 0);
+    let levels = (level(&group, 0), level(&group, 1), level(&group, 2));
+    assert_eq!(levels, (vec![(12, 12)], vec![(11, 13)], vec![(9, 16)]));
+}
+
+/// A page is listed in the conflict buffer once: the newest approximate segment has it.
+#[test]
+fn the_conflict_buffer_lists_a_page_once() {
+    let mut group = Group::new(256);
+    write(&mut group, &[0, 1, 3, 6], 100, 1);
+    assert_eq!((group.sizes().approximate, group.sizes().listed), (1, 4));
+    write(&mut group, &[0, 1, 4, 6], 200, 1);
+    assert_eq!((group.sizes().approximate, group.sizes().listed), (2, 5));
+    group.self_check().expect("consistent");
+    assert_eq!(level(&group, 0), [(0, 6)]);
+    assert_eq!(level(&group, 1), [(3, 3)], "its start was taken over");
+    assert_eq!(said(&group, 3), Some(102), "within one page of 102");
+}
+
+/// Random writes, trims, compactions, moves to flash and back: what a look-up says is within the
+/// tolerance of where a plain table has the page, before and after.
+#[test]
+fn look_ups_agree_with_a_plain_table() {
+    for (seed, gamma, pages) in [(1, 0, 256), (2, 1, 256), (3, 4, 256), (4, 16, 256), (5, 4, 64)] {
+        let mut rng = Rng::new(seed, Purpose::Workload);
+        let (mut group, mut table) = (Group::new(pages), vec![None; pages as usize]);
+        let (mut groups, mut next) = (Groups::new(3, pages), 1000);
+        for step in 0..4000 {
+            match rng.below(12) {
+                0 => {
+                    group.compact();
+                    group.drop_needless_trims();
+                }
+                1 => {
+                    let page = rng.below(pages);
+                    table[page as usize] = None;
+                    group.trim(page as u8);
+                }
+                2 => {
+                    let mut words = vec![0; packed::most_bytes(pages).div_ceil(4) as usize];
+                    let exact =
+                        |lone: Segment| table[usize::from(lone.start)].expect("it is there");
+                    packed::fit(&mut group, (pages, scale()), exact);
+                    packed::pack(&group, scale(), &mut words);
+                    packed::unpack(&words, scale(), &mut group);
+                }
+                3 => {
+                    groups.store(1, &group);
+                    groups.load(1, &mut group);
+                }
+                4 => {
+                    // The levels so far go below those that come.
+                    let older = group.clone();
+                    group.clear();
+                    let first = rng.below(pages) as u8;
+                    write(&mut group, &[first], next, gamma);
+                    table[usize::from(first)] = Some(next);
+                    next += 1;
+                    group.put_above(&older);
+                }
+                _ => {
+                    let (first, density) = (rng.below(pages), 1 + rng.below(4));
+                    let end = pages.min(first + 1 + rng.below(40));
+                    let offsets: Vec<u8> = (first..end)
+                        .filter(|_| rng.below(4) < density)
+                        .map(|at| at as u8)
+                        .collect();
+                    write(&mut group, &offsets, next, gamma);
+                    for &offset in &offsets {
+                        table[usize::from(offset)] = Some(next);
+                        next += 1;
+                    }
+                }
+            }
+            group.self_check().unwrap_or_else(|error| panic!("step {step}: {error}"));
+            groups.store(2, &group);
+            for (offset, place) in table.iter().enumerate() {
+                let found = group.find(offset as u8);
+                assert_eq!(found, groups.find(2, offset as u8));
+                match (found, place) {
+                    (None, None) => {}
+                    (Some(found), &Some(ppn)) => {
+                        let off = found.segment.predict(offset as u8, scale()) - i64::from(ppn);
+                        let allowed = if found.segment.is_accurate() { 0 } else { gamma };
+                        assert!(off.unsigned_abs() <= u64::from(allowed), "{offset}: {off}");
+                    }
+                    (found, place) => panic!("step {step}, {offset}: {found:?}, {place:?}"),
+                }
+            }
+            next %= 60000;
+        }
+        groups.forget(1);
+        assert!(groups.is_empty(1) && groups.is_empty(0) && !groups.is_empty(2));
+    }
+}
