@@ -53,6 +53,7 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
             "hmb" => "--set hmb.cache_entries=256 --set hmb.bytes=8KiB",
             "cftl" => "--set cftl.cache_bytes=1KiB",
             "sftl" => "--set sftl.cache_bytes=4KiB",
+            "learnedftl" => "--set tpftl.cache_bytes=1KiB",
             "leaftl" => "--set leaftl.map_bytes=4KiB --set leaftl.gamma=4",
             _ => "",
         };
