@@ -267,7 +267,7 @@ impl PageSpace {
         let lines = self.lines.as_ref();
         chosen.extend(meant.map(|line| (line, lines.map_or(0, |lines| lines.book.valid(line)))));
         self.moving = true;
-        let moved = self.move_sorted(board, owner, (&chosen, group, what), after);
+        let moved = self.move_group_pages(board, owner, (&chosen, group, what), after);
         let moved = moved.and_then(|done| self.move_guests(board, owner, &chosen, done));
         self.moving = false;
         let mut done = moved?;
@@ -287,7 +287,7 @@ impl PageSpace {
     }
 
     /// Moves a group's pages out of its lines, translation page by translation page.
-    fn move_sorted<O: PageOwner>(
+    fn move_group_pages<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
