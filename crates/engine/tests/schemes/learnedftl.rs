@@ -8,6 +8,7 @@ use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event};
 use ftlab_engine::request::Op;
 use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::Lpn;
 
@@ -221,5 +222,27 @@ fn what_models_say_is_what_was_written() {
         assert!(event(device, Event::ModelReads) > 100, "{pairs:?}: models were asked");
         assert!(event(device, Event::GroupsCollected) > 0, "{pairs:?}");
         device.audit().expect("every bit is true");
+    }
+}
+
+/// What groups of lines have no use for is refused, and says what is legal.
+#[test]
+fn what_does_not_go_with_groups_of_lines_is_refused() {
+    for (key, value) in [
+        ("gc.mode", "both"),
+        ("gc.victim", "fifo"),
+        ("gc.threshold", "12"),
+        ("gc.separate_frontiers", "true"),
+        ("gc.unit", "die"),
+        ("gc.trigger", "garbage_share"),
+        ("gc.placement", "sepbit"),
+        ("alloc.unit", "line"),
+        ("wear.policy", "static"),
+    ] {
+        let config = tiny("learnedftl", 24, &[(key, value)]);
+        let (row, _) = schemes::find("learnedftl").expect("in the table");
+        let error = (row.check)(&config).expect_err(key).to_string();
+        let begin = format!("{key} = {value} does not go with learnedftl, ");
+        assert!(error.contains(&begin) && error.contains("; legal: "), "{error}");
     }
 }
