@@ -7,6 +7,7 @@ use ftlab_flash::board::settings::WearPolicy;
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::alloc::AllocUnit;
+use ftlab_ftl::parts::page_space::settings::GcSettings;
 use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ssd::buffer::BufferKind;
 
@@ -62,6 +63,19 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("rain.stripe", &["0", "2", "4"]),
     ("rain.flush", &["capacitor", "partial", "pad"]),
     ("rain.rotate", &["true", "false"]),
+    ("tpftl.cache_bytes", &["20B", "70B", "1KiB"]),
+    ("learnedftl.group_lines", &["true", "false"]),
+    ("learnedftl.train_min", &["2", "30"]),
+    ("learnedftl.gc_lines", &["2", "5"]),
+    ("learnedftl.borrow", &["true", "false"]),
+    ("learnedftl.map_after_gc", &["rewrite", "update"]),
+    ("leaftl.gamma", &["0", "4"]),
+    ("leaftl.group_pages", &["16", "256"]),
+    ("leaftl.map_bytes", &["1B", "4KiB"]),
+    ("leaftl.buffer_bytes", &["1B", "3KiB"]),
+    ("leaftl.flush", &["all", "fullest"]),
+    ("leaftl.drain", &["background", "at_once"]),
+    ("leaftl.compact_every", &["1000000", "7"]),
 ];
 
 /// The first byte chooses the scheme, the next ones its settings, the rest is a stream of requests;
@@ -164,5 +178,14 @@ fn fit(row: &Row, config: &mut Config) {
     // And not every scheme has an SLC cache, nor any part.
     if !fits(config) {
         (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
+    }
+    // Lines of groups are collected by rules of their own, and no line is levelled block by block.
+    if !fits(config) {
+        let usual = GcSettings::default();
+        (config.gc.mode, config.gc.victim) = (usual.mode, usual.victim);
+        config.gc.separate_frontiers = usual.separate_frontiers;
+    }
+    if !fits(config) {
+        config.wear.policy = WearPolicy::Implicit;
     }
 }
