@@ -143,6 +143,7 @@ fn run_prints_a_table_and_writes_one_object() {
         let bases: &[&str] = match scheme {
             "dac" => &["bast", "replacement_block"],
             "treeftl_page_lru" => &["treeftl"],
+            "learnedftl" => &["tpftl"],
             _ => &[],
         };
         let its = |name: &str| name == scheme || bases.contains(&name);

@@ -67,7 +67,7 @@ impl VirtualOrder {
 }
 
 /// A line through places, up to the last one that it is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, zerocopy::FromZeros)]
 pub struct Piece {
     /// The last place in the translation page.
     last: u16,
@@ -151,7 +151,7 @@ impl Models {
             entries,
             logical_pages: geometry.logical_pages,
             train_min,
-            pieces: vec![[Piece::default(); PIECES]; parts],
+            pieces: zeroed(parts),
             exact: zeroed(geometry.logical_pages.div_ceil(u64::BITS) as usize),
             count: 0,
             mapped: zeroed(parts),

@@ -43,12 +43,22 @@ pub(super) struct GroupLines {
     current: u32,
     /// The group of the page that the host writes.
     wanted: u32,
+    /// Pages that each open line takes; that of `current` is not kept.
+    rooms: Vec<u32>,
     /// By line: its group plus one.
     group_of: Vec<u32>,
+    /// Lines of each group, the one opened last first: that one plus one, and by line the next.
+    last_of: Vec<u32>,
+    before: Vec<u32>,
     /// Lines that each group holds, the open one among them.
     held: Vec<u32>,
     /// Closed lines, the one that was closed first at the front.
     closed: Vec<u32>,
+    /// Whether the map has opened a line since its lines were counted.
+    has_map_grown: bool,
+    /// By group: the search in which it was last found to gain nothing.
+    asked: Vec<u32>,
+    search: u32,
     /// Lines that are being collected, and the valid pages of each; empty between collections.
     chosen: Vec<(BlockId, u32)>,
     /// By place in a group: the page that is to be moved, plus one. Empty between collections.
@@ -61,7 +71,7 @@ fn groups(logical_pages: u64, pages: u32) -> u64 {
 }
 
 /// Bytes by structure: of each line, its group and its place among the closed ones; of each group,
-/// its open line and a count; and what a collection sorts: the places of the pages of a group, and
+/// its open line, its lines and a count; and what a collection sorts: the places of the pages of a group, and
 /// the pages themselves, which are read before the first is programmed.
 pub fn ram_use(
     rules: &GroupRules,
@@ -71,10 +81,38 @@ pub fn ram_use(
     let entry = |structure, bytes| RamUse { structure, bytes, memory: Memory::Dram };
     let pages = u64::from(rules.pages);
     vec![
-        entry("group_lines", 8 * lines + 16 * groups(logical_pages, rules.pages)),
+        entry("group_lines", 12 * lines + 24 * groups(logical_pages, rules.pages)),
         entry("sorted_places", 4 * pages),
         entry("sorted_pages", pages * page_bytes),
     ]
+}
+
+impl GroupLines {
+    fn add(&mut self, line: BlockId, group: u32) {
+        self.group_of[line.index()] = group + 1;
+        self.held[group as usize] += 1;
+        self.before[line.index()] = self.last_of[group as usize];
+        self.last_of[group as usize] = line.0 + 1;
+    }
+
+    fn remove(&mut self, line: BlockId, group: u32) {
+        self.group_of[line.index()] = 0;
+        self.held[group as usize] -= 1;
+        let next = self.before[line.index()];
+        let behind = self.lines(group).find(|other| self.before[other.index()] == line.0 + 1);
+        match behind {
+            Some(behind) => self.before[behind.index()] = next,
+            None => self.last_of[group as usize] = next,
+        }
+    }
+
+    /// The lines of a group.
+    fn lines(&self, group: u32) -> impl Iterator<Item = BlockId> + Clone + '_ {
+        let line = |plus_one: u32| plus_one.checked_sub(1).map(BlockId);
+        std::iter::successors(line(self.last_of[group as usize]), move |one| {
+            line(self.before[one.index()])
+        })
+    }
 }
 
 impl PageSpace {
@@ -91,9 +129,15 @@ impl PageSpace {
             parked: vec![Default::default(); count],
             current: 0,
             wanted: 0,
+            rooms: zeroed(count),
             group_of: zeroed(all as usize),
+            last_of: zeroed(count),
+            before: zeroed(all as usize),
             held: zeroed(count),
             closed: Vec::with_capacity(all as usize),
+            has_map_grown: true,
+            asked: zeroed(count),
+            search: 0,
             chosen: Vec::with_capacity(all as usize),
             sorted: zeroed(rules.pages as usize),
         }));
@@ -118,8 +162,7 @@ impl PageSpace {
                 self.end_of_line(nand, line)
             };
             let groups = self.groups.as_mut().expect("made above");
-            groups.group_of[line.index()] = group + 1;
-            groups.held[group as usize] += 1;
+            groups.add(line, group);
             let place = &mut groups.parked[group as usize];
             match end {
                 Some(end) if place.0.block.is_none() => *place = end,
@@ -129,6 +172,11 @@ impl PageSpace {
                 }
                 _ => groups.closed.push(line.0),
             }
+        }
+        for group in 0..self.groups.as_ref().map_or(0, |groups| groups.parked.len()) {
+            let frontier = self.groups.as_ref().expect("made above").parked[group].0;
+            let room = self.room_at(&frontier);
+            self.groups.as_mut().expect("made above").rooms[group] = room;
         }
         let (frontier, open) = self.groups.as_ref().expect("made above").parked[0];
         self.planes[ALL.index()].frontiers[DATA] = frontier;
@@ -174,6 +222,8 @@ impl PageSpace {
         }
         let frontier = &mut self.planes[ALL.index()].frontiers[DATA];
         groups.parked[groups.current as usize] = (*frontier, lines.open[DATA]);
+        groups.rooms[groups.current as usize] =
+            frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
         (*frontier, lines.open[DATA]) = groups.parked[group as usize];
         groups.current = group;
     }
@@ -181,34 +231,45 @@ impl PageSpace {
     /// Pages that the open line of a group still takes.
     fn room_of(&self, group: u32) -> u32 {
         let Some(groups) = &self.groups else { return 0 };
-        let frontier = match groups.current == group {
-            true => self.planes[ALL.index()].frontiers[DATA],
-            false => groups.parked[group as usize].0,
-        };
+        match groups.current == group {
+            true => self.room_at(&self.planes[ALL.index()].frontiers[DATA]),
+            false => groups.rooms[group as usize],
+        }
+    }
+
+    fn room_at(&self, frontier: &Frontier) -> u32 {
         frontier.block.map_or(0, |_| self.pages_per_block - frontier.next)
     }
 
-    /// The group whose open line has most room, if one has any.
-    fn roomiest_group(&self) -> Option<u32> {
-        let groups = 0..self.groups.as_ref()?.parked.len() as u32;
-        let best = groups.max_by_key(|&group| (self.room_of(group), std::cmp::Reverse(group)))?;
-        (self.room_of(best) > 0).then_some(best)
+    /// The group whose open line has most room, the first of equals, if one has any.
+    fn roomiest_group(&mut self) -> Option<u32> {
+        self.note_room();
+        let rooms = &self.groups.as_ref()?.rooms;
+        let most = rooms.iter().copied().max().filter(|&room| room > 0)?;
+        rooms.iter().position(|&room| room == most).map(|group| group as u32)
     }
 
     /// Pages that all open lines of groups still take.
-    fn room_of_all(&self) -> u32 {
-        let count = self.groups.as_ref().map_or(0, |groups| groups.parked.len() as u32);
-        (0..count).map(|group| self.room_of(group)).sum()
+    fn room_of_all(&mut self) -> u32 {
+        self.note_room();
+        self.groups.as_ref().map_or(0, |groups| groups.rooms.iter().sum())
+    }
+
+    /// Notes the room of the present group beside that of the others.
+    fn note_room(&mut self) {
+        let room = self.room_at(&self.planes[ALL.index()].frontiers[DATA]);
+        if let Some(groups) = &mut self.groups {
+            groups.rooms[groups.current as usize] = room;
+        }
     }
 
     /// A line of data was opened: it is the present group's.
     pub(super) fn line_of_group_opened(&mut self, line: BlockId) {
-        if self.is_map(line) {
-            return;
-        }
-        if let Some(groups) = &mut self.groups {
-            groups.group_of[line.index()] = groups.current + 1;
-            groups.held[groups.current as usize] += 1;
+        let is_map = self.is_map(line);
+        match &mut self.groups {
+            Some(groups) if is_map => groups.has_map_grown = true,
+            Some(groups) => groups.add(line, groups.current),
+            None => {}
         }
     }
 
@@ -224,8 +285,7 @@ impl PageSpace {
     pub(super) fn line_of_group_freed(&mut self, line: BlockId) {
         let Some(groups) = &mut self.groups else { return };
         if let Some(group) = groups.group_of[line.index()].checked_sub(1) {
-            groups.group_of[line.index()] = 0;
-            groups.held[group as usize] -= 1;
+            groups.remove(line, group);
             groups.closed.retain(|&other| other != line.0);
         }
     }

@@ -97,6 +97,10 @@ impl PageSpace {
         most_lines: u32,
         after: When,
     ) -> Result<When, Fault> {
+        let Some(groups) = self.groups.as_mut().filter(|groups| groups.has_map_grown) else {
+            return Ok(after);
+        };
+        groups.has_map_grown = false;
         let Some(lines) = &self.lines else { return Ok(after) };
         let is_map = |line: &BlockId| self.stream_of[line.index()] == Stream::Map.mark();
         let all = (0..lines.book.lines()).map(BlockId).filter(is_map);
@@ -140,21 +144,28 @@ impl PageSpace {
 
     /// The line that was closed first of a group with more than one, where collecting it, or its
     /// group, gains a line.
-    fn first_of_many<O: PageOwner>(&self, board: &Board, owner: &mut O) -> Option<What> {
-        let (groups, lines) = (self.groups.as_ref()?, self.lines.as_ref()?);
-        for &line in &groups.closed {
-            let group = groups.group_of[line as usize].checked_sub(1)?;
+    fn first_of_many<O: PageOwner>(&mut self, board: &Board, owner: &mut O) -> Option<What> {
+        let search = self.groups.as_ref()?.search.wrapping_add(1).max(1);
+        self.groups.as_mut()?.search = search;
+        for turn in 0..self.groups.as_ref()?.closed.len() {
+            let (groups, lines) = (self.groups.as_ref()?, self.lines.as_ref()?);
+            let line = BlockId(groups.closed[turn]);
+            let group = groups.group_of[line.index()].checked_sub(1)?;
             if groups.held[group as usize] < 2 {
                 continue;
             }
-            let line = BlockId(line);
             let valid = lines.book.valid(line);
             if valid <= self.room_of(group) && self.map_fits(board, owner, (line, valid, 1), 0) {
                 return Some(What::Line(line));
             }
+            // Once for all of its lines.
+            if groups.asked[group as usize] == search {
+                continue;
+            }
             if self.group_fits(board, owner, group) {
                 return Some(What::Group(group));
             }
+            self.groups.as_mut()?.asked[group as usize] = search;
         }
         None
     }
@@ -163,13 +174,12 @@ impl PageSpace {
     /// collecting it gains a line.
     fn group_fits<O: PageOwner>(&self, board: &Board, owner: &mut O, group: u32) -> bool {
         let (Some(groups), Some(lines)) = (&self.groups, &self.lines) else { return false };
-        let of_group = groups.group_of.iter().enumerate().filter(|&(_, &one)| one == group + 1);
-        let of_group = of_group.map(|(line, _)| BlockId(line as u32));
+        let of_group = groups.lines(group);
         let (count, valid) = of_group
             .clone()
             .fold((0, 0), |(count, valid), line| (count + 1, valid + lines.book.valid(line)));
         let data = lines.book.lines_for(valid);
-        let Some(line) = of_group.into_iter().next() else { return false };
+        let Some(line) = of_group.min() else { return false };
         data < count && self.map_fits(board, owner, (line, valid, count), data)
     }
 
@@ -199,24 +209,33 @@ impl PageSpace {
         let room = self.room_of_all();
         let borrows = self.groups.as_ref().is_some_and(|groups| groups.rules.borrow);
         let Some(lines) = &self.lines else { return Ok(None) };
-        let is_closed = |line: &BlockId| match &self.groups {
-            Some(groups) if self.is_of_group(*line) => groups.closed.contains(&line.0),
-            _ => true,
+        let is_parked = |line: BlockId| match &self.groups {
+            Some(groups) => groups.group_of[line.index()].checked_sub(1).is_some_and(|group| {
+                group != groups.current && groups.parked[group as usize].0.block == Some(line)
+            }),
+            None => false,
         };
-        let closed = (0..lines.book.lines()).map(BlockId);
-        let fitting = closed
-            .filter(|line| self.is_worth_it(*line) && is_closed(line))
-            .filter(|&line| match self.is_map(line) {
-                true => self.fits(board, owner, line),
-                false => {
-                    let valid = lines.book.valid(line);
-                    let room = if borrows { room } else { self.room_of(self.group_of(line)) };
-                    let data = self.units_for(valid.saturating_sub(room));
-                    self.map_fits(board, owner, (line, valid, 1), data)
-                }
-            })
-            .min_by_key(|&line| (lines.book.taken(line), line));
-        let Some(line) = fitting else { return Ok(None) };
+        let fits = |owner: &mut O, line: BlockId| match self.is_map(line) {
+            true => self.fits(board, owner, line),
+            false => {
+                let valid = lines.book.valid(line);
+                let room = if borrows { room } else { self.room_of(self.group_of(line)) };
+                let data = self.units_for(valid.saturating_sub(room));
+                self.map_fits(board, owner, (line, valid, 1), data)
+            }
+        };
+        let mut best: Option<(u32, BlockId)> = None;
+        for line in (0..lines.book.lines()).map(BlockId) {
+            let taken = lines.book.taken(line);
+            if best.is_none_or(|(least, _)| taken < least)
+                && self.is_worth_it(line)
+                && !is_parked(line)
+                && fits(owner, line)
+            {
+                best = Some((taken, line));
+            }
+        }
+        let Some((_, line)) = best else { return Ok(None) };
         match self.is_map(line) {
             true => self.collect(board, owner, line, after).map(Some),
             false => self.collect_line(board, owner, line, after).map(Some),
