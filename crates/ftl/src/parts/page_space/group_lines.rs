@@ -38,13 +38,16 @@ pub(super) struct GroupLines {
     rules: GroupRules,
     /// Lines that a group takes at least.
     needed: u32,
-    /// By group: its open line; that of `current` is the frontier of the space.
+    /// Places in the next three of the groups that were ever written, plus one.
+    place_of: Vec<u32>,
+    /// Which group it is, its open line, and the pages that this takes; of `current` the line is the
+    /// frontier of the space, and the room is not kept.
+    written: Vec<u32>,
     parked: Vec<(Frontier, Open)>,
+    rooms: Vec<u32>,
     current: u32,
     /// The group of the page that the host writes.
     wanted: u32,
-    /// Pages that each open line takes; that of `current` is not kept.
-    rooms: Vec<u32>,
     /// By line: its group plus one.
     group_of: Vec<u32>,
     /// Lines of each group, the one opened last first: that one plus one, and by line the next.
@@ -81,13 +84,32 @@ pub fn ram_use(
     let entry = |structure, bytes| RamUse { structure, bytes, memory: Memory::Dram };
     let pages = u64::from(rules.pages);
     vec![
-        entry("group_lines", 12 * lines + 24 * groups(logical_pages, rules.pages)),
+        entry("group_lines", 12 * lines + 36 * groups(logical_pages, rules.pages)),
         entry("sorted_places", 4 * pages),
         entry("sorted_pages", pages * page_bytes),
     ]
 }
 
 impl GroupLines {
+    /// Where the open line of a group is parked.
+    fn place(&mut self, group: u32) -> usize {
+        if self.place_of[group as usize] == 0 {
+            self.written.push(group);
+            self.parked.push(Default::default());
+            self.rooms.push(0);
+            self.place_of[group as usize] = self.written.len() as u32;
+        }
+        self.place_of[group as usize] as usize - 1
+    }
+
+    /// Whether a line is parked.
+    fn is_parked(&self, line: BlockId) -> bool {
+        let Some(group) = self.group_of[line.index()].checked_sub(1) else { return false };
+        let place = self.place_of[group as usize].checked_sub(1);
+        group != self.current
+            && place.is_some_and(|place| self.parked[place as usize].0.block == Some(line))
+    }
+
     fn add(&mut self, line: BlockId, group: u32) {
         self.group_of[line.index()] = group + 1;
         self.held[group as usize] += 1;
@@ -126,10 +148,12 @@ impl PageSpace {
         self.groups = Some(Box::new(GroupLines {
             rules,
             needed: rules.pages.div_ceil(lines.book.full()),
-            parked: vec![Default::default(); count],
+            place_of: zeroed(count),
+            written: Vec::with_capacity(count),
+            parked: Vec::with_capacity(count),
+            rooms: Vec::with_capacity(count),
             current: 0,
             wanted: 0,
-            rooms: zeroed(count),
             group_of: zeroed(all as usize),
             last_of: zeroed(count),
             before: zeroed(all as usize),
@@ -163,7 +187,8 @@ impl PageSpace {
             };
             let groups = self.groups.as_mut().expect("made above");
             groups.add(line, group);
-            let place = &mut groups.parked[group as usize];
+            let place = groups.place(group);
+            let place = &mut groups.parked[place];
             match end {
                 Some(end) if place.0.block.is_none() => *place = end,
                 Some(end) if end.0.next < place.0.next => {
@@ -173,12 +198,13 @@ impl PageSpace {
                 _ => groups.closed.push(line.0),
             }
         }
-        for group in 0..self.groups.as_ref().map_or(0, |groups| groups.parked.len()) {
-            let frontier = self.groups.as_ref().expect("made above").parked[group].0;
-            let room = self.room_at(&frontier);
-            self.groups.as_mut().expect("made above").rooms[group] = room;
-        }
-        let (frontier, open) = self.groups.as_ref().expect("made above").parked[0];
+        let groups = self.groups.as_mut().expect("made above");
+        let full = self.pages_per_block;
+        let room = |frontier: &Frontier| frontier.block.map_or(0, |_| full - frontier.next);
+        groups.rooms.clear();
+        groups.rooms.extend(groups.parked.iter().map(|(frontier, _)| room(frontier)));
+        let first = groups.place(0);
+        let (frontier, open) = groups.parked[first];
         self.planes[ALL.index()].frontiers[DATA] = frontier;
         if let Some(lines) = &mut self.lines {
             lines.open[DATA] = open;
@@ -221,10 +247,11 @@ impl PageSpace {
             return;
         }
         let frontier = &mut self.planes[ALL.index()].frontiers[DATA];
-        groups.parked[groups.current as usize] = (*frontier, lines.open[DATA]);
-        groups.rooms[groups.current as usize] =
-            frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
-        (*frontier, lines.open[DATA]) = groups.parked[group as usize];
+        let place = groups.place(groups.current);
+        groups.parked[place] = (*frontier, lines.open[DATA]);
+        groups.rooms[place] = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
+        let place = groups.place(group);
+        (*frontier, lines.open[DATA]) = groups.parked[place];
         groups.current = group;
     }
 
@@ -233,7 +260,10 @@ impl PageSpace {
         let Some(groups) = &self.groups else { return 0 };
         match groups.current == group {
             true => self.room_at(&self.planes[ALL.index()].frontiers[DATA]),
-            false => groups.rooms[group as usize],
+            false => match groups.place_of[group as usize].checked_sub(1) {
+                Some(place) => groups.rooms[place as usize],
+                None => 0,
+            },
         }
     }
 
@@ -244,9 +274,10 @@ impl PageSpace {
     /// The group whose open line has most room, the first of equals, if one has any.
     fn roomiest_group(&mut self) -> Option<u32> {
         self.note_room();
-        let rooms = &self.groups.as_ref()?.rooms;
-        let most = rooms.iter().copied().max().filter(|&room| room > 0)?;
-        rooms.iter().position(|&room| room == most).map(|group| group as u32)
+        let groups = self.groups.as_ref()?;
+        let most = groups.rooms.iter().copied().max().filter(|&room| room > 0)?;
+        let all = groups.written.iter().zip(&groups.rooms);
+        all.filter(|&(_, &room)| room == most).map(|(&group, _)| group).min()
     }
 
     /// Pages that all open lines of groups still take.
@@ -259,7 +290,8 @@ impl PageSpace {
     fn note_room(&mut self) {
         let room = self.room_at(&self.planes[ALL.index()].frontiers[DATA]);
         if let Some(groups) = &mut self.groups {
-            groups.rooms[groups.current as usize] = room;
+            let place = groups.place(groups.current);
+            groups.rooms[place] = room;
         }
     }
 
@@ -319,7 +351,8 @@ impl PageSpace {
             return Err(format!("groups count {:?} lines and have {held:?}", groups.held));
         }
         let mut open = 0;
-        for (group, &(parked, stands)) in groups.parked.iter().enumerate() {
+        for (&group, &(parked, stands)) in groups.written.iter().zip(&groups.parked) {
+            let group = group as usize;
             let is_current = groups.current as usize == group;
             let frontier =
                 if is_current { self.planes[ALL.index()].frontiers[DATA] } else { parked };

@@ -209,12 +209,7 @@ impl PageSpace {
         let room = self.room_of_all();
         let borrows = self.groups.as_ref().is_some_and(|groups| groups.rules.borrow);
         let Some(lines) = &self.lines else { return Ok(None) };
-        let is_parked = |line: BlockId| match &self.groups {
-            Some(groups) => groups.group_of[line.index()].checked_sub(1).is_some_and(|group| {
-                group != groups.current && groups.parked[group as usize].0.block == Some(line)
-            }),
-            None => false,
-        };
+        let is_parked = |line| self.groups.as_ref().is_some_and(|groups| groups.is_parked(line));
         let fits = |owner: &mut O, line: BlockId| match self.is_map(line) {
             true => self.fits(board, owner, line),
             false => {
