@@ -138,7 +138,9 @@ impl Scheme for LearnedFtl {
         let is_cached = map.cache.nodes.cmt().find(io.lpn).is_some();
         if !is_cached && let Some(ppn) = map.cache.models.predict(io.lpn) {
             board.event(Event::ModelReads, 1);
-            return board.read(ppn, io.cause, after);
+            // Its bit and its piece.
+            let known = board.dram(2, after);
+            return board.read(ppn, io.cause, known);
         }
         let known = self.tpftl.translate(board, io, after)?;
         let is_there = self.tpftl.base.map.cached(board, io.lpn).flatten().is_some();

@@ -92,6 +92,18 @@ fn the_ideal_page_map_pays_for_its_dram_and_dftl_does_not() {
                 assert!((dram.access - accesses as f64 * each).abs() < 1e-3, "{dram:?}");
                 assert_eq!(run.service_time_ns.ram, 100 * accesses);
             }
+            // A bit and a piece of a model of each page that one told.
+            "learnedftl" => {
+                let count = |name: &str| run.events.get(name).copied().unwrap_or(0);
+                let accesses = 2 * count("model_reads");
+                assert_eq!(count("dram_accesses"), accesses);
+                let each = 3.3 * 125e-3 * 0.1;
+                assert!((dram.access - accesses as f64 * each).abs() < 1e-3, "{dram:?}");
+                assert_eq!(
+                    (dram.refresh.round(), run.service_time_ns.ram),
+                    (19_800.0, 100 * accesses)
+                );
+            }
             // Their counts of reads and writes are in DRAM, and are looked at where nobody waits.
             name @ ("cftl" | "janus") => {
                 assert_eq!((dram.refresh.round(), dram.access), (19_800.0, 0.0), "{name}");
