@@ -19,6 +19,9 @@ pub fn most_bytes(pages: u32) -> u32 {
 /// Trimmed pages above which a bitmap is stored.
 const LISTED_TRIMS: u32 = 32;
 
+/// Bytes of a lone segment.
+const LONE_BYTES: usize = 5;
+
 /// Marks the bitmap.
 const BITMAP: u8 = 255;
 
@@ -30,7 +33,7 @@ fn bytes(group: &Group) -> u32 {
         _ => 32,
     };
     let others = 8 * sizes.accurate + 8 * sizes.approximate + sizes.listed;
-    3 + trims + (group.len() as u32).div_ceil(4) + 5 * sizes.lone + others
+    3 + trims + (group.len() as u32).div_ceil(4) + LONE_BYTES as u32 * sizes.lone + others
 }
 
 /// Makes a group of `pages` fit its place: it is compacted, and where that is not enough the place of
@@ -84,14 +87,32 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn take(&mut self) -> u8 {
-        let byte = self.words[self.at / 4] >> (8 * (self.at % 4));
-        self.at += 1;
-        byte as u8
+    #[inline]
+    fn next_byte(&self) -> u8 {
+        (self.words[self.at / 4] >> (8 * (self.at % 4))) as u8
     }
 
-    fn take_all<const N: usize>(&mut self) -> [u8; N] {
-        std::array::from_fn(|_| self.take())
+    #[inline]
+    fn take(&mut self) -> u8 {
+        let byte = self.next_byte();
+        self.at += 1;
+        byte
+    }
+
+    /// The next four bytes.
+    #[inline]
+    fn next_word(&self) -> [u8; 4] {
+        let (word, shift) = (self.at / 4, 8 * (self.at % 4));
+        let low = self.words[word] >> shift;
+        let both = if shift == 0 { low } else { low | self.words[word + 1] << (32 - shift) };
+        both.to_le_bytes()
+    }
+
+    #[inline]
+    fn take_word(&mut self) -> [u8; 4] {
+        let word = self.next_word();
+        self.at += 4;
+        word
     }
 }
 
@@ -147,14 +168,11 @@ pub fn unpack(words: &[u32], scale: Scale, group: &mut Group) {
 
 /// The newest segment that has a page, as [`Group::find`] would say it of the group unpacked.
 pub fn find(words: &[u32], scale: Scale, offset: u8) -> Option<Found> {
-    let (trimmed, mut stored) = Stored::of(words, scale);
+    let (trimmed, stored) = Stored::of(words, scale);
     if trimmed.has(offset) {
         return None;
     }
-    let (placed, _) = stored.find(|(placed, members)| {
-        let listed = members.has(offset).then_some(placed.segment.start);
-        has(placed.segment, offset, listed)
-    })?;
+    let placed = stored.newest_with(offset)?;
     Some(Found { segment: placed.segment, levels: u32::from(placed.level) + 1 })
 }
 
@@ -174,7 +192,7 @@ impl<'a> Stored<'a> {
     /// The pages that were trimmed, and the segments.
     fn of(words: &'a [u32], scale: Scale) -> (Members, Self) {
         let mut reader = Reader { words, at: 0 };
-        let count = usize::from(u16::from_le_bytes(reader.take_all()));
+        let count = usize::from(u16::from_le_bytes([reader.take(), reader.take()]));
         let mut trimmed = Members::NONE;
         match reader.take() {
             BITMAP => {
@@ -190,31 +208,59 @@ impl<'a> Stored<'a> {
         reader.at += count.div_ceil(4);
         (trimmed, Stored { scale, reader, kinds, bits: 0, next: 0, count, level: 0 })
     }
+
+    /// Whether the next segment is a lone one, and its level.
+    #[inline]
+    fn kind(&mut self) -> Option<(bool, u16)> {
+        if self.next == self.count {
+            return None;
+        }
+        self.bits = if self.next.is_multiple_of(4) { self.kinds.take() } else { self.bits >> 2 };
+        self.next += 1;
+        let level = self.level;
+        self.level += u16::from(self.bits >> 1 & 1);
+        Some((self.bits & 1 == 1, level))
+    }
+
+    /// The first segment that has a page; lone ones before it are stepped over, not decoded.
+    fn newest_with(mut self, offset: u8) -> Option<Placed> {
+        while let Some((is_lone, level)) = self.kind() {
+            if is_lone && self.reader.next_byte() != offset {
+                self.reader.at += LONE_BYTES;
+                continue;
+            }
+            let (segment, members) = self.segment(is_lone);
+            let listed = members.has(offset).then_some(segment.start);
+            if has(segment, offset, listed) {
+                return Some(Placed { level, segment });
+            }
+        }
+        None
+    }
+
+    /// The segment at the reader, and the pages of an approximate one.
+    fn segment(&mut self, is_lone: bool) -> (Segment, Members) {
+        let mut members = Members::NONE;
+        if is_lone {
+            let offset = self.reader.take();
+            let place = u32::from_le_bytes(self.reader.take_word());
+            return (Segment::lone(offset, place, self.scale), members);
+        }
+        let segment = Segment::of_words(self.reader.take_word(), self.reader.take_word());
+        if !segment.is_accurate() {
+            members.insert(segment.start);
+            (0..self.reader.take()).for_each(|_| members.insert(self.reader.take()));
+        }
+        (segment, members)
+    }
 }
 
 impl Iterator for Stored<'_> {
     type Item = (Placed, Members);
 
     fn next(&mut self) -> Option<(Placed, Members)> {
-        if self.next == self.count {
-            return None;
-        }
-        self.bits = if self.next.is_multiple_of(4) { self.kinds.take() } else { self.bits >> 2 };
-        self.next += 1;
-        let (mut members, segment);
-        members = Members::NONE;
-        if self.bits & 1 == 1 {
-            let offset = self.reader.take();
-            segment = Segment::lone(offset, u32::from_le_bytes(self.reader.take_all()), self.scale);
-        } else {
-            segment = Segment::of_bytes(self.reader.take_all());
-            if !segment.is_accurate() {
-                members.insert(segment.start);
-                (0..self.reader.take()).for_each(|_| members.insert(self.reader.take()));
-            }
-        }
-        let placed = Placed { level: self.level, segment };
-        self.level += u16::from(self.bits >> 1 & 1);
-        Some((placed, members))
+        let (is_lone, level) = self.kind()?;
+        let (segment, members) = self.segment(is_lone);
+        Some((Placed { level, segment }, members))
     }
 }

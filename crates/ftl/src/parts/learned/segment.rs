@@ -113,10 +113,10 @@ impl Segment {
     }
 
     /// The same backwards.
-    pub(super) fn of_bytes([start, length, k0, k1, i0, i1, i2, i3]: [u8; 8]) -> Self {
-        let (slope, intercept) =
-            (u16::from_le_bytes([k0, k1]), i32::from_le_bytes([i0, i1, i2, i3]));
-        Segment { start, length, slope, intercept }
+    #[inline]
+    pub(super) fn of_words([start, length, k0, k1]: [u8; 4], intercept: [u8; 4]) -> Self {
+        let slope = u16::from_le_bytes([k0, k1]);
+        Segment { start, length, slope, intercept: i32::from_le_bytes(intercept) }
     }
 
     /// Physical pages per logical page, in 2^25ths.
@@ -206,7 +206,9 @@ mod tests {
                 for (page, offset) in segment.strided().iter().enumerate() {
                     assert_eq!(segment.predict(offset, scale), 5000 + page as i64);
                 }
-                assert_eq!(Segment::of_bytes(segment.to_bytes()), segment);
+                let [start, length, k0, k1, i0, i1, i2, i3] = segment.to_bytes();
+                let words = ([start, length, k0, k1], [i0, i1, i2, i3]);
+                assert_eq!(Segment::of_words(words.0, words.1), segment);
             }
         }
     }

@@ -120,6 +120,10 @@ fn look_ups_agree_with_a_plain_table() {
                     packed::fit(&mut group, (pages, scale()), exact);
                     packed::pack(&group, scale(), &mut words);
                     packed::unpack(&words, scale(), &mut group);
+                    for offset in 0..pages {
+                        let found = packed::find(&words, scale(), offset as u8);
+                        assert_eq!(found, group.find(offset as u8), "step {step}, {offset}");
+                    }
                 }
                 3 => {
                     groups.store(1, &group);
