@@ -210,8 +210,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// After a cut: recovers, checks what is there, and goes on to the end. Whether the recovery was
-    /// cut as well.
+    /// After a cut: recovers, checks what is there, and goes on for as many requests as may come
+    /// before a cut. Whether the recovery was cut as well.
     fn go_on(mut self, case: Case) -> bool {
         let line = format!(
             "{}, seed {}, {} requests, then cut at {} ({:?}), recovery cut at {:?}",
@@ -223,7 +223,8 @@ impl<'a> Bench<'a> {
             panic!("{line}: after recovery: {error}");
         }
         self.host.check(device, &line);
-        while let Some(request) = self.requests.take(device) {
+        for _ in 0..REQUESTS {
+            let request = self.requests.take(device).expect("so many were asked for");
             if let Err(error) = device.submit(&request) {
                 panic!("{line}: after recovery: {error}");
             }

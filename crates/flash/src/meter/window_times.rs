@@ -43,16 +43,20 @@ impl WindowTimes {
         self.0.iter_mut().for_each(Groups::clear);
     }
 
-    /// Joins neighbours in pairs; the second half of the windows is empty then.
-    pub(super) fn widen(&mut self) {
+    /// Joins neighbours in pairs; behind the first `used` windows all are empty, before and after.
+    pub(super) fn widen(&mut self, used: usize) {
+        let pairs = used.div_ceil(2);
         for counts in self.0.iter_mut().flat_map(Groups::used_mut) {
-            for pair in 0..WINDOWS / 2 {
-                for fine in 0..FINE {
-                    let [to, one] = [pair * FINE + fine, 2 * pair * FINE + fine];
-                    counts[to] = counts[one] + counts[one + FINE];
+            let (windows, _) = counts.as_chunks_mut::<FINE>();
+            for pair in 0..pairs {
+                let (mut both, second) = (windows[2 * pair], windows[2 * pair + 1]);
+                // Few windows have times of a group.
+                if second != [0; FINE] {
+                    both.iter_mut().zip(second).for_each(|(count, more)| *count += more);
                 }
+                windows[pair] = both;
             }
-            counts[WINDOWS / 2 * FINE..].fill(0);
+            windows[pairs..used].fill([0; FINE]);
         }
     }
 
@@ -83,7 +87,7 @@ mod tests {
         for (window, time) in [(0, 5), (1, 5), (2, 1_000), (3, 70), (WINDOWS - 1, 9)] {
             times.record(1, window, time, 1);
         }
-        times.widen();
+        times.widen(WINDOWS);
         let found = |times: &WindowTimes, window| -> Vec<_> { times.buckets(1, window).collect() };
         assert_eq!(found(&times, 0), [(5, 5, 2)]);
         assert_eq!(found(&times, 1), [(68, 71, 1), (992, 1_023, 1)]);

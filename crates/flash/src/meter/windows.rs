@@ -124,12 +124,12 @@ impl Window {
 }
 
 /// All windows of a run.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Windows {
+    /// From time 0 to the last completion. Its capacity is that of [`WINDOWS`].
     windows: Vec<Window>,
     times: WindowTimes,
     width: Nanos,
-    used: usize,
     /// The window of the last completion, and where it starts.
     present: usize,
     present_start: Nanos,
@@ -142,10 +142,9 @@ pub struct Windows {
 impl Windows {
     pub(super) fn new() -> Self {
         Windows {
-            windows: vec![Window::default(); WINDOWS],
+            windows: Vec::with_capacity(WINDOWS),
             times: WindowTimes::new(),
             width: FIRST_WIDTH,
-            used: 0,
             present: 0,
             present_start: 0,
             seen: Totals::default(),
@@ -154,9 +153,9 @@ impl Windows {
     }
 
     pub(super) fn reset(&mut self) {
-        self.windows.fill(Window::default());
+        self.windows.clear();
         self.times.reset();
-        (self.width, self.used, self.seen) = (FIRST_WIDTH, 0, Totals::default());
+        (self.width, self.seen) = (FIRST_WIDTH, Totals::default());
         self.present_start = 0;
     }
 
@@ -183,7 +182,7 @@ impl Windows {
     ) -> bool {
         // Completions come nearly in order: most fall into the window of the one before.
         let elapsed = completion.completed.wrapping_sub(self.present_start);
-        if elapsed >= self.width || self.used == 0 {
+        if elapsed >= self.width || self.windows.is_empty() {
             self.find_window(completion.completed);
             self.windows[self.present].levels = self.levels;
         }
@@ -210,8 +209,8 @@ impl Windows {
     #[inline]
     pub(super) fn level(&mut self, level: Level, value: u64) {
         self.levels[level as usize] = value + 1;
-        if self.used > 0 {
-            self.windows[self.present].levels[level as usize] = value + 1;
+        if let Some(present) = self.windows.get_mut(self.present) {
+            present.levels[level as usize] = value + 1;
         }
     }
 
@@ -231,18 +230,21 @@ impl Windows {
         }
         self.present = (time / self.width) as usize;
         self.present_start = self.present as Nanos * self.width;
-        self.used = self.used.max(self.present + 1);
+        let used = self.windows.len().max(self.present + 1);
+        self.windows.resize(used, Window::default());
     }
 
     #[cold]
     fn widen(&mut self) {
-        for pair in 0..WINDOWS / 2 {
-            self.windows[pair] = self.windows[2 * pair].join(&self.windows[2 * pair + 1]);
+        self.times.widen(self.windows.len());
+        let pairs = self.windows.len().div_ceil(2);
+        for pair in 0..pairs {
+            let first = self.windows[2 * pair];
+            let second = self.windows.get(2 * pair + 1);
+            self.windows[pair] = second.map_or(first, |second| first.join(second));
         }
-        self.windows[WINDOWS / 2..].fill(Window::default());
-        self.times.widen();
+        self.windows.truncate(pairs);
         self.width *= 2;
-        self.used = self.used.div_ceil(2);
     }
 
     /// Width of every window, ns.
@@ -252,7 +254,7 @@ impl Windows {
 
     /// The windows from time 0 on.
     pub fn all(&self) -> &[Window] {
-        &self.windows[..self.used]
+        &self.windows
     }
 
     /// Response times of reads or of writes in a window, ascending: shortest and longest of a
@@ -260,6 +262,15 @@ impl Windows {
     pub fn responses(&self, op: Op, window: usize) -> impl Iterator<Item = (Nanos, Nanos, u64)> {
         let direction = matches!(op, Op::Read | Op::Write).then_some(op as usize);
         direction.into_iter().flat_map(move |kind| self.times.buckets(kind, window))
+    }
+}
+
+impl Clone for Windows {
+    fn clone(&self) -> Self {
+        let mut windows = Vec::with_capacity(WINDOWS);
+        windows.extend_from_slice(&self.windows);
+        let Windows { width, present, present_start, seen, levels, .. } = *self;
+        Windows { windows, times: self.times.clone(), width, present, present_start, seen, levels }
     }
 }
 
