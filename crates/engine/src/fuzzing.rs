@@ -9,13 +9,23 @@ use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::alloc::AllocUnit;
 use ftlab_ftl::parts::page_space::settings::GcSettings;
 use ftlab_ftl::parts::placement::PlacementKind;
+use ftlab_ftl::parts::victim::VictimKind;
 use ftlab_ssd::buffer::BufferKind;
 
 /// Settings that a fuzzer's first bytes choose among.
 const CHOICES: &[(&str, &[&str])] = &[
     (
         "gc.victim",
-        &["greedy", "cost_benefit_age", "cat", "fifo", "random", "lru", "windowed_greedy"],
+        &[
+            "greedy",
+            "cost_benefit_age",
+            "cat",
+            "cost_hotness",
+            "fifo",
+            "random",
+            "lru",
+            "windowed_greedy",
+        ],
     ),
     ("gc.mode", &["foreground", "idle", "both"]),
     ("gc.separate_frontiers", &["false", "true"]),
@@ -148,6 +158,13 @@ fn fit_lines(row: &Row, config: &mut Config) {
     }
 }
 
+/// Hotness is what one policy of placement knows.
+fn fit_hotness(config: &mut Config) {
+    if config.gc.placement != PlacementKind::Sfs && config.gc.victim == VictimKind::CostHotness {
+        config.gc.victim = VictimKind::Greedy;
+    }
+}
+
 /// Leaves out of a choice what does not go with the rest of it.
 fn fit(row: &Row, config: &mut Config) {
     fit_lines(row, config);
@@ -167,10 +184,12 @@ fn fit(row: &Row, config: &mut Config) {
     if config.device.bits_per_cell == 1 {
         (config.slc.static_blocks, config.slc.dynamic_share) = (0, 0.0);
     }
+    fit_hotness(config);
     // Some schemes divide data themselves, and say when blocks are collected.
     let fits = |config: &Config| (row.check)(config).is_ok() && config.check().is_ok();
     if config.gc.separate_frontiers || !fits(config) {
         config.gc.placement = PlacementKind::None;
+        fit_hotness(config);
     }
     if !fits(config) {
         config.gc.trigger = GcTrigger::FreeBlocks;

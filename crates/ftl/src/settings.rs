@@ -105,12 +105,26 @@ impl SharedSettings {
         }
         self.check_slc()?;
         self.check_lines()?;
-        if self.gc.idle_pages > 0 && self.gc.mode == GcMode::Foreground {
-            return Err(SettingError::Conflict(format!(
-                "gc.idle_pages = {} needs gc.mode = idle or both; in the foreground nothing is \
-                 collected in gaps",
-                self.gc.idle_pages
-            )));
+        if self.gc.mode == GcMode::Foreground {
+            return self.check_no_gaps();
+        }
+        Ok(())
+    }
+
+    /// What says how gaps are used needs somebody who uses them.
+    fn check_no_gaps(&self) -> Result<(), SettingError> {
+        let needs = |key: &str, value: String| {
+            Err(SettingError::Conflict(format!(
+                "{key} = {value} needs gc.mode = idle or both; in the foreground nothing is \
+                 collected in gaps"
+            )))
+        };
+        if self.gc.idle_pages > 0 {
+            return needs("gc.idle_pages", self.gc.idle_pages.to_string());
+        }
+        let usual = GcSettings::default().least_invalid;
+        if self.gc.least_invalid.total_cmp(&usual).is_ne() {
+            return needs("gc.least_invalid", self.gc.least_invalid.to_string());
         }
         Ok(())
     }
@@ -197,6 +211,13 @@ impl SharedSettings {
             return Err(SettingError::Conflict(format!(
                 "gc.placement = {} and gc.separate_frontiers = true exclude each other: the second \
                  is what sep_gc does; legal: one of the two",
+                kind.name()
+            )));
+        }
+        if self.gc.victim == VictimKind::CostHotness && kind != PlacementKind::Sfs {
+            return Err(SettingError::Conflict(format!(
+                "gc.victim = cost_hotness needs gc.placement = sfs, not {}: hotness is what that \
+                 policy knows; legal: both, or another gc.victim",
                 kind.name()
             )));
         }

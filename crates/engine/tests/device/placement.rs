@@ -185,7 +185,7 @@ fn memory_is_told_of_policies_and_of_tables_of_times() {
         let config = tiny("ideal_page", 24, &[("gc.placement", policy)]);
         u64::from(open("ideal_page", &config).board().geometry().blocks())
     };
-    assert_eq!(bytes(&[("gc.placement", "sfs")]), (8 * 96 + 24 * blocks("sfs"), 0));
+    assert_eq!(bytes(&[("gc.placement", "sfs")]), (8 * 96 + 24 * (blocks("sfs") + 1), 0));
     assert_eq!(bytes(&[("gc.placement", "warcip")]), (4 * 96 + 24 * 6, 384));
     // All in one chunk of 1 MiB.
     assert_eq!(bytes(&[("gc.placement", "auto_mq")]), (24, 0));

@@ -126,6 +126,8 @@ pub struct PageSpace {
     idle_factor: u32,
     /// Pages that an idle step moves.
     idle_pages: u32,
+    /// Most valid pages of a victim that a gap collects.
+    idle_valid: u32,
     /// The victim that idle steps have begun.
     paused: Option<idle::Paused>,
     /// Where levelling is asked for after a victim that was collected in pieces.
@@ -223,6 +225,7 @@ impl PageSpace {
                 0 => u32::MAX,
                 pages => pages,
             },
+            idle_valid: pages - (config.gc.least_invalid * f64::from(pages)).ceil() as u32,
             paused: None,
             level_due: None,
             by_die: config.gc.unit == GcUnit::Die && geometry.planes_per_die > 1,

@@ -7,6 +7,7 @@ const DAC: (&str, &str) = ("gc.placement", "dac");
 const SEPBIT: (&str, &str) = ("gc.placement", "sepbit");
 const MULTILOG: (&str, &str) = ("gc.placement", "multilog");
 const SFS: (&str, &str) = ("gc.placement", "sfs");
+const HOTNESS: (&str, &str) = ("gc.victim", "cost_hotness");
 const WARCIP: (&str, &str) = ("gc.placement", "warcip");
 const AUTO_MQ: (&str, &str) = ("gc.placement", "auto_mq");
 const HINT: (&str, &str) = ("gc.placement", "hint");
@@ -43,6 +44,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[("gc.placement", "auto_sfr"), ("placement.classes", "2")]),
     durable("ideal_page", &[("gc.placement", "eti"), ("gc.mode", "idle")]),
     durable("ideal_page", &[SFS]),
+    durable("ideal_page", &[SFS, HOTNESS, ("gc.mode", "both"), ("gc.least_invalid", "0.125")]),
     durable(
         "ideal_page",
         &[SFS, ("wear.policy", "static"), ("wear.spread", "2"), PAGE, UNIT, PAGES],
@@ -51,6 +53,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[WARCIP, ("placement.classes", "3"), ("gc.victim", "cost_benefit_age")]),
     durable("ideal_page", &[AUTO_MQ, ("gc.mode", "both"), ("gc.idle_pages", "1")]),
     durable("dftl", &[SMALL, SFS]),
+    durable("dftl", &[SMALL, SFS, HOTNESS]),
     durable("dftl", &[SMALL, WARCIP]),
     durable("tpftl", &[AUTO_MQ]),
     durable("dftl", &[SMALL, MULTILOG]),

@@ -1,7 +1,7 @@
 //! Collecting garbage: which victim fits, what moves where, and when it is enough.
 
 use super::{PageOwner, PageSpace, Stream};
-use crate::parts::victim::Census;
+use crate::parts::victim::{Census, Heats};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::when::When;
@@ -96,7 +96,9 @@ impl PageSpace {
         plane: PlaneId,
         after: When,
     ) -> (Option<BlockId>, When) {
-        let census = Census::new(board.nand(), self.lines.as_ref().map(|lines| &lines.book));
+        let heats = self.placing.as_deref().map(|placing| placing as &dyn Heats);
+        let lines = self.lines.as_ref().map(|lines| &lines.book);
+        let census = Census::new(board.nand(), lines).with_heats(heats);
         let choice = self.planes[plane.index()].victims.choose(&census, &mut self.rng);
         (choice.victim, board.search(Search::Block, choice.steps, after))
     }

@@ -65,8 +65,8 @@ impl PageSpace {
         Ok(None)
     }
 
-    /// A victim of a plane that is short enough of blocks to work for nobody: at least half
-    /// garbage, because idle time is free, erase cycles are not. It is no candidate any more.
+    /// A victim of a plane that is short enough of blocks to work for nobody, with enough garbage
+    /// for an erase (`gc.least_invalid`). It is no candidate any more.
     fn idle_victim<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -83,9 +83,7 @@ impl PageSpace {
         }
         let (victim, found) = self.choose(board, plane, after);
         let victim = victim
-            .filter(|&block| {
-                self.census(board.nand()).valid_pages(block) * 2 <= self.pages_per_block
-            })
+            .filter(|&block| self.census(board.nand()).valid_pages(block) <= self.idle_valid)
             .filter(|&block| self.fits(board, owner, block))?;
         let (victim, found) = self.choose_lightest(board, owner, victim, found);
         board.event(Event::IdleVictims, 1);

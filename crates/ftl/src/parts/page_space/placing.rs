@@ -12,7 +12,7 @@ use super::{PageSpace, Stream};
 use crate::parts::placement::{
     Goes, HostWrite, MovedPage, Placement, PlacementContext, PlacementKind, Times, Victim,
 };
-use crate::parts::victim::Census;
+use crate::parts::victim::{Census, Heat, Heats};
 use crate::settings::SharedSettings;
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
@@ -89,6 +89,12 @@ fn block_bytes(config: &SharedSettings, blocks: u64) -> u64 {
     let bits = u64::from(config.data_classes().next_power_of_two().trailing_zeros());
     let opened = config.gc.placement.asks_when_opened(&config.placement);
     (bits * blocks).div_ceil(8) + if opened { 4 * blocks } else { 0 }
+}
+
+impl Heats for Placing {
+    fn heat(&self, candidate: BlockId) -> Heat {
+        self.policy.heat(candidate, self.clock).unwrap_or(Heat::UNKNOWN)
+    }
 }
 
 impl Placing {

@@ -119,6 +119,11 @@ settings! {
             source("docs/papers/others.md#time");
         /// In idle gaps, collect while fewer than this many times the threshold are free.
         idle_factor: u32 = 2, legal("1..=1000", |v| (1..=1000).contains(v)), source("ftlab");
+        /// Share of a victim that must be garbage for a gap to collect it: idle time is free, erase
+        /// cycles are not. FEMU passes over what has less than 12.5% of a line.
+        least_invalid: f64 = 0.5, legal("0..=1, for example 0.125 or 12.5%",
+            |v| (0.0..=1.0).contains(v)),
+            source("FEMU: 1/8; the default is ours");
         /// Pages that an idle step of collection moves before a request may come between; 0: a
         /// whole victim, 1: preemption between page copies.
         idle_pages: u32 = 0, legal("0..=65536", |v| *v <= 65536), source("ftlab");

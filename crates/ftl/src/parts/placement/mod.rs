@@ -28,7 +28,7 @@ pub use policy::{
     Classes, Goes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Times, Victim,
 };
 
-use crate::parts::victim::Census;
+use crate::parts::victim::{Census, Heat};
 pub use ftlab_flash::request::CLASSES_MAX;
 use ftlab_flash::units::{BlockId, Lpn};
 use settings::PlacementSettings;
@@ -152,6 +152,11 @@ macro_rules! placement_table {
             /// A block takes no more pages.
             pub fn closed(&mut self, block: BlockId) {
                 match self { $( Placement::$variant(policy) => policy.closed(block), )* }
+            }
+
+            /// How hot the valid pages of a block are, where the policy knows of hotness.
+            pub fn heat(&self, block: BlockId, now: u64) -> Option<Heat> {
+                match self { $( Placement::$variant(policy) => policy.heat(block, now), )* }
             }
 
             /// Whether what it counts of blocks is what flash holds.

@@ -3,7 +3,7 @@
 use super::settings::PlacementSettings;
 use crate::future::Known;
 use crate::own::{Maker, OwnPlacement};
-use crate::parts::victim::Census;
+use crate::parts::victim::{Census, Heat};
 use ftlab_flash::request::RequestShape;
 use ftlab_flash::units::{BlockId, Lpn};
 
@@ -155,6 +155,10 @@ pub trait PlacementPolicy: Sized {
     fn placed(&mut self, _lpn: Lpn, _block: BlockId) {}
     /// A block takes no more pages.
     fn closed(&mut self, _block: BlockId) {}
+    /// How hot the valid pages of a block are, where the policy knows of hotness.
+    fn heat(&self, _block: BlockId, _now: u64) -> Option<Heat> {
+        None
+    }
     /// Whether what it counts of blocks is what flash holds, between two requests; so many logical
     /// pages are written and not trimmed.
     fn check(&self, _known: &Census<'_>, _living: u64) -> Result<(), String> {

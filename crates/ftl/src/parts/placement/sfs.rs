@@ -17,18 +17,20 @@
 //! # Deviations
 //! Time is host pages written; the simulator has the clock of the wall. A closed block without a
 //! valid page has no hotness (0 / 0 there) and is left out. Hotness has 32 binary places. The paper
-//! also chooses victims by hotness: here `gc.victim` does. After a power cut blocks count from what
+//! also chooses victims by hotness: here `gc.victim = cost_hotness` does, for which a block of which
+//! no page is known, one of the map or from before a power cut, is as hot as all data together.
+//! After a power cut blocks count from what
 //! is written to them from then on. Times have 32 bits: of a block with pages from both sides of
 //! the 2^32nd write either all count as from before it, or the ages of the older ones as too small.
 //! At each collection every block is compared with every centre three times: no time is charged.
 //!
 //! # Memory
 //! 8 bytes a logical page, its writes and the time of the last one; 24 bytes a block, sums over its
-//! valid pages. Which block a page is in is what the map says: no memory is charged for it.
+//! valid pages, and once over all. Which block a page is in is what the map says: no memory is charged for it.
 
 use super::settings::PlacementSettings;
 use super::{Classes, HostWrite, MovedPage, PlacementContext, PlacementPolicy, Victim};
-use crate::parts::victim::Census;
+use crate::parts::victim::{Census, Heat};
 use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::request::CLASSES_MAX;
 use ftlab_flash::units::{BlockId, Lpn, Ppn, zeroed};
@@ -48,7 +50,7 @@ struct Page {
 }
 
 /// Sums over the valid pages of a block.
-#[derive(Clone, Copy, Debug, zerocopy::FromZeros)]
+#[derive(Clone, Copy, Debug, Default, zerocopy::FromZeros)]
 struct Segment {
     writes: u64,
     times: u64,
@@ -56,11 +58,24 @@ struct Segment {
     is_closed: bool,
 }
 
+impl Segment {
+    /// Ages of the valid pages together, at least 1.
+    fn ages(&self, now: u64) -> u64 {
+        let (now, valid) = (u64::from(now as u32), u64::from(self.valid));
+        // Times that lie ahead are those of before the clock came round.
+        let sum = now * valid;
+        let ahead = if self.times > sum { valid << u32::BITS } else { 0 };
+        (sum + ahead - self.times).max(1)
+    }
+}
+
 /// Pages, blocks and centres.
 #[derive(Clone, Debug)]
 pub struct Sfs {
     pages: Vec<Page>,
     segments: Vec<Segment>,
+    /// Of all blocks together.
+    whole: Segment,
     /// From hot to cold.
     centres: Vec<u64>,
     /// Whether a power cut took what was known of pages.
@@ -73,7 +88,7 @@ impl PlacementPolicy for Sfs {
     }
 
     fn ram_bytes(context: &PlacementContext<'_>) -> u64 {
-        8 * u64::from(context.logical_pages) + 24 * u64::from(context.blocks)
+        8 * u64::from(context.logical_pages) + 24 * (u64::from(context.blocks) + 1)
     }
 
     fn hears_of_pages() -> bool {
@@ -84,6 +99,7 @@ impl PlacementPolicy for Sfs {
         Sfs {
             pages: zeroed(context.logical_pages as usize),
             segments: zeroed(context.blocks as usize),
+            whole: Segment::default(),
             centres: vec![0; usize::from(context.classes)],
             lost: false,
         }
@@ -116,11 +132,12 @@ impl PlacementPolicy for Sfs {
         self.leave(lpn);
         let page = &mut self.pages[lpn.index()];
         page.block = block.0 + 1;
-        let segment = &mut self.segments[block.index()];
-        segment.writes += u64::from(page.writes);
-        segment.times += u64::from(page.time);
-        segment.valid += 1;
-        segment.is_closed = false;
+        for segment in [&mut self.segments[block.index()], &mut self.whole] {
+            segment.writes += u64::from(page.writes);
+            segment.times += u64::from(page.time);
+            segment.valid += 1;
+        }
+        self.segments[block.index()].is_closed = false;
     }
 
     fn closed(&mut self, block: BlockId) {
@@ -129,6 +146,17 @@ impl PlacementPolicy for Sfs {
 
     fn recovers(&mut self) {
         self.lost = true;
+    }
+
+    fn heat(&self, block: BlockId, now: u64) -> Option<Heat> {
+        let segment = match &self.segments[block.index()] {
+            Segment { valid: 0, .. } => &self.whole,
+            known => known,
+        };
+        match segment.valid {
+            0 => Some(Heat::UNKNOWN),
+            _ => Some(Heat { writes: segment.writes, ages: segment.ages(now) }),
+        }
     }
 
     fn check(&self, census: &Census<'_>, living: u64) -> Result<(), String> {
@@ -202,23 +230,19 @@ impl Sfs {
     fn leave(&mut self, lpn: Lpn) {
         let page = &mut self.pages[lpn.index()];
         let Some(block) = std::mem::take(&mut page.block).checked_sub(1) else { return };
-        let segment = &mut self.segments[block as usize];
-        segment.writes -= u64::from(page.writes);
-        segment.times -= u64::from(page.time);
-        segment.valid -= 1;
+        for segment in [&mut self.segments[block as usize], &mut self.whole] {
+            segment.writes -= u64::from(page.writes);
+            segment.times -= u64::from(page.time);
+            segment.valid -= 1;
+        }
     }
 
     /// Hotness of every closed block that holds valid pages.
     fn closed_segments(&self, now: u64) -> impl Iterator<Item = u64> + Clone + '_ {
         let closed = self.segments.iter().filter(|segment| segment.is_closed && segment.valid > 0);
         closed.map(move |segment| {
-            let (now, valid) = (u64::from(now as u32), u64::from(segment.valid));
-            // Times that lie ahead are those of before the clock came round.
-            let sum = now * valid;
-            let ahead = if segment.times > sum { valid << u32::BITS } else { 0 };
-            let ages = (sum + ahead - segment.times).max(1);
-            ((u128::from(segment.writes) << PLACES) / u128::from(ages)).min(u128::from(u64::MAX))
-                as u64
+            let ages = u128::from(segment.ages(now));
+            ((u128::from(segment.writes) << PLACES) / ages).min(u128::from(u64::MAX)) as u64
         })
     }
 

@@ -7,24 +7,51 @@ use crate::parts::line_book::LineBook;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::units::{BlockId, Ppn};
 
+/// How hot the data of a candidate is: writes over age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heat {
+    /// Writes of its valid pages.
+    pub writes: u64,
+    /// Ages of these pages, in pages that the host wrote.
+    pub ages: u64,
+}
+
+impl Heat {
+    /// Of data of which nothing is known.
+    pub const UNKNOWN: Heat = Heat { writes: 1, ages: 1 };
+}
+
+/// Who knows how hot data is.
+pub trait Heats {
+    /// Of the valid pages of a candidate.
+    fn heat(&self, candidate: BlockId) -> Heat;
+}
+
 /// What is known of candidates.
 #[derive(Clone, Copy)]
 pub struct Census<'a> {
     nand: &'a Nand,
     lines: Option<&'a LineBook>,
+    heats: Option<&'a dyn Heats>,
 }
 
 impl<'a> Census<'a> {
     /// Of the device's blocks, or of its lines.
     #[inline]
     pub fn new(nand: &'a Nand, lines: Option<&'a LineBook>) -> Self {
-        Census { nand, lines }
+        Census { nand, lines, heats: None }
     }
 
     /// Of the device's blocks.
     #[inline]
     pub fn of(nand: &'a Nand) -> Self {
-        Census { nand, lines: None }
+        Census { nand, lines: None, heats: None }
+    }
+
+    /// With somebody who knows how hot data is.
+    #[must_use]
+    pub fn with_heats(self, heats: Option<&'a dyn Heats>) -> Self {
+        Census { heats, ..self }
     }
 
     /// Pages of a candidate.
@@ -62,6 +89,11 @@ impl<'a> Census<'a> {
             None => erases(candidate),
             Some(lines) => lines.blocks(candidate).map(erases).max().unwrap_or(0),
         }
+    }
+
+    /// How hot its data is.
+    pub fn heat(&self, candidate: BlockId) -> Heat {
+        self.heats.map_or(Heat::UNKNOWN, |heats| heats.heat(candidate))
     }
 
     /// Its pages.

@@ -6,10 +6,10 @@
 //! adapts a reference that the text does not print, and orders blocks as greedy does); Kawaguchi et
 //! al. 1995; the artifact of SepBIT, FAST 2022, which damps age by its root; Rosenblum and Ousterhout
 //! 1992, whose cleaner reads the whole segment (1 + u); Chiang et al. 1999 (CAT), which spares blocks
-//! that were erased often.
+//! that were erased often; Min et al., FAST 2012 (SFS), which has the heat of the data for its age.
 
 use super::candidates::{BlockSet, is_worth};
-use super::{Census, Choice, Equals, VictimContext, VictimPolicy};
+use super::{Census, Choice, Equals, Heat, VictimContext, VictimPolicy};
 use ftlab_flash::rng::Rng;
 use ftlab_flash::units::BlockId;
 use std::marker::PhantomData;
@@ -31,6 +31,7 @@ pub struct Block {
     freed: u128,
     age: u128,
     erases: u128,
+    heat: Heat,
 }
 
 impl Block {
@@ -42,6 +43,7 @@ impl Block {
             freed: u128::from(pages - valid),
             age: u128::from(known.age(block)),
             erases: u128::from(known.erases(block)),
+            heat: known.heat(block),
         }
     }
 }
@@ -96,6 +98,17 @@ pub struct Cat;
 impl Form for Cat {
     fn score(block: &Block) -> (u128, u128) {
         (block.age * block.freed, block.valid * (block.erases + 1))
+    }
+}
+
+/// (1 - u) / (u * hotness), hotness being the writes of the valid pages over their ages.
+#[derive(Clone, Debug)]
+pub struct Hotness;
+
+impl Form for Hotness {
+    fn score(block: &Block) -> (u128, u128) {
+        let Heat { writes, ages } = block.heat;
+        (block.freed * u128::from(ages), block.valid * u128::from(writes))
     }
 }
 

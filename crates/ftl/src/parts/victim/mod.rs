@@ -15,7 +15,7 @@ mod policy;
 mod random;
 mod windowed_greedy;
 
-pub use census::Census;
+pub use census::{Census, Heat, Heats};
 pub use policy::{Choice, EQUALS, Equals, VictimContext, VictimPolicy};
 
 use ftlab_flash::rng::Rng;
@@ -91,6 +91,8 @@ victim_table! {
     CostBenefitLfs = "cost_benefit_lfs" => cost_benefit::CostBenefit<cost_benefit::Lfs>,
     /// Least u / (1 - u) * erases / age, after Chiang et al. 1999.
     Cat = "cat" => cost_benefit::CostBenefit<cost_benefit::Cat>,
+    /// (1 - u) / (u * hotness), after SFS: hotness as gc.placement = sfs knows it.
+    CostHotness = "cost_hotness" => cost_benefit::CostBenefit<cost_benefit::Hotness>,
     /// Filled first.
     Fifo = "fifo" => fifo::Fifo,
     /// Any.
@@ -307,9 +309,37 @@ mod tests {
         }
     }
 
+    /// Writes and ages that are the same whatever becomes of the blocks.
+    struct Known(Vec<(u32, Heat)>);
+
+    impl Heats for Known {
+        fn heat(&self, candidate: BlockId) -> Heat {
+            let known = self.0.iter().find(|(block, _)| *block == candidate.0);
+            known.map_or(Heat::UNKNOWN, |(_, heat)| *heat)
+        }
+    }
+
+    /// Blocks of four pages, 0 with three valid ones and 1 with two: 1/3 and 1. Pages of block 0
+    /// that were written 3 times within 30, and those of block 1 as often within 11, 10 and 9 make
+    /// 10/3 against 11/3, 10/3 and 3; among equals the lowest number wins. Of block 2, with one
+    /// valid page, nothing is known: 3.
+    #[test]
+    fn cost_hotness_keeps_what_is_hot() {
+        for (ages, expected) in [(11, 1), (10, 0), (9, 0), (1, 0)] {
+            let mut bench = Bench::new("cost_hotness", &[("gc.placement", "sfs")]);
+            bench.fill(&[0, 1, 2]);
+            (0..3).for_each(|block| bench.supersede(block, block + 1));
+            let heat = |ages| Heat { writes: 3, ages };
+            let known = Known(vec![(0, heat(30)), (1, heat(ages))]);
+            let census = Census::of(bench.board.nand()).with_heats(Some(&known));
+            let choice = bench.victims.choose(&census, &mut bench.rng);
+            assert_eq!(choice, Choice { victim: Some(BlockId(expected)), steps: 3 }, "{ages}");
+        }
+    }
+
     #[test]
     fn a_block_without_valid_pages_costs_nothing_and_goes_first() {
-        for policy in ["greedy", "cost_benefit", "cost_benefit_age", "cost_benefit_sqrt", "cat"] {
+        for policy in ["greedy", "cost_benefit", "cost_benefit_age", "cost_benefit_sqrt", "cat", "cost_hotness"] {
             let mut bench = Bench::new(policy, &[]);
             bench.fill(&[0, 1, 2, 3]);
             bench.supersede(0, 3);
@@ -329,6 +359,7 @@ mod tests {
             ("cost_benefit_sqrt", &[]),
             ("cost_benefit_lfs", &[]),
             ("cat", &[]),
+            ("cost_hotness", &[]),
             ("fifo", &[]),
             ("lru", &[]),
             ("random", &[]),
