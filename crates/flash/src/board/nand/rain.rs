@@ -84,6 +84,11 @@ impl Rain {
         })
     }
 
+    /// Pages are put back that another device had, whose erases nobody knows.
+    pub(super) fn is_put_back(&mut self) {
+        self.is_restored = true;
+    }
+
     /// The pages of a page's stripe, itself among them.
     fn members(&self, geometry: &Geometry, ppn: Ppn) -> impl Iterator<Item = Ppn> + use<> {
         let (channels, dies) = (geometry.channels, geometry.dies_per_channel);
@@ -304,14 +309,14 @@ impl Nand {
             );
             return Ok(None);
         }
-        let is_asked = |nand: &Nand, page: Ppn| {
+        let is_asked = |nand: &Nand, rain: &Rain, page: Ppn| {
             let is_covered = matches!(nand.state.oob(page), OobRead::Written(other)
                 if other.kind != PageKind::Parity && other.sequence < end);
             let is_covered = is_covered && !rain.forgotten.has(page);
             let is_parity = parity.is_some_and(|(parity, _)| parity == page);
             page != ppn && (is_covered || is_parity)
         };
-        let mut others = rain.members(&self.geometry, ppn).filter(|&page| is_asked(self, page));
+        let mut others = rain.members(&self.geometry, ppn).filter(|&page| is_asked(self, rain, page));
         let die = |page| self.geometry.die_of(self.geometry.plane_of(page));
         if self.known_failed_die().is_some_and(|failed| others.any(|page| die(page) == failed)) {
             // Nobody reads the rest of it in vain.
@@ -319,7 +324,7 @@ impl Nand {
         }
         let mut done = after;
         for page in rain.members(&self.geometry, ppn) {
-            if is_asked(self, page) {
+            if is_asked(self, rain, page) {
                 let Some(read) = self.read_partner(meter, rain, page, after)? else {
                     return Ok(None);
                 };

@@ -104,11 +104,11 @@ impl PageSpace {
         let Some(lines) = &mut self.lines else { return Ok(false) };
         let open = &mut lines.open[stream.index()];
         let loose = std::mem::take(&mut open.loose);
-        let row = open.row;
+        let (row, first) = (open.row, open.first);
         let Some(column) = open.parity.take().filter(|_| lines.has_parity) else {
             // No block that works is left for it.
             if lines.has_parity {
-                let page = lines.page(board.nand(), line, (row, open.first, 0));
+                let page = lines.page(board.nand(), line, (row, first, 0));
                 tell_bare(board, page, loose);
             }
             return Ok(false);
