@@ -3,7 +3,7 @@
 use crate::config::{Config, GcMode, GcTrigger};
 use crate::future::Future;
 use crate::schemes::{self, Row};
-use ftlab_flash::board::settings::WearPolicy;
+use ftlab_flash::board::settings::{RainFlush, RainSettings, WearPolicy};
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::alloc::AllocUnit;

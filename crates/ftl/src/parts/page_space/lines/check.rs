@@ -61,10 +61,12 @@ impl PageSpace {
         Ok(())
     }
 
-    /// Every line in use is open for one stream, half collected or a candidate, and no other line is.
+    /// Every line in use is open for one stream, half collected or a candidate, and no other line is;
+    /// but for those of groups, which are open or closed by themselves.
     fn check_roles_of_lines(&self) -> Result<(), String> {
         let plane = &self.planes[ALL.index()];
-        for line in (0..self.blocks_per_plane).map(BlockId) {
+        let lines = (0..self.blocks_per_plane).map(BlockId);
+        for line in lines.filter(|&line| !self.is_of_group(line)) {
             let is_used = self.stream_of[line.index()] != 0;
             let open = plane.frontiers.iter().filter(|frontier| frontier.block == Some(line));
             let (open, paused) = (open.count(), usize::from(self.is_paused(line)));
