@@ -316,7 +316,8 @@ impl Nand {
             let is_parity = parity.is_some_and(|(parity, _)| parity == page);
             page != ppn && (is_covered || is_parity)
         };
-        let mut others = rain.members(&self.geometry, ppn).filter(|&page| is_asked(self, rain, page));
+        let mut others =
+            rain.members(&self.geometry, ppn).filter(|&page| is_asked(self, rain, page));
         let die = |page| self.geometry.die_of(self.geometry.plane_of(page));
         if self.known_failed_die().is_some_and(|failed| others.any(|page| die(page) == failed)) {
             // Nobody reads the rest of it in vain.

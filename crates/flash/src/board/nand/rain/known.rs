@@ -158,9 +158,8 @@ impl Nand {
         if rain.forgotten.has(ppn) {
             return Err(());
         }
-        let can_be_read = |page: Ppn| {
-            !rain.gone.has(page) && !self.has_failed(self.geometry.plane_of(page))
-        };
+        let can_be_read =
+            |page: Ppn| !rain.gone.has(page) && !self.has_failed(self.geometry.plane_of(page));
         let parities = self.parities(rain, ppn, sequence).filter(|&(page, _)| can_be_read(page));
         match parities.min_by_key(|&(_, sequence)| sequence) {
             Some(first) => Ok(Some(first)),
