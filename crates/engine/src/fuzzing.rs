@@ -3,7 +3,7 @@
 use crate::config::{Config, GcMode, GcTrigger};
 use crate::future::Future;
 use crate::schemes::{self, Row};
-use ftlab_flash::board::settings::WearPolicy;
+use ftlab_flash::board::settings::{RainFlush, RainSettings, WearPolicy};
 use ftlab_flash::request::{Op, Request};
 use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::alloc::AllocUnit;
@@ -86,6 +86,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("leaftl.flush", &["all", "fullest"]),
     ("leaftl.drain", &["background", "at_once"]),
     ("leaftl.compact_every", &["1000000", "7"]),
+    ("nand.failing_die", &["auto", "0", "1", "3"]),
+    ("nand.die_fails_after", &["0", "5", "40", "150"]),
 ];
 
 /// The first byte chooses the scheme, the next ones its settings, the rest is a stream of requests;
@@ -110,6 +112,10 @@ pub fn operations(data: &[u8]) {
     config.device.set_capacity(bytes, minimum);
     let mut device = (row.open)(&config, 1).expect("sized for the scheme");
     device.verify_reads();
+    if config.nand.failing_die.0.is_some() {
+        // Programs count from here on.
+        device.start_measuring();
+    }
     let sectors = config.device.logical_pages() * 2;
     let mut arrival = 0;
     for bytes in stream.chunks_exact(4) {
@@ -155,6 +161,19 @@ fn fit_lines(row: &Row, config: &mut Config) {
         config.rain.stripe == 0 || config.device.channels.is_multiple_of(config.rain.stripe);
     if config.alloc.unit == AllocUnit::Plane || !divides {
         config.rain.stripe = 0;
+    }
+    if config.rain.stripe == 0 {
+        config.rain = RainSettings::default();
+    }
+    if config.device.ram_nonvolatile {
+        config.rain.flush = RainFlush::Capacitor;
+    }
+    // What is to fail has to leave room.
+    if config.alloc.unit == AllocUnit::Plane || config.check().is_err() {
+        config.nand.failing_die = Optional(None);
+    }
+    if config.nand.failing_die.0.is_none() {
+        config.nand.die_fails_after = 0;
     }
 }
 

@@ -329,6 +329,14 @@ impl SharedSettings {
                 order.name()
             ));
         }
+        if self.rain.stripe > 0 && self.timing.copyback {
+            return conflict(format!(
+                "rain.stripe = {} and timing.copyback = true exclude each other: a page that stays in \
+                 its plane is never in the controller, which needs it for the parity of its new \
+                 stripe; legal: timing.copyback = false, or rain.stripe = 0",
+                self.rain.stripe
+            ));
+        }
         if self.nand.failing_die.0.is_some() && self.pages_of_line() == 0 {
             return conflict(
                 "nand.failing_die leaves no die that a page could be moved to; legal: a device of \

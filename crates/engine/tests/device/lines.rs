@@ -145,6 +145,7 @@ fn lines_wear_out_block_by_block() {
 /// What lines do not go together with is refused in words, before anything runs.
 #[test]
 fn what_does_not_go_with_lines_is_refused() {
+    const CHANNELS: (&str, &str) = ("device.channels", "4");
     let cell = ("device.bits_per_cell", "3");
     let cases: &[(Pairs<'_>, &str)] = &[
         (&[LINE, cell, ("slc.static_blocks", "4")], "an SLC cache takes single blocks of a plane"),
@@ -173,6 +174,23 @@ fn what_does_not_go_with_lines_is_refused() {
         (&[LINE, ("nand.failing_die", "1")], "the device has dies 0 to 0"),
         (&[LINE, ("nand.die_fails_after", "9")], "nand.failing_die names none"),
         (&[LINE, ("nand.failing_die", "0")], "leaves no die"),
+        (&[LINE, ("rain.rotate", "false")], "rain.stripe = 0 says that there are none"),
+        (&[LINE, ("rain.flush", "pad")], "rain.stripe = 0 says that there are none"),
+        (&[LINE, ("rain.rebuild_pages", "9")], "rain.stripe = 0 says that there are none"),
+        (
+            &[
+                LINE,
+                CHANNELS,
+                STRIPE,
+                ("rain.flush", "partial"),
+                ("device.ram_nonvolatile", "true"),
+            ],
+            "rain.flush = partial and device.ram_nonvolatile = true exclude each other",
+        ),
+        (
+            &[LINE, CHANNELS, STRIPE, ("timing.copyback", "true")],
+            "rain.stripe = 4 and timing.copyback = true exclude each other",
+        ),
     ];
     for (pairs, words) in cases {
         let config = config(pairs);

@@ -280,8 +280,11 @@ fn a_die_fails_when_it_is_to() {
 fn power_cuts_while_a_die_is_rebuilt_lose_nothing() {
     use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
     use ftlab_engine::ssd::DeviceError;
-    let part = [&EIGHT[..], &[LINE, STRIPE, ("device.over_provisioning", "1.5x")]].concat();
-    for scheme in ["ideal_page", "hat", "dftl"] {
+    let cases =
+        [("ideal_page", "8"), ("hat", "8"), ("dftl", "8"), ("ideal_page", "4"), ("dftl", "2")];
+    for (scheme, width) in cases {
+        let stripe = ("rain.stripe", width);
+        let part = [&EIGHT[..], &[LINE, stripe, ("device.over_provisioning", "1.5x")]].concat();
         let (config, mut first) = device(scheme, 40, &part);
         first.verify_reads();
         fill(first.as_mut(), &config);
@@ -303,6 +306,7 @@ fn power_cuts_while_a_die_is_rebuilt_lose_nothing() {
                     Err(error) => panic!("{scheme}, turn {turn}: {error}"),
                 }
             };
+            let scheme = format!("{scheme}, {width} dies");
             device.power_cycle().unwrap_or_else(|error| panic!("{scheme}, turn {turn}: {error}"));
             audited(device.as_ref(), &format!("{scheme}, turn {turn}, after recovery"));
             for page in 0..logical {

@@ -30,15 +30,14 @@ impl Nand {
             Verdict::Cut(CutOutcome::Torn) => {
                 self.free_payloads(block);
                 self.state.tear_block(block);
+                self.rain_erases(block);
                 return Err(Fault::PowerCut);
             }
             Verdict::Works | Verdict::Fails | Verdict::Cut(CutOutcome::Done) => {}
         }
         self.free_payloads(block);
         self.state.wipe(block);
-        if let Some(rain) = &mut self.rain {
-            rain.erased(&self.geometry, block);
-        }
+        self.rain_erases(block);
         if is_given_up && verdict == Verdict::Fails {
             self.retire(block);
             return Err(Fault::EraseFailed { block, known: after });
@@ -69,6 +68,12 @@ impl Nand {
             return Err(Fault::EraseFailed { block, known: done });
         }
         Ok(done)
+    }
+
+    fn rain_erases(&mut self, block: BlockId) {
+        if let Some(rain) = &mut self.rain {
+            rain.erased(&self.geometry, block, self.sequence);
+        }
     }
 
     fn retire(&mut self, block: BlockId) {

@@ -10,7 +10,14 @@
 //! used. Its out-of-band area says how many pages it covers: a stripe of which an interrupted erase
 //! has left a part is known by that.
 //!
-//! What this is not: who says which page of a stripe takes parity, and when.
+//! What this is not: who says which page of a stripe takes parity, and when, and which stripes are
+//! open.
+
+mod bits;
+mod known;
+
+use bits::Bits;
+use known::Held;
 
 use super::fault::{Fault, ReadVerdict};
 use super::geometry::Geometry;
@@ -20,7 +27,7 @@ use super::{Nand, PageWrite};
 use crate::board::settings::{BoardSettings, RainFlush};
 use crate::board::when::When;
 use crate::meter::{Cause, Event, Meter};
-use crate::units::{BlockId, PlaneId, Ppn, Tag, zeroed};
+use crate::units::{PlaneId, Ppn, Tag, zeroed};
 
 /// Most pages that wait to be moved because reads of them failed. What fails beyond that is read from
 /// its stripe as well, and not remembered.
@@ -36,42 +43,50 @@ pub(super) struct Rain {
     /// Pages that are to be moved, because they could be read from their stripes alone: memory's
     /// list, which is no more than work to do.
     failing: Vec<Ppn>,
-    /// A bit for every page whose cells cannot be read until they are erased, whether what it held
-    /// came to be lost or not.
-    gone: Vec<u64>,
+    /// Pages whose cells cannot be read until they are erased, whether what they held came to be lost
+    /// or not.
+    gone: Bits,
+    /// Pages of which a power cut took the only parity: no parity that is programmed later has them.
+    forgotten: Bits,
+    /// Pages of stripes that were told to be without parity.
+    bare: Bits,
+    /// Sequence number of the last program before each block was erased last.
+    erased_at: Vec<u64>,
+    /// Stripes whose parity memory has.
+    held: Held,
+    /// Whether pages were put back that another device had; of parity up to this sequence number
+    /// nobody knows what was erased behind it.
+    is_restored: bool,
+    restored_until: u64,
     /// When the data of the page that was programmed last had reached the controller.
     ready: When,
-    /// Sequence number of the last program when the power came back last while a die had failed: of
-    /// the pages of that die before it memory has no parity.
-    forgotten: u64,
 }
 
 impl Rain {
     /// None without parity.
     pub(super) fn new(config: &BoardSettings) -> Option<Box<Self>> {
         (config.rain.stripe > 0).then(|| {
+            let geometry = Geometry::new(&config.device);
+            let bits = || Bits::new(geometry.pages());
             Box::new(Rain {
                 width: config.rain.stripe,
-                saves: config.rain.flush == RainFlush::Capacitor || config.device.ram_nonvolatile,
+                saves: config.rain.flush == RainFlush::Capacitor,
                 failing: Vec::with_capacity(FAILING_MAX),
-                gone: zeroed((Geometry::new(&config.device).pages() as usize).div_ceil(64)),
+                gone: bits(),
+                forgotten: bits(),
+                bare: bits(),
+                erased_at: zeroed(geometry.blocks() as usize),
+                held: Held::new(),
+                is_restored: false,
+                restored_until: 0,
                 ready: When::START,
-                forgotten: 0,
             })
         })
     }
 
-    /// A block is erased.
-    pub(super) fn erased(&mut self, geometry: &Geometry, block: BlockId) {
-        self.failing.retain(|&page| geometry.block_of(page) != block);
-        for offset in 0..geometry.pages_per_block {
-            let page = geometry.page(block, offset);
-            self.gone[page.index() / 64] &= !(1 << (page.0 % 64));
-        }
-    }
-
-    fn is_gone(&self, page: Ppn) -> bool {
-        self.gone[page.index() / 64] >> (page.0 % 64) & 1 > 0
+    /// Pages are put back that another device had, whose erases nobody knows.
+    pub(super) fn is_put_back(&mut self) {
+        self.is_restored = true;
     }
 
     /// The pages of a page's stripe, itself among them.
@@ -103,9 +118,14 @@ fn name(oob: &Oob) -> u32 {
 
 impl Nand {
     /// The pages of a page's stripe that are written and are no parity, with their sequence numbers
-    /// and what tells them apart.
-    fn content(&self, rain: &Rain, ppn: Ppn) -> impl Iterator<Item = (Ppn, u64, u32)> + use<'_> {
-        rain.members(&self.geometry, ppn).filter_map(|page| match self.state.oob(page) {
+    /// and what tells them apart; not those that no parity has.
+    fn content<'a>(
+        &'a self,
+        rain: &'a Rain,
+        ppn: Ppn,
+    ) -> impl Iterator<Item = (Ppn, u64, u32)> + use<'a> {
+        let known = rain.members(&self.geometry, ppn).filter(|&page| !rain.forgotten.has(page));
+        known.filter_map(|page| match self.state.oob(page) {
             OobRead::Written(oob) if oob.kind != PageKind::Parity => {
                 let version = if oob.kind.is_host_data() { self.state.tag(page).0 } else { 0 };
                 Some((page, oob.sequence, name(&oob) ^ version))
@@ -131,6 +151,7 @@ impl Nand {
         ppn: Ppn,
         after: When,
     ) -> Result<When, Fault> {
+        assert!(self.holds_parity_of(self.rain(), ppn), "page {ppn}: memory has not its parity");
         let (count, parity) = self.parity_before(self.rain(), ppn, u64::MAX);
         let page = PageWrite {
             logical: count,
@@ -157,29 +178,6 @@ impl Nand {
         let done = self.program(meter, ppn, page, Cause::Pad, after)?;
         self.state.clear_valid(self.geometry.block_of(ppn), ppn);
         Ok(done)
-    }
-
-    /// Whether a parity page says what the pages of its stripe are that were programmed before it. Of
-    /// a stripe of which an interrupted erase has left a part it says nothing.
-    ///
-    /// # Errors
-    /// Names the page.
-    pub fn check_parity(&self, ppn: Ppn) -> Result<(), String> {
-        let OobRead::Written(Oob { kind: PageKind::Parity, sequence, logical }) =
-            self.state.oob(ppn)
-        else {
-            return Ok(());
-        };
-        let Some(rain) = &self.rain else {
-            return Err(format!("page {ppn} is parity, and rain.stripe = 0"));
-        };
-        let (count, parity) = self.parity_before(rain, ppn, sequence);
-        let is_left_of = count < logical
-            && rain.members(&self.geometry, ppn).any(|page| !self.state.is_written(page));
-        match is_left_of || (count, parity) == (logical, self.state.tag(ppn).0) {
-            true => Ok(()),
-            false => Err(format!("page {ppn} is not the parity of its stripe")),
-        }
     }
 
     /// The die that failed as a whole.
@@ -215,7 +213,7 @@ impl Nand {
     #[inline]
     pub(super) fn is_out(&self, ppn: Ppn) -> bool {
         self.has_failed(self.geometry.plane_of(ppn))
-            || self.rain.as_ref().is_some_and(|rain| rain.is_gone(ppn))
+            || self.rain.as_ref().is_some_and(|rain| rain.gone.has(ppn))
     }
 
     /// Whether the controller knows of a page that it need not ask for it. A page that holds words
@@ -234,7 +232,7 @@ impl Nand {
     pub(super) fn cells_are_gone(&mut self, ppn: Ppn) {
         let has_failed = self.has_failed(self.geometry.plane_of(ppn));
         if let Some(rain) = self.rain.as_mut().filter(|_| !has_failed) {
-            rain.gone[ppn.index() / 64] |= 1 << (ppn.0 % 64);
+            rain.gone.set(ppn);
         }
     }
 
@@ -275,44 +273,6 @@ impl Nand {
         self.rain.as_ref().is_some_and(|rain| !rain.failing.is_empty())
     }
 
-    /// Power is back.
-    pub(super) fn rain_recovers(&mut self) {
-        let (sequence, failed) = (self.sequence, self.failed_die().is_some());
-        if let Some(rain) = &mut self.rain {
-            rain.failing.clear();
-            if failed && !rain.saves {
-                rain.forgotten = sequence;
-            }
-        }
-    }
-
-    /// What covers a page: a parity page, or memory (none). An error where nothing does.
-    fn cover(&self, rain: &Rain, ppn: Ppn, sequence: u64) -> Result<Option<(Ppn, u64)>, ()> {
-        let parity =
-            rain.members(&self.geometry, ppn).filter_map(|page| match self.state.oob(page) {
-                OobRead::Written(oob)
-                    if oob.kind == PageKind::Parity && oob.sequence > sequence =>
-                {
-                    Some((page, oob.sequence))
-                }
-                _ => None,
-            });
-        if let Some(first) = parity.min_by_key(|&(_, sequence)| sequence) {
-            return Ok(Some(first));
-        }
-        let is_open = rain.members(&self.geometry, ppn).any(|page| {
-            let block = self.geometry.block_of(page);
-            let known = self.state.block(block);
-            let works = !known.retired && !known.read_only;
-            works
-                && self.state.is_free(page)
-                && !self.has_failed(self.geometry.plane_of_block(block))
-        });
-        let is_forgotten =
-            sequence <= rain.forgotten && self.has_failed(self.geometry.plane_of(ppn));
-        if is_open && !is_forgotten { Ok(None) } else { Err(()) }
-    }
-
     /// Reads the rest of a page's stripe, which says what the page holds; none where something of it
     /// cannot be read either, or nothing covers the page.
     pub(super) fn read_stripe(
@@ -338,22 +298,26 @@ impl Nand {
         let Ok(parity) = self.cover(rain, ppn, oob.sequence) else { return Ok(None) };
         let end = parity.map_or(u64::MAX, |(_, sequence)| sequence);
         let (count, all) = self.parity_before(rain, ppn, end);
-        if let Some((page, _)) = parity
+        if let Some((page, sequence)) = parity
             && let OobRead::Written(oob) = self.state.oob(page)
+            && (count, all) != (oob.logical, self.state.tag(page).0)
         {
-            if count < oob.logical {
-                // An erase was interrupted: a part of the stripe is gone.
-                return Ok(None);
-            }
-            assert!(self.state.tag(page).0 == all, "page {page} is not the parity of its stripe");
+            // An erase was interrupted: a part of the stripe is gone.
+            assert!(
+                self.is_left_over(rain, page, sequence),
+                "page {page} is not the parity of its stripe"
+            );
+            return Ok(None);
         }
-        let is_asked = |nand: &Nand, page: Ppn| {
+        let is_asked = |nand: &Nand, rain: &Rain, page: Ppn| {
             let is_covered = matches!(nand.state.oob(page), OobRead::Written(other)
                 if other.kind != PageKind::Parity && other.sequence < end);
+            let is_covered = is_covered && !rain.forgotten.has(page);
             let is_parity = parity.is_some_and(|(parity, _)| parity == page);
             page != ppn && (is_covered || is_parity)
         };
-        let mut others = rain.members(&self.geometry, ppn).filter(|&page| is_asked(self, page));
+        let mut others =
+            rain.members(&self.geometry, ppn).filter(|&page| is_asked(self, rain, page));
         let die = |page| self.geometry.die_of(self.geometry.plane_of(page));
         if self.known_failed_die().is_some_and(|failed| others.any(|page| die(page) == failed)) {
             // Nobody reads the rest of it in vain.
@@ -361,7 +325,7 @@ impl Nand {
         }
         let mut done = after;
         for page in rain.members(&self.geometry, ppn) {
-            if is_asked(self, page) {
+            if is_asked(self, rain, page) {
                 let Some(read) = self.read_partner(meter, rain, page, after)? else {
                     return Ok(None);
                 };
@@ -381,7 +345,7 @@ impl Nand {
         after: When,
     ) -> Result<Option<When>, Fault> {
         let has_failed = self.asks_dead_die(meter, self.geometry.plane_of(page));
-        let verdict = self.faults.on_read(|| has_failed || rain.is_gone(page));
+        let verdict = self.faults.on_read(|| has_failed || rain.gone.has(page));
         if verdict == ReadVerdict::NoPower {
             return Err(Fault::PowerCut);
         }
@@ -402,7 +366,7 @@ impl Nand {
             return Ok(Some(read));
         }
         if !has_failed {
-            rain.gone[page.index() / 64] |= 1 << (page.0 % 64);
+            rain.gone.set(page);
         }
         Ok(None)
     }

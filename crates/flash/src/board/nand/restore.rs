@@ -123,9 +123,10 @@ impl Nand {
                 }
             }
             StoredPage::Parity { oob, parity } => {
-                if self.rain.is_none() {
+                let Some(rain) = &mut self.rain else {
                     return Err(format!("page {ppn} is parity, and rain.stripe = 0"));
-                }
+                };
+                rain.is_put_back();
                 if oob.kind != PageKind::Parity || oob.logical > 64 {
                     return Err(format!("page {ppn} cannot be {oob:?}"));
                 }

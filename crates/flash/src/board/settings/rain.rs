@@ -44,6 +44,7 @@ impl RainSettings {
         device: &DeviceSettings,
         nand: &NandSettings,
     ) -> Result<(), SettingError> {
+        self.check_without_parity()?;
         let dies = device.plane_count() / u64::from(device.planes);
         let stripe = self.stripe;
         if stripe > 0 && !dies.is_multiple_of(u64::from(stripe)) {
@@ -61,6 +62,14 @@ impl RainSettings {
                 device.unit_bytes()
             )));
         }
+        if self.flush != RainFlush::Capacitor && device.ram_nonvolatile {
+            return Err(SettingError::Conflict(format!(
+                "rain.flush = {} and device.ram_nonvolatile = true exclude each other: the parity of \
+                 stripes that are not full outlives a power cut in such memory; legal: \
+                 rain.flush = capacitor, or device.ram_nonvolatile = false",
+                self.flush.name()
+            )));
+        }
         if nand.failing_die.0.is_none() && nand.die_fails_after > 0 {
             return Err(SettingError::Conflict(format!(
                 "nand.die_fails_after = {} says when a die fails, and nand.failing_die names none",
@@ -76,5 +85,23 @@ impl RainSettings {
             )));
         }
         Ok(())
+    }
+
+    /// Without parity nothing else is said of it.
+    fn check_without_parity(&self) -> Result<(), SettingError> {
+        let usual = RainSettings::default();
+        let pages = self.rebuild_pages;
+        let without_effect = [
+            (!self.rotate, "rain.rotate = false".to_owned()),
+            (self.flush != usual.flush, format!("rain.flush = {}", self.flush.name())),
+            (pages != usual.rebuild_pages, format!("rain.rebuild_pages = {pages}")),
+        ];
+        match without_effect.into_iter().find(|(is_set, _)| *is_set && self.stripe == 0) {
+            None => Ok(()),
+            Some((_, what)) => Err(SettingError::Conflict(format!(
+                "{what} is of stripes, and rain.stripe = 0 says that there are none; legal: \
+                 rain.stripe = 2 to 64, or its default"
+            ))),
+        }
     }
 }

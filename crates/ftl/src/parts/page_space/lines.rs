@@ -41,6 +41,8 @@ pub(super) const ALL: PlaneId = PlaneId(0);
 pub(super) struct Open {
     /// Flash page of each block.
     row: u32,
+    /// The first column of the present stripe.
+    first: u32,
     /// Place of the next slot among the columns; the first one behind the stripe when that is full.
     column: u32,
     /// Mapping unit in the flash page.
@@ -114,11 +116,7 @@ impl Lines {
             width: if stripe == 0 { planes } else { stripe },
             has_parity: stripe > 0,
             rotate: config.rain.rotate,
-            // What is in memory that needs no power is saved.
-            flush: match config.device.ram_nonvolatile {
-                true => RainFlush::Capacitor,
-                false => config.rain.flush,
-            },
+            flush: config.rain.flush,
             units,
             rows: geometry.pages_per_block / units,
             open: vec![Open::default(); Stream::COUNT],
@@ -242,6 +240,7 @@ impl PageSpace {
         lines.open[stream.index()] = open;
         lines.used_room += u64::from(left);
         frontier.next = self.pages_per_block - left;
+        self.hold_parity(board, (line, stream));
         self.tell_lines(board);
     }
 
@@ -309,6 +308,7 @@ impl PageSpace {
         let mut open = lines.open[stream.index()];
         lines.enter_stripe(board.nand(), line, &mut open);
         lines.open[stream.index()] = open;
+        self.hold_parity(board, (line, stream));
         if failed {
             self.shorten(board.nand(), line);
             self.count_slots(board.nand(), (line, stream));
@@ -354,6 +354,7 @@ impl PageSpace {
     ) -> Result<When, Fault> {
         let mut done = after;
         for block in self.blocks_of_unit(line) {
+            let is_given_up = self.is_given_up(board, block);
             let known = board.nand().state().block(block);
             if known.retired || known.programmed == 0 && !known.read_only && !known.undefined {
                 continue;
@@ -361,9 +362,7 @@ impl PageSpace {
             done = done.join(match board.erase(block, role, cause, after) {
                 Ok(erased) => erased,
                 Err(Fault::EraseFailed { known, .. }) => {
-                    let was_given_up =
-                        board.nand().has_failed(board.geometry().plane_of_block(block));
-                    board.event(Event::EraseFailures, u64::from(!was_given_up));
+                    board.event(Event::EraseFailures, u64::from(!is_given_up));
                     known
                 }
                 Err(fault) => return Err(fault),
@@ -372,6 +371,12 @@ impl PageSpace {
         self.line_is_free(board.nand(), line);
         self.tell_lines(board);
         Ok(done)
+    }
+
+    /// Whether nobody tries to erase a block: its die is known to have failed.
+    fn is_given_up(&self, board: &Board, block: BlockId) -> bool {
+        let die = board.geometry().die_of(board.geometry().plane_of_block(block));
+        board.nand().known_failed_die() == Some(die)
     }
 
     /// A line holds nothing: it is free, or of no use where nothing can be written in it.

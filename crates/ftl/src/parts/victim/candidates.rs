@@ -141,6 +141,11 @@ impl BlockSet {
         }
     }
 
+    /// Whether a block is a member.
+    pub fn contains(&self, block: BlockId) -> bool {
+        self.place[self.index(block)] > 0
+    }
+
     /// The members.
     pub fn members(&self) -> &[BlockId] {
         &self.members

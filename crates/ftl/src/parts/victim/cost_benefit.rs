@@ -134,6 +134,10 @@ impl<F: Form> VictimPolicy for CostBenefit<F> {
         self.candidates.remove(block);
     }
 
+    fn has(&self, block: BlockId) -> bool {
+        self.candidates.contains(block)
+    }
+
     fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
         let pages = known.pages();
         let mut best: Option<(BlockId, (u128, u128))> = None;

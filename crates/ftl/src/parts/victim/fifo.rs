@@ -26,6 +26,10 @@ impl VictimPolicy for Fifo {
         self.candidates.remove(block);
     }
 
+    fn has(&self, block: BlockId) -> bool {
+        self.candidates.contains(block)
+    }
+
     fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
         first_with_invalid(known, self.candidates.iter())
     }

@@ -260,6 +260,10 @@ impl VictimPolicy for Greedy {
         }
     }
 
+    fn has(&self, block: BlockId) -> bool {
+        self.nodes[self.node(block) as usize].list != 0
+    }
+
     fn removed(&mut self, block: BlockId) {
         let node = self.node(block);
         let list = std::mem::take(&mut self.nodes[node as usize].list);

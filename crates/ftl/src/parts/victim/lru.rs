@@ -31,6 +31,10 @@ impl VictimPolicy for Lru {
         self.candidates.remove(block);
     }
 
+    fn has(&self, block: BlockId) -> bool {
+        self.candidates.contains(block)
+    }
+
     fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
         // A scan compares the times of all of them.
         let steps = self.candidates.iter().count() as u32;

@@ -64,6 +64,11 @@ macro_rules! victim_table {
                 match self { $( Victims::$variant(policy) => policy.removed(block), )* }
             }
 
+            /// Whether a block is a candidate; for audits.
+            pub fn has(&self, block: BlockId) -> bool {
+                match self { $( Victims::$variant(policy) => policy.has(block), )* }
+            }
+
             /// Chooses a victim without removing it.
             pub fn choose(&self, known: &Census<'_>, rng: &mut Rng) -> Choice {
                 match self { $( Victims::$variant(policy) => policy.choose(known, rng), )* }

@@ -32,6 +32,10 @@ impl VictimPolicy for Own {
         self.candidates.remove(block);
     }
 
+    fn has(&self, block: BlockId) -> bool {
+        self.candidates.contains(block)
+    }
+
     fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
         let pages_per_block = known.pages();
         let members = self.candidates.members().iter().copied();

@@ -70,6 +70,8 @@ pub trait VictimPolicy {
     fn invalidated(&mut self, block: BlockId, valid: u32);
     /// A candidate leaves.
     fn removed(&mut self, block: BlockId);
+    /// Whether a block is a candidate; for audits.
+    fn has(&self, block: BlockId) -> bool;
     /// Chooses without removing.
     fn choose(&self, known: &Census<'_>, rng: &mut Rng) -> Choice;
     /// Candidates that are as good as the victim that was just chosen; at most [`EQUALS`]. None

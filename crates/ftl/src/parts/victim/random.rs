@@ -29,6 +29,10 @@ impl VictimPolicy for Random {
         self.candidates.remove(block);
     }
 
+    fn has(&self, block: BlockId) -> bool {
+        self.candidates.contains(block)
+    }
+
     fn choose(&self, known: &Census<'_>, rng: &mut Rng) -> Choice {
         let members = self.candidates.members();
         if members.is_empty() {

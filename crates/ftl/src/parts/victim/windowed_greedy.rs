@@ -41,6 +41,10 @@ impl VictimPolicy for WindowedGreedy {
         self.candidates.remove(block);
     }
 
+    fn has(&self, block: BlockId) -> bool {
+        self.candidates.contains(block)
+    }
+
     fn choose(&self, known: &Census<'_>, _: &mut Rng) -> Choice {
         let oldest = self.candidates.iter().take(self.window());
         let best = oldest.min_by_key(|&block| known.valid_pages(block));

@@ -1,9 +1,35 @@
 //! Whether lines and the flash agree: for audits.
 
 use super::super::PageSpace;
-use super::ALL;
+use super::{ALL, Lines};
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::units::BlockId;
+
+impl Lines {
+    /// Memory has the parity of the stripe that an open line stands in, and knows how many of its
+    /// pages no parity page covers.
+    fn check_open(&self, nand: &Nand, line: BlockId, stream: usize) -> Result<(), String> {
+        if !self.has_parity {
+            return Ok(());
+        }
+        let open = &self.open[stream];
+        let page = self.open_stripe(nand, line, open);
+        if nand.held_parity(stream) != page {
+            let held = nand.held_parity(stream);
+            return Err(format!(
+                "line {line} fills the stripe of page {page:?}, and memory has the parity of {held:?}"
+            ));
+        }
+        let loose = page.map_or(0, |page| nand.uncovered(page));
+        match loose == open.loose {
+            true => Ok(()),
+            false => Err(format!(
+                "line {line} counts {} pages without parity in its stripe and has {loose}",
+                open.loose
+            )),
+        }
+    }
+}
 
 impl PageSpace {
     /// Every line is free, in use, or of no use, and the valid pages of all are the space's.
@@ -35,6 +61,26 @@ impl PageSpace {
         Ok(())
     }
 
+    /// Every line in use is open for one stream, half collected or a candidate, and no other line is;
+    /// but for those of groups, which are open or closed by themselves.
+    fn check_roles_of_lines(&self) -> Result<(), String> {
+        let plane = &self.planes[ALL.index()];
+        let lines = (0..self.blocks_per_plane).map(BlockId);
+        for line in lines.filter(|&line| !self.is_of_group(line)) {
+            let is_used = self.stream_of[line.index()] != 0;
+            let open = plane.frontiers.iter().filter(|frontier| frontier.block == Some(line));
+            let (open, paused) = (open.count(), usize::from(self.is_paused(line)));
+            let candidate = usize::from(plane.victims.has(line));
+            if open + paused + candidate != usize::from(is_used) {
+                return Err(format!(
+                    "line {line} is in use: {is_used}; it is open {open} times, half collected \
+                     {paused} times and a candidate {candidate} times"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Lines hold what they say, stand where they should, and parity says what it covers.
     pub(in super::super) fn check_lines(&self, nand: &Nand) -> Result<(), String> {
         let Some(lines) = &self.lines else { return Ok(()) };
@@ -60,6 +106,7 @@ impl PageSpace {
                 }
             }
         }
+        self.check_roles_of_lines()?;
         if used_room != lines.used_room {
             let counted = lines.used_room;
             return Err(format!(
@@ -68,6 +115,7 @@ impl PageSpace {
         }
         for (stream, frontier) in self.planes[ALL.index()].frontiers.iter().enumerate() {
             let Some(line) = frontier.block else { continue };
+            lines.check_open(nand, line, stream)?;
             let left = lines.left(nand, line, &lines.open[stream]);
             if left != self.pages_per_block - frontier.next {
                 return Err(format!(

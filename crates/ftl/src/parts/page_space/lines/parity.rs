@@ -6,11 +6,10 @@ use super::{ALL, Lines, Open};
 use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::Nand;
 use ftlab_flash::board::nand::fault::Fault;
-use ftlab_flash::board::nand::state::{OobRead, PageKind};
 use ftlab_flash::board::settings::RainFlush;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Event;
-use ftlab_flash::units::BlockId;
+use ftlab_flash::units::{BlockId, Ppn};
 
 impl Lines {
     /// The column of a stripe that takes its parity: the last one that works, or in turns.
@@ -49,16 +48,8 @@ impl Lines {
             self.stripe(first)
                 .filter(|column| !is_written(column) && self.works(nand, line, *column))
         };
-        let kind = |column| match nand.state().oob(page(column)) {
-            OobRead::Written(oob) => Some((oob.kind, oob.sequence)),
-            OobRead::Free | OobRead::Torn => None,
-        };
-        let parities =
-            self.stripe(first).filter_map(kind).filter(|(kind, _)| *kind == PageKind::Parity);
-        let covered = parities.map(|(_, sequence)| sequence).max().unwrap_or(0);
-        let loose = self.stripe(first).filter_map(kind).filter(|&(_, sequence)| sequence > covered);
-        open.loose = loose.count() as u32 * self.units;
-        open.row = row;
+        open.loose = nand.uncovered(page(first));
+        (open.row, open.first) = (row, first);
         let is_begun = open.unit > 0 && self.works(nand, line, open.column);
         // A block that was passed over was to take the parity.
         let usual = self.parity_column(nand, line, (row, first));
@@ -80,23 +71,25 @@ impl Lines {
         if open.row >= self.rows {
             return false;
         }
-        let first = open.column - open.column % self.width;
-        self.stand_in(nand, line, (open.row, first), open)
+        self.stand_in(nand, line, (open.row, open.first), open)
     }
 
-    /// The first column of the present stripe of an open line, which may stand right behind it.
-    fn present(&self, open: &Open) -> u32 {
-        let column = match open.parity {
-            Some(parity) => parity,
-            None => open.column.saturating_sub(1),
-        };
-        column - column % self.width
+    /// A page of the present stripe of an open line; none where it is full.
+    pub(super) fn open_stripe(&self, nand: &Nand, line: BlockId, open: &Open) -> Option<Ppn> {
+        let is_open = open.row < self.rows;
+        is_open.then(|| self.page(nand, line, (open.row, open.first, 0)))
     }
 
     /// Whether the present stripe of an open line has room for another page of data.
     fn takes_more(&self, open: &Open) -> bool {
-        open.row < self.rows && open.column < self.present(open) + self.width
+        open.row < self.rows && open.column < open.first + self.width
     }
+}
+
+/// A stripe was completed without parity: its pages that no other parity covers, once.
+fn tell_bare(board: &mut Board, page: Ppn, loose: u32) {
+    let pages = if board.nand_mut().is_bare_from_now_on(page) { loose } else { 0 };
+    board.event(Event::UnprotectedPages, u64::from(pages));
 }
 
 impl PageSpace {
@@ -111,26 +104,35 @@ impl PageSpace {
         let Some(lines) = &mut self.lines else { return Ok(false) };
         let open = &mut lines.open[stream.index()];
         let loose = std::mem::take(&mut open.loose);
+        let (row, first) = (open.row, open.first);
         let Some(column) = open.parity.take().filter(|_| lines.has_parity) else {
             // No block that works is left for it.
-            let bare = if lines.has_parity { loose } else { 0 };
-            board.event(Event::UnprotectedPages, u64::from(bare));
+            if lines.has_parity {
+                let page = lines.page(board.nand(), line, (row, first, 0));
+                tell_bare(board, page, loose);
+            }
             return Ok(false);
         };
-        let row = open.row;
         for unit in 0..lines.units {
             let page = lines.page(board.nand(), line, (row, column, unit));
             match board.program_parity(page, after) {
                 Ok(_) => {}
                 Err(Fault::ProgramFailed { .. }) => {
                     board.event(Event::ProgramFailures, 1);
-                    board.event(Event::UnprotectedPages, u64::from(loose));
+                    tell_bare(board, page, loose);
                     return Ok(true);
                 }
                 Err(fault) => return Err(fault),
             }
         }
         Ok(false)
+    }
+
+    /// Memory has the parity of the stripe that an open line stands in.
+    pub(super) fn hold_parity(&self, board: &mut Board, (line, stream): (BlockId, Stream)) {
+        let Some(lines) = self.lines.as_ref().filter(|lines| lines.has_parity) else { return };
+        let page = lines.open_stripe(board.nand(), line, &lines.open[stream.index()]);
+        board.nand_mut().hold_parity(stream.index(), page);
     }
 
     /// Sees to it, at a flush, that what was written has parity on flash, where nothing else saves
@@ -163,32 +165,36 @@ impl PageSpace {
         Ok(done)
     }
 
-    /// The parity of what a stripe holds so far goes to its next page.
+    /// The parity of what a stripe holds so far goes to its next page; to the one behind that where
+    /// its program fails, or to the page that takes the whole.
     fn program_partial(
         &mut self,
         board: &mut Board,
         (line, stream): (BlockId, Stream),
         after: When,
     ) -> Result<When, Fault> {
-        let lines = self.lines.as_mut().expect("a space of lines");
-        let open = &mut lines.open[stream.index()];
-        let at = (open.row, open.column, open.unit);
-        let page = lines.page(board.nand(), line, at);
-        self.planes[ALL.index()].frontiers[stream.index()].next += 1;
-        match board.program_parity(page, after) {
-            Ok(done) => {
-                let lines = self.lines.as_mut().expect("a space of lines");
-                lines.open[stream.index()].loose = 0;
-                self.leave_slot(board, (line, stream), after)?;
-                Ok(done)
+        let mut done = after;
+        while let Some(lines) = &mut self.lines
+            && lines.open[stream.index()].loose > 0
+        {
+            let open = lines.open[stream.index()];
+            let page = lines.page(board.nand(), line, (open.row, open.column, open.unit));
+            self.planes[ALL.index()].frontiers[stream.index()].next += 1;
+            match board.program_parity(page, done) {
+                Ok(programmed) => {
+                    lines.open[stream.index()].loose = 0;
+                    self.leave_slot(board, (line, stream), after)?;
+                    return Ok(programmed);
+                }
+                Err(Fault::ProgramFailed { known, .. }) => {
+                    board.event(Event::ProgramFailures, 1);
+                    done = known;
+                    self.slot_failed(board, page, known)?;
+                }
+                Err(fault) => return Err(fault),
             }
-            Err(Fault::ProgramFailed { known, .. }) => {
-                board.event(Event::ProgramFailures, 1);
-                self.slot_failed(board, page, known)?;
-                Ok(known)
-            }
-            Err(fault) => Err(fault),
         }
+        Ok(done)
     }
 
     /// Fills a stripe up with pages that hold nothing, and programs its parity.
@@ -201,12 +207,12 @@ impl PageSpace {
         let mut done = after;
         let row = self.lines.as_ref().map(|lines| {
             let open = &lines.open[stream.index()];
-            (open.row, lines.present(open))
+            (open.row, open.first)
         });
         loop {
             let lines = self.lines.as_ref().expect("a space of lines");
             let open = lines.open[stream.index()];
-            if !lines.takes_more(&open) || Some((open.row, lines.present(&open))) != row {
+            if !lines.takes_more(&open) || Some((open.row, open.first)) != row {
                 return Ok(done);
             }
             let page = lines.page(board.nand(), line, (open.row, open.column, open.unit));

@@ -256,6 +256,8 @@ impl PageSpace {
         let mut open = lines.open[stream.index()];
         let is_full = lines.stand_again(board.nand(), line, &mut open);
         lines.open[stream.index()] = open;
+        // A stripe that nothing was written to may have become too short, and another one is next.
+        self.hold_parity(board, (line, stream));
         if is_full {
             self.complete_stripe(board, (line, stream), after)?;
         }

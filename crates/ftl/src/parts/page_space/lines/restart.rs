@@ -185,6 +185,7 @@ impl PageSpace {
             self.planes[ALL.index()].frontiers[place] =
                 Frontier { block: Some(line), next: self.pages_per_block };
             let is_first = taken.block.is_none();
+            self.hold_parity(board, (line, found));
             // Without parity a stripe of another open line is left as it is.
             let is_bare = open.loose > 0 && self.lines.as_ref().is_some_and(|all| all.has_parity);
             if is_full || !is_first && is_bare {
@@ -197,6 +198,7 @@ impl PageSpace {
             } else {
                 lines.open[place] = kept;
                 self.planes[ALL.index()].frontiers[place] = taken;
+                self.hold_again(board, found);
                 full.push(line);
             }
         }
@@ -217,6 +219,14 @@ impl PageSpace {
         let left = lines.left(nand, line, &open);
         let frontier = Frontier { block: Some(line), next: self.pages_per_block - left };
         (left > 0).then_some((frontier, open))
+    }
+
+    /// Memory has the parity of what a stream has open, or of nothing.
+    fn hold_again(&self, board: &mut Board, stream: Stream) {
+        match self.planes[ALL.index()].frontiers[stream.index()].block {
+            Some(line) => self.hold_parity(board, (line, stream)),
+            None => board.nand_mut().hold_parity(stream.index(), None),
+        }
     }
 
     /// What a line was written with, from the first page that says so.

@@ -66,6 +66,7 @@ impl Lines {
                 return;
             }
             if self.stripe_room(nand, line, open.column) > 0 {
+                open.first = open.column;
                 open.parity = self.parity_column(nand, line, (open.row, open.column));
                 self.settle(nand, line, open);
                 return;
