@@ -41,7 +41,10 @@ pub const VARIANTS: &[Variant] = &[
     ),
     durable("ideal_page", &[LINES, ORDER, CHANNELS, ("gc.trigger", "garbage_share"), ROOM]),
     durable("ideal_page", &[LINES, ORDER, CHANNELS, ("gc.placement", "sepbit"), ROOM]),
-    durable("ideal_page", &[LINES, ORDER, DIES, ("gc.placement", "sfs"), ("gc.victim", "cost_hotness"), ROOM]),
+    durable(
+        "ideal_page",
+        &[LINES, ORDER, DIES, ("gc.placement", "sfs"), ("gc.victim", "cost_hotness"), ROOM],
+    ),
     durable(
         "ideal_page",
         &[LINES, ORDER, CHANNELS, DIES, PAGE, UNIT, ("device.pages_per_block", "2")],

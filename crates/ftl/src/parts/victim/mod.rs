@@ -344,7 +344,14 @@ mod tests {
 
     #[test]
     fn a_block_without_valid_pages_costs_nothing_and_goes_first() {
-        for policy in ["greedy", "cost_benefit", "cost_benefit_age", "cost_benefit_sqrt", "cat", "cost_hotness"] {
+        for policy in [
+            "greedy",
+            "cost_benefit",
+            "cost_benefit_age",
+            "cost_benefit_sqrt",
+            "cat",
+            "cost_hotness",
+        ] {
             let mut bench = Bench::new(policy, &[]);
             bench.fill(&[0, 1, 2, 3]);
             bench.supersede(0, 3);
