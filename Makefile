@@ -99,6 +99,7 @@ clients: build ## real clients of block devices on a drive of every scheme: fio,
 	command -v fio qemu-io nbdcopy >/dev/null || tests/install.sh fio qemu-utils libnbd-bin
 	python3 tests/clients.py $(FTLAB)
 	python3 tests/endings.py $(FTLAB)
+	python3 tests/places.py $(FTLAB)
 
 test-clients: clients ## and file systems: ext4 through nbdfuse and a loop device, SQLite on it, Linux with its NVMe driver in qemu, speed beside nbdkit, 200 kills of each family (a quarter of an hour on two cores); as root
 	command -v nbdfuse mke2fs fusermount3 nbdkit >/dev/null || tests/install.sh libnbd-bin fuse3 e2fsprogs nbdkit

@@ -114,6 +114,12 @@ struct Row {
     pages: u32,
 }
 
+impl Row {
+    fn has(&self, lpn: u32) -> bool {
+        (self.lpn..self.lpn + self.pages).contains(&lpn)
+    }
+}
+
 /// What training or a row of pages has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Learned {
@@ -181,9 +187,13 @@ impl Models {
         self.exact[(lpn / u64::BITS) as usize] |= 1 << (lpn % u64::BITS);
     }
 
-    /// Nobody knows any more where a page is.
+    /// Nobody knows any more where a page is, nor is a row that it was written in of any use: what is
+    /// to be written of its request may come late, or never.
     #[inline]
     pub fn clear(&mut self, lpn: Lpn) {
+        if self.row.has(lpn.0) {
+            self.row = Row::default();
+        }
         self.count -= u64::from(self.is_exact(lpn.0));
         self.exact[(lpn.0 / u64::BITS) as usize] &= !(1 << (lpn.0 % u64::BITS));
     }

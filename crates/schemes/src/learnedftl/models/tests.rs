@@ -37,3 +37,28 @@ fn pages_off_the_line_are_not_exact() {
 fn quotients_are_rounded_to_the_nearest() {
     assert_eq!([nearest(7, 2), nearest(-7, 2), nearest(5, 3), nearest(-5, 3)], [4, -3, 2, -2]);
 }
+
+/// Two pages of a request of three came to lie in a row; one of them is trimmed, or written anew, before
+/// the third is there. What ends the row knows of neither.
+#[test]
+fn a_row_ends_without_pages_that_were_changed_meanwhile() {
+    use ftlab_flash::board::settings::DeviceSettings;
+    let geometry = Geometry::new(&DeviceSettings::default());
+    let page = |number| Some(Ppn(number));
+    for changed in [None, Some(0), Some(1)] {
+        let mut models = Models::new(&geometry, PlacementOrder::ChannelDiePlane, 30);
+        for index in 0..2 {
+            assert_eq!(
+                models.page_written(Lpn(index), page(index), (index, 3)),
+                Learned::default()
+            );
+        }
+        if let Some(changed) = changed {
+            models.clear(Lpn(changed));
+        }
+        let learned = models.page_written(Lpn(9), page(7), (0, 1));
+        let exact = if changed.is_none() { 2 } else { 0 };
+        assert_eq!((learned.exact, models.count()), (exact, u64::from(exact)), "{changed:?}");
+        assert_eq!(models.predict(Lpn(0)), page(0).filter(|_| changed.is_none()));
+    }
+}
