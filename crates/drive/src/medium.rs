@@ -198,7 +198,9 @@ impl Medium {
         }
         for change in &self.changes {
             match *change {
-                Change::Superseded(ppn) | Change::Lost(ppn) => drop(pages.insert(ppn)),
+                Change::Superseded(ppn) | Change::PassedOver(ppn) | Change::Lost(ppn) => {
+                    let _ = pages.insert(ppn);
+                }
                 Change::Failure(block) => {
                     blocks.insert(block);
                     pages.extend((0..geometry.pages_per_block).map(|at| geometry.page(block, at)));

@@ -86,6 +86,9 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("leaftl.flush", &["all", "fullest"]),
     ("leaftl.drain", &["background", "at_once"]),
     ("leaftl.compact_every", &["1000000", "7"]),
+    ("timing.copyback", &["false", "true"]),
+    ("timing.copyback_same_parity", &["true", "false"]),
+    ("gc.skip_for_parity", &["true", "false"]),
     ("nand.failing_die", &["auto", "0", "1", "3"]),
     ("nand.die_fails_after", &["0", "5", "40", "150"]),
 ];
@@ -177,6 +180,21 @@ fn fit_lines(row: &Row, config: &mut Config) {
     }
 }
 
+/// Copies that stay in their plane go neither with stripes, nor do pages that are passed over for them with
+/// most other things.
+fn fit_copies(row: &Row, config: &mut Config) {
+    let mut alone = Config::default();
+    alone.gc.skip_for_parity = true;
+    config.timing.copyback &= config.rain.stripe == 0;
+    config.timing.copyback_same_parity &= config.timing.copyback;
+    config.gc.skip_for_parity &= config.timing.copyback_same_parity
+        && config.alloc.unit == AllocUnit::Plane
+        && !config.slc.is_on()
+        && config.gc.idle_pages == 0
+        && config.device.units_per_page() == 1
+        && (row.check)(&alone).is_ok();
+}
+
 /// Hotness is what one policy of placement knows.
 fn fit_hotness(config: &mut Config) {
     if config.gc.placement != PlacementKind::Sfs && config.gc.victim == VictimKind::CostHotness {
@@ -186,6 +204,7 @@ fn fit_hotness(config: &mut Config) {
 
 /// Leaves out of a choice what does not go with the rest of it.
 fn fit(row: &Row, config: &mut Config) {
+    fit_copies(row, config);
     fit_lines(row, config);
     // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
     // read.

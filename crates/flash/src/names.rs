@@ -362,6 +362,8 @@ named! {
         CascadeSteps = "cascade_steps",
         /// Copies that stayed in their plane's register (`timing.copyback`).
         Copybacks = "copybacks",
+        /// Pages passed over so that copies stay in their plane (`gc.skip_for_parity`).
+        SkippedPages = "skipped_pages",
         /// Pages moved in the controller's RAM.
         RamOps = "ram_ops",
         /// Entries read or written of tables in DRAM.

@@ -105,8 +105,39 @@ impl SharedSettings {
         }
         self.check_slc()?;
         self.check_lines()?;
+        self.check_skips()?;
         if self.gc.mode == GcMode::Foreground {
             return self.check_no_gaps();
+        }
+        Ok(())
+    }
+
+    /// Pages are passed over for copies that stay in their plane, in blocks of a plane, a victim at a
+    /// time.
+    fn check_skips(&self) -> Result<(), SettingError> {
+        if !self.gc.skip_for_parity {
+            return Ok(());
+        }
+        let conflict =
+            |text: &str| Err(SettingError::Conflict(format!("gc.skip_for_parity = true {text}")));
+        if !self.timing.copyback_same_parity {
+            return conflict(
+                "needs timing.copyback = true and timing.copyback_same_parity = true: else every copy \
+                 may go to the next page",
+            );
+        }
+        if self.alloc.unit == AllocUnit::Line || self.slc.is_on() || self.gc.idle_pages > 0 {
+            return conflict(
+                "goes neither with lines, nor with an SLC cache, nor with victims that are collected in \
+                 pieces; legal: alloc.unit = plane, slc.static_blocks = 0, slc.dynamic_share = 0, \
+                 gc.idle_pages = 0",
+            );
+        }
+        if self.device.units_per_page() > 1 {
+            return conflict(
+                "is of flash pages, and a mapping unit cannot stay in its plane; legal: \
+                 device.mapping_unit = auto",
+            );
         }
         Ok(())
     }

@@ -111,6 +111,15 @@ impl Scheme for Dftl {
         ("gtd", &[("dftl.consistency", "gtd")]),
         ("battery", &[("dftl.consistency", "battery")]),
         ("batch", &[("dftl.batch_evict", "true")]),
+        // DLOOP (IPDPS 2013): what is moved stays in its plane, by copies at pages of one parity.
+        (
+            "dloop",
+            &[
+                ("timing.copyback", "true"),
+                ("timing.copyback_same_parity", "true"),
+                ("gc.skip_for_parity", "true"),
+            ],
+        ),
         // As HAT 2010 compares itself with it: no fetch on a write miss, a map read of tR alone,
         // write-back behind the request, entries with LPN and PPN, nothing for power cuts.
         (

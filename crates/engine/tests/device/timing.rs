@@ -214,20 +214,29 @@ fn collection_copies_back_within_its_plane() {
         for page in (0..64).chain((0..400).map(|_| u64::from(rng.below(64)))) {
             crate::common::submit(device.as_mut(), &config, Op::Write, page);
         }
+        device.audit().expect("sound");
         let meter = device.board().meter();
         let (copies, back) = (meter.programs(Cause::Gc), meter.events(Event::Copybacks));
         let transfers = device.board().nand().clock().service_time().transfer / T;
-        (copies, back, transfers - meter.programs(Cause::Host))
+        let all = [copies, back, transfers - meter.programs(Cause::Host)];
+        (all, meter.events(Event::SkippedPages))
     };
-    let (copies, back, transfers) = run(&[]);
+    let ([copies, back, transfers], _) = run(&[]);
     assert!(copies > 50, "{copies} copies are too few to judge");
     assert_eq!((back, transfers), (0, 2 * copies));
-    assert_eq!(run(&[("timing.copyback", "true")]), (copies, copies, 0));
-    let (same, back, transfers) =
-        run(&[("timing.copyback", "true"), ("timing.copyback_same_parity", "true")]);
-    assert_eq!(same, copies);
+    let back_at_all = ("timing.copyback", "true");
+    assert_eq!(run(&[back_at_all]), ([copies, copies, 0], 0));
+    let same_parity = ("timing.copyback_same_parity", "true");
+    let ([same, back, transfers], skipped) = run(&[back_at_all, same_parity]);
+    assert_eq!((same, skipped), (copies, 0));
     assert!(back > 0 && back < copies, "{back} of {copies} keep their parity");
     assert_eq!(transfers, 2 * (copies - back));
+    // Pages that are passed over are room lost: more is copied, and more of it in its plane.
+    let ([more, stay, transfers], skipped) =
+        run(&[back_at_all, same_parity, ("gc.skip_for_parity", "true")]);
+    assert!(more > copies && skipped > 0, "{more} copies, {skipped} pages passed over");
+    assert!(stay * copies > back * more, "{stay} of {more} stay, without it {back} of {copies}");
+    assert_eq!(transfers, 2 * (more - stay));
 }
 
 /// Before, the channel remembered so few idle gaps that a read of the other die waited for the last
@@ -363,6 +372,15 @@ fn settings_that_contradict_each_other_are_refused_by_name() {
         let text = refusal(&[independent.as_slice(), &[pair]].concat());
         assert!(text.contains(pair.0) && text.contains("timing.plane_parallel"), "{text}");
     }
+    let text = refusal(&[("gc.skip_for_parity", "true")]);
+    assert!(text.contains("timing.copyback_same_parity = true"), "{text}");
+    let skips = [
+        ("timing.copyback", "true"),
+        ("timing.copyback_same_parity", "true"),
+        ("gc.skip_for_parity", "true"),
+    ];
+    let text = refusal(&[&skips[..], &[("alloc.unit", "line")]].concat());
+    assert!(text.contains("alloc.unit = plane"), "{text}");
     let text = refusal(&[("timing.copyback_same_parity", "true")]);
     assert!(text.contains("timing.copyback,"), "{text}");
 }

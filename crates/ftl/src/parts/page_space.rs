@@ -155,6 +155,8 @@ pub struct PageSpace {
     dynamic: bool,
     /// Pages are being moved out of a victim just now.
     moving: bool,
+    /// Pages may be passed over for copies to stay in their plane; how many more of this victim's.
+    skips: Option<u32>,
     /// Blocks that are used with one bit a cell.
     slc: Option<Box<slc::Slc>>,
     /// Closed data blocks that are no candidates yet; none for most schemes.
@@ -243,6 +245,7 @@ impl PageSpace {
             levelled: Stream::Data,
             dynamic: config.wear.policy == WearPolicy::Dynamic,
             moving: false,
+            skips: config.gc.skip_for_parity.then_some(0),
             slc: slc::Slc::new(config, nand).map(Box::new),
             withheld: None,
             hears_of_losses: lines.is_some(),

@@ -167,6 +167,10 @@ pub(super) fn check(config: &Config) -> Result<(), SettingError> {
         let why = "whose lines are of all dies anyway; legal: plane";
         return conflict("gc.unit", config.gc.unit.name(), why);
     }
+    if config.gc.skip_for_parity {
+        let why = "whose pages are in lines, not in blocks of a plane; legal: false";
+        return conflict("gc.skip_for_parity", "true", why);
+    }
     if !config.own.learnedftl.group_lines {
         return ftlab_ftl::parts::demand_mapped::check(&on_lines(config));
     }

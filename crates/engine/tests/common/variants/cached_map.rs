@@ -86,6 +86,8 @@ pub const VARIANTS: &[Variant] = &[
     durable("dftl:battery", &[SMALL]),
     durable("dftl:battery", &[SMALL, ("dftl.write_miss_fetch", "false")]),
     durable("dftl:hat", &[SMALL]),
+    durable("dftl:dloop", &[SMALL, ("nand.enforce_order", "strict")]),
+    durable("dftl:dloop", advanced!(SMALL, ("gc.mode", "both"), ("device.pages_per_block", "8"))),
     Variant { scheme: "dftl:gtd", pairs: &[SMALL], durable: false },
     Variant { scheme: "dftl:gtd", pairs: &[SMALL, ("dftl.gtd_sync_every", "64")], durable: false },
     durable("cdftl", &[CMT, CTP]),

@@ -51,6 +51,14 @@ pub(super) struct ProgramLedger {
 }
 
 impl Nand {
+    /// A page is marked invalid that was never programmed: nothing is until its block is erased, and
+    /// whoever reads out-of-band areas finds one that tells nothing.
+    pub fn pass_over(&mut self, ppn: Ppn) {
+        assert!(self.state.is_free(ppn), "page {ppn} is not free");
+        self.state.store_torn(ppn);
+        self.record.change(Change::PassedOver(ppn));
+    }
+
     pub(in crate::board) fn program(
         &mut self,
         meter: &mut Meter,

@@ -22,6 +22,8 @@ pub enum Change {
     Failure(BlockId),
     /// What a page of a map, a checkpoint or trims held is superseded.
     Superseded(Ppn),
+    /// This page was passed over, and is marked invalid.
+    PassedOver(Ppn),
     /// The data of this page cannot be read any more.
     Lost(Ppn),
 }

@@ -162,6 +162,7 @@ impl PageSpace {
     pub(super) fn fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
         let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
         let valid = self.valid_in(board.nand(), victim);
+        let valid = valid + self.skipped_for(valid);
         let blocks = |stream: Stream, pages: u32| {
             let frontier = plane.frontiers[stream.index()];
             let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);

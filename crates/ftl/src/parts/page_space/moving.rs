@@ -7,7 +7,7 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::run::Mover;
 use ftlab_flash::board::nand::state::OobRead;
 use ftlab_flash::board::when::When;
-use ftlab_flash::meter::Cause;
+use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
 
 impl PageSpace {
@@ -22,7 +22,9 @@ impl PageSpace {
         after: When,
     ) -> Result<(u32, When), Fault> {
         self.moving = true;
+        self.skips = self.skips.map(|_| self.skipped_for(self.valid_in(board.nand(), victim)));
         let moved = self.move_valid(board, owner, (victim, stream, most), cause, after);
+        self.skips = self.skips.map(|_| 0);
         self.moving = false;
         let (copied, mut done) = moved?;
         if !self.is_map(victim) && copied > 0 {
@@ -193,6 +195,9 @@ impl PageSpace {
         let newer = if oob.kind.is_host_data() { owner.newer(oob.logical) } else { None };
         let stream = stream.unwrap_or_else(|| self.moved_stream(victim, Lpn(oob.logical)));
         self.count_moved(board, stream, 1);
+        if newer.is_none() {
+            self.skip_for_parity(board, (plane, stream), old);
+        }
         let ready = owner.may_move(after);
         let (new, moved) = match newer {
             Some(newer) => {
@@ -216,6 +221,30 @@ impl PageSpace {
         }
         owner.moved(board, Moved { logical, kind, old, new, done: moved, newer });
         Ok(Some(moved))
+    }
+
+    /// Most pages that are passed over while a victim with so many valid pages is collected: half of
+    /// what collecting it gains, so that it gains something.
+    pub(super) fn skipped_for(&self, valid: u32) -> u32 {
+        self.skips.map_or(0, |_| (self.pages_per_block - valid) / 2)
+    }
+
+    /// Passes over the next page of an open block where a copy of `old` has to go to the one behind
+    /// it, to stay in its plane.
+    #[inline]
+    fn skip_for_parity(&mut self, board: &mut Board, (plane, stream): (PlaneId, Stream), old: Ppn) {
+        let Some(left) = self.skips.filter(|&left| left > 0) else { return };
+        let frontier = &mut self.planes[plane.index()].frontiers[stream.index()];
+        let is_other = (frontier.next ^ board.geometry().offset_of(old)) & 1 == 1;
+        if let Some(block) = frontier.block.filter(|_| is_other)
+            && frontier.next < self.pages_per_block
+        {
+            let page = board.geometry().page(block, frontier.next);
+            board.nand_mut().pass_over(page);
+            frontier.next += 1;
+            self.skips = Some(left - 1);
+            board.event(Event::SkippedPages, 1);
+        }
     }
 
     /// A page is not valid any more where it was.

@@ -135,6 +135,9 @@ settings! {
         /// Whether collected pages go to a write frontier of their own.
         separate_frontiers: bool = false, legal("", |_| true),
             source("docs/papers/others.md#ideal-page: FlashSim shares");
+        /// Whether the next page of a block is passed over where a copy could not stay in its plane
+        /// there (timing.copyback_same_parity): of a victim's garbage, half is given up at most.
+        skip_for_parity: bool = false, legal("", |_| true), source("DLOOP (IPDPS 2013)");
         /// Candidates that d_choices draws, or their share of all.
         choices: Amount = Amount::Count(10),
             legal("1..=10000, or up to 100%", |v| within(*v, 10_000)), source("Van Houdt 2013");
