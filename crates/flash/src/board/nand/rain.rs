@@ -14,10 +14,11 @@
 //! open.
 
 mod bits;
+mod held;
 mod known;
 
 use bits::Bits;
-use known::Held;
+use held::Held;
 
 use super::fault::{Fault, ReadVerdict};
 use super::geometry::Geometry;
