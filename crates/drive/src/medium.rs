@@ -84,7 +84,7 @@ impl Medium {
         };
         self.arrival = self.arrival.max(now);
         let request =
-            Request { arrival: self.arrival, op, first_sector, sectors, unit: 0, stream: None };
+            Request { arrival: self.arrival, op, first_sector, sectors, unit: 0, stream: None, content: None };
         // A broken law of the flash panics: whoever else is served must be told, not cut off.
         let served = catch_unwind(AssertUnwindSafe(|| device.submit(&request)));
         let completion = match served {
@@ -121,6 +121,7 @@ impl Medium {
                 size_bytes,
                 unit: 0,
                 stream: None,
+                content: None,
             });
             if let Err(error) = record {
                 return Err(self.fail(format!("the record cannot be written ({error})")));

@@ -165,6 +165,7 @@ impl Host {
             sectors: SECTORS as u32,
             unit: 0,
             stream: None,
+            content: None,
         });
         if self.chunk.len() == CHUNK {
             self.driver.submit_all(self.device.as_mut(), &mut self.chunk).expect("it works");

@@ -4,7 +4,7 @@ use crate::config::{Config, GcMode, GcTrigger};
 use crate::future::Future;
 use crate::schemes::{self, Row};
 use ftlab_flash::board::settings::{RainFlush, RainSettings, WearPolicy};
-use ftlab_flash::request::{Op, Request};
+use ftlab_flash::request::{Content, Op, Request};
 use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::alloc::AllocUnit;
 use ftlab_ftl::parts::page_space::settings::GcSettings;
@@ -79,6 +79,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("learnedftl.gc_lines", &["2", "5"]),
     ("learnedftl.borrow", &["true", "false"]),
     ("learnedftl.map_after_gc", &["rewrite", "update"]),
+    ("cassd.values", &["65536", "3", "0"]),
+    ("cassd.hash_us", &["0", "20us"]),
     ("leaftl.gamma", &["0", "4"]),
     ("leaftl.group_pages", &["16", "256"]),
     ("leaftl.map_bytes", &["1B", "4KiB"]),
@@ -139,7 +141,10 @@ pub fn operations(data: &[u8]) {
         arrival += u64::from(bytes[3]) * 100_000;
         let count = if op == Op::Flush { 0 } else { wanted.min(sectors - first_sector) };
         let (unit, stream) = (u32::from(bytes[2] / 12), (bytes[3] % 5).checked_sub(1));
-        let request = Request { arrival, op, first_sector, sectors: count as u32, unit, stream };
+        // Four contents, or what nobody wrote before.
+        let content = (bytes[3] / 5 % 5).checked_sub(1).map(|number| Content::new(number.into()));
+        let sectors = count as u32;
+        let request = Request { arrival, op, first_sector, sectors, unit, stream, content };
         if let Err(error) = device.submit(&request) {
             panic!("{request:?} failed: {error}");
         }

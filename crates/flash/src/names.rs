@@ -360,6 +360,12 @@ named! {
         Cascades = "cascades",
         /// Entries that they moved down.
         CascadeSteps = "cascade_steps",
+        /// Pages of the host whose content was hashed.
+        HashedPages = "hashed_pages",
+        /// Writes of the host whose content was on flash already: nothing was programmed.
+        ValueHits = "value_hits",
+        /// Values that left the table of recently written ones for others.
+        ValueEvictions = "value_evictions",
         /// Copies that stayed in their plane's register (`timing.copyback`).
         Copybacks = "copybacks",
         /// Pages passed over so that copies stay in their plane (`gc.skip_for_parity`).
@@ -417,6 +423,9 @@ named! {
         MapPageBytes = "map_page_bytes",
         /// Bytes of compressed translation pages in memory, thousandths of their size on flash.
         MapCompressionPermille = "map_compression_permille",
+        /// Logical pages that lie on a page of flash which is another one's as well: all but one of
+        /// those that lie there.
+        SharedPages = "shared_pages",
         /// Learned segments in memory (`leaftl`).
         LearnedSegments = "learned_segments",
         /// Those of them that are approximate.

@@ -1,8 +1,10 @@
 //! The only input of the simulator, and the only output of a request.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use crate::names::Cause;
+use crate::rng::mix;
 use crate::units::{Lpn, Nanos, Tag};
 
 /// Most streams that a host has.
@@ -41,6 +43,35 @@ pub struct Request {
     /// Which stream of data it belongs to, where the trace or the workload says so: a placement
     /// hint.
     pub stream: Option<u8>,
+    /// What a write puts there, where the trace or the workload says so.
+    pub content: Option<Content>,
+}
+
+/// Which bytes a write puts on the device: equal numbers stand for equal bytes, different ones for
+/// different bytes. Traces have it from a hash of the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Content(NonZeroU64);
+
+impl Content {
+    /// The bytes that have this number; 0 and 1 are the same.
+    pub fn new(number: u64) -> Self {
+        Content(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// Its number.
+    pub fn number(self) -> u64 {
+        self.0.get()
+    }
+
+    /// The bytes from so many sectors (512 B) behind its beginning on: those of equal contents are
+    /// equal. Its beginning is the content itself.
+    #[must_use]
+    pub fn from_sector(self, sectors: u64) -> Self {
+        match sectors {
+            0 => self,
+            _ => Content::new(mix(self.number().wrapping_add(mix(sectors)))),
+        }
+    }
 }
 
 /// One page of a request, as a scheme sees it.

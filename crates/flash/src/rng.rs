@@ -32,6 +32,15 @@ pub struct Rng {
 
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// One step of SplitMix64: a bijection of 64 bits.
+#[inline]
+pub fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(STEP);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
 impl Rng {
     /// The stream of `purpose` under `seed`.
     pub fn new(seed: u64, purpose: Purpose) -> Self {
@@ -43,11 +52,9 @@ impl Rng {
     /// Uniform over all 64-bit numbers.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
+        let drawn = mix(self.state);
         self.state = self.state.wrapping_add(STEP);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        drawn
     }
 
     /// Uniform in `0 .. bound` by multiplication; the bias is below 2^-32 for 32-bit bounds.

@@ -20,6 +20,9 @@ pub struct Unsettled {
     pub stale_pages: u64,
     /// Host pages whose newest version is in memory.
     pub ram_pages: u64,
+    /// Host pages that lie on a page of flash which is another one's as well: all but one of those
+    /// that lie there.
+    pub shared_pages: u64,
 }
 
 /// Free blocks and what they are compared with.

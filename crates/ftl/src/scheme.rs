@@ -9,7 +9,7 @@ use ftlab_flash::choices;
 use ftlab_flash::memory::RamUse;
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::{Group, Groups, SettingError};
-use ftlab_flash::units::{Lpn, Tag};
+use ftlab_flash::units::{Lpn, Ppn, Tag};
 
 use crate::answers::{Location, Room, Unsettled};
 use crate::settings::SharedSettings;
@@ -167,6 +167,9 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// Whether a placement policy or an SLC cache can say where the host's pages go: it maps pages,
     /// fills every block from front to back, and leaves it to page space which it fills.
     const DIVIDES_DATA: bool = false;
+    /// Whether it looks at what pages hold: then writes of equal contents come with equal versions
+    /// ([`PageIo::data`]), where the workload says what is written.
+    const READS_CONTENT: bool = false;
     /// Whether idle gaps are used whatever `gc.mode` says.
     fn works_in_gaps(_config: &SchemeConfig<Self::Settings>) -> bool {
         false
@@ -253,6 +256,11 @@ pub trait Scheme: Clone + Send + Sync + 'static {
 
     /// Where a page is; changes nothing and costs nothing.
     fn locate(&self, board: &Board, lpn: Lpn) -> Location;
+    /// The page whose data a page of flash holds that was written for `written_for`: another one
+    /// where pages of equal content share it.
+    fn holder(&self, _ppn: Ppn, written_for: Lpn) -> Lpn {
+        written_for
+    }
     /// What the audit must allow for.
     fn unsettled(&self, _board: &Board) -> Unsettled {
         Unsettled::default()
@@ -260,8 +268,8 @@ pub trait Scheme: Clone + Send + Sync + 'static {
     /// Free blocks and threshold, for the warning that nothing was reclaimed.
     fn room(&self) -> Room;
 
-    /// What it keeps in phase-change memory, word by word: part of what outlives a power cut, and
-    /// of a snapshot. Empty for most.
+    /// What it keeps in phase-change memory or in memory with a battery, word by word: part of what
+    /// outlives a power cut, and of a snapshot. Empty for most.
     fn pcm(&self) -> &[u32] {
         &[]
     }

@@ -249,6 +249,7 @@ mod tests {
                 sectors: 4,
                 unit: 0,
                 stream: None,
+                content: None,
             };
             device.submit(&request).unwrap();
         }

@@ -85,7 +85,7 @@ impl RequestColumns<'_> {
         }
         // A flush of no byte would be taken for an artefact of a capture.
         let size_bytes = size.max(1).unsigned_abs();
-        Ok(Record { time_ns, op, offset_bytes, size_bytes, unit: 0, stream: None })
+        Ok(Record { time_ns, op, offset_bytes, size_bytes, unit: 0, stream: None, content: None })
     }
 }
 

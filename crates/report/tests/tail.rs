@@ -76,7 +76,7 @@ fn device(pairs: &[(&str, &str)]) -> Box<dyn Device> {
 }
 
 fn request(arrival: Nanos, op: Op, page: u64) -> Request {
-    Request { arrival, op, first_sector: page, sectors: 1, unit: 0, stream: None }
+    Request { arrival, op, first_sector: page, sectors: 1, unit: 0, stream: None, content: None }
 }
 
 /// What a run of these requests comes to, and how often memory was asked for meanwhile.

@@ -71,6 +71,7 @@ use ftlab_ftl::forward;
 use ftlab_ftl::parts::cmt::{CachePolicyKind, Cmt};
 use ftlab_ftl::parts::map_cache::MapCache;
 use ftlab_ftl::parts::page_mapped::{self, GC_LOW, PageMapped, PageTable};
+use ftlab_ftl::parts::page_space::Moved;
 use ftlab_ftl::parts::slots::Slot;
 use ftlab_ftl::parts::trim_records::TrimRecords;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
@@ -124,7 +125,9 @@ impl PageTable for Tables {
         MapCache::change(&mut self.qmt, lpn, ppn);
     }
 
-    fn moved(&mut self, board: &mut Board, lpn: Lpn, new: Ppn, done: When) {
+    fn moved(&mut self, board: &mut Board, page: Moved) {
+        let Moved { new, done, .. } = page;
+        let lpn = Lpn(page.logical);
         if self.qmt.find(lpn).is_some() {
             self.change(lpn, Some(new));
             board.event(Event::LazyUpdates, 1);

@@ -40,7 +40,7 @@ use ftlab_flash::settings::SettingError;
 use ftlab_flash::units::{Lpn, PlaneId, Ppn, Tag, pack, unpack, zeroed};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::page_mapped::{self, PageMapped, PageTable};
-use ftlab_ftl::parts::page_space::{Place, Stream};
+use ftlab_ftl::parts::page_space::{Moved, Place, Stream};
 use ftlab_ftl::scheme::SchemeConfig;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 
@@ -87,8 +87,8 @@ impl PageTable for Table {
     }
 
     #[inline]
-    fn moved(&mut self, _: &mut Board, lpn: Lpn, new: Ppn, _: When) {
-        self.change(lpn, Some(new));
+    fn moved(&mut self, _: &mut Board, page: Moved) {
+        self.change(Lpn(page.logical), Some(page.new));
         self.changed += 1;
     }
 

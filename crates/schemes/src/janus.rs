@@ -65,7 +65,7 @@ use ftlab_ftl::forward;
 use ftlab_ftl::parts::data_blocks::{DataBlocks, Lbn, accepts, home_of, in_order, lpn_of_page};
 use ftlab_ftl::parts::oob_scan::Extent;
 use ftlab_ftl::parts::page_mapped::{self, PageMapped, PageTable};
-use ftlab_ftl::parts::page_space::Stream;
+use ftlab_ftl::parts::page_space::{Moved, Stream};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 pub use settings::{DefuseRule, JanusSettings, Target};
 
@@ -111,8 +111,8 @@ impl PageTable for Index {
     }
 
     #[inline]
-    fn moved(&mut self, _: &mut Board, lpn: Lpn, new: Ppn, _: When) {
-        self.change(lpn, Some(new));
+    fn moved(&mut self, _: &mut Board, page: Moved) {
+        self.change(Lpn(page.logical), Some(page.new));
     }
 
     fn settle(&mut self, _: &mut Board, after: When) -> When {

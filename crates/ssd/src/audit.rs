@@ -24,6 +24,8 @@ pub struct Audit {
     pub stale_pages: u64,
     /// Host pages whose newest version is in memory.
     pub ram_pages: u64,
+    /// Host pages that lie on another one's page.
+    pub shared_pages: u64,
     /// Blocks that were ever used.
     pub touched_blocks: u64,
 }
@@ -42,12 +44,14 @@ pub(crate) fn audit<S: Scheme>(
     let unsettled = scheme.unsettled(board);
     audit.stale_pages = unsettled.stale_pages + buffered.superseded;
     audit.ram_pages = unsettled.ram_pages + buffered.dirty;
-    let located = audit.valid_data_pages + audit.ram_pages - audit.stale_pages;
+    audit.shared_pages = unsettled.shared_pages;
+    let on_flash = audit.valid_data_pages + audit.shared_pages;
+    let located = on_flash + audit.ram_pages - audit.stale_pages;
     if located != live_pages {
         return Err(format!(
             "the host wrote and did not trim {live_pages} pages, but {located} are located \
-             ({} valid on flash, {} of them stale, {} in memory)",
-            audit.valid_data_pages, audit.stale_pages, audit.ram_pages
+             ({} valid on flash, {} of them stale, {} more that share those, {} in memory)",
+            audit.valid_data_pages, audit.stale_pages, audit.shared_pages, audit.ram_pages
         ));
     }
     scheme.self_check(board)?;
@@ -118,7 +122,8 @@ fn page<S: Scheme>(board: &Board, scheme: &S, ppn: Ppn, audit: &mut Audit) -> Re
         return Ok(false);
     }
     audit.valid_data_pages += 1;
-    Ok(scheme.locate(board, Lpn(oob.logical)) != Location::Flash(ppn))
+    let holder = scheme.holder(ppn, Lpn(oob.logical));
+    Ok(scheme.locate(board, holder) != Location::Flash(ppn))
 }
 
 /// Requests in = requests out; programs and reads of the host's own pages are there.

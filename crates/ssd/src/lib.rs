@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod buffer;
+mod contents;
 pub mod device;
 pub mod fit;
 pub mod host;

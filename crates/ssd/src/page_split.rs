@@ -3,7 +3,7 @@
 use crate::device::DeviceError;
 use ftlab_flash::board::nand::geometry::Geometry;
 use ftlab_flash::board::settings::PartialWrite;
-use ftlab_flash::request::{Op, Request};
+use ftlab_flash::request::{Content, Op, Request};
 use ftlab_flash::units::WideDivisor;
 
 /// How sectors fall into pages.
@@ -39,6 +39,15 @@ impl PageSplit {
         let page_start = u64::from(lpn) * self.sectors_per_page;
         let end = request.first_sector + u64::from(request.sectors);
         request.first_sector <= page_start && end >= page_start + self.sectors_per_page
+    }
+
+    /// What a write puts on a page, where the request says it and covers all of the page: nobody
+    /// knows what the rest of another page is.
+    #[inline]
+    pub fn content(&self, request: &Request, lpn: u32) -> Option<Content> {
+        let content = request.content.filter(|_| self.covers(request, lpn))?;
+        let page_start = u64::from(lpn) * self.sectors_per_page;
+        Some(content.from_sector(page_start - request.first_sector))
     }
 
     /// The page that holds a sector.

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 
 use crate::audit::{Audit, audit};
 use crate::buffer::{Below, Buffered, Front};
+use crate::contents::Contents;
 pub use crate::device::{Device, DeviceError, Served};
 use crate::fit;
 use crate::host::link::Link;
@@ -58,6 +59,8 @@ pub struct Ssd<S: Scheme> {
     epoch: Nanos,
     split: PageSplit,
     next_tag: u32,
+    /// What was written, where the scheme looks at it.
+    contents: Contents,
     ledger: Ledger,
     /// Pages of the present request that could not be read.
     unreadable: Option<Unreadable>,
@@ -105,6 +108,7 @@ impl<S: Scheme> Ssd<S> {
             epoch: 0,
             split: PageSplit::new(geometry, config.io.partial_write),
             next_tag: 0,
+            contents: Contents::default(),
             ledger: Ledger::new(geometry.logical_pages),
             unreadable: None,
             obey_trims: config.io.trim,
@@ -215,7 +219,10 @@ impl<S: Scheme> Ssd<S> {
         let mut io = PageIo { lpn, sectors, cause: Cause::Host, data: Tag(0), request };
         match whole.op {
             Op::Read => self.read_page::<PLAIN>(&io, start),
-            Op::Write => self.write_page::<PLAIN>(&mut io, start),
+            Op::Write => {
+                io.data = self.version_of_write(whole, lpn);
+                self.write_page::<PLAIN>(&io, start)
+            }
             Op::Trim => self.trim_page(&io, whole, start),
             Op::Flush => unreachable!("a flush has no pages"),
         }
@@ -273,14 +280,28 @@ impl<S: Scheme> Ssd<S> {
         Tag(((self.next_tag + 1) % Tag::UNREADABLE.0).max(1))
     }
 
+    /// The version that a write gives a page: one that was never before, or that of the same content.
+    #[inline(always)]
+    fn version_of_write(&mut self, request: &Request, lpn: Lpn) -> Tag {
+        let fresh = self.version_to_come();
+        if S::READS_CONTENT
+            && let Some(content) = self.split.content(request, lpn.0)
+        {
+            let version = self.contents.version(content, fresh);
+            if version != fresh {
+                return version;
+            }
+        }
+        self.next_tag = fresh.0;
+        fresh
+    }
+
     #[inline(always)]
     fn write_page<const PLAIN: bool>(
         &mut self,
-        io: &mut PageIo,
+        io: &PageIo,
         start: When,
     ) -> Result<When, DeviceError> {
-        io.data = self.version_to_come();
-        self.next_tag = io.data.0;
         let (buffer, mut below) = self.parts();
         let ready = below.board.nand_mut().clock_mut().host_page(start);
         let done = match buffer {

@@ -170,14 +170,24 @@ fn write_csv(
     };
     let mut next = records.next().transpose()?;
     // What can be read once says whether there are hints by its first request.
-    let first_has = || next.is_some_and(|record| record.stream.is_some());
-    let with_hints = survey.map_or_else(first_has, |survey| survey.has_hints);
-    csv::write_header(out, with_hints).map_err(failed)?;
+    let with = match survey {
+        Some(survey) => MoreColumns { hints: survey.has_hints, contents: survey.has_contents },
+        None => next.map_or_else(MoreColumns::default, |first| MoreColumns {
+            hints: first.stream.is_some(),
+            contents: first.content.is_some(),
+        }),
+    };
+    csv::write_header(out, with).map_err(failed)?;
     let mut only = None;
     let mut requests = 0;
     while let Some(mut record) = next {
-        if record.stream.is_some() && !with_hints {
-            let error = TraceError::new("a first placement hint behind requests without one")
+        let first = match (record.stream, record.content) {
+            (Some(_), _) if !with.hints => Some("placement hint"),
+            (_, Some(_)) if !with.contents => Some("content"),
+            _ => None,
+        };
+        if let Some(first) = first {
+            let error = TraceError::new(format!("a first {first} behind requests without one"))
                 .with_legal("a file instead of -, or an output whose name ends in .ftb");
             return Err(records.locate(error));
         }
@@ -190,7 +200,7 @@ fn write_csv(
                 .with_legal("a file instead of -, or one unit (--unit)");
             return Err(records.locate(error));
         }
-        csv::write_record(out, &record, with_hints).map_err(failed)?;
+        csv::write_record(out, &record, with).map_err(failed)?;
         requests += 1;
         next = records.next().transpose()?;
     }

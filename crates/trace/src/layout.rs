@@ -167,6 +167,7 @@ impl AddressMap {
             sectors: sectors as u32,
             unit: record.unit,
             stream: record.stream,
+            content: record.content,
         })
     }
 
@@ -187,6 +188,7 @@ impl AddressMap {
                 sectors: 0,
                 unit: record.unit,
                 stream: record.stream,
+                content: record.content,
             });
         } else {
             let base = self.base(record)?;
@@ -202,6 +204,7 @@ impl AddressMap {
                 sectors: u32::try_from(sectors).map_err(|_| too_large(record))?,
                 unit: record.unit,
                 stream: record.stream,
+                content: record.content.filter(|_| aligned),
             };
             match self.mode {
                 AddressMode::Strict => self.map_strict(request, out)?,
@@ -267,8 +270,10 @@ impl AddressMap {
             return Ok(());
         }
         let sectors = until_end as u32;
+        let rest = request.content.map(|content| content.from_sector(until_end));
         out.push(Request { first_sector, sectors, ..request });
-        out.push(Request { first_sector: 0, sectors: request.sectors - sectors, ..request });
+        let sectors = request.sectors - sectors;
+        out.push(Request { first_sector: 0, sectors, content: rest, ..request });
         Ok(())
     }
 
@@ -290,7 +295,16 @@ impl AddressMap {
                 Some(last) if last.first_sector + u64::from(last.sectors) == first_sector => {
                     last.sectors += sectors as u32;
                 }
-                _ => out.push(Request { first_sector, sectors: sectors as u32, ..request }),
+                _ => {
+                    let behind = sector - request.first_sector;
+                    let content = request.content.map(|content| content.from_sector(behind));
+                    out.push(Request {
+                        first_sector,
+                        sectors: sectors as u32,
+                        content,
+                        ..request
+                    });
+                }
             }
             sector += sectors;
         }

@@ -186,6 +186,7 @@ mod tests {
             size_bytes: 512,
             unit: 0,
             stream: None,
+            content: None,
         };
         Placed { record, place: Place { part: 0, line } }
     }

@@ -1,6 +1,6 @@
 //! One line of a trace once its units are known, and where it came from.
 
-use ftlab_flash::request::Op;
+use ftlab_flash::request::{Content, Op};
 
 /// One line of a trace. `unit` is what the trace calls ASU, volume, disk or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Record {
     pub unit: u32,
     /// Stream of data, where the line says one: a placement hint, no part of the address.
     pub stream: Option<u8>,
+    /// What a write puts there, where the line says it.
+    pub content: Option<Content>,
 }
 
 impl Record {

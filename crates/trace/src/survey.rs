@@ -92,6 +92,8 @@ pub struct Survey {
     pub spans: UnitSpans,
     /// Whether a request has a placement hint.
     pub has_hints: bool,
+    /// Whether any says what it writes.
+    pub has_contents: bool,
     /// The largest request; none without one.
     pub largest: Option<Largest>,
     /// The request that reaches farthest in its unit; none without one.
@@ -195,6 +197,7 @@ impl Survey {
             last_time_ns: 0,
             spans: UnitSpans::default(),
             has_hints: false,
+            has_contents: false,
             largest: None,
             farthest: None,
             extents: extent_bytes.map(extents),
@@ -208,6 +211,7 @@ impl Survey {
         self.last_time_ns = record.time_ns;
         self.spans.note(record);
         self.has_hints |= record.stream.is_some();
+        self.has_contents |= record.content.is_some();
         if let Some(Extents { touched, bytes }) = &mut self.extents
             && record.size_bytes > 0
             && record.op != Op::Flush

@@ -1,10 +1,12 @@
 //! Power cuts: what a host may find afterwards, and a run that is cut.
 
+use std::collections::BTreeMap;
+
 use super::{mixed, open, pages};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::Config;
-use ftlab_engine::request::{Op, Request};
-use ftlab_engine::schemes::Location;
+use ftlab_engine::request::{Content, Op, Request};
+use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::{Device, DeviceError};
 use ftlab_engine::units::{Lpn, Nanos, Tag};
 
@@ -64,14 +66,18 @@ pub enum Keeps {
 pub struct Host {
     pages: Vec<Page>,
     keeps: Keeps,
-    pub next_tag: u32,
+    next_tag: u32,
+    /// Version of every content, where the scheme is told of contents.
+    contents: Option<BTreeMap<Content, u32>>,
     sectors_per_page: u64,
 }
 
 impl Host {
-    pub fn new(config: &Config, keeps: Keeps) -> Self {
+    pub fn new((scheme, keeps): (&str, Keeps), config: &Config) -> Self {
+        let reads_content = schemes::find(scheme).expect("a scheme of the table").0.reads_content;
         Host {
             keeps,
+            contents: reads_content.then(BTreeMap::new),
             pages: vec![Page::default(); config.device.logical_pages() as usize],
             next_tag: 0,
             sectors_per_page: config.device.unit_bytes() / 512,
@@ -84,22 +90,44 @@ impl Host {
         first as usize..(first + count) as usize
     }
 
+    /// The version that a page gets which is written.
+    fn version(&mut self, content: Option<Content>) -> u32 {
+        let fresh = self.next_tag + 1;
+        let tag = match (&mut self.contents, content) {
+            (Some(contents), Some(content)) => *contents.entry(content).or_insert(fresh),
+            _ => fresh,
+        };
+        self.next_tag = self.next_tag.max(tag);
+        tag
+    }
+
+    /// The device came so far with a request that was interrupted: what would have followed was not
+    /// written.
+    pub fn came_to(&mut self, last: Tag) {
+        self.next_tag = last.0;
+        if let Some(contents) = &mut self.contents {
+            contents.retain(|_, version| *version <= last.0);
+        }
+    }
+
     /// Notes a request; `completed` is false for the one that the cut interrupted.
     pub fn note(&mut self, request: &Request, completed: bool) {
         let range = self.range(request);
         match request.op {
             Op::Write => {
-                for page in &mut self.pages[range] {
-                    self.next_tag += 1;
-                    page.history.push(self.next_tag);
+                for (index, number) in range.enumerate() {
+                    let sector = index as u64 * self.sectors_per_page;
+                    let tag = self.version(request.content.map(|all| all.from_sector(sector)));
+                    let page = &mut self.pages[number];
+                    page.history.push(tag);
                     if completed {
                         match self.keeps {
                             Keeps::Flushed => page.possible.push(page.newest),
                             Keeps::Everything | Keeps::Something => page.possible.clear(),
                         }
-                        page.newest = self.next_tag;
+                        page.newest = tag;
                     } else {
-                        page.possible.push(self.next_tag);
+                        page.possible.push(tag);
                     }
                 }
             }
@@ -174,7 +202,7 @@ impl<'a> Bench<'a> {
     fn new((scheme, keeps): (&str, Keeps), config: &Config, case: Case, name: &'a str) -> Self {
         let mut device = open_to_fail(scheme, config);
         device.verify_reads();
-        let host = Host::new(config, keeps);
+        let host = Host::new((scheme, keeps), config);
         let requests = Spread::new(config, case.warm_up + 2 * REQUESTS, case.seed);
         let mut bench = Bench { device, host, requests, name };
         for _ in 0..case.warm_up {
@@ -203,7 +231,7 @@ impl<'a> Bench<'a> {
             }
             Err(DeviceError::Fault(Fault::PowerCut)) => {
                 self.host.note(&request, false);
-                self.host.next_tag = self.device.last_version().0;
+                self.host.came_to(self.device.last_version());
                 true
             }
             Err(error) => panic!("{}: {error}", self.name),
@@ -337,7 +365,7 @@ impl Host {
 pub fn hundred_cuts((scheme, keeps): (&str, Keeps), number: usize, config: &Config) {
     let mut device = open_to_fail(scheme, config);
     device.verify_reads();
-    let mut host = Host::new(config, keeps);
+    let mut host = Host::new((scheme, keeps), config);
     let mut requests = Spread::new(config, 6000, number as u64);
     for round in 0..100u64 {
         let line = format!("{scheme}, number {number}, round {round}");
@@ -349,7 +377,7 @@ pub fn hundred_cuts((scheme, keeps): (&str, Keeps), number: usize, config: &Conf
                 Ok(_) => host.note(&request, true),
                 Err(DeviceError::Fault(Fault::PowerCut)) => {
                     host.note(&request, false);
-                    host.next_tag = device.last_version().0;
+                    host.came_to(device.last_version());
                     break;
                 }
                 Err(error) => panic!("{line}: {error}"),

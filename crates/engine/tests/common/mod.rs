@@ -12,7 +12,7 @@ pub mod variants;
 
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
-use ftlab_engine::request::{Op, Request};
+use ftlab_engine::request::{Content, Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::{self, Location};
 use ftlab_engine::ssd::Device;
@@ -100,7 +100,13 @@ pub fn pages(config: &Config, op: Op, first_page: u64, pages: u64) -> Request {
         sectors: (pages * sectors_per_page) as u32,
         unit: 0,
         stream: None,
+        content: None,
     }
+}
+
+/// What a write of a mix puts there: one of five contents, or what nobody wrote before.
+fn content(page: u64, run: u64) -> Option<Content> {
+    (!(page + run).is_multiple_of(3)).then(|| Content::new(1 + (7 * page + run) % 5))
 }
 
 /// A random mix: mostly writes of few pages, some sequential runs, reads, trims and flushes.
@@ -119,7 +125,7 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
             let run = run.min(logical - page);
             cursor = (page + run) % logical;
             match rng.below(20) {
-                0..12 => pages(config, Op::Write, page, run),
+                0..12 => Request { content: content(page, run), ..pages(config, Op::Write, page, run) },
                 12..17 => pages(config, Op::Read, page, run),
                 17..19 => pages(config, Op::Trim, page, run),
                 _ => Request {
@@ -129,6 +135,7 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
                     sectors: 0,
                     unit: 0,
                     stream: None,
+                    content: None,
                 },
             }
         })
@@ -182,7 +189,7 @@ pub fn version(device: &dyn Device, page: u32) -> Tag {
 /// The host asks for everything to be on flash.
 pub fn flush(device: &mut dyn Device) {
     let request =
-        Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0, stream: None };
+        Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0, stream: None, content: None };
     device.submit(&request).expect("the device works");
 }
 

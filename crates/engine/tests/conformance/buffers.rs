@@ -41,6 +41,7 @@ fn ragged(config: &Config, count: usize, seed: u64) -> Vec<Request> {
             sectors: length as u32,
             unit: 0,
             stream: None,
+            content: None,
         }
     };
     (0..count).map(request).collect()

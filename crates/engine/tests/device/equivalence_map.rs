@@ -201,6 +201,7 @@ fn tree_pl_is_treeftl_when_every_group_has_one_data_page() {
                     sectors: 0,
                     unit: 0,
                     stream: None,
+                    content: None,
                 },
             }
         };

@@ -115,6 +115,7 @@ fn a_retry_starts_when_the_failure_is_known() {
                 sectors: 0,
                 unit: 0,
                 stream: None,
+                content: None,
             };
             let flushed = device.submit(&flush).expect("flushed");
             assert_eq!(device.board().meter().events(Event::ProgramFailures), u64::from(fails));

@@ -271,6 +271,7 @@ fn a_sequential_request_keeps_sectors_that_only_memory_held() {
             sectors,
             unit: 0,
             stream: None,
+            content: None,
         };
         device.submit(&part(162, 2)).expect("the device works");
         device.submit(&part(0, 162)).expect("the device works");
@@ -341,7 +342,7 @@ fn a_partial_write_loads_what_it_keeps() {
     device.submit(&pages(&config, Op::Write, 0, 40)).expect("the device works");
     let old = place(device, 5);
     let request =
-        Request { arrival: 0, op: Op::Write, first_sector: 20, sectors: 1, unit: 0, stream: None };
+        Request { arrival: 0, op: Op::Write, first_sector: 20, sectors: 1, unit: 0, stream: None, content: None };
     let operations = record(device, |device| {
         device.submit(&request).expect("the device works");
     });

@@ -394,6 +394,13 @@ impl Board {
         self.nand.clock_mut().search(steps * step_time, after)
     }
 
+    /// Hashes what a page of the host holds, which takes the controller `length`.
+    #[inline]
+    pub fn hash(&mut self, length: Nanos, after: When) -> When {
+        self.meter.event(Event::HashedPages, 1);
+        self.nand.clock_mut().compute(length, after)
+    }
+
     /// Names something that the gate cannot see.
     #[inline]
     pub fn event(&mut self, event: Event, count: u64) {

@@ -39,10 +39,15 @@ pub trait PageTable {
 
     /// Physical page of a logical one; costs nothing.
     fn entry(&self, lpn: Lpn) -> Option<Ppn>;
+    /// Physical page that nobody has any more once a logical one has left it; costs nothing.
+    #[inline(always)]
+    fn left_alone(&self, lpn: Lpn) -> Option<Ppn> {
+        self.entry(lpn)
+    }
     /// The host wrote or trimmed a page, after the scheme looked it up.
     fn change(&mut self, lpn: Lpn, ppn: Option<Ppn>);
-    /// Collection moved a page; the copy is complete at `done`.
-    fn moved(&mut self, board: &mut Board, lpn: Lpn, new: Ppn, done: When);
+    /// Collection moved a page of host data.
+    fn moved(&mut self, board: &mut Board, page: Moved);
     /// When the next page of a victim may be moved that could be at `after`.
     fn may_move(&self, after: When) -> When {
         after
@@ -69,7 +74,7 @@ impl<T: PageTable> PageOwner for PageMap<T> {
         if page.kind == PageKind::TrimRecord {
             self.trims.moved(page.logical, page.new);
         } else {
-            self.table.moved(board, Lpn(page.logical), page.new, page.done);
+            self.table.moved(board, page);
         }
     }
 
@@ -240,13 +245,12 @@ impl<T: PageTable> PageMapped<T> {
         place: Place,
         ready: When,
     ) -> Result<When, Fault> {
-        let old = self.map.table.entry(io.lpn);
         match self.space.write_shortly(board, place, (io, PageKind::Data), ready) {
             Some((new, done)) => {
-                self.written(board, io.lpn, (old, new));
+                self.written(board, io.lpn, new);
                 Ok(done)
             }
-            None => self.put_with_care(board, io, (place, old), ready),
+            None => self.put_with_care(board, io, place, ready),
         }
     }
 
@@ -254,10 +258,9 @@ impl<T: PageTable> PageMapped<T> {
     /// done, where a page cannot be put shortly.
     #[inline(always)]
     pub fn put_untimed(&mut self, board: &mut Board, io: &PageIo, place: Place) -> bool {
-        let old = self.map.table.entry(io.lpn);
         let new = self.space.write_untimed(board, place, (io, PageKind::Data));
         if let Some(new) = new {
-            self.written(board, io.lpn, (old, new));
+            self.written(board, io.lpn, new);
         }
         new.is_some()
     }
@@ -267,28 +270,37 @@ impl<T: PageTable> PageMapped<T> {
         &mut self,
         board: &mut Board,
         io: &PageIo,
-        (place, old): (Place, Option<Ppn>),
+        place: Place,
         ready: When,
     ) -> Result<When, Fault> {
+        let old = self.map.table.entry(io.lpn);
         let (new, done) = self.space.write(board, place, (io, PageKind::Data, old), ready)?;
-        self.written(board, io.lpn, (old, new));
+        self.written(board, io.lpn, new);
         Ok(done)
     }
 
     /// The host's page was programmed: the old one is invalid, the table says so.
     #[inline(always)]
-    pub fn written(&mut self, board: &mut Board, lpn: Lpn, (old, new): (Option<Ppn>, Ppn)) {
-        if let Some(old) = old {
-            self.space.invalidate(board, old);
-        }
+    pub fn written(&mut self, board: &mut Board, lpn: Lpn, new: Ppn) {
+        self.leave(board, lpn);
         self.map.table.change(lpn, Some(new));
         self.map.trims.written(lpn);
     }
 
+    /// The physical page of a logical one that is about to leave it dies, if nobody else has it.
+    #[inline(always)]
+    fn leave(&mut self, board: &mut Board, lpn: Lpn) {
+        if let Some(old) = self.map.table.left_alone(lpn) {
+            self.space.invalidate(board, old);
+        }
+    }
+
     /// Forgets a page that was looked up; whether there was one.
     pub fn trim(&mut self, board: &mut Board, lpn: Lpn) -> bool {
-        let Some(old) = self.map.table.entry(lpn) else { return false };
-        self.space.invalidate(board, old);
+        if self.map.table.entry(lpn).is_none() {
+            return false;
+        }
+        self.leave(board, lpn);
         self.map.table.change(lpn, None);
         self.map.trims.trim(lpn);
         self.space.trimmed(lpn);
@@ -383,7 +395,10 @@ impl<T: PageTable> PageMapped<T> {
         after: When,
     ) -> Result<(Self, When), Fault> {
         for ppn in (0..board.geometry().logical_pages).filter_map(|lpn| table.entry(Lpn(lpn))) {
-            board.nand_mut().revalidate(ppn);
+            // Several logical pages may lie there.
+            if !board.nand().state().is_valid(ppn) {
+                board.nand_mut().revalidate(ppn);
+            }
         }
         let (space, when) = PageSpace::recover(board, config, threshold, seed, after)?;
         Ok((Self::assemble(board, space, table, trims), when))

@@ -112,6 +112,7 @@ mod tests {
                 sectors,
                 unit: 0,
                 stream: None,
+                content: None,
             });
         };
         note(Op::Write, 3, 2); // pages 0 and 1, both in part

@@ -320,6 +320,7 @@ impl<'a> Filler<'a> {
             sectors,
             unit: 0,
             stream: None,
+            content: None,
         };
         let completion = self
             .device

@@ -34,6 +34,7 @@ fn request(config: &Config, op: Op, page: u64, pages: u64) -> Request {
         sectors: (pages * sectors) as u32,
         unit: 0,
         stream: None,
+        content: None,
     }
 }
 

@@ -143,6 +143,7 @@ impl<S: Scheme> Ssd<S> {
         let Request { op, first_sector, sectors, .. } = *request;
         let end = first_sector.saturating_add(u64::from(sectors));
         if op != Op::Write
+            || S::READS_CONTENT
             || row.requests >= alike.left
             || sectors == 0
             || end > self.split.capacity()

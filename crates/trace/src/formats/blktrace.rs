@@ -223,6 +223,7 @@ impl Merged {
             size_bytes: u64::from(head.bytes),
             unit: head.device,
             stream: None,
+            content: None,
         };
         if op != Op::Flush
             && offset_bytes.is_none_or(|offset| offset.checked_add(record.size_bytes).is_none())

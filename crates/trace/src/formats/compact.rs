@@ -6,7 +6,9 @@
 //! 0), CRC-32 of the rest of the block and of that number (u32), time of the first (u64), then 28
 //! bytes a record: time (ns, u64), offset (bytes, u64), size (bytes, 48 bits), operation (4 bits: 0
 //! read, 1 write, 2 trim, 3 flush), placement hint plus one (12 bits; 0: none; what does not know
-//! hints finds an illegal operation there), unit (u32). Then an end mark: 0 (u32), CRC-32 of the
+//! hints finds an illegal operation there), unit (u32). Where the records of a block say what they
+//! write (its number of records has the highest bit set, so that what does not know contents finds
+//! it too large), each has 8 bytes more: the number of the content (u64; 0: none). Then an end mark: 0 (u32), CRC-32 of the
 //! index (u32), bytes of the index (u64), and the index: for each block its place in the file and
 //! its first time (u64 each), then the number of records (u64). The last 16 bytes are the place of the
 //! end mark (u64) and `FTLINDEX`. Whoever reads a file to its end holds all of this against what
@@ -37,8 +39,8 @@ mod writer;
 
 use index::Seen;
 use layout::{
-    BLOCK_HEADER_BYTES, BLOCK_RECORDS, FIRST_BYTES, HEADER_BYTES, MAGIC, UNITS_GIVEN, VERSION,
-    block_checksum, decode, long, word,
+    BLOCK_HEADER_BYTES, BLOCK_RECORDS, CONTENT_BYTES, FIRST_BYTES, HEADER_BYTES, MAGIC, UNITS_GIVEN,
+    VERSION, WITH_CONTENTS, block_checksum, decode, long, word,
 };
 
 pub(crate) use layout::RECORD_BYTES;
@@ -108,6 +110,7 @@ fn open(files: Files, context: Context) -> Result<Box<dyn Batches>> {
         ahead: None,
         block: Vec::new(),
         next: 0,
+        record_bytes: RECORD_BYTES,
         record: 0,
         seen: Seen::default(),
         latest_ns: 0,
@@ -143,6 +146,8 @@ struct Blocks {
     block: Vec<u8>,
     /// Where the next record begins in `block`.
     next: usize,
+    /// Bytes of each record in `block`.
+    record_bytes: usize,
     record: u64,
     /// What was read of this file in whole blocks.
     seen: Seen,
@@ -230,11 +235,11 @@ impl Blocks {
             let read =
                 read_block(bytes, &mut self.ahead, &mut self.block, self.version, &mut self.seen);
             match read {
-                Ok(true) => {
-                    self.next = 0;
+                Ok(Some(record_bytes)) => {
+                    (self.next, self.record_bytes) = (0, record_bytes);
                     return Ok(true);
                 }
-                Ok(false) => self.bytes = None,
+                Ok(None) => self.bytes = None,
                 Err(error) => return Err(self.locate(error)),
             }
         }
@@ -273,7 +278,7 @@ impl Batches for Blocks {
         let mut count = 0;
         let mut wrong: fn(&Self) -> TraceError = Self::steps_back;
         for (slot, bytes) in
-            batch.iter_mut().zip(self.block[self.next..].chunks_exact(RECORD_BYTES))
+            batch.iter_mut().zip(self.block[self.next..].chunks_exact(self.record_bytes))
         {
             let Some(mut record) = decode(bytes) else {
                 wrong = |blocks| blocks.illegal("record is illegal");
@@ -299,7 +304,7 @@ impl Batches for Blocks {
                 .ok_or_else(|| self.illegal("more than 4294967295 units"))?;
         }
         self.latest_ns = latest_ns;
-        self.next += count * RECORD_BYTES;
+        self.next += count * self.record_bytes;
         self.record += count as u64;
         Ok((count, first))
     }
@@ -396,31 +401,35 @@ impl Ahead {
     }
 }
 
-/// Reads a block; `false` at the end mark, once all that follows was held against what was seen.
+/// Reads a block: how many bytes each record has. None at the end mark, once all that follows was
+/// held against what was seen.
 fn read_block(
     bytes: &mut Bytes,
     ahead: &mut Option<Ahead>,
     block: &mut Vec<u8>,
     version: u32,
     seen: &mut Seen,
-) -> Result<bool> {
+) -> Result<Option<usize>> {
     let cut = || TraceError::new("file ends within a block").with_legal("a complete file");
     let Ahead { header, read, outcome } = ahead.take().unwrap_or_else(|| Ahead::read(bytes));
     outcome?;
     if read < header.len() {
         return Err(cut());
     }
-    let records = word(&header);
-    if records == 0 {
+    let stated = word(&header);
+    if stated == 0 {
         index::check_end(bytes, &header, *seen)?;
-        return Ok(false);
+        return Ok(None);
     }
-    if records > BLOCK_RECORDS_MAX {
-        return Err(TraceError::new("block is too large")
+    let records = stated & !WITH_CONTENTS;
+    if records == 0 || records > BLOCK_RECORDS_MAX {
+        return Err(TraceError::new("block is of an illegal size")
             .with_value(records.to_string().as_bytes())
-            .with_legal(format!("up to {BLOCK_RECORDS_MAX} records")));
+            .with_legal(format!("1 to {BLOCK_RECORDS_MAX} records")));
     }
-    let length = records as usize * RECORD_BYTES;
+    let contents = if stated == records { 0 } else { CONTENT_BYTES };
+    let record_bytes = RECORD_BYTES + contents;
+    let length = records as usize * record_bytes;
     block.resize(length + BLOCK_HEADER_BYTES, 0);
     let (read, outcome) = fill_as_far(bytes, block);
     let Some(read) = read.checked_sub(length) else {
@@ -437,5 +446,5 @@ fn read_block(
     seen.place += (header.len() + block.len()) as u64;
     seen.blocks += 1;
     seen.records += u64::from(records);
-    Ok(true)
+    Ok(Some(record_bytes))
 }

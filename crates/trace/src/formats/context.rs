@@ -32,6 +32,8 @@ pub(crate) struct Context {
     pub(crate) latest_name: Option<(Vec<u8>, u32)>,
     /// Whether the header named a column of placement hints, for the format that may have one.
     pub(crate) has_streams: bool,
+    /// And a column that says what is written.
+    pub(crate) has_contents: bool,
     /// What the caller says that several files are to each other.
     pub(crate) parts: Option<Parts>,
     /// Is this one of several files that are read at the same time?
@@ -62,6 +64,7 @@ impl Context {
             unit_of_file: 0,
             latest_name: None,
             has_streams: false,
+            has_contents: false,
             parts: None,
             of_one_time: false,
             semicolons: false,

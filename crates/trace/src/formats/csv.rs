@@ -1,6 +1,7 @@
-//! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line. A fifth
-//! column `stream`, which the header must name, is a placement hint:
-//! a number from 0 to 255, or nothing.
+//! Our own CSV: a header `time_us,op,offset_bytes,size_bytes`, then one request per line. Two more
+//! columns may follow, which the header must name: `stream`, a placement hint (a number from 0 to 255,
+//! or nothing), and `content`, what is written (up to 16 hexadecimal digits, or nothing: equal numbers
+//! are equal bytes).
 //!
 //! `op` is read, write, trim or flush (or r, w, t, f) in any case. Times may have a fraction, down
 //! to 1 ns. There is no unit column: several volumes are laid side by side before they are written.
@@ -9,7 +10,7 @@
 
 use std::io::{self, Write};
 
-use ftlab_flash::request::Op;
+use ftlab_flash::request::{Content, Op};
 
 use super::context::Context;
 use super::fields::{self, Fields};
@@ -18,10 +19,11 @@ use super::line::{Line, Parsed, fault};
 use crate::options::{SizeUnit, TimeUnit};
 use crate::record::Record;
 
-const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes[,stream]";
-const HEADERS: &str =
-    "time_us,op,offset_bytes,size_bytes|time_us,op,offset_bytes,size_bytes,stream";
+const COLUMNS: &str = "time_us,op,offset_bytes,size_bytes[,stream][,content]";
+const HEADERS: &str = "time_us,op,offset_bytes,size_bytes|time_us,op,offset_bytes,size_bytes,stream\
+    |time_us,op,offset_bytes,size_bytes,content|time_us,op,offset_bytes,size_bytes,stream,content";
 const STREAMS: &str = "0 to 255, or nothing";
+const CONTENTS: &str = "up to 16 hexadecimal digits, or nothing";
 const OPERATIONS: &str = "read, write, trim, flush or r, w, t, f";
 
 /// The row.
@@ -62,7 +64,11 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     // The header is no request; what it names holds for the lines behind it.
     let is_number = line.first().is_some_and(u8::is_ascii_digit);
     if !is_number && FORMAT.is_header(line) {
-        context.has_streams = fields::count(line, b',') == 5;
+        let more: Vec<&[u8]> = line.split(|&byte| byte == b',').skip(4).collect();
+        let names = |name: &str| {
+            more.iter().any(|one| one.trim_ascii().eq_ignore_ascii_case(name.as_bytes()))
+        };
+        (context.has_streams, context.has_contents) = (names("stream"), names("content"));
     }
     let mut columns = Fields::new(line, b',');
     let time_ns = fields::time(columns.next("time_us", COLUMNS)?, context.scales.time_ns)?;
@@ -81,13 +87,25 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
         true => stream(columns.next("stream", COLUMNS)?)?,
         false => None,
     };
+    let content = match context.has_contents {
+        true => content(columns.next("content", COLUMNS)?)?,
+        false => None,
+    };
     if columns.more() {
         return Err(fault("too many columns".into(), line, COLUMNS));
     }
-    fields::checked(
-        Record { time_ns, op, offset_bytes, size_bytes, unit: context.unit_of_file, stream },
-        line,
-    )
+    let unit = context.unit_of_file;
+    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit, stream, content }, line)
+}
+
+fn content(value: &[u8]) -> Parsed<Option<Content>> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let text = std::str::from_utf8(value).ok().filter(|text| !text.starts_with('+'));
+    let number = text.and_then(|text| u64::from_str_radix(text, 16).ok());
+    let wrong = || fault("content is illegal".into(), value, CONTENTS);
+    number.map(|number| Some(Content::new(number))).ok_or_else(wrong)
 }
 
 fn stream(value: &[u8]) -> Parsed<Option<u8>> {
@@ -98,21 +116,31 @@ fn stream(value: &[u8]) -> Parsed<Option<u8>> {
     u8::try_from(number).map(Some).map_err(|_| fault("stream is too large".into(), value, STREAMS))
 }
 
-/// Writes the header line, with a column of placement hints or without.
+/// The columns that not every file has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MoreColumns {
+    /// Placement hints.
+    pub hints: bool,
+    /// What is written.
+    pub contents: bool,
+}
+
+/// Writes the header line.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_header(out: &mut impl Write, with_hints: bool) -> io::Result<()> {
-    let stream = if with_hints { ",stream" } else { "" };
-    writeln!(out, "time_us,op,offset_bytes,size_bytes{stream}")
+pub fn write_header(out: &mut impl Write, with: MoreColumns) -> io::Result<()> {
+    let stream = if with.hints { ",stream" } else { "" };
+    let content = if with.contents { ",content" } else { "" };
+    writeln!(out, "time_us,op,offset_bytes,size_bytes{stream}{content}")
 }
 
 /// Writes one record under the header that [`write_header`] wrote; reading it back gives the same
-/// record, but for the unit, and for a hint without a column.
+/// record, but for the unit, and for what has no column.
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_record(out: &mut impl Write, record: &Record, with_hints: bool) -> io::Result<()> {
+pub fn write_record(out: &mut impl Write, record: &Record, with: MoreColumns) -> io::Result<()> {
     let (microseconds, rest) = (record.time_ns / 1000, record.time_ns % 1000);
     let op = match record.op {
         Op::Read => "read",
@@ -127,8 +155,14 @@ pub fn write_record(out: &mut impl Write, record: &Record, with_hints: bool) -> 
     }
     write!(out, ",{op},{},{}", record.offset_bytes, record.size_bytes)?;
     match record.stream {
-        Some(stream) if with_hints => writeln!(out, ",{stream}"),
-        None if with_hints => writeln!(out, ","),
-        _ => writeln!(out),
+        Some(stream) if with.hints => write!(out, ",{stream}")?,
+        None if with.hints => write!(out, ",")?,
+        _ => {}
     }
+    match record.content {
+        Some(content) if with.contents => write!(out, ",{:x}", content.number())?,
+        None if with.contents => write!(out, ",")?,
+        _ => {}
+    }
+    writeln!(out)
 }

@@ -1,8 +1,11 @@
 //! FIU (the traces of I/O Deduplication): `time pid process block blocks op major minor md5`.
 //!
 //! Nine columns between blanks. Time counts nanoseconds, address and size blocks of 512 bytes. The
-//! unit is `major * 2^20 + minor`, as the kernel counts devices. The hash of the content is not
-//! read. Source: SNIA IOTTA 411, readme.
+//! unit is `major * 2^20 + minor`, as the kernel counts devices. The hash tells what a request writes
+//! or reads: the two halves of its 32 hexadecimal digits, one over the other (exclusive or). A column
+//! that is no number of up to 32 hexadecimal digits tells nothing. Source: SNIA IOTTA 411, readme.
+
+use ftlab_flash::request::Content;
 
 use super::context::Context;
 use super::fields;
@@ -27,6 +30,13 @@ pub const FORMAT: Format = Format {
     takes: Takes::PROCESS,
     encoding: Encoding::Text(TextFormat { shape, parse, time_column, units_given: false }),
 };
+
+/// What a hash stands for.
+fn content(md5: &[u8]) -> Option<Content> {
+    let text = std::str::from_utf8(md5).ok().filter(|text| !text.starts_with('+'))?;
+    let hash = u128::from_str_radix(text, 16).ok()?;
+    Some(Content::new((hash >> 64) as u64 ^ hash as u64))
+}
 
 fn shape(line: &[u8]) -> bool {
     let mut columns = split(line);
@@ -56,9 +66,9 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let unit = unit_of_device(major, minor).ok_or_else(|| {
         fault("no device number".into(), line, "major 0 to 4095, minor 0 to 1048575")
     })?;
-    next("md5")?;
+    let content = content(next("md5")?);
     if columns.next().is_some() {
         return Err(fault("too many columns".into(), line, COLUMNS));
     }
-    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None }, line)
+    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content }, line)
 }

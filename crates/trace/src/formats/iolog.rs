@@ -136,6 +136,7 @@ fn parse<'a>(
             size_bytes: 0,
             unit,
             stream: None,
+            content: None,
         }));
     }
     let offset = offset.ok_or_else(|| missing("offset"))?;
@@ -143,7 +144,7 @@ fn parse<'a>(
     let offset_bytes = fields::integer("offset", offset, "0 to 2^64 - 1 bytes")?;
     let size = fields::multiple("length", length, context.scales.size_bytes, "up to 1 TiB")?;
     fields::checked(
-        Record { time_ns, op, offset_bytes, size_bytes: size, unit, stream: None },
+        Record { time_ns, op, offset_bytes, size_bytes: size, unit, stream: None, content: None },
         line,
     )
 }
@@ -175,7 +176,7 @@ mod tests {
         let nothing = Line::Other(DropReason::NotARequest);
         assert_eq!(read("/dev/a add"), nothing);
         let request = |time_ns, op, offset_bytes, size_bytes, unit| {
-            Line::Request(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None })
+            Line::Request(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None })
         };
         assert_eq!(read("/dev/a write 4096 8192"), request(0, Op::Write, 4096, 8192, 0));
         assert_eq!(read("/dev/a wait 150"), nothing);
@@ -196,6 +197,7 @@ mod tests {
             size_bytes: 1024,
             unit: 0,
             stream: None,
+            content: None,
         };
         assert_eq!(line, Line::Request(expected));
         for (line, problem) in [

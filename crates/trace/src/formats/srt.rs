@@ -335,6 +335,7 @@ impl Records {
             size_bytes: u64::from(size),
             unit: word(bytes, 8) >> 8,
             stream: None,
+            content: None,
         }))
     }
 

@@ -82,7 +82,7 @@ mod tests {
                 };
                 let (size_bytes, unit) = (number % 7 * 100 + 1, (number % 3) as u32);
                 let record =
-                    Record { time_ns: 0, op, offset_bytes, size_bytes, unit, stream: None };
+                    Record { time_ns: 0, op, offset_bytes, size_bytes, unit, stream: None, content: None };
                 extents.note(&record);
                 let last_byte = record.end_bytes() - 1;
                 if matches!(op, Op::Read | Op::Write) {

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn record(time_ns: u64, op: Op, size_bytes: u64) -> Record {
-        Record { time_ns, op, offset_bytes: 0, size_bytes, unit: 0, stream: None }
+        Record { time_ns, op, offset_bytes: 0, size_bytes, unit: 0, stream: None, content: None }
     }
 
     #[test]

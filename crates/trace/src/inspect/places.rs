@@ -104,7 +104,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn record(time_ns: u64, op: Op, offset_bytes: u64) -> Record {
-        Record { time_ns, op, offset_bytes, size_bytes: 512, unit: 0, stream: None }
+        Record { time_ns, op, offset_bytes, size_bytes: 512, unit: 0, stream: None, content: None }
     }
 
     #[test]

@@ -210,6 +210,7 @@ mod tests {
                 size_bytes,
                 unit: 0,
                 stream: None,
+                content: None,
             });
         };
         for size in [1, 2, 3, 4, 4096, 4097, 8192, u64::MAX] {

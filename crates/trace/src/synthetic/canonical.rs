@@ -7,6 +7,7 @@ use super::distribution::Distribution;
 use super::reshuffle::Reshuffling;
 use super::spec::SyntheticSpec;
 use super::stack::StackUnit;
+use super::values::ValueShares;
 use super::writers::Sequence;
 
 impl fmt::Display for SyntheticSpec {
@@ -78,10 +79,14 @@ impl SyntheticSpec {
             true => self.write_distribution(out)?,
             false => self.write_sequence(out)?,
         }
-        match self.stream {
-            Some(stream) => write!(out, ",hint={stream}"),
-            None => Ok(()),
+        if let Some(stream) = self.stream {
+            write!(out, ",hint={stream}")?;
         }
+        let Some(ValueShares { repeated_millionths, values, distribution }) = &self.values else {
+            return Ok(());
+        };
+        write!(out, ",dedupe_percentage={},dedupe_values={values}", Percent(*repeated_millionths))?;
+        write!(out, ",dedupe_distribution={}", Drawn(*distribution))
     }
 
     /// One stream that wraps where its span ends was written without these.
@@ -100,17 +105,7 @@ impl SyntheticSpec {
     }
 
     fn write_distribution(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.distribution {
-            Distribution::Uniform => write!(out, ",random_distribution=random")?,
-            Distribution::Zipf(theta) => write!(out, ",random_distribution=zipf:{theta}")?,
-            Distribution::Pareto(h) => write!(out, ",random_distribution=pareto:{h}")?,
-            Distribution::HotCold { space_millionths, access_millionths } => write!(
-                out,
-                ",random_distribution=hotcold:{}/{}",
-                Percent(space_millionths),
-                Percent(access_millionths)
-            )?,
-        }
+        write!(out, ",random_distribution={}", Drawn(self.distribution))?;
         if self.distribution != Distribution::Uniform {
             match self.scatter_bytes {
                 None => write!(out, ",scatter=0")?,
@@ -137,6 +132,22 @@ impl SyntheticSpec {
             write!(out, ",seq_fraction={}", self.sequential_millionths as f64 / 1e6)?;
         }
         Ok(())
+    }
+}
+
+/// A distribution as it is written.
+struct Drawn(Distribution);
+
+impl fmt::Display for Drawn {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Distribution::Uniform => write!(out, "random"),
+            Distribution::Zipf(theta) => write!(out, "zipf:{theta}"),
+            Distribution::Pareto(h) => write!(out, "pareto:{h}"),
+            Distribution::HotCold { space_millionths, access_millionths } => {
+                write!(out, "hotcold:{}/{}", Percent(space_millionths), Percent(access_millionths))
+            }
+        }
     }
 }
 

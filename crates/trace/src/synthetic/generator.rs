@@ -10,6 +10,7 @@ use super::reshuffle::Reshuffle;
 use super::scatter::Scatter;
 use super::spec::{Mode, SyntheticSpec};
 use super::stack::Stack;
+use super::values::Values;
 use super::writers::Writers;
 use crate::record::Record;
 
@@ -42,6 +43,7 @@ pub struct Generator {
     operations: Stream,
     sizes: Stream,
     clock: Clock,
+    values: Option<Values>,
 }
 
 impl Generator {
@@ -81,6 +83,7 @@ impl Generator {
             operations: Stream::new(spec.seed, Purpose::Operation),
             sizes: Stream::new(spec.seed, Purpose::Size),
             clock: Clock::new(spec.arrivals.clone(), spec.seed),
+            values: spec.values.clone().map(|shares| Values::new(shares, spec.seed)),
             spec,
         }
     }
@@ -190,7 +193,12 @@ impl Make for Generator {
         let time_ns = self.clock.arrival();
         self.issued += 1;
         let offset_bytes = self.spec.offset_bytes + position;
-        Record { time_ns, op, offset_bytes, size_bytes, unit: 0, stream: self.spec.stream }
+        let content = match &mut self.values {
+            Some(values) if op == Op::Write => Some(values.draw()),
+            _ => None,
+        };
+        let stream = self.spec.stream;
+        Record { time_ns, op, offset_bytes, size_bytes, unit: 0, stream, content }
     }
 }
 

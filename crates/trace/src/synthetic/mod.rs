@@ -21,6 +21,7 @@ mod settings;
 mod spec;
 mod stack;
 mod twin;
+mod values;
 mod writers;
 
 pub use arrivals::Arrivals;
@@ -34,4 +35,5 @@ pub use spec::{Mode, SyntheticSpec};
 pub use stack::{StackDistances, StackUnit};
 pub(crate) use twin::{History, from_table};
 pub use twin::{Model, Twin, TwinFit, TwinGenerator};
+pub use values::ValueShares;
 pub use writers::Sequence;

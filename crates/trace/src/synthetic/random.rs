@@ -1,5 +1,6 @@
 //! Seeded streams of random numbers, one per purpose, so that no purpose disturbs another.
 
+use ftlab_flash::rng::mix;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
@@ -13,6 +14,7 @@ pub(crate) enum Purpose {
     Scatter = 5,
     Stack = 6,
     Choice = 7,
+    Content = 8,
 }
 
 /// PCG-64 (XSL-RR 128/64).
@@ -42,13 +44,4 @@ impl Stream {
     pub(crate) fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
-}
-
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection of 64 bits.
-#[inline]
-pub(crate) fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

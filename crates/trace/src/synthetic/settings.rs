@@ -4,7 +4,7 @@ use crate::error::{Result, TraceError, unknown_name};
 use crate::number::integer;
 
 /// Every key of an inline spec.
-pub(super) const KEYS: [&str; 24] = [
+pub(super) const KEYS: [&str; 27] = [
     "bs",
     "bssplit",
     "blockalign",
@@ -28,6 +28,9 @@ pub(super) const KEYS: [&str; 24] = [
     "rate_process",
     "iodepth",
     "hint",
+    "dedupe_percentage",
+    "dedupe_values",
+    "dedupe_distribution",
     "seed",
 ];
 

@@ -3,6 +3,7 @@
 use super::arrivals::Arrivals;
 use super::distribution::Distribution;
 use super::reshuffle::Reshuffling;
+use super::values::ValueShares;
 use super::settings::{KEYS, Settings, number, wrong};
 use super::stack::{StackDistances, StackUnit};
 use super::writers::Sequence;
@@ -99,6 +100,8 @@ pub struct SyntheticSpec {
     pub arrivals: Arrivals,
     /// Stream of data that every request says it belongs to.
     pub stream: Option<u8>,
+    /// What requests write, where the spec says how much of it is the same.
+    pub values: Option<ValueShares>,
     /// The seed.
     pub seed: u64,
 }
@@ -165,6 +168,7 @@ impl SyntheticSpec {
             sequential_millionths: fraction(settings)?,
             arrivals: Arrivals::parse(settings)?,
             stream: hint(settings)?,
+            values: values(settings, mode)?,
             seed: number(settings, "seed", 1, 0)?,
             block_sizes,
         })
@@ -176,6 +180,33 @@ fn hint(settings: &Settings<'_>) -> Result<Option<u8>> {
     let Some(text) = settings.get("hint") else { return Ok(None) };
     let legal = "a stream of data from 0 to 255";
     text.parse().map(Some).map_err(|_| wrong("hint is illegal", text, legal))
+}
+
+/// Most values that writes repeat.
+const VALUES_MAX: u64 = 1 << 40;
+
+/// `dedupe_percentage=`, `dedupe_values=` and `dedupe_distribution=`.
+fn values(settings: &Settings<'_>, mode: Mode) -> Result<Option<ValueShares>> {
+    let writes = !matches!(mode, Mode::Read | Mode::RandomRead | Mode::Trim | Mode::RandomTrim);
+    settings.refuse("dedupe_percentage", writes, "with a mode that writes")?;
+    let is_said = settings.get("dedupe_percentage").is_some();
+    for key in ["dedupe_values", "dedupe_distribution"] {
+        settings.refuse(key, is_said, "with dedupe_percentage")?;
+    }
+    if !is_said {
+        return Ok(None);
+    }
+    let distribution = match settings.get("dedupe_distribution") {
+        Some(text) => parse_distribution(text)?,
+        None => Distribution::Uniform,
+    };
+    let values = number(settings, "dedupe_values", 1024, 1)?;
+    if values > VALUES_MAX {
+        let legal = format!("1 to {VALUES_MAX}");
+        return Err(wrong("dedupe_values is too large", &values.to_string(), &legal));
+    }
+    let repeated_millionths = share(settings, "dedupe_percentage", 0)?;
+    Ok(Some(ValueShares { repeated_millionths, values, distribution }))
 }
 
 fn smallest(block_sizes: &[(u64, u64)]) -> u64 {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 const EXTENT: u64 = 128 << 10;
 
 fn record(op: Op, offset_bytes: u64, size_bytes: u64, unit: u32) -> Record {
-    Record { time_ns: 7, op, offset_bytes, size_bytes, unit, stream: None }
+    Record { time_ns: 7, op, offset_bytes, size_bytes, unit, stream: None, content: None }
 }
 
 fn spans(records: &[Record]) -> UnitSpans {

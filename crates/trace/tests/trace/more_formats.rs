@@ -17,6 +17,7 @@ fn examples() -> [(&'static str, &'static str, Record); 9] {
         size_bytes,
         unit,
         stream: None,
+        content: None,
     };
     [
         (

@@ -17,6 +17,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             size_bytes,
             unit: 0,
             stream,
+            content: None,
         },
     )
 }

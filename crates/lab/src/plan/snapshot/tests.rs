@@ -41,7 +41,7 @@ fn phase_change_memory_is_put_back_as_it_was() {
         let arrival = device.idle_from();
         let first_sector = page * u64::from(sectors);
         let write =
-            Request { arrival, op: Op::Write, first_sector, sectors, unit: 0, stream: None };
+            Request { arrival, op: Op::Write, first_sector, sectors, unit: 0, stream: None, content: None };
         device.submit(&write).unwrap();
     }
     save(

@@ -1,6 +1,6 @@
 //! Lengths and marks of a compact file, the bytes of a record, and the checksum of a block.
 
-use ftlab_flash::request::Op;
+use ftlab_flash::request::{Content, Op};
 
 use crate::formats::fields::REQUEST_BYTES_MAX;
 use crate::record::Record;
@@ -11,6 +11,11 @@ pub(super) const MAGIC: &[u8; 8] = b"FTLTRACE";
 pub(super) const INDEX_MAGIC: &[u8; 8] = b"FTLINDEX";
 /// The version that is written.
 pub(super) const VERSION: u32 = 2;
+/// Flag of a block's number of records: eight bytes follow each of them, the number of what it
+/// writes, or 0.
+pub(super) const WITH_CONTENTS: u32 = 1 << 31;
+/// Bytes of such a number.
+pub(super) const CONTENT_BYTES: usize = 8;
 /// Bytes of the header of this version.
 pub(super) const HEADER_BYTES: usize = 32;
 /// Flag of the header: units were given by file or by name.
@@ -60,7 +65,8 @@ pub(super) fn encode(record: &Record) -> [u8; RECORD_BYTES] {
     bytes
 }
 
-/// What a record of 28 bytes says; none where it is illegal.
+/// What a record of 28 bytes says, and of the number that may follow them; none where it is
+/// illegal.
 #[inline]
 pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
     let size_and_op = long(&bytes[16..]);
@@ -82,8 +88,13 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         size_bytes: size_and_op & ((1 << 48) - 1),
         unit: word(&bytes[24..]),
         stream,
+        content: bytes.get(RECORD_BYTES..).filter(|more| !more.is_empty()).and_then(content),
     };
     let fits = record.offset_bytes.checked_add(record.size_bytes).is_some();
     let sized = record.size_bytes > 0 || op == Op::Flush;
     (fits && sized && record.size_bytes <= REQUEST_BYTES_MAX).then_some(record)
+}
+
+fn content(bytes: &[u8]) -> Option<Content> {
+    Some(long(bytes)).filter(|&number| number > 0).map(Content::new)
 }

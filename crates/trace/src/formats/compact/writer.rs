@@ -3,17 +3,21 @@
 use std::io::{self, Write};
 
 use super::layout::{
-    BLOCK_HEADER_BYTES, BLOCK_RECORDS, HEADER_BYTES, INDEX_MAGIC, MAGIC, RECORD_BYTES, UNITS_GIVEN,
-    VERSION, block_checksum, encode, long,
+    BLOCK_HEADER_BYTES, BLOCK_RECORDS, CONTENT_BYTES, HEADER_BYTES, INDEX_MAGIC, MAGIC,
+    RECORD_BYTES, UNITS_GIVEN, VERSION, WITH_CONTENTS, block_checksum, encode, long,
 };
+use ftlab_flash::request::Content;
 use crate::record::Record;
 
 /// Writes records in order of time.
 pub(crate) struct Writer<W> {
     out: W,
     block: Vec<u8>,
+    /// Whether the records of the block are followed by what they write.
+    with_contents: bool,
     /// Records in a full block.
     block_records: u32,
+    in_block: u32,
     first_ns: u64,
     /// Bytes written so far.
     place: u64,
@@ -45,25 +49,53 @@ impl<W: Write> Writer<W> {
         out.write_all(&header)?;
         let block = Vec::with_capacity(block_records as usize * RECORD_BYTES);
         let place = HEADER_BYTES as u64;
-        Ok(Self { out, block, block_records, first_ns: 0, place, index: Vec::new(), records: 0 })
+        Ok(Self {
+            out,
+            block,
+            with_contents: false,
+            block_records,
+            in_block: 0,
+            first_ns: 0,
+            place,
+            index: Vec::new(),
+            records: 0,
+        })
     }
 
     /// One record more.
     pub(crate) fn write(&mut self, record: &Record) -> io::Result<()> {
-        self.write_bytes(&encode(record))
+        self.write_bytes(&encode(record), record.content)
     }
 
-    /// One record more, as its bytes are.
-    pub(crate) fn write_bytes(&mut self, record: &[u8; RECORD_BYTES]) -> io::Result<()> {
-        if self.block.is_empty() {
+    /// One record more, as its bytes are, and what it writes.
+    pub(crate) fn write_bytes(
+        &mut self,
+        record: &[u8; RECORD_BYTES],
+        content: Option<Content>,
+    ) -> io::Result<()> {
+        if self.in_block == 0 {
             self.first_ns = long(record);
         }
+        if content.is_some() && !self.with_contents {
+            self.begin_contents();
+        }
         self.block.extend_from_slice(record);
+        if self.with_contents {
+            self.block.extend_from_slice(&content.map_or(0, Content::number).to_le_bytes());
+        }
         self.records += 1;
-        if self.block.len() == self.block_records as usize * RECORD_BYTES {
-            self.end_block()
-        } else {
-            Ok(())
+        self.in_block += 1;
+        if self.in_block == self.block_records { self.end_block() } else { Ok(()) }
+    }
+
+    /// The records that are in the block write what nobody told.
+    fn begin_contents(&mut self) {
+        self.with_contents = true;
+        let plain = std::mem::take(&mut self.block);
+        self.block.reserve(self.block_records as usize * (RECORD_BYTES + CONTENT_BYTES));
+        for record in plain.chunks_exact(RECORD_BYTES) {
+            self.block.extend_from_slice(record);
+            self.block.extend_from_slice(&[0; CONTENT_BYTES]);
         }
     }
 
@@ -72,7 +104,9 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         let mut header = [0; BLOCK_HEADER_BYTES];
-        header[..4].copy_from_slice(&((self.block.len() / RECORD_BYTES) as u32).to_le_bytes());
+        let contents = if std::mem::take(&mut self.with_contents) { WITH_CONTENTS } else { 0 };
+        let records = std::mem::take(&mut self.in_block) | contents;
+        header[..4].copy_from_slice(&records.to_le_bytes());
         header[8..].copy_from_slice(&self.first_ns.to_le_bytes());
         let checksum = block_checksum(VERSION, &header, &self.block);
         header[4..8].copy_from_slice(&checksum.to_le_bytes());

@@ -491,6 +491,7 @@ impl Make for TwinGenerator {
             size_bytes: sectors * 512,
             unit: 0,
             stream: None,
+            content: None,
         }
     }
 }

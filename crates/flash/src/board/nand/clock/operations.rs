@@ -87,11 +87,17 @@ impl Clock {
     /// Controller time for one page of host data.
     #[inline]
     pub fn host_page(&mut self, after: When) -> When {
-        if self.controller_page == 0 {
+        self.compute(self.controller_page, after)
+    }
+
+    /// Controller time that a page of host data takes for itself.
+    #[inline]
+    pub fn compute(&mut self, length: Nanos, after: When) -> When {
+        if length == 0 {
             return after;
         }
-        self.busy.controller += self.controller_page;
-        self.control(self.controller_page, Cause::Host, after)
+        self.busy.controller += length;
+        self.control(length, Cause::Host, after)
     }
 
     /// Controller time of a search.

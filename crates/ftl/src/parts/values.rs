@@ -1,0 +1,211 @@
+//! Values that were written lately, and the page that holds each: a table of bounded size from what
+//! is to be written to where the same lies already. The value that was written longest ago leaves.
+//!
+//! A value stands for the hash of its bytes: equal values, equal bytes ([`Tag`]).
+//!
+//! What this is not: who has a page, and whether it is still valid.
+
+use ftlab_flash::rng::mix;
+use ftlab_flash::units::{Ppn, Tag, pack, unpack, zeroed};
+
+use super::slots::{Slab, Slot, SlotLists};
+
+/// Bytes of an entry: an MD5 hash of 16 bytes, a page, neighbours in the order of use.
+pub const ENTRY_BYTES: u64 = 16 + 4 + 8;
+
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    tag: Tag,
+    ppn: Ppn,
+    /// The next of the same bucket, plus one.
+    next: u32,
+}
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Values {
+    capacity: u32,
+    known: Slab<Value>,
+    order: SlotLists<1>,
+    /// First value of each bucket, plus one; as many as the next power of two.
+    buckets: Vec<u32>,
+}
+
+const ORDER: usize = 0;
+
+impl Values {
+    /// Empty, for so many values.
+    pub fn new(capacity: u32) -> Self {
+        Values {
+            capacity,
+            known: Slab::new(capacity),
+            order: SlotLists::new(capacity),
+            buckets: zeroed(capacity.max(1).next_power_of_two() as usize),
+        }
+    }
+
+    /// How many are known.
+    pub fn len(&self) -> u32 {
+        self.known.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The page that holds a value.
+    #[inline]
+    pub fn find(&self, tag: Tag) -> Option<Ppn> {
+        self.slot(tag).map(|slot| self.known[slot].ppn)
+    }
+
+    /// Every value with its page, the one written longest ago first.
+    pub fn all(&self) -> impl Iterator<Item = (Tag, Ppn)> + '_ {
+        self.order.from_oldest(ORDER).map(|slot| (self.known[slot].tag, self.known[slot].ppn))
+    }
+
+    /// A value was written, and this page holds it: whether another had to leave for it.
+    pub fn written(&mut self, tag: Tag, ppn: Ppn) -> bool {
+        if let Some(slot) = self.slot(tag) {
+            self.known[slot].ppn = ppn;
+            self.order.renew(slot);
+            return false;
+        }
+        if self.capacity == 0 {
+            return false;
+        }
+        let is_full = self.known.len() == self.capacity;
+        if is_full {
+            let oldest = self.order.oldest(ORDER).expect("a full table has an oldest value");
+            self.remove(oldest);
+        }
+        let bucket = self.bucket(tag);
+        let slot = self.known.add(Value { tag, ppn, next: self.buckets[bucket] });
+        self.buckets[bucket] = pack(Some(slot.0));
+        self.order.push(ORDER, slot);
+        is_full
+    }
+
+    /// The page of a value was copied.
+    #[inline]
+    pub fn moved(&mut self, tag: Tag, (old, new): (Ppn, Ppn)) {
+        if let Some(slot) = self.slot(tag)
+            && self.known[slot].ppn == old
+        {
+            self.known[slot].ppn = new;
+        }
+    }
+
+    /// A value is not to be found any more.
+    pub fn forget(&mut self, tag: Tag) {
+        if let Some(slot) = self.slot(tag) {
+            self.remove(slot);
+        }
+    }
+
+    /// Forgets those that do not pass.
+    pub fn retain(&mut self, keep: impl Fn(Tag, Ppn) -> bool) {
+        let gone: Vec<Tag> =
+            self.all().filter(|&(tag, ppn)| !keep(tag, ppn)).map(|(tag, _)| tag).collect();
+        gone.into_iter().for_each(|tag| self.forget(tag));
+    }
+
+    fn remove(&mut self, slot: Slot) {
+        let Value { tag, next, .. } = self.known[slot];
+        let bucket = self.bucket(tag);
+        let mut link = self.buckets[bucket];
+        if unpack(link) == Some(slot.0) {
+            self.buckets[bucket] = next;
+        } else {
+            while let Some(before) = unpack(link).map(Slot) {
+                link = self.known[before].next;
+                if unpack(link) == Some(slot.0) {
+                    self.known[before].next = next;
+                    break;
+                }
+            }
+        }
+        self.order.remove(slot);
+        self.known.remove(slot);
+    }
+
+    #[inline]
+    fn bucket(&self, tag: Tag) -> usize {
+        mix(u64::from(tag.0)) as usize & (self.buckets.len() - 1)
+    }
+
+    #[inline]
+    fn slot(&self, tag: Tag) -> Option<Slot> {
+        let mut link = self.buckets[self.bucket(tag)];
+        while let Some(slot) = unpack(link).map(Slot) {
+            let value = &self.known[slot];
+            if value.tag == tag {
+                return Some(slot);
+            }
+            link = value.next;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ftlab_flash::rng::{Purpose, Rng};
+
+    /// Against a plain list in the order of writing.
+    #[test]
+    fn values_are_what_a_plain_list_says() {
+        for capacity in [1, 2, 7, 8] {
+            let mut rng = Rng::new(u64::from(capacity), Purpose::Workload);
+            let mut values = Values::new(capacity);
+            let mut plain: Vec<(Tag, Ppn)> = Vec::new();
+            for step in 0..5_000 {
+                let (tag, ppn) = (Tag(1 + rng.below(3 * capacity)), Ppn(rng.below(50)));
+                let known = plain.iter().position(|&(one, _)| one == tag);
+                match rng.below(6) {
+                    0 => {
+                        values.forget(tag);
+                        plain.retain(|&(one, _)| one != tag);
+                    }
+                    1 => {
+                        let other = Ppn(rng.below(50));
+                        values.moved(tag, (ppn, other));
+                        if let Some(value) = known.map(|at| &mut plain[at])
+                            && value.1 == ppn
+                        {
+                            value.1 = other;
+                        }
+                    }
+                    _ => {
+                        let left = values.written(tag, ppn);
+                        let leaves = known.is_none() && plain.len() as u32 == capacity;
+                        assert_eq!(left, leaves, "step {step}");
+                        plain.retain(|&(one, _)| one != tag);
+                        if leaves {
+                            plain.remove(0);
+                        }
+                        plain.push((tag, ppn));
+                    }
+                }
+                assert!(values.all().eq(plain.iter().copied()), "step {step}");
+                assert_eq!(values.len() as usize, plain.len());
+                for tag in (1..=3 * capacity).map(Tag) {
+                    let found = plain.iter().find(|&&(one, _)| one == tag).map(|&(_, ppn)| ppn);
+                    assert_eq!(values.find(tag), found, "step {step}");
+                }
+            }
+            values.retain(|tag, _| tag.0 % 2 == 0);
+            assert!(values.all().all(|(tag, _)| tag.0 % 2 == 0));
+        }
+    }
+
+    /// A table of no place knows nothing.
+    #[test]
+    fn a_table_without_room_takes_nothing() {
+        let mut values = Values::new(0);
+        assert!(!values.written(Tag(1), Ppn(1)));
+        assert_eq!((values.find(Tag(1)), values.len()), (None, 0));
+    }
+}
