@@ -83,8 +83,15 @@ impl Medium {
             Pace::Real(_) => self.pace.simulated(self.began.elapsed()),
         };
         self.arrival = self.arrival.max(now);
-        let request =
-            Request { arrival: self.arrival, op, first_sector, sectors, unit: 0, stream: None, content: None };
+        let request = Request {
+            arrival: self.arrival,
+            op,
+            first_sector,
+            sectors,
+            unit: 0,
+            stream: None,
+            content: None,
+        };
         // A broken law of the flash panics: whoever else is served must be told, not cut off.
         let served = catch_unwind(AssertUnwindSafe(|| device.submit(&request)));
         let completion = match served {

@@ -228,6 +228,7 @@ impl Scheme for CaSsd {
         family: Family::Page,
         class: Classification { update_blocks: "all", ..Classification::PAGES },
     };
+    const DIVIDES_DATA: bool = true;
     const READS_CONTENT: bool = true;
     type Settings = CassdSettings;
     type Survivor = Survivor;

@@ -302,7 +302,7 @@ impl Scheme for Leaftl {
 
     fn unsettled(&self, board: &Board) -> Unsettled {
         let ram_pages = u64::from(self.store.buffer.pages.len());
-        Unsettled { stale_pages: self.store.stale_pages(board), ram_pages }
+        Unsettled { stale_pages: self.store.stale_pages(board), ram_pages, ..Unsettled::default() }
     }
 
     fn room(&self) -> Room {

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::error::{Result, TraceError};
+use crate::formats::csv::MoreColumns;
 use crate::formats::{compact, csv};
 use crate::record::Record;
 use crate::records::Records;
@@ -24,8 +25,8 @@ pub struct Conversion {
 
 /// Writes `workload` to `out`: as our compact binary if its name ends in `.ftb`, else as our CSV;
 /// with `.gz` or `.zst` behind that compressed. CSV has no units: several are laid side by side,
-/// which takes a first pass. Placement hints stay: CSV has a column for them where there are any. A
-/// conversion that fails leaves no output behind.
+/// which takes a first pass. Placement hints and contents stay: CSV has a column for each where there
+/// are any. A conversion that fails leaves no output behind.
 ///
 /// # Errors
 /// An output that exists; from standard input a second unit, or a hint behind a request without

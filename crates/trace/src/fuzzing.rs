@@ -4,6 +4,8 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
+use ftlab_flash::request::Content;
+
 use crate::combination::Combination;
 use crate::compression;
 use crate::detect::{self, Sample};
@@ -130,7 +132,10 @@ pub fn fuzz_compact(data: &[u8]) {
         let given = which & 2 != 0 || (part > 0 && which & 4 != 0);
         let (origin_ns, block) = (u64::from(which >> 3), 1 + u32::from(block));
         let mut writer = compact::Writer::with_blocks(Vec::new(), origin_ns, given, block)?;
-        records.iter().try_for_each(|record| writer.write_bytes(record))?;
+        records.iter().try_for_each(|record| {
+            let content = record[24].is_multiple_of(3).then(|| Content::new(record[25].into()));
+            writer.write_bytes(record, content)
+        })?;
         writer.finish()
     };
     let files: Vec<Vec<u8>> =

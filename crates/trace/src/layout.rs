@@ -298,12 +298,7 @@ impl AddressMap {
                 _ => {
                     let behind = sector - request.first_sector;
                     let content = request.content.map(|content| content.from_sector(behind));
-                    out.push(Request {
-                        first_sector,
-                        sectors: sectors as u32,
-                        content,
-                        ..request
-                    });
+                    out.push(Request { first_sector, sectors: sectors as u32, content, ..request });
                 }
             }
             sector += sectors;

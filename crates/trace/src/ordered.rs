@@ -205,8 +205,15 @@ impl RecordStream for OrderedRecords {
 }
 
 fn empty_batch() -> Box<[Record]> {
-    let empty =
-        Record { time_ns: 0, op: Op::Read, offset_bytes: 0, size_bytes: 0, unit: 0, stream: None, content: None };
+    let empty = Record {
+        time_ns: 0,
+        op: Op::Read,
+        offset_bytes: 0,
+        size_bytes: 0,
+        unit: 0,
+        stream: None,
+        content: None,
+    };
     vec![empty; BATCH_RECORDS].into()
 }
 

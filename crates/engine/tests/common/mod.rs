@@ -125,7 +125,9 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
             let run = run.min(logical - page);
             cursor = (page + run) % logical;
             match rng.below(20) {
-                0..12 => Request { content: content(page, run), ..pages(config, Op::Write, page, run) },
+                0..12 => {
+                    Request { content: content(page, run), ..pages(config, Op::Write, page, run) }
+                }
                 12..17 => pages(config, Op::Read, page, run),
                 17..19 => pages(config, Op::Trim, page, run),
                 _ => Request {
@@ -188,8 +190,15 @@ pub fn version(device: &dyn Device, page: u32) -> Tag {
 
 /// The host asks for everything to be on flash.
 pub fn flush(device: &mut dyn Device) {
-    let request =
-        Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0, stream: None, content: None };
+    let request = Request {
+        arrival: 0,
+        op: Op::Flush,
+        first_sector: 0,
+        sectors: 0,
+        unit: 0,
+        stream: None,
+        content: None,
+    };
     device.submit(&request).expect("the device works");
 }
 

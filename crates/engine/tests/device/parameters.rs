@@ -148,8 +148,15 @@ fn reads_of_partial_writes(scheme: &str, mode: &str) -> [u64; 4] {
     let count = |meter: &Meter| meter.reads(Cause::ReadModifyWrite);
     [(20, 2), (20, 2), (22, 2), (20, 4)].map(|(first_sector, sectors)| {
         let before = count(device.board().meter());
-        let request =
-            Request { arrival: 0, op: Op::Write, first_sector, sectors, unit: 0, stream: None, content: None };
+        let request = Request {
+            arrival: 0,
+            op: Op::Write,
+            first_sector,
+            sectors,
+            unit: 0,
+            stream: None,
+            content: None,
+        };
         device.submit(&request).expect("the device works");
         count(device.board().meter()) - before
     })

@@ -15,8 +15,15 @@ use ftlab_engine::units::Lpn;
 /// Two pages of 512 bytes and 16 entries of 64: halves of 2048 bytes, and ghost lists of eight
 /// entries and one page (36 bytes).
 const HALVES: [(&str, &str); 2] = [("device.ram_bytes", "2084"), ("aps.entry_bytes", "64")];
-const FLUSH: Request =
-    Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0, stream: None, content: None };
+const FLUSH: Request = Request {
+    arrival: 0,
+    op: Op::Flush,
+    first_sector: 0,
+    sectors: 0,
+    unit: 0,
+    stream: None,
+    content: None,
+};
 
 fn device(pairs: &[(&str, &str)]) -> (Ssd<Aps>, Config) {
     let config = tiny("aps", 60, &[&HALVES[..], pairs].concat());

@@ -116,7 +116,15 @@ fn a_trimmed_page_need_not_be_written() {
 
 /// Sectors of a page, of pages of 2 KiB.
 fn sectors(op: Op, page: u64, from: u64, count: u32) -> Request {
-    Request { arrival: 0, op, first_sector: 4 * page + from, sectors: count, unit: 0, stream: None, content: None }
+    Request {
+        arrival: 0,
+        op,
+        first_sector: 4 * page + from,
+        sectors: count,
+        unit: 0,
+        stream: None,
+        content: None,
+    }
 }
 
 #[test]

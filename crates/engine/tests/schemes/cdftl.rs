@@ -295,7 +295,15 @@ fn nothing_is_lost_with_the_power() {
 }
 
 fn flush() -> Request {
-    Request { arrival: 0, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0, stream: None, content: None }
+    Request {
+        arrival: 0,
+        op: Op::Flush,
+        first_sector: 0,
+        sectors: 0,
+        unit: 0,
+        stream: None,
+        content: None,
+    }
 }
 
 #[test]

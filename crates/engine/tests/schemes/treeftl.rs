@@ -341,8 +341,15 @@ fn a_partial_write_loads_what_it_keeps() {
     let device = device.as_mut();
     device.submit(&pages(&config, Op::Write, 0, 40)).expect("the device works");
     let old = place(device, 5);
-    let request =
-        Request { arrival: 0, op: Op::Write, first_sector: 20, sectors: 1, unit: 0, stream: None, content: None };
+    let request = Request {
+        arrival: 0,
+        op: Op::Write,
+        first_sector: 20,
+        sectors: 1,
+        unit: 0,
+        stream: None,
+        content: None,
+    };
     let operations = record(device, |device| {
         device.submit(&request).expect("the device works");
     });

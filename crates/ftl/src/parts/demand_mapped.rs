@@ -352,7 +352,7 @@ impl<C: MapCache> DemandMapped<C> {
             map.cache.is_unresolved(*lpn) && map.translation.entry(board, *lpn).is_some()
         };
         let stale_pages = map.cache.changed().filter(|(lpn, _)| stale(lpn)).count() as u64;
-        Unsettled { stale_pages, ram_pages: 0 }
+        Unsettled { stale_pages, ..Unsettled::default() }
     }
 
     /// Whether blocks, map and cache agree with themselves.

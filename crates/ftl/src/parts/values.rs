@@ -8,7 +8,9 @@
 use ftlab_flash::rng::mix;
 use ftlab_flash::units::{Ppn, Tag, pack, unpack, zeroed};
 
-use super::slots::{Slab, Slot, SlotLists};
+use super::slots::Slot;
+use super::slots::slab::Slab;
+use super::slots::slot_list::SlotLists;
 
 /// Bytes of an entry: an MD5 hash of 16 bytes, a page, neighbours in the order of use.
 pub const ENTRY_BYTES: u64 = 16 + 4 + 8;

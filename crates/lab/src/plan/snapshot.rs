@@ -206,8 +206,15 @@ pub fn save(
 ) -> Result<()> {
     let row = chosen.row;
     let arrival = device.idle_from();
-    let flush =
-        Request { arrival, op: Op::Flush, first_sector: 0, sectors: 0, unit: 0, stream: None, content: None };
+    let flush = Request {
+        arrival,
+        op: Op::Flush,
+        first_sector: 0,
+        sectors: 0,
+        unit: 0,
+        stream: None,
+        content: None,
+    };
     device
         .submit(&flush)
         .map_err(|error| Error::Run(format!("before the snapshot was saved: {error}")))?;

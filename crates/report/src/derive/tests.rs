@@ -30,7 +30,15 @@ fn worked_devices_with(pairs: &[(&str, &str)]) -> Vec<(&'static Row, Box<dyn Dev
             let first_sector = number * 7 % pages * 4;
             let op = if number % 5 == 0 { Op::Read } else { Op::Write };
             let arrival = number * 1_000_000;
-            let request = Request { arrival, op, first_sector, sectors: 4, unit: 0, stream: None, content: None };
+            let request = Request {
+                arrival,
+                op,
+                first_sector,
+                sectors: 4,
+                unit: 0,
+                stream: None,
+                content: None,
+            };
             device.submit(&request).unwrap();
         }
         (row, device)

@@ -108,7 +108,7 @@ impl Janus {
         match result {
             Ok(done) => {
                 self.live += u64::from(old.is_none());
-                self.base.written(board, io.lpn, (old, place));
+                self.base.written(board, io.lpn, place);
                 Ok(Ok(done))
             }
             // The block takes no more: it is fused, and the page goes elsewhere.

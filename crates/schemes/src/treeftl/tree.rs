@@ -466,6 +466,7 @@ impl<P: Pruning, B: TreeBase> PageTree<P, B> {
         Unsettled {
             stale_pages: self.held().dirty().filter(on_flash).count() as u64,
             ram_pages: u64::from(self.held().dirty_data()),
+            ..Unsettled::default()
         }
     }
 

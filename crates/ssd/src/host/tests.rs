@@ -13,7 +13,15 @@ const PAGE: u64 = 8;
 /// One page at a page number.
 fn request(op: Op, page: u64) -> Request {
     let sectors = if op == Op::Flush { 0 } else { PAGE as u32 };
-    Request { arrival: 0, op, first_sector: page * PAGE, sectors, unit: 0, stream: None, content: None }
+    Request {
+        arrival: 0,
+        op,
+        first_sector: page * PAGE,
+        sectors,
+        unit: 0,
+        stream: None,
+        content: None,
+    }
 }
 
 fn settings(pairs: &[(&str, &str)]) -> HostSettings {

@@ -87,14 +87,30 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
         Op::Flush => Ok(Line::Request(flush(time_ns, unit))),
         _ if size == 0 => Ok(Line::Other(DropReason::NoOperation)),
         _ => fields::checked(
-            Record { time_ns, op, offset_bytes, size_bytes: size, unit, stream: None, content: None },
+            Record {
+                time_ns,
+                op,
+                offset_bytes,
+                size_bytes: size,
+                unit,
+                stream: None,
+                content: None,
+            },
             line,
         ),
     }
 }
 
 fn flush(time_ns: u64, unit: u32) -> Record {
-    Record { time_ns, op: Op::Flush, offset_bytes: 0, size_bytes: 0, unit, stream: None, content: None }
+    Record {
+        time_ns,
+        op: Op::Flush,
+        offset_bytes: 0,
+        size_bytes: 0,
+        unit,
+        stream: None,
+        content: None,
+    }
 }
 
 /// What the letters of `rwbs` ask for; none: nothing that moves data.

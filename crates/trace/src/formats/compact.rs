@@ -39,8 +39,8 @@ mod writer;
 
 use index::Seen;
 use layout::{
-    BLOCK_HEADER_BYTES, BLOCK_RECORDS, CONTENT_BYTES, FIRST_BYTES, HEADER_BYTES, MAGIC, UNITS_GIVEN,
-    VERSION, WITH_CONTENTS, block_checksum, decode, long, word,
+    BLOCK_HEADER_BYTES, BLOCK_RECORDS, CONTENT_BYTES, FIRST_BYTES, HEADER_BYTES, MAGIC,
+    UNITS_GIVEN, VERSION, WITH_CONTENTS, block_checksum, decode, long, word,
 };
 
 pub(crate) use layout::RECORD_BYTES;

@@ -70,5 +70,8 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     if columns.next().is_some() {
         return Err(fault("too many columns".into(), line, COLUMNS));
     }
-    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content }, line)
+    fields::checked(
+        Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content },
+        line,
+    )
 }

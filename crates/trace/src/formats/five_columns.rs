@@ -48,7 +48,10 @@ pub(crate) fn parse(
     if columns.next().is_some() {
         return Err(fault("too many columns".into(), line, names));
     }
-    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None }, line)
+    fields::checked(
+        Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None },
+        line,
+    )
 }
 
 /// SSDsim's and MQSim's last column: 1 = read, 0 = write.

@@ -176,7 +176,15 @@ mod tests {
         let nothing = Line::Other(DropReason::NotARequest);
         assert_eq!(read("/dev/a add"), nothing);
         let request = |time_ns, op, offset_bytes, size_bytes, unit| {
-            Line::Request(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None })
+            Line::Request(Record {
+                time_ns,
+                op,
+                offset_bytes,
+                size_bytes,
+                unit,
+                stream: None,
+                content: None,
+            })
         };
         assert_eq!(read("/dev/a write 4096 8192"), request(0, Op::Write, 4096, 8192, 0));
         assert_eq!(read("/dev/a wait 150"), nothing);

@@ -71,7 +71,15 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
         Err(reason) => return Ok(Line::Other(reason)),
     };
     fields::checked(
-        Record { time_ns, op, offset_bytes, size_bytes, unit: context.unit_of_file, stream: None, content: None },
+        Record {
+            time_ns,
+            op,
+            offset_bytes,
+            size_bytes,
+            unit: context.unit_of_file,
+            stream: None,
+            content: None,
+        },
         line,
     )
 }

@@ -87,5 +87,8 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     if columns.more() {
         return Err(fault("too many columns".into(), line, COLUMNS));
     }
-    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None }, line)
+    fields::checked(
+        Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None },
+        line,
+    )
 }

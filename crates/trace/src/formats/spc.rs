@@ -44,5 +44,8 @@ fn parse(line: &[u8], context: &mut Context) -> Parsed<Line> {
     let size_bytes = fields::multiple("size", size, context.scales.size_bytes, "1 byte to 1 TiB")?;
     let op = fields::read_or_write(columns.next("op", COLUMNS)?)?;
     let time_ns = fields::time(columns.next("time", COLUMNS)?, context.scales.time_ns)?;
-    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None }, line)
+    fields::checked(
+        Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None },
+        line,
+    )
 }

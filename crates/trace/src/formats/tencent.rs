@@ -89,5 +89,8 @@ fn parse(
     if columns.more() {
         return Err(fault("too many columns".into(), line, names));
     }
-    fields::checked(Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None }, line)
+    fields::checked(
+        Record { time_ns, op, offset_bytes, size_bytes, unit, stream: None, content: None },
+        line,
+    )
 }

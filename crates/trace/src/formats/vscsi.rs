@@ -160,7 +160,15 @@ impl Disk {
         let offset_bytes = long(layout.block_at).checked_mul(512).ok_or_else(far)?;
         offset_bytes.checked_add(size_bytes).ok_or_else(far)?;
         let time_ns = long(layout.time_at).checked_mul(1000).ok_or_else(far)?;
-        Ok(Ok(Record { time_ns, op, offset_bytes, size_bytes, unit: self.part, stream: None, content: None }))
+        Ok(Ok(Record {
+            time_ns,
+            op,
+            offset_bytes,
+            size_bytes,
+            unit: self.part,
+            stream: None,
+            content: None,
+        }))
     }
 }
 

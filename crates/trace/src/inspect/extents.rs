@@ -81,8 +81,15 @@ mod tests {
                     _ => number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 38,
                 };
                 let (size_bytes, unit) = (number % 7 * 100 + 1, (number % 3) as u32);
-                let record =
-                    Record { time_ns: 0, op, offset_bytes, size_bytes, unit, stream: None, content: None };
+                let record = Record {
+                    time_ns: 0,
+                    op,
+                    offset_bytes,
+                    size_bytes,
+                    unit,
+                    stream: None,
+                    content: None,
+                };
                 extents.note(&record);
                 let last_byte = record.end_bytes() - 1;
                 if matches!(op, Op::Read | Op::Write) {

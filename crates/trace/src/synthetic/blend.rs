@@ -10,13 +10,14 @@ use super::arrivals::{Arrivals, Clock};
 use super::canonical::{AsPart, Percent, Written};
 use super::generator::Generator;
 use super::make::Make;
-use super::random::{Purpose, Stream, mix};
+use super::random::{Purpose, Stream};
 use super::settings::{KEYS, Settings, number, wrong};
 use super::spec::{Mode, SyntheticSpec, count_of, requests_for};
 use crate::combination::split_outside;
 use crate::error::{Result, TraceError, unknown_name};
 use crate::record::Record;
 use crate::size::parse_millionths;
+use ftlab_flash::rng::mix;
 
 /// Keys of a blend, behind its parts.
 pub(super) const BLEND_KEYS: [&str; 10] = [

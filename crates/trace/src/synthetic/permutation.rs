@@ -1,7 +1,8 @@
 //! A bijection of `0 .. n` that scatters neighbours: a Feistel network with cycle walking
 //! (Black and Rogaway 2002). Hot ranks become pages that do not lie beside each other.
 
-use super::random::{Purpose, Stream, mix};
+use super::random::{Purpose, Stream};
+use ftlab_flash::rng::mix;
 
 const ROUNDS: usize = 4;
 

@@ -5,7 +5,7 @@
 //! of the ranks whenever as much as a segment was written.
 
 use super::permutation::Permutation;
-use super::random::mix;
+use ftlab_flash::rng::mix;
 
 /// How often what is hot changes, and how much of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use super::arrivals::Arrivals;
 use super::distribution::Distribution;
 use super::reshuffle::Reshuffling;
-use super::values::ValueShares;
 use super::settings::{KEYS, Settings, number, wrong};
 use super::stack::{StackDistances, StackUnit};
+use super::values::ValueShares;
 use super::writers::Sequence;
 use crate::error::{Result, unknown_name};
 use crate::size::{parse_bytes, parse_millionths, parse_share_or_bytes};

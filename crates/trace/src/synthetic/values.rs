@@ -6,7 +6,8 @@
 use ftlab_flash::request::Content;
 
 use super::distribution::{Distribution, Sampler};
-use super::random::{Purpose, Stream, mix};
+use super::random::{Purpose, Stream};
+use ftlab_flash::rng::mix;
 
 /// How much of what is written is the same.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,7 @@ mod blends;
 mod blktrace;
 mod combinations;
 mod compact;
+mod contents;
 mod detection;
 mod hints;
 mod inspection;

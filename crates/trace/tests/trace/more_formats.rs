@@ -1,7 +1,7 @@
 //! The formats beyond SPC, MSR and the DiskSim family: detection, units, filters, bad input.
 
 use crate::common::{Files, error_of, format, inspect, read_all, real_trace};
-use ftlab_flash::request::Op;
+use ftlab_flash::request::{Content, Op};
 use ftlab_trace::{DropReason, Options, Record, Workload};
 
 fn filtered(filter: &str) -> Options {
@@ -59,7 +59,10 @@ fn examples() -> [(&'static str, &'static str, Record); 9] {
             "fiu",
             "89966104003343 4253 nfsd 508455080 8 W 6 0 a2d8\n\
              89966104003999 4253 nfsd 508455088 8 R 6 0 0000\n",
-            record(Op::Write, 508_455_080 * 512, 4096, 6 << 20),
+            Record {
+                content: Some(Content::new(0xa2d8)),
+                ..record(Op::Write, 508_455_080 * 512, 4096, 6 << 20)
+            },
         ),
         (
             "msr",

@@ -1,23 +1,24 @@
 //! What is converted to our CSV reads back as it was.
 
 use crate::common::{Files, read_all};
-use ftlab_flash::request::Op;
-use ftlab_trace::formats::csv;
+use ftlab_flash::request::{Content, Op};
+use ftlab_trace::formats::csv::{self, MoreColumns};
 use ftlab_trace::{Options, Record, Workload, convert};
 use proptest::prelude::*;
 
 fn any_record() -> impl Strategy<Value = Record> {
     let stream = proptest::option::of(any::<u8>());
+    let content = proptest::option::of((1u64..).prop_map(Content::new));
     let op = prop_oneof![Just(Op::Read), Just(Op::Write), Just(Op::Trim), Just(Op::Flush)];
-    (0u64..1 << 50, op, 0u64..1 << 60, 1u64..1 << 40, stream).prop_map(
-        |(time_ns, op, offset_bytes, size_bytes, stream)| Record {
+    (0u64..1 << 50, op, 0u64..1 << 60, 1u64..1 << 40, stream, content).prop_map(
+        |(time_ns, op, offset_bytes, size_bytes, stream, content)| Record {
             time_ns,
             op,
             offset_bytes,
             size_bytes,
             unit: 0,
             stream,
-            content: None,
+            content,
         },
     )
 }
@@ -35,9 +36,10 @@ proptest! {
         }
         records.sort_by_key(|record| record.time_ns);
         let mut text = Vec::new();
-        csv::write_header(&mut text, true).unwrap();
+        let with = MoreColumns { hints: true, contents: true };
+        csv::write_header(&mut text, with).unwrap();
         for record in &records {
-            csv::write_record(&mut text, record, true).unwrap();
+            csv::write_record(&mut text, record, with).unwrap();
         }
         let files = Files::new();
         let path = files.write("trace", text);

@@ -40,8 +40,15 @@ fn phase_change_memory_is_put_back_as_it_was() {
     for page in (0..u64::from(pages)).chain(0..16) {
         let arrival = device.idle_from();
         let first_sector = page * u64::from(sectors);
-        let write =
-            Request { arrival, op: Op::Write, first_sector, sectors, unit: 0, stream: None, content: None };
+        let write = Request {
+            arrival,
+            op: Op::Write,
+            first_sector,
+            sectors,
+            unit: 0,
+            stream: None,
+            content: None,
+        };
         device.submit(&write).unwrap();
     }
     save(

@@ -6,8 +6,8 @@ use super::layout::{
     BLOCK_HEADER_BYTES, BLOCK_RECORDS, CONTENT_BYTES, HEADER_BYTES, INDEX_MAGIC, MAGIC,
     RECORD_BYTES, UNITS_GIVEN, VERSION, WITH_CONTENTS, block_checksum, encode, long,
 };
-use ftlab_flash::request::Content;
 use crate::record::Record;
+use ftlab_flash::request::Content;
 
 /// Writes records in order of time.
 pub(crate) struct Writer<W> {
