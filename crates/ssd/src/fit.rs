@@ -43,6 +43,14 @@ pub fn check<S: Scheme>(
         config.check_no_garbage_share(S::PAPER.name)?;
         config.check_no_lines(S::PAPER.name)?;
     }
+    if S::READS_CONTENT && config.gc.placement.hears_of_pages() {
+        return Err(SettingError::Conflict(format!(
+            "gc.placement = {} sums up blocks by the logical pages that lie there, and in {} several \
+             may lie on one page: another policy, or none",
+            config.gc.placement.name(),
+            S::PAPER.name
+        )));
+    }
     S::check(seen)
 }
 
