@@ -52,7 +52,7 @@ macro_rules! roster {
             hmb => hmb::Hmb, hmb::HmbSettings;
             tpftl => tpftl::Tpftl, tpftl::TpftlSettings;
             sftl => sftl::Sftl, sftl::SftlSettings;
-            cassd => cassd::CaSsd, cassd::CassdSettings;
+            ca_ssd => ca_ssd::CaSsd, ca_ssd::CaSsdSettings;
             leaftl => leaftl::Leaftl, leaftl::LeaftlSettings;
             learnedftl => learnedftl::LearnedFtl, learnedftl::LearnedftlSettings,
                 all => learnedftl::LearnedOwn {

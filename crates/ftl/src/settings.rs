@@ -389,8 +389,8 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "alloc.unit = line does not go with {scheme}, which says by rules of its own which blocks \
              are filled and collected; legal: alloc.unit = plane, or a scheme that maps pages and \
-             fills every block from front to back (ideal_page, hat, dftl, cdftl, tpftl, sftl, hmb, \
-             aps, jtl)"
+             fills every block from front to back (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, \
+             sftl, hmb, aps, jtl)"
         )))
     }
 
@@ -405,7 +405,8 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "slc.static_blocks = {} and slc.dynamic_share = {} ask for an SLC cache, and {scheme} \
              has none: it needs a scheme that maps pages and fills every block from front to back \
-             (ideal_page, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, aps, jtl); legal: 0 and 0",
+             (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, aps, jtl); legal: 0 \
+             and 0",
             self.slc.static_blocks, self.slc.dynamic_share
         )))
     }
@@ -438,8 +439,8 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "gc.placement = {} does not go with {scheme}, which says by rules of its own where \
              pages go; legal: gc.placement = none, or a scheme that maps pages and fills every \
-             block from front to back (ideal_page, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, \
-             aps, jtl)",
+             block from front to back (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, sftl, \
+             leaftl, hmb, aps, jtl)",
             kind.name()
         )))
     }

@@ -8,7 +8,7 @@ pub mod adapt;
 pub mod aps;
 pub mod bast;
 pub mod block;
-pub mod cassd;
+pub mod ca_ssd;
 pub mod cdftl;
 pub mod cftl;
 pub mod dac;

@@ -9,7 +9,7 @@ mod collecting;
 mod directory;
 mod duplicate;
 mod equivalence;
-mod equivalence_cassd;
+mod equivalence_ca_ssd;
 mod equivalence_dac;
 mod equivalence_hat;
 mod equivalence_leaftl;

@@ -17,8 +17,8 @@ const BLOCKS: u64 = 10;
 
 fn opened(pairs: &[(&str, &str)]) -> (Config, Box<dyn Device>) {
     let with = [&LATENCIES[..], pairs].concat();
-    let config = tiny("cassd", BLOCKS, &with);
-    let mut device = open("cassd", &config);
+    let config = tiny("ca_ssd", BLOCKS, &with);
+    let mut device = open("ca_ssd", &config);
     device.verify_reads();
     (config, device)
 }
@@ -108,7 +108,7 @@ fn a_page_lives_as_long_as_an_owner_and_so_does_its_value() {
 /// is. A hit is a write: it makes a value the latest.
 #[test]
 fn a_value_that_left_the_table_is_programmed_anew() {
-    let (config, mut device) = opened(&[("cassd.values", "2")]);
+    let (config, mut device) = opened(&[("ca_ssd.values", "2")]);
     let device = device.as_mut();
     let mut of = |page, content| programs(&write(device, &config, page, content).0);
     assert_eq!([of(0, 1), of(1, 2), of(2, 1), of(3, 3)], [1, 1, 0, 1], "2 leaves");
@@ -117,7 +117,7 @@ fn a_value_that_left_the_table_is_programmed_anew() {
     assert_eq!(of(9, 1), 1);
     assert_eq!(events(device, Event::ValueEvictions), 4);
     assert_ne!(place(device, 9), place(device, 0));
-    let (config, mut device) = opened(&[("cassd.values", "0")]);
+    let (config, mut device) = opened(&[("ca_ssd.values", "0")]);
     let device = device.as_mut();
     assert_eq!(programs(&write(device, &config, 0, 1).0), 1);
     assert_eq!(programs(&write(device, &config, 1, 1).0), 1, "a table without room");
@@ -152,7 +152,7 @@ fn pages_of_a_request_are_its_parts_and_half_a_page_is_its_own() {
 /// Hashing is the controller's work, before anything else.
 #[test]
 fn a_hash_takes_its_time_on_both_ways() {
-    let (config, mut device) = opened(&[("cassd.hash_us", "47us")]);
+    let (config, mut device) = opened(&[("ca_ssd.hash_us", "47us")]);
     let device = device.as_mut();
     assert_eq!(write(device, &config, 0, 1).1, CONTROLLER + 47_000 + TRANSFER + PROGRAM);
     assert_eq!(write(device, &config, 1, 1).1, CONTROLLER + 47_000);
@@ -238,8 +238,8 @@ fn who_shares_a_page_shares_it_after_a_cut() {
 /// 4 bytes of map, 12 of owners, 16 of a hash a page, 28 a value of the table.
 #[test]
 fn what_the_battery_keeps_is_reported() {
-    let (config, device) = opened(&[("cassd.values", "100")]);
-    let (row, _) = schemes::find("cassd").expect("a scheme of the table");
+    let (config, device) = opened(&[("ca_ssd.values", "100")]);
+    let (row, _) = schemes::find("ca_ssd").expect("a scheme of the table");
     let bytes = |name: &str| {
         let found = (row.ram_use)(&config).into_iter().find(|one| one.structure == name);
         found.unwrap_or_else(|| panic!("{name} is reported")).bytes

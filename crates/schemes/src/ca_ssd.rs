@@ -11,14 +11,14 @@
 //! All in memory with a battery: the page table, 4 bytes per logical page; the owners of every
 //! physical page (its first, 4 bytes; neighbours of each logical page among those that share, 8
 //! bytes); the hash of what every physical page holds, 16 bytes; the table of values, the
-//! `cassd.values` hashes that were written last, each with its page (28 bytes). A hash is told by the
+//! `ca_ssd.values` hashes that were written last, each with its page (28 bytes). A hash is told by the
 //! page's version: equal contents have equal versions. Per plane a write frontier.
 //!
 //! # Read
 //! Look up, read one page.
 //!
 //! # Write
-//! (1) Hash the page (`cassd.hash_us`). (2) Search the table of values. (3) Known, and its page is
+//! (1) Hash the page (`ca_ssd.hash_us`). (2) Search the table of values. (3) Known, and its page is
 //! valid: the logical page joins the owners of that page. Unknown: program the next page of the
 //! frontier, and enter the value. (4) The logical page leaves the owners of its old page, which dies
 //! with the last of them, and its value with it. Joining comes before leaving: who writes again what
@@ -62,11 +62,11 @@ use ftlab_ftl::scheme::SchemeConfig;
 use ftlab_ftl::scheme::{Classification, Family, Paper, Scheme};
 
 /// What this scheme sees of the settings.
-pub(crate) type Config = SchemeConfig<CassdSettings>;
+pub(crate) type Config = SchemeConfig<CaSsdSettings>;
 
 settings! {
-    /// Settings of `cassd`.
-    pub struct CassdSettings in "cassd" {
+    /// Settings of `ca_ssd`.
+    pub struct CaSsdSettings in "ca_ssd" {
         /// Values that the table holds: those that were written last.
         values: u32 = 65_536, legal("0..=268435456", |v| *v <= 1 << 28),
             source("open: docs/papers/content.md#ca-ssd");
@@ -211,7 +211,7 @@ impl CaSsd {
 
 impl Scheme for CaSsd {
     const PAPER: Paper = Paper {
-        name: "cassd",
+        name: "ca_ssd",
         title: "Leveraging Value Locality in Optimizing NAND Flash-based SSDs (CA-SSD)",
         authors: "Gupta, Pisolkar, Urgaonkar, Sivasubramaniam",
         venue: "FAST",
@@ -220,7 +220,7 @@ impl Scheme for CaSsd {
         deviations: &[
             "the paper was not at hand: what its abstract and docs/papers/content.md#ca-ssd say is \
              implemented",
-            "the table of values is by recency alone, and of open size (cassd.values)",
+            "the table of values is by recency alone, and of open size (ca_ssd.values)",
             "a dead page is not revived, though its value may be known",
             "a page that a request covers in part is a value of its own",
             "trims are added",
@@ -230,7 +230,7 @@ impl Scheme for CaSsd {
     };
     const DIVIDES_DATA: bool = true;
     const READS_CONTENT: bool = true;
-    type Settings = CassdSettings;
+    type Settings = CaSsdSettings;
     type Survivor = Survivor;
 
     fn check(config: &Config) -> Result<(), SettingError> {

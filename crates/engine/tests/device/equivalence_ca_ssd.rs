@@ -46,22 +46,22 @@ fn without_equal_contents_the_flash_sees_the_page_ftl() {
     for device in DEVICES {
         let page = run("ideal_page", device);
         assert!(page.0.iter().filter(|one| matches!(one, Operation::Erase(..))).count() > 100);
-        assert!(run("cassd", device) == page, "{device:?}");
-        let small = [*device, &[("cassd.values", "1")]].concat();
-        assert!(run("cassd", &small) == page, "{device:?}, a table of one value");
+        assert!(run("ca_ssd", device) == page, "{device:?}");
+        let small = [*device, &[("ca_ssd.values", "1")]].concat();
+        assert!(run("ca_ssd", &small) == page, "{device:?}, a table of one value");
     }
 }
 
 /// In the serial profile hashing hides behind nothing: pages written times the time of a hash.
 #[test]
 fn hashing_takes_its_time_for_every_page_written() {
-    let written: u64 = mixed(&tiny("cassd", BLOCKS, &[]), 3000, 3)
+    let written: u64 = mixed(&tiny("ca_ssd", BLOCKS, &[]), 3000, 3)
         .iter()
         .filter(|request| request.op == Op::Write)
         .map(|request| u64::from(request.sectors))
         .sum();
-    let page = pages(&tiny("cassd", BLOCKS, &[]), Op::Write, 0, 1);
+    let page = pages(&tiny("ca_ssd", BLOCKS, &[]), Op::Write, 0, 1);
     assert_eq!(page.sectors, 1);
-    let free = run("cassd", &[]).2;
-    assert_eq!(run("cassd", &[("cassd.hash_us", "47us")]).2, free + written * 47_000);
+    let free = run("ca_ssd", &[]).2;
+    assert_eq!(run("ca_ssd", &[("ca_ssd.hash_us", "47us")]).2, free + written * 47_000);
 }
