@@ -60,8 +60,12 @@ fn metrics_of_miniature_workloads_stay_as_they_are() {
         for (name, workload) in
             [("random", "randwrite:bs=2k,span=100%,count=2x"), ("skewed", skewed)]
         {
+            let contents = match scheme {
+                "ca_ssd" => ",dedupe_percentage=40,dedupe_values=64",
+                _ => "",
+            };
             let run = bench.run(&format!(
-                "--scheme {scheme} {small} {own} --precondition fill --workload {workload}"
+                "--scheme {scheme} {small} {own} --precondition fill --workload {workload}{contents}"
             ));
             insta::assert_json_snapshot!(format!("{scheme}_{name}"), metrics(run));
         }

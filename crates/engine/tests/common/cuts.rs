@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{mixed, open, pages};
+use super::{mixed_contents, open, pages};
 use ftlab_engine::board::nand::fault::{CutOutcome, Fault};
 use ftlab_engine::config::Config;
 use ftlab_engine::request::{Content, Op, Request};
@@ -25,7 +25,7 @@ pub struct Spread {
 
 impl Spread {
     pub fn new(config: &Config, count: usize, seed: u64) -> Self {
-        let requests = mixed(config, count, seed).into_iter();
+        let requests = mixed_contents(config, count, seed).into_iter();
         Spread { requests, taken: 0, arrival: 0 }
     }
 

@@ -104,11 +104,6 @@ pub fn pages(config: &Config, op: Op, first_page: u64, pages: u64) -> Request {
     }
 }
 
-/// What a write of a mix puts there: one of five contents, or what nobody wrote before.
-fn content(page: u64, run: u64) -> Option<Content> {
-    (page + run).is_multiple_of(4).then(|| Content::new(1 + (7 * page + run) % 5))
-}
-
 /// A random mix: mostly writes of few pages, some sequential runs, reads, trims and flushes.
 pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
     let logical = config.device.logical_pages();
@@ -125,9 +120,7 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
             let run = run.min(logical - page);
             cursor = (page + run) % logical;
             match rng.below(20) {
-                0..12 => {
-                    Request { content: content(page, run), ..pages(config, Op::Write, page, run) }
-                }
+                0..12 => pages(config, Op::Write, page, run),
                 12..17 => pages(config, Op::Read, page, run),
                 17..19 => pages(config, Op::Trim, page, run),
                 _ => Request {
@@ -142,6 +135,19 @@ pub fn mixed(config: &Config, count: usize, seed: u64) -> Vec<Request> {
             }
         })
         .collect()
+}
+
+/// The same with what some of the writes put there: one of five contents. The others write what
+/// nobody wrote before.
+pub fn mixed_contents(config: &Config, count: usize, seed: u64) -> Vec<Request> {
+    let mut requests = mixed(config, count, seed);
+    for request in requests.iter_mut().filter(|request| request.op == Op::Write) {
+        let Request { first_sector, sectors, .. } = *request;
+        let sum = first_sector + u64::from(sectors);
+        let content = Content::new(1 + (7 * first_sector + u64::from(sectors)) % 5);
+        request.content = sum.is_multiple_of(4).then_some(content);
+    }
+    requests
 }
 
 /// One page of a request.

@@ -4,7 +4,7 @@
 use crate::common::conform::conform_audited;
 use crate::common::faults::{self, Faults};
 use crate::common::variants;
-use crate::common::{chosen, mixed, open, tiny};
+use crate::common::{chosen, mixed_contents, open, tiny};
 use ftlab_engine::meter::Event;
 use ftlab_engine::schemes;
 
@@ -49,7 +49,7 @@ fn run_audited(
     let mut device = open(scheme, &config);
     // Who programs equal contents once comes later to what is to be erased.
     let reads_content = schemes::find(scheme).expect("a scheme of the table").0.reads_content;
-    let mut requests = mixed(&config, if reads_content { 1300 } else { 900 }, seed);
+    let mut requests = mixed_contents(&config, if reads_content { 1800 } else { 900 }, seed);
     for (number, request) in requests.iter_mut().enumerate() {
         // A gap of thirty milliseconds now and then, so that idle work happens.
         request.arrival = number as u64 / 8 * 30_000_000;

@@ -3,7 +3,7 @@
 
 use crate::common::{mixed, open, pages, tiny};
 use ftlab_engine::board::nand::record::Operation;
-use ftlab_engine::request::{Op, Request};
+use ftlab_engine::request::Op;
 use ftlab_engine::schemes::Location;
 use ftlab_engine::units::{Lpn, Nanos};
 
@@ -29,9 +29,8 @@ fn run(scheme: &str, pairs: Pairs<'_>) -> (Vec<Operation>, Vec<Location>, Nanos)
     device.board_mut().nand_mut().record_mut().start();
     let mut time = 0;
     for request in mixed(&config, 3000, 3) {
-        // Nobody wrote any of it before; records of trims are the page FTL's alone.
+        // Records of trims are the page FTL's alone.
         if request.op != Op::Flush {
-            let request = Request { content: None, ..request };
             time += device.submit(&request).expect("the device works").device();
         }
     }

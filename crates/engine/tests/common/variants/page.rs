@@ -32,4 +32,13 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", advanced!()),
     durable("ideal_page", advanced!(("timing.die_interleave", "false"), ("gc.mode", "both"))),
     durable("ideal_page", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true")]),
+    durable("ca_ssd", &[("ca_ssd.values", "2"), ("gc.mode", "both"), ("gc.idle_pages", "1")]),
+    durable(
+        "ca_ssd",
+        &[("io.partial_write", "rmw"), ("wear.policy", "static"), ("wear.spread", "2")],
+    ),
+    durable("ca_ssd", &[("gc.placement", "sepbit"), ("ca_ssd.hash_us", "30us")]),
+    durable("ca_ssd", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true")]),
+    durable("ca_ssd", advanced!(("gc.unit", "die"))),
+    durable("ca_ssd", &[("alloc.unit", "line"), ("device.channels", "4"), ("rain.stripe", "4")]),
 ];
