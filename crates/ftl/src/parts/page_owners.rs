@@ -16,7 +16,7 @@ pub const FIRST_BYTES: u64 = 4;
 pub const LINK_BYTES: u64 = 8;
 
 /// Neighbours in a list of owners, plus one; 0 for none.
-#[derive(Clone, Copy, Debug, FromZeros)]
+#[derive(Clone, Copy, Debug, Default, FromZeros)]
 struct Links {
     previous: u32,
     next: u32,
@@ -144,12 +144,6 @@ impl PageOwners {
             self.links[behind as usize].previous = previous;
         }
         self.further -= u64::from(previous != 0 || next != 0);
-    }
-}
-
-impl Default for Links {
-    fn default() -> Self {
-        Links { previous: 0, next: 0 }
     }
 }
 

@@ -40,5 +40,13 @@ pub const VARIANTS: &[Variant] = &[
     durable("ca_ssd", &[("gc.placement", "sepbit"), ("ca_ssd.hash_us", "30us")]),
     durable("ca_ssd", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true")]),
     durable("ca_ssd", advanced!(("gc.unit", "die"))),
-    durable("ca_ssd", &[("alloc.unit", "line"), ("device.channels", "4"), ("rain.stripe", "4")]),
+    durable(
+        "ca_ssd",
+        &[
+            ("alloc.unit", "line"),
+            ("alloc.order", "channel_die_plane"),
+            ("device.channels", "4"),
+            ("rain.stripe", "4"),
+        ],
+    ),
 ];
