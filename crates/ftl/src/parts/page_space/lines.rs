@@ -316,6 +316,22 @@ impl PageSpace {
         Ok(())
     }
 
+    /// An open line takes no more pages; what its present stripe holds gets its parity.
+    pub(super) fn close_line_early(
+        &mut self,
+        board: &mut Board,
+        (line, stream): (BlockId, Stream),
+        after: When,
+    ) -> Result<(), Fault> {
+        let lines = self.lines.as_ref().expect("a space of lines");
+        if lines.has_parity && lines.open[stream.index()].loose > 0 {
+            self.complete_stripe(board, (line, stream), after)?;
+        }
+        self.close(board.nand(), ALL, stream);
+        self.hold_again(board, stream);
+        Ok(())
+    }
+
     /// A block of a line in use failed: what the line has room for when it is written anew.
     fn shorten(&mut self, nand: &Nand, line: BlockId) {
         let Some(lines) = &mut self.lines else { return };
