@@ -17,7 +17,8 @@ const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
 const TEN: (&str, &str) = ("refresh.reads", "10");
 const ONE_DAY: (&str, &str) = ("refresh.days", "1");
-const PAGE_MAPS: [&str; 8] = ["ideal_page", "hat", "dftl", "cdftl", "tpftl", "sftl", "hmb", "jtl"];
+/// Those that hold no data in memory.
+const PAGE_MAPS: [&str; 7] = ["ideal_page", "hat", "dftl", "cdftl", "tpftl", "sftl", "hmb"];
 
 fn device(scheme: &str, more: Pairs<'_>) -> (Config, Box<dyn Device>) {
     let config = tiny(scheme, 8, more);
@@ -102,8 +103,12 @@ fn an_idle_device_moves_all_its_data_once_per_limit() {
             assert!(blocks >= 8, "{scheme}: eight blocks of data, and those of the map");
             // The patrol takes less than a minute for a round.
             after_gap(device.as_mut(), &config, (Op::Read, 0), 10 * DAY + DAY / 2);
-            assert_eq!(moved(device.as_ref()), (0, 10 * blocks), "{scheme} {timing}");
-            assert_eq!(blocks_with_data(device.as_ref()), blocks, "{scheme} {timing}");
+            // A map page that tells where data has gone is young.
+            let (for_reads, for_age) = moved(device.as_ref());
+            assert!(for_reads == 0 && (80..=10 * blocks).contains(&for_age), "{scheme}: {for_age}");
+            assert!(scheme != "ideal_page" || for_age == 80 && blocks == 8, "{for_age}");
+            let copies = device.board().meter().programs(Cause::Refresh);
+            assert!(copies >= 10 * 32, "{scheme} {timing}: every page, ten times");
             device.audit().expect("the device is sound");
         }
     }
@@ -171,10 +176,10 @@ fn map_blocks_are_refreshed() {
     }
     let meter = device.board().meter();
     assert!(meter.reads(Cause::Translate) > 1000, "hardly an entry is cached");
-    assert!(meter.erases(BlockRole::Map) > 0 && meter.erases_by_cause(Cause::GcMapBlock) == 0);
-    assert_eq!(meter.erases(BlockRole::Map) + meter.erases(BlockRole::Data), {
-        meter.erases_by_cause(Cause::Refresh)
-    });
+    let refreshed = meter.erases_by_cause(Cause::Refresh);
+    assert!(refreshed >= 10, "{refreshed} of {} reads", meter.reads(Cause::Translate));
+    let data = meter.erases(BlockRole::Data);
+    assert!(data == 0, "{data} blocks of data, none of which was read a hundred times");
     device.audit().expect("the device is sound");
 }
 
