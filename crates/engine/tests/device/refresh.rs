@@ -131,8 +131,7 @@ fn only_what_is_old_is_moved() {
 /// Without a gap a patrol finds data that is twice too old behind whatever request comes then.
 #[test]
 fn data_that_is_twice_too_old_does_not_wait_for_a_gap() {
-    let set =
-        [("refresh.days", "0.000001"), ("refresh.patrol", "1ms"), ("timing.program", "5ms")];
+    let set = [("refresh.days", "0.000001"), ("refresh.patrol", "1ms"), ("timing.program", "5ms")];
     let (config, mut device) = device("ideal_page", &set);
     (0..4).for_each(|page| submit(device.as_mut(), &config, Op::Write, page));
     let first = place(device.as_ref(), 0);

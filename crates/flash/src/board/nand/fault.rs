@@ -391,9 +391,7 @@ impl ReadFaults {
         let retry_limit = self.retry_limit.saturating_add(worse);
         match if retry_limit == 0 { u64::MAX } else { self.rng.next_u64() } {
             drawn if drawn < self.error_limit => ReadVerdict::Uncorrectable,
-            drawn if drawn < retry_limit => {
-                ReadVerdict::Retried(1 + self.rng.below(self.retries))
-            }
+            drawn if drawn < retry_limit => ReadVerdict::Retried(1 + self.rng.below(self.retries)),
             _ => ReadVerdict::Works,
         }
     }

@@ -306,6 +306,8 @@ impl PageSpace {
         let failed = self.write_parity(board, (line, stream), after)?;
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let mut open = lines.open[stream.index()];
+        // It may be completed before it is full.
+        (open.column, open.unit) = (open.first + lines.width, 0);
         lines.enter_stripe(board.nand(), line, &mut open);
         lines.open[stream.index()] = open;
         self.hold_parity(board, (line, stream));
