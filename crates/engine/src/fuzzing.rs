@@ -91,7 +91,7 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("gc.skip_for_parity", &["true", "false"]),
     ("refresh.reads", &["0", "5", "40"]),
     ("refresh.wear_slope", &["0", "0.9"]),
-    ("refresh.days", &["0", "0.000001"]),
+    ("refresh.days", &["0", "0.000004"]),
     ("refresh.patrol", &["1s", "3ms"]),
     ("refresh.off_days", &["0", "1"]),
     ("refresh.p0", &["0", "0.1"]),

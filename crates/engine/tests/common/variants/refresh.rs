@@ -6,8 +6,8 @@ use super::{PAGE, PAGES, UNIT, Variant, durable};
 /// Less than what a recovery and a few requests read of a block of four pages.
 const READS: (&str, &str) = ("refresh.reads", "7");
 const WORN: [(&str, &str); 2] = [("refresh.wear_slope", "0.9"), ("device.endurance_cycles", "9")];
-/// A few gaps.
-const DAYS: (&str, &str) = ("refresh.days", "0.000001");
+/// A dozen gaps, and longer than it takes to move all data.
+const DAYS: (&str, &str) = ("refresh.days", "0.000004");
 const PATROL: (&str, &str) = ("refresh.patrol", "1ms");
 const OFF: (&str, &str) = ("refresh.off_days", "1");
 const RETRIES: (&str, &str) = ("refresh.p0", "0.05");
@@ -15,6 +15,7 @@ const NO_MOVES: (&str, &str) = ("refresh.moves", "false");
 const GAPS: (&str, &str) = ("gc.mode", "both");
 const PIECES: (&str, &str) = ("gc.idle_pages", "1");
 const ROOM: (&str, &str) = ("device.over_provisioning", "1.5x");
+const QUICK: (&str, &str) = ("timing.erase", "100us");
 const LINE: (&str, &str) = ("alloc.unit", "line");
 const ORDER: (&str, &str) = ("alloc.order", "channel_die_plane");
 const CHANNELS: (&str, &str) = ("device.channels", "2");
@@ -40,9 +41,9 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[READS, DAYS, PATROL, ("gc.separate_frontiers", "true")]),
     durable("ideal_page", &[READS, DAYS, PATROL, ("gc.trigger", "garbage_share"), ROOM]),
     durable("ideal_page", &[READS, DAYS, PATROL, TWO, STATIC, GAPS, ROOM]),
-    durable("ideal_page", &[READS, DAYS, PATROL, LINE, ORDER, CHANNELS, DIES, GAPS, PIECES]),
-    durable("ideal_page", &[READS, DAYS, PATROL, LINE, ORDER, CHANNELS, DIES, FOUR, ROOM]),
-    durable("ideal_page", &[READS, DAYS, LINE, ORDER, CHANNELS, DIES, FOUR, PARTIAL, ROOM]),
+    durable("ideal_page", &[READS, DAYS, PATROL, QUICK, LINE, ORDER, CHANNELS, DIES, GAPS, PIECES]),
+    durable("ideal_page", &[READS, DAYS, PATROL, QUICK, LINE, ORDER, CHANNELS, DIES, FOUR, ROOM]),
+    durable("ideal_page", &[READS, DAYS, QUICK, LINE, ORDER, CHANNELS, DIES, FOUR, PARTIAL, ROOM]),
     durable("ideal_page", advanced!(READS, DAYS, PATROL)),
     durable("hat", &[READS, DAYS, PATROL, ("hat.qmt_entries", "8")]),
     durable("dftl", &[READS, DAYS, PATROL, SMALL]),

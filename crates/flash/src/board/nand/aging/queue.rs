@@ -46,7 +46,13 @@ impl Queue {
 
     /// A block waits no more, if it did.
     pub(super) fn remove(&mut self, block: BlockId) {
-        if std::mem::take(&mut self.member[block.index()]) == 1 {
+        if std::mem::take(&mut self.member[block.index()]) == 0 {
+            return;
+        }
+        // It is mostly the first one that is moved and erased.
+        if self.waiting.front() == Some(&block) {
+            self.waiting.pop_front();
+        } else {
             self.waiting.retain(|&other| other != block);
         }
     }
