@@ -81,6 +81,7 @@ fn moves(cause: Cause) -> bool {
             | Cause::Migrate
             | Cause::Convert
             | Cause::Wear
+            | Cause::Refresh
     )
 }
 

@@ -64,6 +64,7 @@ impl Groups for Config {
             &self.io,
             &self.nand,
             &self.rain,
+            &self.refresh,
             &self.buffer,
         ];
         groups.extend(self.buffers.groups());

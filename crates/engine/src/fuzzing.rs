@@ -3,7 +3,7 @@
 use crate::config::{Config, GcMode, GcTrigger};
 use crate::future::Future;
 use crate::schemes::{self, Row};
-use ftlab_flash::board::settings::{RainFlush, RainSettings, WearPolicy};
+use ftlab_flash::board::settings::{RainFlush, RainSettings, RefreshSettings, WearPolicy};
 use ftlab_flash::request::{Content, Op, Request};
 use ftlab_flash::settings::Optional;
 use ftlab_ftl::parts::alloc::AllocUnit;
@@ -91,6 +91,14 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("timing.copyback", &["false", "true"]),
     ("timing.copyback_same_parity", &["true", "false"]),
     ("gc.skip_for_parity", &["true", "false"]),
+    ("refresh.reads", &["0", "5", "40"]),
+    ("refresh.wear_slope", &["0", "0.9"]),
+    ("refresh.days", &["0", "0.000004"]),
+    ("refresh.patrol", &["1s", "3ms"]),
+    ("refresh.off_days", &["0", "1"]),
+    ("refresh.p0", &["0", "0.1"]),
+    ("refresh.moves", &["true", "false"]),
+    ("device.endurance_cycles", &["100000", "7"]),
     ("nand.failing_die", &["auto", "0", "1", "3"]),
     ("nand.die_fails_after", &["0", "5", "40", "150"]),
 ];
@@ -200,6 +208,26 @@ fn fit_copies(row: &Row, config: &mut Config) {
         && (row.check)(&alone).is_ok();
 }
 
+/// Not every scheme refreshes, and what says how says nothing alone.
+fn fit_refresh(row: &Row, config: &mut Config) {
+    let mut alone = Config::default();
+    alone.refresh.reads = 1;
+    let refresh = &mut config.refresh;
+    if (row.check)(&alone).is_err() || !refresh.is_on() {
+        *refresh = RefreshSettings::default();
+    }
+    if refresh.reads == 0 {
+        refresh.wear_slope = 0.0;
+    }
+    refresh.moves |= refresh.p0 == 0.0;
+    if refresh.days == 0.0 {
+        refresh.off_days = 0.0;
+    }
+    if refresh.days == 0.0 || !refresh.moves {
+        refresh.patrol = RefreshSettings::default().patrol;
+    }
+}
+
 /// Hotness is what one policy of placement knows.
 fn fit_hotness(config: &mut Config) {
     if config.gc.placement != PlacementKind::Sfs && config.gc.victim == VictimKind::CostHotness {
@@ -211,6 +239,7 @@ fn fit_hotness(config: &mut Config) {
 fn fit(row: &Row, config: &mut Config) {
     fit_copies(row, config);
     fit_lines(row, config);
+    fit_refresh(row, config);
     // A scheme that holds data itself takes no buffer, and most buffers keep no pages that were
     // read.
     if row.buffers_data {

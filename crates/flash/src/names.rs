@@ -59,6 +59,8 @@ named! {
         Parity = "parity",
         /// Bringing back what a die or a page lost from the rest of its stripe, and moving it.
         Rebuild = "rebuild",
+        /// Moving data that was read often or is old, before its cells lose it.
+        Refresh = "refresh",
     }
 }
 
@@ -313,6 +315,12 @@ named! {
         WornOutBlocks = "worn_out_blocks",
         /// Blocks whose data was moved to level wear.
         LevelledBlocks = "levelled_blocks",
+        /// Blocks (lines) whose data was moved because of reads in them (`refresh.reads`).
+        RefreshedForReads = "refreshed_for_reads",
+        /// Those whose data was moved because of its age (`refresh.days`).
+        RefreshedForAge = "refreshed_for_age",
+        /// Those among both that did not wait for a gap.
+        RefreshedAtOnce = "refreshed_at_once",
         /// Page reads repeated because the one before failed.
         ReadRetries = "read_retries",
         /// Pages of host data that no retry brought back.
@@ -478,5 +486,7 @@ named! {
         ModelledPages = "modelled_pages",
         /// Lines that may still hold pages of a die that failed.
         LinesToRebuild = "lines_to_rebuild",
+        /// Blocks that wait for a gap in which their data is moved (`refresh`).
+        BlocksToRefresh = "blocks_to_refresh",
     }
 }

@@ -194,9 +194,10 @@ impl SharedSettings {
         self.data_streams() + 1 + u32::from(self.slc.is_on())
     }
 
-    /// Whether gaps between requests may be used to move what failed, whatever `gc.mode` says.
+    /// Whether gaps between requests may be used to move what failed or is to be refreshed, whatever
+    /// `gc.mode` says.
     pub fn repairs(&self) -> bool {
-        self.rain.stripe > 0
+        self.rain.stripe > 0 || self.refresh.moves_data()
     }
 
     /// Blocks of every plane that so many pages take, spread evenly: of lines, what a line holds
@@ -408,6 +409,23 @@ impl SharedSettings {
              (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, aps, jtl); legal: 0 \
              and 0",
             self.slc.static_blocks, self.slc.dynamic_share
+        )))
+    }
+
+    /// For a scheme that says by rules of its own which blocks are emptied.
+    ///
+    /// # Errors
+    /// Where reads or age are to count.
+    pub fn check_no_refresh(&self, scheme: &str) -> Result<(), SettingError> {
+        if !self.refresh.is_on() {
+            return Ok(());
+        }
+        Err(SettingError::Conflict(format!(
+            "refresh.reads = {} and refresh.days = {} do not go with {scheme}, which says by rules of \
+             its own which blocks are emptied; legal: 0 and 0, or a scheme that maps pages and fills \
+             every block from front to back (ideal_page, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, \
+             aps, jtl)",
+            self.refresh.reads, self.refresh.days
         )))
     }
 

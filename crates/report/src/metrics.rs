@@ -188,6 +188,7 @@ const WAF: &[Metric] = &[
     share("waf_by_cause.fold", "fold"),
     share("waf_by_cause.parity", "parity"),
     share("waf_by_cause.rebuild", "rebuild"),
+    share("waf_by_cause.refresh", "refresh"),
 ];
 
 const FLASH: &[Metric] = &[

@@ -42,6 +42,7 @@ pub fn check<S: Scheme>(
         config.check_no_placement(S::PAPER.name)?;
         config.check_no_garbage_share(S::PAPER.name)?;
         config.check_no_lines(S::PAPER.name)?;
+        config.check_no_refresh(S::PAPER.name)?;
     }
     if S::READS_CONTENT && config.gc.placement.hears_of_pages() {
         return Err(SettingError::Conflict(format!(

@@ -242,6 +242,9 @@ impl<S: Scheme> Ssd<S> {
         let times = (clock.completion(done).max(begun), clock.split(begun, done));
         let (_, below) = self.parts();
         below.scheme.behind_request(below.board, done)?;
+        if !PLAIN && self.idle_work && self.board.nand_mut().must_refresh(done) {
+            self.refresh_at_once(done)?;
+        }
         Ok(times)
     }
 

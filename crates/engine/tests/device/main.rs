@@ -31,6 +31,7 @@ mod placement;
 mod placement_blocks;
 mod rain;
 mod rain_faults;
+mod refresh;
 mod regression;
 mod short_way;
 mod slc;

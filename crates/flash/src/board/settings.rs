@@ -7,6 +7,7 @@ pub(super) mod factory_bad;
 mod io;
 mod nand;
 mod rain;
+mod refresh;
 mod search;
 mod timing;
 mod wear;
@@ -16,6 +17,7 @@ pub use energy::{EnergyModel, EnergySettings};
 pub use io::{IoSettings, PartialWrite, UnwrittenRead};
 pub use nand::{NandSettings, ProgramOrder};
 pub use rain::{RainFlush, RainSettings};
+pub use refresh::RefreshSettings;
 pub use search::{SearchModel, SearchSettings};
 pub use timing::{Suspend, TimingProfile, TimingSettings};
 pub use wear::{WearPolicy, WearSettings};
@@ -41,6 +43,8 @@ pub struct BoardSettings {
     pub nand: NandSettings,
     /// Parity over the dies of a line.
     pub rain: RainSettings,
+    /// What reads and age do to data.
+    pub refresh: RefreshSettings,
 }
 
 impl Groups for BoardSettings {
@@ -54,6 +58,7 @@ impl Groups for BoardSettings {
             &self.io,
             &self.nand,
             &self.rain,
+            &self.refresh,
         ]
     }
 
@@ -67,6 +72,7 @@ impl Groups for BoardSettings {
             &mut self.io,
             &mut self.nand,
             &mut self.rain,
+            &mut self.refresh,
         ]
     }
 }
@@ -114,6 +120,7 @@ impl BoardSettings {
         }
         self.check_factory_bad()?;
         self.rain.check(&self.device, &self.nand)?;
+        self.refresh.check()?;
         if device.logical_pages() == 0 {
             return Err(SettingError::Conflict(
                 "the device exports no page: it has too few blocks".to_string(),

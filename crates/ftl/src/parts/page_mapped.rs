@@ -151,6 +151,7 @@ pub fn ram_use(config: &SharedSettings, own: &[RamUse]) -> Vec<RamUse> {
     structures.extend(page_space::placement_ram(config));
     structures.extend(page_space::slc_ram(config));
     structures.extend(page_space::lines_ram(config));
+    structures.extend(page_space::refresh_ram(config));
     structures
 }
 

@@ -143,6 +143,7 @@ fn for_cause(cause: &str) -> String {
         "fold" => "folding an SLC cache".to_owned(),
         "parity" => "parity over dies".to_owned(),
         "rebuild" => "what failed, moved".to_owned(),
+        "refresh" => "refreshing".to_owned(),
         "read_modify_write" => "read-modify-write".to_owned(),
         other => spaced(other),
     }

@@ -165,6 +165,10 @@ impl<'a> Filler<'a> {
             written_back,
             inherited,
         };
+        if !run.mode.begins_by_recovery() {
+            // A power cycle was off as long already.
+            self.device.board_mut().nand_mut().was_off();
+        }
         self.device.start_measuring();
         Ok(Prepared { precondition, steady_state, warning })
     }

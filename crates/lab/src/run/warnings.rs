@@ -109,6 +109,7 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     all.extend(empty_streams(device, config));
     all.extend(own_policies(config));
     all.extend(no_hints(device, config));
+    all.extend(nothing_aged(device, config));
     let meter = device.board().meter();
     let lost = meter.events(Event::LostMapEntries);
     if lost > 0 {
@@ -184,6 +185,21 @@ fn failed_die(device: &dyn Device, config: &Config) -> Option<String> {
          stripes, {moved} pages were moved elsewhere, {lost} were lost.{still}",
         meter.events(Event::RebuiltPages)
     ))
+}
+
+/// A device whose time was too short for its data to grow old.
+fn nothing_aged(device: &dyn Device, config: &Config) -> Option<String> {
+    let refresh = &config.refresh;
+    let ns = device.measured_from() + device.idle_from();
+    let days = ns as f64 / 86_400e9 + refresh.off_days;
+    (refresh.days > 0.0 && days < refresh.days).then(|| {
+        format!(
+            "refresh.days = {}: the device's time, what it was off among it, was {days:.3} days, so \
+             that none of its data grew old. Gaps of the workload, --timing trace:SCALE, --loop and \
+             refresh.off_days make it longer.",
+            refresh.days
+        )
+    })
 }
 
 /// A column of hints that no write had.

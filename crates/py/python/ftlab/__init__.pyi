@@ -450,6 +450,9 @@ class _ByCause_of_uint64(_Record):
     @property
     def rebuild(self) -> int:
         """Pages brought back from their stripes after a die or a page failed, and moved."""
+    @property
+    def refresh(self) -> int:
+        """Pages moved because their block was read often or their data is old."""
 
 class _Erases(_Record):
     """Blocks erased, by the block's role when it was erased."""
@@ -525,6 +528,9 @@ class _ByCause_of_Nullable_double(_Record):
     @property
     def rebuild(self) -> float | None:
         """Pages brought back from their stripes after a die or a page failed, and moved."""
+    @property
+    def refresh(self) -> float | None:
+        """Pages moved because their block was read often or their data is old."""
 
 class _Merges(_Record):
     """Merges of log blocks with data blocks, or collected victims by pages copied."""
@@ -1125,6 +1131,9 @@ class _ByCause_of_double(_Record):
     @property
     def rebuild(self) -> float:
         """Pages brought back from their stripes after a die or a page failed, and moved."""
+    @property
+    def refresh(self) -> float:
+        """Pages moved because their block was read often or their data is old."""
 
 class _Ahead_of_double(_Record):
     """Requests that the device took before another one and was not done with when that one arrived,

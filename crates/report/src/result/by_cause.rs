@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of causes.
-pub const CAUSES: usize = 17;
+pub const CAUSES: usize = 18;
 
 /// Names of the causes as result files spell them, in their fixed order.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -28,6 +28,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "fold",
     "parity",
     "rebuild",
+    "refresh",
 ];
 
 /// One value per cause; every cause is always present, so that result files keep stable keys.
@@ -69,6 +70,8 @@ pub struct ByCause<T: Default> {
     pub parity: T,
     /// Pages brought back from their stripes after a die or a page failed, and moved.
     pub rebuild: T,
+    /// Pages moved because their block was read often or their data is old.
+    pub refresh: T,
 }
 
 impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
@@ -92,6 +95,7 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             fold,
             parity,
             rebuild,
+            refresh,
         ] = values;
         Self {
             host,
@@ -111,6 +115,7 @@ impl<T: Default> From<[T; CAUSES]> for ByCause<T> {
             fold,
             parity,
             rebuild,
+            refresh,
         }
     }
 }
@@ -137,6 +142,7 @@ impl<T: Default + Copy> ByCause<T> {
             self.fold,
             self.parity,
             self.rebuild,
+            self.refresh,
         ]
     }
 }

@@ -49,7 +49,7 @@ settings! {
 }
 
 /// Pages that a scheme moves on its own account.
-const MOVES: [Cause; 7] = [
+const MOVES: [Cause; 8] = [
     Cause::Gc,
     Cause::GcMapBlock,
     Cause::GcMapUpdate,
@@ -57,6 +57,7 @@ const MOVES: [Cause; 7] = [
     Cause::Migrate,
     Cause::Convert,
     Cause::Wear,
+    Cause::Refresh,
 ];
 
 /// Blocks in order of their last write and by buffered pages, and the stress below.

@@ -1,9 +1,15 @@
 //! Work between requests: what buffer and scheme do while the host asks for nothing.
 
 use super::Ssd;
+use ftlab_flash::board::Board;
 use ftlab_flash::board::nand::fault::Fault;
+use ftlab_flash::board::when::When;
+use ftlab_flash::meter::Event;
 use ftlab_flash::units::Nanos;
 use ftlab_ftl::scheme::Scheme;
+
+/// Steps of other work that a scheme may do before it refreshes.
+const STEPS_BEFORE: usize = 16;
 
 impl<S: Scheme> Ssd<S> {
     /// Lets buffer and scheme work while nothing else is to do.
@@ -22,7 +28,14 @@ impl<S: Scheme> Ssd<S> {
                 done = below.scheme.idle(below.board, start)?;
             }
             let Some(done) = done else {
-                break;
+                // Data that is young now may be too old before the gap ends.
+                match self.board.nand().finds_old_data_at() {
+                    Some(at) if at > from && at < until => {
+                        from = at;
+                        continue;
+                    }
+                    _ => break,
+                }
             };
             let end = self.board.nand().clock().completion(done);
             let (_, below) = self.parts();
@@ -30,6 +43,33 @@ impl<S: Scheme> Ssd<S> {
             // A step that takes no time must not be taken for ever.
             from = end.max(from + 1);
         }
+        Ok(())
+    }
+
+    /// What cannot wait for a gap, behind a request that was done at `done`: data that was read twice
+    /// as often as it should, or is twice as old, is moved, and nobody waits for that but who needs
+    /// the same flash.
+    #[cold]
+    pub(super) fn refresh_at_once(&mut self, done: When) -> Result<(), Fault> {
+        let refreshed = |board: &Board| {
+            let meter = board.meter();
+            meter.events(Event::RefreshedForReads) + meter.events(Event::RefreshedForAge)
+        };
+        let before = refreshed(&self.board);
+        // As many blocks may be due, and a scheme may have other work first.
+        let most = STEPS_BEFORE + 2 * self.board.nand_mut().blocks_to_refresh(done);
+        let mut when = done;
+        for _ in 0..most {
+            if !self.board.nand_mut().must_refresh(when) {
+                break;
+            }
+            let (_, below) = self.parts();
+            let Some(moved) = below.scheme.idle(below.board, when)? else { break };
+            below.scheme.behind_request(below.board, moved)?;
+            when = moved;
+        }
+        let at_once = refreshed(&self.board) - before;
+        self.board.event(Event::RefreshedAtOnce, at_once);
         Ok(())
     }
 }

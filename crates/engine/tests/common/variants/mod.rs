@@ -33,6 +33,7 @@ mod own_logs;
 mod page;
 mod placement;
 mod ram_managing;
+mod refresh;
 mod shared_logs;
 mod slc;
 mod split_ram;
@@ -57,7 +58,7 @@ const UNIT: (&str, &str) = ("device.mapping_unit", "512");
 const PAGES: (&str, &str) = ("device.pages_per_block", "2");
 
 /// The files of this folder.
-const FAMILIES: [&[Variant]; 14] = [
+const FAMILIES: [&[Variant]; 15] = [
     page::VARIANTS,
     placement::VARIANTS,
     slc::VARIANTS,
@@ -72,6 +73,7 @@ const FAMILIES: [&[Variant]; 14] = [
     learned::VARIANTS,
     ram_managing::VARIANTS,
     split_ram::VARIANTS,
+    refresh::VARIANTS,
 ];
 
 /// Every variant. Schemes without one are tested with their defaults.

@@ -63,7 +63,7 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        let verdict = self.judge_read(from);
+        let verdict = self.judge_read(from, after);
         if verdict == ReadVerdict::NoPower {
             return Err(Fault::PowerCut);
         }
@@ -72,6 +72,7 @@ impl Nand {
             return self.read_elsewhere(meter, from, after);
         }
         let (at, target) = (self.place(from), (to, self.geometry.block_of(to)));
+        self.cells_sensed(from);
         meter.read(cause);
         self.record.add(Operation::Read(from, cause));
         if verdict != ReadVerdict::Works {

@@ -30,14 +30,14 @@ impl Nand {
             Verdict::Cut(CutOutcome::Torn) => {
                 self.free_payloads(block);
                 self.state.tear_block(block);
-                self.rain_erases(block);
+                self.is_empty_again(block);
                 return Err(Fault::PowerCut);
             }
             Verdict::Works | Verdict::Fails | Verdict::Cut(CutOutcome::Done) => {}
         }
         self.free_payloads(block);
         self.state.wipe(block);
-        self.rain_erases(block);
+        self.is_empty_again(block);
         if is_given_up && verdict == Verdict::Fails {
             self.retire(block);
             return Err(Fault::EraseFailed { block, known: after });
@@ -70,10 +70,11 @@ impl Nand {
         Ok(done)
     }
 
-    fn rain_erases(&mut self, block: BlockId) {
+    fn is_empty_again(&mut self, block: BlockId) {
         if let Some(rain) = &mut self.rain {
             rain.erased(&self.geometry, block, self.sequence);
         }
+        self.cells_erased(block);
     }
 
     fn retire(&mut self, block: BlockId) {

@@ -281,13 +281,14 @@ impl FaultPlan {
         self.rearm();
     }
 
-    /// What happens to a page read; `lost` is whether the page failed for good before.
+    /// What happens to a page read; `lost` is whether the page failed for good before, `worse` a
+    /// bound below which draws need retries beyond those of every page.
     #[inline]
-    pub(super) fn on_read(&mut self, lost: impl FnOnce() -> bool) -> ReadVerdict {
+    pub(super) fn on_read(&mut self, lost: impl FnOnce() -> bool, worse: u64) -> ReadVerdict {
         match self.power {
             false => ReadVerdict::NoPower,
-            true if !self.reads.armed => ReadVerdict::Works,
-            true => self.reads.judge(lost()),
+            true if !self.reads.armed && worse == 0 => ReadVerdict::Works,
+            true => self.reads.judge(lost(), worse),
         }
     }
 
@@ -381,17 +382,16 @@ impl ReadFaults {
     }
 
     #[cold]
-    fn judge(&mut self, lost: bool) -> ReadVerdict {
+    fn judge(&mut self, lost: bool, worse: u64) -> ReadVerdict {
         let due = self.fail_after == Some(0);
         self.fail_after = self.fail_after.and_then(|left| left.checked_sub(1));
         if lost || due {
             return ReadVerdict::Uncorrectable;
         }
-        match if self.retry_limit == 0 { u64::MAX } else { self.rng.next_u64() } {
+        let retry_limit = self.retry_limit.saturating_add(worse);
+        match if retry_limit == 0 { u64::MAX } else { self.rng.next_u64() } {
             drawn if drawn < self.error_limit => ReadVerdict::Uncorrectable,
-            drawn if drawn < self.retry_limit => {
-                ReadVerdict::Retried(1 + self.rng.below(self.retries))
-            }
+            drawn if drawn < retry_limit => ReadVerdict::Retried(1 + self.rng.below(self.retries)),
             _ => ReadVerdict::Works,
         }
     }

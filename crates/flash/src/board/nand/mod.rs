@@ -4,6 +4,7 @@
 //! What this is not: a place that knows schemes. An operation takes a [`Cause`] and the moment
 //! after which it may start ([`When`]), and returns when it is done or a [`Fault`].
 
+mod aging;
 pub mod cell_mode;
 pub mod clock;
 mod copy;
@@ -25,6 +26,8 @@ pub mod run;
 pub mod state;
 pub mod units;
 
+use aging::Aging;
+pub use aging::DueFor;
 use cell_mode::{CellMode, CellModes};
 use clock::timeline::Timeline;
 use clock::{Clock, Load, Place};
@@ -71,6 +74,8 @@ pub struct Nand {
     record: OperationRecord,
     /// Parity over dies.
     rain: Option<Box<Rain>>,
+    /// Reads of blocks and age of data, where they count.
+    aging: Option<Box<Aging>>,
     /// Every operation works, and is nothing but law, state, time and count: the short way.
     plain: bool,
     /// Somebody may plan failures or writes operations down: no short way any more.
@@ -102,6 +107,7 @@ impl Nand {
             oob_writes: 0,
             record: OperationRecord::default(),
             rain: Rain::new(config),
+            aging: Aging::new(config, geometry.blocks()),
             plain: false,
             watched: false,
             geometry,
@@ -177,8 +183,8 @@ impl Nand {
 
     fn look_whether_plain(&mut self) {
         let works = !self.watched && self.faults.is_quiet();
-        let simple = !self.units.are_small() && !self.modes.are_there() && self.rain.is_none();
-        self.plain = works && simple;
+        let simple = !self.units.are_small() && !self.modes.are_there();
+        self.plain = works && simple && self.rain.is_none() && self.aging.is_none();
     }
 
     /// Whether every operation works and is nothing but law, state, time and count.
@@ -252,7 +258,7 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
-        let verdict = self.judge_read(ppn);
+        let verdict = self.judge_read(ppn, after);
         if verdict == ReadVerdict::NoPower {
             return Err(Fault::PowerCut);
         }
@@ -260,17 +266,22 @@ impl Nand {
         if verdict == ReadVerdict::Uncorrectable && self.is_known_out(ppn) {
             return self.read_elsewhere(meter, ppn, after);
         }
-        let at = self.place(ppn);
-        let done = match self.units.are_small() {
-            true => self.read_unit(ppn, cause, after),
-            false => self.clock.read_page(at, cause, after),
-        };
+        let done = self.sense(ppn, cause, after);
         meter.read(cause);
         self.record.add(Operation::Read(ppn, cause));
         match verdict {
             ReadVerdict::Works => Ok(done),
             _ => self.read_again(meter, ppn, verdict, cause, done),
         }
+    }
+
+    /// Time of a page read, from the cells or from wherever a unit is.
+    pub(super) fn sense(&mut self, ppn: Ppn, cause: Cause, after: When) -> When {
+        if self.units.are_small() {
+            return self.read_unit(ppn, cause, after);
+        }
+        self.cells_sensed(ppn);
+        self.clock.read_page(self.place(ppn), cause, after)
     }
 
     /// A page read that finds nothing: time and count without a page.
@@ -319,11 +330,14 @@ impl Nand {
         let at = page.map_or(Place::plane(plane), |ppn| self.place(ppn));
         let mut done = self.clock.read_cells(at, cause, after);
         meter.read(cause);
-        if page.is_some() {
-            let verdict = self.faults.on_read(|| false);
+        if let Some(ppn) = page {
+            let worse = self.retry_bound(ppn, after);
+            let verdict = self.faults.on_read(|| false, worse);
+            self.cells_sensed(ppn);
             for _ in 0..self.retries(meter, verdict) {
                 done = self.clock.read_cells(at, cause, done);
                 meter.read(cause);
+                self.cells_sensed(ppn);
             }
         }
         Ok(done)
@@ -343,6 +357,7 @@ impl Nand {
             return self.read_failed_oob(meter, ppn, after);
         }
         self.units.used(at.plane);
+        self.cells_sensed(ppn);
         let done = if self.recovering {
             meter.read(Cause::Recover);
             self.clock.read_page(at, Cause::Recover, after)
@@ -372,9 +387,11 @@ impl Nand {
         }
         self.units.used(at.plane);
         // Its code is stronger than that of data: it may need retries, and is read in the end.
-        let verdict = self.faults.on_read(|| false);
+        let worse = self.retry_bound(ppn, after);
+        let verdict = self.faults.on_read(|| false, worse);
         let mut done = after;
         for _ in 0..=self.retries(meter, verdict) {
+            self.cells_sensed(ppn);
             done = match length {
                 Some(length) => self.clock.read_spare(at, Cause::Translate, length, done),
                 None => self.clock.read_page(at, Cause::Translate, done),

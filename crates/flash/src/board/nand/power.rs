@@ -15,6 +15,7 @@ impl Nand {
     /// Power is back: everything that only RAM knew is gone, and recovery begins.
     pub(in crate::board) fn power_on(&mut self, meter: &mut Meter) {
         self.faults.power_on();
+        self.was_off();
         // Every die is asked what it is.
         if let Some(die) = self.failed_die() {
             let plane = PlaneId(die * self.geometry.planes_per_die);

@@ -250,6 +250,9 @@ impl Nand {
         cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
+        if !matches!(verdict, Verdict::NoPower | Verdict::Cut(CutOutcome::Undone)) {
+            self.cells_programmed(ppn, after);
+        }
         match verdict {
             Verdict::Works => {
                 let done = self.book_program(ppn, cause, after);

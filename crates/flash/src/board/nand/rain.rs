@@ -346,17 +346,15 @@ impl Nand {
         after: When,
     ) -> Result<Option<When>, Fault> {
         let has_failed = self.asks_dead_die(meter, self.geometry.plane_of(page));
-        let verdict = self.faults.on_read(|| has_failed || rain.gone.has(page));
+        let worse = self.retry_bound(page, after);
+        let verdict = self.faults.on_read(|| has_failed || rain.gone.has(page), worse);
         if verdict == ReadVerdict::NoPower {
             return Err(Fault::PowerCut);
         }
         let retries = if has_failed { 0 } else { self.retries(meter, verdict) };
         let mut read = after;
         for _ in 0..=retries {
-            read = match self.units.are_small() {
-                true => self.read_unit(page, Cause::Rebuild, read),
-                false => self.clock.read_page(self.place(page), Cause::Rebuild, read),
-            };
+            read = self.sense(page, Cause::Rebuild, read);
             meter.read(Cause::Rebuild);
             self.record.add(Operation::Read(page, Cause::Rebuild));
         }

@@ -32,16 +32,17 @@ impl Nand {
     /// What happens to a read. What comes from the controller or from a register does not fail;
     /// where mapping units are smaller than flash pages, a unit is what is lost.
     #[inline]
-    pub(super) fn judge_read(&mut self, ppn: Ppn) -> ReadVerdict {
+    pub(super) fn judge_read(&mut self, ppn: Ppn, after: When) -> ReadVerdict {
         let is_out = self.is_out(ppn);
+        let worse = self.retry_bound(ppn, after);
         let lost = || is_out || self.state.is_unreadable(ppn);
         if !self.units.are_small() {
-            return self.faults.on_read(lost);
+            return self.faults.on_read(lost, worse);
         }
         match self.source(ppn) {
-            Source::Cells => self.faults.on_read(lost),
+            Source::Cells => self.faults.on_read(lost, worse),
             // The register of a die that failed cannot be read either.
-            Source::Register if is_out => self.faults.on_read(lost),
+            Source::Register if is_out => self.faults.on_read(lost, worse),
             _ if self.faults.has_power() => ReadVerdict::Works,
             _ => ReadVerdict::NoPower,
         }
@@ -66,6 +67,7 @@ impl Nand {
                 let at = self.place(ppn);
                 self.clock.read_page(at, cause, done)
             };
+            self.cells_sensed(ppn);
             meter.read(cause);
             self.record.add(Operation::Read(ppn, cause));
         }

@@ -6,6 +6,7 @@
 use super::cell_mode::CellMode;
 use super::state::{Oob, OobRead, PageKind};
 use super::{Nand, Payload};
+use crate::board::when::When;
 use crate::units::{BlockId, Ppn, Tag};
 
 /// A page as it lies on flash.
@@ -107,6 +108,8 @@ impl Nand {
         if ppn.0 >= self.geometry.pages() || !self.state.is_free(ppn) {
             return Err(format!("page {ppn} is beyond the device, or there twice"));
         }
+        // How old it was nobody says: it counts as programmed when it was put here.
+        self.cells_programmed(ppn, When::START);
         match page {
             StoredPage::Free => {}
             StoredPage::Torn => self.state.store_torn(ppn),

@@ -107,6 +107,7 @@ impl Nand {
             Source::Register => self.clock.transfer_unit(at, cause, after),
             Source::Cells => {
                 self.units.sensed(at.plane, ppn);
+                self.cells_sensed(ppn);
                 self.clock.read_page(at, cause, after)
             }
         }

@@ -2,7 +2,7 @@
 //! thresholds.
 
 use crate::parts::checkpoint::Checkpoints;
-use crate::parts::page_space::{Threshold, lines_ram, placement_ram, slc_ram};
+use crate::parts::page_space::{Threshold, lines_ram, placement_ram, refresh_ram, slc_ram};
 use crate::parts::translation::Translation;
 use crate::parts::trim_records::TrimRecords;
 use crate::settings::SharedSettings;
@@ -126,6 +126,7 @@ impl Needs {
         structures.extend(placement_ram(config));
         structures.extend(slc_ram(config));
         structures.extend(lines_ram(config));
+        structures.extend(refresh_ram(config));
         structures
     }
 }

@@ -24,6 +24,13 @@ pub(super) struct Paused {
     destination: (Option<Stream>, Cause),
 }
 
+impl Paused {
+    /// Nothing of it is moved yet.
+    pub(super) fn new(victim: BlockId, stream: Option<Stream>, cause: Cause) -> Self {
+        Paused { victim, copied: 0, destination: (stream, cause) }
+    }
+}
+
 impl PageSpace {
     /// Does one step of collection while the device is idle; `None` when there is nothing worth
     /// doing.
@@ -36,11 +43,14 @@ impl PageSpace {
         if let Some(repaired) = self.repair_idle(board, owner, after)? {
             return Ok(Some(repaired));
         }
-        if self.mode == GcMode::Foreground {
-            return Ok(None);
-        }
         if let Some(paused) = self.paused {
             return self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
+        }
+        if let Some(refreshed) = self.refresh_idle(board, owner, after)? {
+            return Ok(Some(refreshed));
+        }
+        if self.mode == GcMode::Foreground {
+            return Ok(None);
         }
         if let Some(folded) = self.fold_idle(board, owner, after)? {
             return Ok(Some(folded));
@@ -110,7 +120,8 @@ impl PageSpace {
     }
 
     fn begun(&mut self, board: &Board, victim: BlockId) -> Paused {
-        Paused { victim, copied: 0, destination: self.destination(board.nand(), victim) }
+        let (stream, cause) = self.destination(board.nand(), victim);
+        Paused::new(victim, stream, cause)
     }
 
     pub(super) fn is_paused(&self, block: BlockId) -> bool {
@@ -118,7 +129,7 @@ impl PageSpace {
     }
 
     /// Moves up to `most` pages of a victim, and erases it when none is left.
-    fn go_on<O: PageOwner>(
+    pub(super) fn go_on<O: PageOwner>(
         &mut self,
         board: &mut Board,
         owner: &mut O,
@@ -139,7 +150,10 @@ impl PageSpace {
             self.note_collected(board, victim, copied);
         }
         self.stream_of[victim.index()] = 0;
-        let erased = self.reclaimed(board, (victim, role), copied, done)?;
+        let erased = match cause {
+            Cause::Refresh => self.refreshed(board, (victim, role), copied, done)?,
+            _ => self.reclaimed(board, (victim, role), copied, done)?,
+        };
         let plane = board.geometry().plane_of_block(victim);
         if self.idle_pages < u32::MAX {
             // A step of its own: a request may come before it.

@@ -306,6 +306,8 @@ impl PageSpace {
         let failed = self.write_parity(board, (line, stream), after)?;
         let Some(lines) = &mut self.lines else { return Ok(()) };
         let mut open = lines.open[stream.index()];
+        // It may be completed before it is full.
+        (open.column, open.unit) = (open.first + lines.width, 0);
         lines.enter_stripe(board.nand(), line, &mut open);
         lines.open[stream.index()] = open;
         self.hold_parity(board, (line, stream));
@@ -313,6 +315,22 @@ impl PageSpace {
             self.shorten(board.nand(), line);
             self.count_slots(board.nand(), (line, stream));
         }
+        Ok(())
+    }
+
+    /// An open line takes no more pages; what its present stripe holds gets its parity.
+    pub(super) fn close_line_early(
+        &mut self,
+        board: &mut Board,
+        (line, stream): (BlockId, Stream),
+        after: When,
+    ) -> Result<(), Fault> {
+        let lines = self.lines.as_ref().expect("a space of lines");
+        if lines.has_parity && lines.open[stream.index()].loose > 0 {
+            self.complete_stripe(board, (line, stream), after)?;
+        }
+        self.close(board.nand(), ALL, stream);
+        self.hold_again(board, stream);
         Ok(())
     }
 

@@ -52,7 +52,7 @@ impl PageSpace {
             }
             when = self.make_fold_room(board, owner, plane, when)?;
             let Some(victim) = self.fitting_victim(board, owner, (plane, false)) else { break };
-            when = self.fold(board, owner, (victim, u32::MAX), when)?;
+            when = self.fold(board, owner, (victim, u32::MAX), Cause::Fold, when)?;
         }
         Ok(when)
     }
@@ -70,7 +70,7 @@ impl PageSpace {
         }
         match self.cache_victim(board.nand(), plane, false) {
             Some(victim) if board.nand().valid_pages(victim) == 0 => {
-                self.fold(board, owner, (victim, u32::MAX), after)
+                self.fold(board, owner, (victim, u32::MAX), Cause::Fold, after)
             }
             _ => Ok(after),
         }
@@ -110,7 +110,7 @@ impl PageSpace {
             }
             let Some(victim) = self.dynamic_victim(board, owner, plane) else { break };
             when = board.finish_flash_page(victim, Cause::Fold, when);
-            when = self.fold(board, owner, (victim, u32::MAX), when)?;
+            when = self.fold(board, owner, (victim, u32::MAX), Cause::Fold, when)?;
         }
         Ok(when)
     }
@@ -214,12 +214,13 @@ impl PageSpace {
         board: &mut Board,
         owner: &mut O,
         (victim, most): (BlockId, u32),
+        cause: Cause,
         after: When,
     ) -> Result<When, Fault> {
         let plane = board.geometry().plane_of_block(victim);
         let was_dead = board.nand().valid_pages(victim) == 0;
         let target = (victim, Some(Stream::Data), most);
-        let (copied, done) = self.move_some(board, owner, target, Cause::Fold, after)?;
+        let (copied, done) = self.move_some(board, owner, target, cause, after)?;
         let slc = self.slc.as_mut().expect("a block of the cache");
         let cache = &mut slc.planes[plane.index()];
         let before =
@@ -237,9 +238,29 @@ impl PageSpace {
         board.event(Event::SlcDeadPages, u64::from(written - folded));
         board.event(if folded > 0 { Event::SlcFolds } else { Event::SlcDeadBlocks }, 1);
         self.stream_of[victim.index()] = 0;
-        let erased = self.release(board, victim, BlockRole::Data, Cause::Fold, done)?;
+        let erased = self.release(board, victim, BlockRole::Data, cause, done)?;
         self.tell_cache(board);
         Ok(erased)
+    }
+
+    /// Folds a block that is due to be refreshed, as a whole; none where the free blocks do not hold
+    /// it.
+    pub(in super::super) fn refresh_cached<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        after: When,
+    ) -> Result<Option<When>, Fault> {
+        let plane = board.geometry().plane_of_block(victim);
+        if !self.fold_fits(board, owner, victim) {
+            return Ok(None);
+        }
+        if self.planes[plane.index()].frontiers[Stream::Slc.index()].block == Some(victim) {
+            self.close_cache(board.nand(), plane);
+        }
+        let ready = board.finish_flash_page(victim, Cause::Refresh, after);
+        self.fold(board, owner, (victim, u32::MAX), Cause::Refresh, ready).map(Some)
     }
 
     /// One step of folding in an idle gap, in the first plane whose cache is fuller than it should
@@ -265,7 +286,8 @@ impl PageSpace {
             };
             let Some(victim) = self.fitting_victim(board, owner, (plane, false)) else { continue };
             self.idle_turn = (plane.0 + 1) % self.planes.len() as u32;
-            return self.fold(board, owner, (victim, self.idle_pages), ready).map(Some);
+            let target = (victim, self.idle_pages);
+            return self.fold(board, owner, target, Cause::Fold, ready).map(Some);
         }
         Ok(None)
     }

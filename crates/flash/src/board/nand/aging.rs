@@ -1,0 +1,340 @@
+//! Age of data and reads of blocks (`refresh`): what they are, which blocks are due to have their data
+//! moved, and how many retries reads of such cells need.
+//!
+//! A block's reads are counted from its erase, whoever reads and whatever of a page; its age is that
+//! of its first program. Both outlive a power cut: capacitors save them, and a device that is off
+//! ages by `refresh.off_days`. Memory has 4 bytes a block for either, and a list of what is due. A
+//! patrol comes by every block in turn and looks at its age.
+//!
+//! What this is not: who moves data, and when. Rules and open points: `docs/papers/refresh.md`.
+
+mod ages;
+mod patrol;
+mod queue;
+
+use super::Nand;
+use crate::board::settings::BoardSettings;
+use crate::board::when::When;
+use crate::units::{BlockId, Nanos, Ppn, zeroed};
+use ages::Ages;
+use patrol::Patrol;
+use queue::Queue;
+
+/// A share or a factor in parts per million: the state of the engine has no fractions.
+const WHOLE: u64 = 1_000_000;
+/// No factor of a probability is larger than this.
+const FACTOR_MAX: u64 = 1_000_000 * WHOLE;
+const DAY: f64 = 86_400e9;
+
+fn days(days: f64) -> Nanos {
+    (days * DAY).round() as Nanos
+}
+
+/// Why the data of a block is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DueFor {
+    /// Reads in it.
+    Reads,
+    /// Its age.
+    Age,
+}
+
+/// What reading and time did to the blocks of a device. Its time is that of the clock, and what the
+/// device was off.
+#[derive(Clone, Debug)]
+pub(super) struct Aging {
+    /// Reads at which a new block is due; 0: never.
+    reads_limit: u64,
+    /// What a block at the end of its life has lost of that.
+    slope: u64,
+    endurance: (u64, u64),
+    moves: bool,
+    /// Draws below this need retries, in a new block.
+    retry_limit: u64,
+    /// Reads of each block since its erase.
+    reads: Vec<u32>,
+    ages: Ages,
+    /// How long the device is off, and was.
+    off: Nanos,
+    shift: Nanos,
+    due: Queue,
+    /// A block may be due twice over, for its reads.
+    hasty: bool,
+    /// From when on one may be, for its age.
+    hasty_from: Nanos,
+}
+
+impl Aging {
+    /// None where nothing ages.
+    pub(super) fn new(config: &BoardSettings, blocks: u32) -> Option<Box<Self>> {
+        let settings = &config.refresh;
+        if !settings.is_on() {
+            return None;
+        }
+        let patrol = Patrol::new(settings.patrol.0, blocks);
+        Some(Box::new(Aging {
+            reads_limit: u64::from(settings.reads),
+            slope: (settings.wear_slope * WHOLE as f64).round() as u64,
+            endurance: (config.device.endurance_cycles, config.device.slc_endurance_cycles),
+            moves: settings.moves,
+            retry_limit: (settings.p0 * u64::MAX as f64) as u64,
+            reads: zeroed(if settings.reads > 0 { blocks as usize } else { 0 }),
+            ages: Ages::new(days(settings.days), patrol, blocks),
+            off: days(settings.off_days),
+            shift: 0,
+            due: Queue::new(if settings.moves { blocks } else { 0 }),
+            hasty: false,
+            hasty_from: Nanos::MAX,
+        }))
+    }
+
+    /// Reads at which a block is due of whose life so much is used.
+    fn limit(&self, worn: u64) -> u64 {
+        (self.reads_limit - self.reads_limit * (self.slope * worn / WHOLE) / WHOLE).max(1)
+    }
+
+    fn reads_of(&self, block: BlockId) -> u64 {
+        self.reads.get(block.index()).copied().unwrap_or(0).into()
+    }
+
+    /// A page of a block was sensed; of its life so much is used. One that holds nothing is not due.
+    fn sensed(&mut self, (block, worn): (BlockId, u64), holds: bool) {
+        let Some(reads) = self.reads.get_mut(block.index()) else { return };
+        *reads = reads.saturating_add(1);
+        let (reads, limit) = (u64::from(*reads), self.limit(worn));
+        if reads < limit || !holds || !self.moves {
+            return;
+        }
+        if !self.due.has(block) {
+            self.due.push(block);
+            self.hasty_from = self.hasty_from.min(self.ages.old_at(block, 2));
+        }
+        self.hasty |= reads >= 2 * limit;
+    }
+
+    fn erased(&mut self, block: BlockId) {
+        if let Some(reads) = self.reads.get_mut(block.index()) {
+            *reads = 0;
+        }
+        self.ages.erased(block);
+        if self.moves {
+            self.due.remove(block);
+        }
+    }
+
+    /// The patrol has come as far as `now`.
+    fn look(&mut self, now: Nanos, holds: impl Fn(BlockId) -> bool) {
+        if self.moves && now >= self.ages.next_find() {
+            self.ages.look(now, &mut self.due, holds);
+            self.haste();
+        }
+    }
+
+    /// From when on the first of those that are due is so twice over, for its age.
+    fn haste(&mut self) {
+        let times = self.due.all().map(|block| self.ages.old_at(block, 2));
+        self.hasty_from = times.min().unwrap_or(Nanos::MAX);
+    }
+
+    /// Whether a block that is due is so twice over.
+    fn is_hasty(&self, (block, worn): (BlockId, u64), now: Nanos) -> bool {
+        let by_reads = self.reads_limit > 0 && self.reads_of(block) >= 2 * self.limit(worn);
+        by_reads || self.ages.is_old(block, 2, now)
+    }
+
+    /// A bound below which 64-bit draws need retries.
+    fn retry_bound(&self, (block, worn): (BlockId, u64), now: Nanos) -> u64 {
+        let grown = |bound: u64, part: u64, whole: u64| {
+            let (one, most) = (u128::from(WHOLE), u128::from(FACTOR_MAX));
+            let more = (u128::from(part) * one).checked_div(u128::from(whole)).unwrap_or(0);
+            let all = u128::from(bound) * (one + more.min(most)) / one;
+            all.min(u128::from(u64::MAX)) as u64
+        };
+        let bound = grown(self.retry_limit, worn, WHOLE);
+        let bound = grown(bound, self.ages.of(block, now), self.ages.limit());
+        grown(bound, self.reads_of(block), self.reads_limit)
+    }
+}
+
+impl Nand {
+    /// Parts per million of a block's life that its erases have used, at most all of it.
+    fn worn(&self, aging: &Aging, block: BlockId) -> u64 {
+        let slc = u64::from(self.modes.slc_erases(block).0);
+        let dense = u64::from(self.state.block(block).erases) - slc;
+        let (in_dense, in_slc) = aging.endurance;
+        (dense * WHOLE / in_dense + slc * WHOLE / in_slc).min(WHOLE)
+    }
+
+    /// A page's cells were sensed.
+    #[inline]
+    pub(super) fn cells_sensed(&mut self, ppn: Ppn) {
+        if self.aging.is_some() {
+            self.count_sensed(ppn);
+        }
+    }
+
+    #[cold]
+    fn count_sensed(&mut self, ppn: Ppn) {
+        let block = self.geometry.block_of(ppn);
+        let holds = self.valid_pages(block) > 0;
+        let Some(mut aging) = self.aging.take() else { return };
+        aging.sensed((block, self.worn(&aging, block)), holds);
+        self.aging = Some(aging);
+    }
+
+    /// A page is programmed, from this moment on.
+    #[inline]
+    pub(super) fn cells_programmed(&mut self, ppn: Ppn, after: When) {
+        let block = self.geometry.block_of(ppn);
+        if let Some(aging) = &mut self.aging {
+            aging.ages.programmed(block, self.clock.completion(after) + aging.shift);
+        }
+    }
+
+    /// A block holds nothing any more.
+    pub(super) fn cells_erased(&mut self, block: BlockId) {
+        if let Some(aging) = &mut self.aging {
+            aging.erased(block);
+        }
+    }
+
+    /// A bound below which draws say that a read of a page needs retries.
+    #[inline]
+    pub(super) fn retry_bound(&self, ppn: Ppn, after: When) -> u64 {
+        match &self.aging {
+            Some(aging) if aging.retry_limit > 0 => {
+                let block = self.geometry.block_of(ppn);
+                let now = self.clock.completion(after) + aging.shift;
+                aging.retry_bound((block, self.worn(aging, block)), now)
+            }
+            _ => 0,
+        }
+    }
+
+    /// The device was off for as long as `refresh.off_days` says.
+    pub fn was_off(&mut self) {
+        if let Some(aging) = &mut self.aging {
+            aging.shift = aging.shift.saturating_add(aging.off);
+        }
+    }
+
+    /// Whether data is moved because it is old or was read often.
+    #[inline]
+    pub fn refreshes(&self) -> bool {
+        self.aging.as_ref().is_some_and(|aging| aging.moves)
+    }
+
+    /// When the patrol next finds something, at the earliest.
+    pub fn finds_old_data_at(&self) -> Option<Nanos> {
+        let aging = self.aging.as_ref().filter(|aging| aging.moves)?;
+        let next = aging.ages.next_find();
+        (next < Nanos::MAX).then(|| next.saturating_sub(aging.shift))
+    }
+
+    /// Blocks that are due at this moment.
+    pub fn blocks_to_refresh(&mut self, after: When) -> usize {
+        let now = self.clock.completion(after);
+        let Some(aging) = &mut self.aging else { return 0 };
+        let state = &self.state;
+        aging.look(now + aging.shift, |block| state.block(block).valid > 0);
+        aging.due.len()
+    }
+
+    /// The block that is moved next: one that is due twice over, else the one that is due for the
+    /// longest time.
+    pub fn next_to_refresh(&mut self, after: When) -> Option<BlockId> {
+        if self.must_refresh(after) {
+            return self.most_hasty(after);
+        }
+        self.aging.as_ref().and_then(|aging| aging.due.all().next())
+    }
+
+    /// Whether a block is due twice over at this moment.
+    pub fn must_refresh(&mut self, after: When) -> bool {
+        let waiting = self.blocks_to_refresh(after);
+        let now = self.clock.completion(after);
+        let Some(aging) = &self.aging else { return false };
+        if waiting == 0 || !aging.hasty && now + aging.shift < aging.hasty_from {
+            return false;
+        }
+        let is_there = self.most_hasty(after).is_some();
+        if !is_there && let Some(aging) = &mut self.aging {
+            // Those that were are erased.
+            aging.hasty = false;
+            aging.haste();
+        }
+        is_there
+    }
+
+    fn most_hasty(&self, after: When) -> Option<BlockId> {
+        let aging = self.aging.as_ref()?;
+        let now = self.clock.completion(after) + aging.shift;
+        let is_hasty = |block: &BlockId| aging.is_hasty((*block, self.worn(aging, *block)), now);
+        aging.due.all().find(is_hasty)
+    }
+
+    /// Why a block is due; none where it is not.
+    pub fn is_due_for(&self, block: BlockId) -> Option<DueFor> {
+        let aging = self.aging.as_ref().filter(|aging| aging.moves && aging.due.has(block))?;
+        let limit = aging.limit(self.worn(aging, block));
+        let by_reads = aging.reads_limit > 0 && aging.reads_of(block) >= limit;
+        Some(if by_reads { DueFor::Reads } else { DueFor::Age })
+    }
+
+    /// A block waits for its move behind all others.
+    pub fn put_refresh_off(&mut self, block: BlockId) {
+        if let Some(aging) = &mut self.aging {
+            aging.due.remove(block);
+            aging.due.push(block);
+        }
+    }
+
+    /// A block is not to be moved: what it holds is nobody's.
+    pub fn needs_no_refresh(&mut self, block: BlockId) {
+        if let Some(aging) = &mut self.aging {
+            aging.due.remove(block);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Groups as _;
+
+    fn aging(pairs: &[(&str, &str)]) -> Box<Aging> {
+        let mut config = BoardSettings::default();
+        for (key, value) in pairs {
+            config.set(key, value).unwrap_or_else(|error| panic!("{error}"));
+        }
+        Aging::new(&config, 4).expect("something counts")
+    }
+
+    #[test]
+    fn wear_lowers_the_limit_in_proportion() {
+        let aging = aging(&[("refresh.reads", "1000"), ("refresh.wear_slope", "0.6")]);
+        let limits = [0, WHOLE / 2, WHOLE].map(|worn| aging.limit(worn));
+        assert_eq!(limits, [1000, 700, 400]);
+    }
+
+    /// p0 (1 + cycles / endurance) (1 + age / days) (1 + reads / limit).
+    #[test]
+    fn reads_age_and_wear_multiply_the_share_of_reads_with_retries() {
+        let set = [("refresh.reads", "10"), ("refresh.days", "1"), ("refresh.p0", "0.001")];
+        let mut aging = aging(&set);
+        let block = BlockId(1);
+        let share = |aging: &Aging, worn: u64, now: Nanos| {
+            let bound = aging.retry_bound((block, worn), now);
+            (bound as f64 / u64::MAX as f64 * 1e4).round() / 1e4
+        };
+        assert_eq!(share(&aging, 0, 0), 0.001);
+        aging.ages.programmed(block, 5);
+        (0..20).for_each(|_| aging.sensed((block, 0), true));
+        assert_eq!(share(&aging, 0, 5), 0.003);
+        assert_eq!(share(&aging, WHOLE, 5 + days(3.0)), 0.001 * 2.0 * 4.0 * 3.0);
+        assert!(aging.is_hasty((block, 0), 5) && aging.due.len() == 1);
+        aging.erased(block);
+        assert_eq!(share(&aging, 0, days(9.0)), 0.001);
+        assert_eq!(aging.due.len(), 0);
+    }
+}
