@@ -25,6 +25,7 @@ mod lines;
 mod occupancy;
 mod own;
 mod parameters;
+mod paused;
 mod peers;
 mod placement;
 mod placement_blocks;
