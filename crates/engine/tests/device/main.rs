@@ -26,6 +26,7 @@ mod lines;
 mod occupancy;
 mod own;
 mod parameters;
+mod paused;
 mod peers;
 mod placement;
 mod placement_blocks;

@@ -59,3 +59,4 @@ mod treeftl_page_lru;
 mod victims_waftl;
 mod waftl;
 mod waftl_map;
+mod waftl_ready;

@@ -177,6 +177,7 @@ impl PlaneWear {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ftlab_flash::board::nand::restore::StoredBlock;
     use ftlab_flash::settings::Groups as _;
 
     fn levelling(pairs: &[(&str, &str)]) -> Option<Levelling> {
@@ -218,5 +219,34 @@ mod tests {
         assert_eq!(levelling.due(plane, 8), None, "node 0 is at 3");
         levelling.erased(plane, 14);
         assert_eq!(levelling.due(plane, 9), Some(0));
+    }
+
+    /// Before a power cut block 3 was erased twelve times, and block 2, which is retired, twenty
+    /// times. What lies in a block that was never erased is due to move when it is cold, though no
+    /// erase since the cut was of a block as worn; the retired block calls for nothing.
+    #[test]
+    fn after_a_power_cut_the_erases_of_flash_say_how_far_apart_they_are() {
+        let mut config = SharedSettings::default();
+        for (key, value) in
+            [("device.blocks_per_plane", "4"), ("wear.policy", "static"), ("wear.spread", "10")]
+        {
+            config.set(key, value).expect("legal");
+        }
+        let due_with = |worn: [u32; 2], set_aside: Option<BlockId>| {
+            let mut board = ftlab_flash::board::Board::new(&config, 1, 0);
+            for (block, erases) in [(3, worn[0]), (2, worn[1])] {
+                let known = board.nand().stored_block(BlockId(block));
+                let known = StoredBlock { erases, retired: block == 2, ..known };
+                board.nand_mut().restore_block(BlockId(block), known).expect("legal");
+            }
+            let mut levelling = Levelling::new(&config, board.nand(), 4).expect("static");
+            levelling.recover(board.nand(), |block| set_aside == Some(block));
+            levelling.placed(PlaneId(0), 0, 0);
+            (0..4).for_each(|_| levelling.erased(PlaneId(0), 1));
+            levelling.due(PlaneId(0), 12)
+        };
+        assert_eq!(due_with([12, 20], None), Some(0));
+        assert_eq!(due_with([10, 20], None), None, "10 - 0 is not more than 10");
+        assert_eq!(due_with([12, 20], Some(BlockId(3))), None, "others level that block");
     }
 }

@@ -346,3 +346,55 @@ impl PageSpace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::SharedSettings;
+    use ftlab_flash::board::nand::restore::StoredPage;
+    use ftlab_flash::board::nand::state::Oob;
+    use ftlab_flash::settings::Groups as _;
+    use ftlab_flash::units::Tag;
+
+    /// What levelling would move of eight blocks after a power cut and many erases around it:
+    /// block 2 holds two pages of data and block 5 is full. `again` are withheld as before the cut.
+    fn due_after_a_cut(again: &[BlockId]) -> Option<u32> {
+        let mut config = SharedSettings::default();
+        let pairs = [
+            ("device.pages_per_block", "4"),
+            ("device.blocks_per_plane", "8"),
+            ("wear.policy", "static"),
+            ("wear.spread", "4"),
+        ];
+        pairs.iter().for_each(|(key, value)| config.set(key, value).expect("legal"));
+        let bytes = 4 * config.device.page_bytes.0;
+        config.device.set_capacity(bytes, 8);
+        let mut board = Board::new(&config, 1, 0);
+        let sectors = board.geometry().all_sectors();
+        for (number, (block, pages)) in (1..).zip([(BlockId(2), 2), (BlockId(5), 4)]) {
+            for offset in 0..pages {
+                let ppn = board.geometry().page(block, offset);
+                let sequence = u64::from(10 * number + offset);
+                let oob = Oob { logical: offset % 4, kind: PageKind::Data, sequence };
+                let page = StoredPage::Data { oob, tag: Tag(1), sectors, unreadable: false };
+                board.nand_mut().restore_page(ppn, page).expect("an erased page");
+            }
+        }
+        let recovered = PageSpace::recover(&mut board, &config, 2, 1, When::START);
+        let (mut space, _) = recovered.expect("nothing fails");
+        space.withhold(board.nand());
+        space.withhold_again(board.nand(), again.iter().copied());
+        let levelling = space.levelling.as_mut().expect("static");
+        (0..8).for_each(|_| levelling.erased(PlaneId(0), 9));
+        levelling.due(PlaneId(0), 9)
+    }
+
+    /// A block that was being filled when the power went is held back as it was before, and levelling
+    /// must not take it before it is closed; a full one is levelled unless it is withheld.
+    #[test]
+    fn after_a_power_cut_levelling_takes_neither_an_open_nor_a_withheld_block() {
+        assert_eq!(due_after_a_cut(&[]), Some(5));
+        assert_eq!(due_after_a_cut(&[BlockId(2)]), Some(5));
+        assert_eq!(due_after_a_cut(&[BlockId(2), BlockId(5)]), None);
+    }
+}
