@@ -368,9 +368,9 @@ named! {
         Cascades = "cascades",
         /// Entries that they moved down.
         CascadeSteps = "cascade_steps",
-        /// Pages of the host whose content was hashed.
+        /// Pages whose content was hashed before they were written, padding of a buffer's among them.
         HashedPages = "hashed_pages",
-        /// Writes of the host whose content was on flash already: nothing was programmed.
+        /// Those of them whose content was on flash already: nothing was programmed.
         ValueHits = "value_hits",
         /// Values that left the table of recently written ones for others.
         ValueEvictions = "value_evictions",

@@ -53,9 +53,10 @@ pub struct Request {
 pub struct Content(NonZeroU64);
 
 impl Content {
-    /// The bytes that have this number; 0 and 1 are the same.
+    /// The bytes that have this number. 0 has another one, which only chance gives to others.
     pub fn new(number: u64) -> Self {
-        Content(NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN))
+        const ZERO: NonZeroU64 = NonZeroU64::new(0x9E37_79B9_7F4A_7C15).unwrap();
+        Content(NonZeroU64::new(number).unwrap_or(ZERO))
     }
 
     /// Its number.

@@ -11,7 +11,7 @@
 //! All in memory with a battery: the page table, 4 bytes per logical page; the owners of every
 //! physical page (its first, 4 bytes; neighbours of each logical page among those that share, 8
 //! bytes); the hash of what every physical page holds, 16 bytes; the table of values, the
-//! `ca_ssd.values` hashes that were written last, each with its page (28 bytes). A hash is told by the
+//! `ca_ssd.values` hashes that were written last, each with its page (28 bytes, and an index). A hash is told by the
 //! page's version: equal contents have equal versions. Per plane a write frontier.
 //!
 //! # Read
@@ -108,6 +108,7 @@ pub struct Survivor {
 
 impl PageTable for Table {
     const AT_ONCE: bool = true;
+    const SHARES: bool = true;
 
     #[inline]
     fn entry(&self, lpn: Lpn) -> Option<Ppn> {
@@ -146,6 +147,19 @@ fn found(board: &Board, ppn: Ppn) -> (Tag, bool) {
     (state.tag(ppn), state.is_unreadable(ppn))
 }
 
+/// Whether a page can be read, as far as anybody knows.
+fn can_be_shared(board: &Board, ppn: Ppn) -> bool {
+    let nand = board.nand();
+    let die = nand.geometry().die_of(nand.geometry().plane_of(ppn));
+    !found(board, ppn).1 && nand.known_failed_die() != Some(die)
+}
+
+/// Whether it stands for bytes: neither what a write buffer could not read nor what it fills up
+/// pages with that nobody wrote.
+fn is_value(tag: Tag) -> bool {
+    tag != Tag::UNREADABLE && tag != Tag(0)
+}
+
 fn threshold(config: &Config) -> u32 {
     page_mapped::threshold(config, GC_LOW)
 }
@@ -155,10 +169,11 @@ impl CaSsd {
         CaSsd { base, hash_time: config.own.hash_us.0 }
     }
 
-    /// The page that holds a value already; what is lost is nobody's.
+    /// The page that holds a value already. What is lost is nobody's, and nobody comes to a die that
+    /// is known to have failed.
     fn page_of(&self, board: &Board, value: Tag) -> Option<Ppn> {
         let Table { values, .. } = &self.base.map.table;
-        values.find(value).filter(|&ppn| !found(board, ppn).1)
+        values.find(value).filter(|&ppn| can_be_shared(board, ppn))
     }
 
     /// The value that a logical page has now.
@@ -201,8 +216,7 @@ impl CaSsd {
         self.forget_dead(board, old);
         let Table { owners, values, .. } = &mut self.base.map.table;
         let new = owners.page(io.lpn).expect("it was just written");
-        // A write buffer hands on what it could not read.
-        if io.data != Tag::UNREADABLE && values.written(io.data, new) {
+        if is_value(io.data) && values.written(io.data, new) {
             board.event(Event::ValueEvictions, 1);
         }
         Ok(done)
@@ -222,6 +236,8 @@ impl Scheme for CaSsd {
              implemented",
             "the table of values is by recency alone, and of open size (ca_ssd.values)",
             "a dead page is not revived, though its value may be known",
+            "the battery is part of the scheme: map and values outlive the power whatever \
+             device.ram_nonvolatile says, and nothing is ever recorded on flash",
             "a page that a request covers in part is a value of its own",
             "trims are added",
         ],
@@ -257,6 +273,7 @@ impl Scheme for CaSsd {
             ),
             entry("page_hashes", HASH_BYTES * physical),
             entry("value_table", values::ENTRY_BYTES * u64::from(config.own.values)),
+            entry("value_index", Values::index_bytes(config.own.values)),
         ];
         page_mapped::ram_use(config, &own)
     }
@@ -272,11 +289,14 @@ impl Scheme for CaSsd {
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
         let known = board.dram(1, after);
         let (done, tag) = self.base.read(board, io, known)?;
+        let Table { owners, values, .. } = &mut self.base.map.table;
         if tag == Tag::UNREADABLE
-            && let Some(value) = self.value(board, io.lpn)
+            && let Some(ppn) = owners.page(io.lpn)
+            && let (value, _) = found(board, ppn)
+            && values.find(value) == Some(ppn)
         {
             // Nobody else is to come to what is lost.
-            self.base.map.table.values.forget(value);
+            values.forget(value);
         }
         Ok((done, tag))
     }

@@ -54,6 +54,9 @@ pub(crate) fn audit<S: Scheme>(
             audit.valid_data_pages, audit.stale_pages, audit.shared_pages, audit.ram_pages
         ));
     }
+    if S::READS_CONTENT {
+        sharing(board, scheme, &audit, unsettled.stale_pages)?;
+    }
     scheme.self_check(board)?;
     counts(board)?;
     Ok(ControlFlow::Continue(audit))
@@ -124,6 +127,34 @@ fn page<S: Scheme>(board: &Board, scheme: &S, ppn: Ppn, audit: &mut Audit) -> Re
     audit.valid_data_pages += 1;
     let holder = scheme.holder(ppn, Lpn(oob.logical));
     Ok(scheme.locate(board, holder) != Location::Flash(ppn))
+}
+
+/// Every logical page that lies on flash lies on a valid page, and as many lie on one that is another's
+/// as the scheme reports.
+fn sharing<S: Scheme>(
+    board: &Board,
+    scheme: &S,
+    audit: &Audit,
+    unlocated: u64,
+) -> Result<(), String> {
+    let mut located = 0;
+    for lpn in (0..board.geometry().logical_pages).map(Lpn) {
+        let Location::Flash(ppn) = scheme.locate(board, lpn) else { continue };
+        located += 1;
+        if !board.nand().state().is_valid(ppn) {
+            return Err(format!("page {lpn} lies on page {ppn} of flash, which is not valid"));
+        }
+    }
+    // Every valid page that is not stale is some logical page's.
+    let shared = located + unlocated - audit.valid_data_pages;
+    if shared != audit.shared_pages {
+        return Err(format!(
+            "{located} logical pages lie on {} valid pages of flash ({unlocated} of them stale), but \
+             {} are reported to share one",
+            audit.valid_data_pages, audit.shared_pages
+        ));
+    }
+    Ok(())
 }
 
 /// Requests in = requests out; programs and reads of the host's own pages are there.

@@ -11,14 +11,22 @@ use ftlab_flash::request::Content;
 use ftlab_flash::rng::mix;
 use ftlab_flash::units::Tag;
 
+/// Most contents that a workload may tell apart: 20 to 40 bytes of this program's memory each.
+pub(crate) const CONTENTS_MAX: usize = 1 << 28;
+
 /// Contents by number. It is only looked up in, never walked: the order of its places is nobody's.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents(HashMap<u64, Tag, BuildHasherDefault<Mixed>>);
 
 impl Contents {
-    /// The version that stands for a content: `fresh`, if it was never written before.
-    pub fn version(&mut self, content: Content, fresh: Tag) -> Tag {
-        *self.0.entry(content.number()).or_insert(fresh)
+    /// The version that stands for a content: `fresh`, if it was never written before. None where
+    /// there are too many.
+    pub fn version(&mut self, content: Content, fresh: Tag) -> Option<Tag> {
+        let is_full = self.0.len() == CONTENTS_MAX;
+        if is_full && !self.0.contains_key(&content.number()) {
+            return None;
+        }
+        Some(*self.0.entry(content.number()).or_insert(fresh))
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use crate::audit::Audit;
+use crate::contents::CONTENTS_MAX;
 use crate::host::LongestQueue;
 use crate::settings::SsdSettings;
 use ftlab_flash::board::Board;
@@ -27,6 +28,8 @@ pub enum DeviceError {
         /// Sectors that the device exports.
         capacity: u64,
     },
+    /// What was written cannot be told apart any more.
+    TooManyContents,
     /// A read returned something else than was written last.
     WrongData {
         /// The page.
@@ -52,6 +55,12 @@ impl fmt::Display for DeviceError {
                 f,
                 "sectors {first_sector} to {} lie beyond the device, which has {capacity}",
                 first_sector + u64::from(*sectors)
+            ),
+            DeviceError::TooManyContents => write!(
+                f,
+                "the workload writes more contents than can be told apart: {CONTENTS_MAX} different \
+                 ones, or {} pages of which none is like another",
+                u32::MAX - 1
             ),
             DeviceError::WrongData { lpn, expected, found } => write!(
                 f,

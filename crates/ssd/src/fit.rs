@@ -3,6 +3,7 @@
 
 use ftlab_flash::memory::RamUse;
 use ftlab_flash::settings::SettingError;
+use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
 
 use crate::buffer::BufferKind;
@@ -44,10 +45,11 @@ pub fn check<S: Scheme>(
         config.check_no_lines(S::PAPER.name)?;
         config.check_no_refresh(S::PAPER.name)?;
     }
-    if S::READS_CONTENT && config.gc.placement.hears_of_pages() {
+    let takes_all = [PlacementKind::None, PlacementKind::SepGc, PlacementKind::Hint];
+    if S::READS_CONTENT && !takes_all.contains(&config.gc.placement) {
         return Err(SettingError::Conflict(format!(
-            "gc.placement = {} sums up blocks by the logical pages that lie there, and in {} several \
-             may lie on one page: another policy, or none",
+            "gc.placement = {} goes by when pages are written, and does not hear of writes that {} \
+             leaves out because their content is there; legal: none, sep_gc, hint",
             config.gc.placement.name(),
             S::PAPER.name
         )));

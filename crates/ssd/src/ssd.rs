@@ -220,7 +220,7 @@ impl<S: Scheme> Ssd<S> {
         match whole.op {
             Op::Read => self.read_page::<PLAIN>(&io, start),
             Op::Write => {
-                io.data = self.version_of_write(whole, lpn);
+                io.data = self.version_of_write(whole, lpn)?;
                 self.write_page::<PLAIN>(&io, start)
             }
             Op::Trim => self.trim_page(&io, whole, start),
@@ -285,18 +285,23 @@ impl<S: Scheme> Ssd<S> {
 
     /// The version that a write gives a page: one that was never before, or that of the same content.
     #[inline(always)]
-    fn version_of_write(&mut self, request: &Request, lpn: Lpn) -> Tag {
+    fn version_of_write(&mut self, request: &Request, lpn: Lpn) -> Result<Tag, DeviceError> {
         let fresh = self.version_to_come();
-        if S::READS_CONTENT
-            && let Some(content) = self.split.content(request, lpn.0)
-        {
-            let version = self.contents.version(content, fresh);
-            if version != fresh {
-                return version;
+        if S::READS_CONTENT {
+            // Where versions begin again, two contents would have the same one.
+            if fresh.0 <= self.next_tag {
+                return Err(DeviceError::TooManyContents);
+            }
+            if let Some(content) = self.split.content(request, lpn.0) {
+                let version = self.contents.version(content, fresh);
+                let version = version.ok_or(DeviceError::TooManyContents)?;
+                if version != fresh {
+                    return Ok(version);
+                }
             }
         }
         self.next_tag = fresh.0;
-        fresh
+        Ok(fresh)
     }
 
     #[inline(always)]

@@ -4,11 +4,11 @@
 use crate::common::buffers::{BUFFERS, PLAIN, SCHEMES};
 use crate::common::conform::conform;
 use crate::common::faults;
-use crate::common::{chosen, mixed, open, tiny};
+use crate::common::{chosen, mixed_contents, open, tiny};
 use ftlab_engine::buffer;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::Event;
-use ftlab_engine::request::{Op, Request};
+use ftlab_engine::request::{Content, Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes::{self, Row};
 
@@ -41,7 +41,8 @@ fn ragged(config: &Config, count: usize, seed: u64) -> Vec<Request> {
             sectors: length as u32,
             unit: 0,
             stream: None,
-            content: None,
+            // What whole pages of some hold, one of three contents.
+            content: (length % 3 == 0).then(|| Content::new(1 + first % 3)),
         }
     };
     (0..count).map(request).collect()
@@ -51,7 +52,8 @@ fn run(scheme: &str, pairs: Pairs<'_>, seed: u64) {
     let config = tiny(scheme, BLOCKS, pairs);
     let mut device = open(scheme, &config);
     let partial = pairs.contains(&("io.partial_write", "rmw"));
-    let mut requests = if partial { ragged(&config, 600, seed) } else { mixed(&config, 600, seed) };
+    let mut requests =
+        if partial { ragged(&config, 600, seed) } else { mixed_contents(&config, 600, seed) };
     for (number, request) in requests.iter_mut().enumerate() {
         // A gap now and then, so that idle work happens.
         request.arrival = number as u64 / 8 * 30_000_000;

@@ -2,7 +2,7 @@
 //! a page, and when a value is forgotten.
 
 use crate::common::{
-    CONTROLLER, LATENCIES, PROGRAM, TRANSFER, open, pages, place, record, submit, tiny,
+    CONTROLLER, LATENCIES, PROGRAM, TRANSFER, flush, open, pages, place, record, submit, tiny,
 };
 use ftlab_engine::board::nand::record::Operation;
 use ftlab_engine::config::Config;
@@ -219,6 +219,58 @@ fn nobody_shares_what_is_lost() {
     assert_eq!(programs(&write(device, &config, 2, 77).0), 0, "the new page is whole");
 }
 
+/// A die that is known to have failed takes nobody in: what is written then is kept elsewhere.
+#[test]
+fn nobody_comes_to_a_die_that_failed() {
+    let pairs = [
+        ("device.channels", "4"),
+        ("device.over_provisioning", "3x"),
+        ("alloc.unit", "line"),
+        ("alloc.order", "channel_die_plane"),
+        ("nand.failing_die", "1"),
+        ("nand.die_fails_after", "12"),
+    ];
+    let (config, mut device) = opened(&pairs);
+    let device = device.as_mut();
+    device.start_measuring();
+    let die = |device: &dyn Device, page: u32| {
+        let geometry = device.board().geometry();
+        geometry.die_of(geometry.plane_of(place(device, page)))
+    };
+    (0..4).for_each(|page| _ = write(device, &config, page, 70 + page));
+    let on_it = (0..4).find(|&page| die(device, page as u32) == 1).expect("a page of each die");
+    let mut number = 1000;
+    while device.board().nand().known_failed_die().is_none() {
+        number += 1;
+        write(device, &config, number % 8 + 8, number);
+    }
+    let again = write(device, &config, 5, 70 + on_it).0;
+    assert_eq!(programs(&again), 1, "{again:?}");
+    assert_ne!(die(device, 5), 1);
+    let read = device.submit(&pages(&config, Op::Read, 5, 1)).expect("the device works");
+    assert!(read.unreadable.is_none());
+    assert_eq!(programs(&write(device, &config, 6, 70 + on_it).0), 0, "there it is shared");
+}
+
+/// Padding of a buffer that nobody wrote is no value.
+#[test]
+fn what_nobody_wrote_is_not_shared() {
+    let pairs = [
+        ("buffer.name", "bplru"),
+        ("buffer.bytes", "4KiB"),
+        ("buffer.pad_unwritten", "true"),
+        ("device.page_bytes", "1024"),
+    ];
+    let (config, mut device) = opened(&pairs);
+    let device = device.as_mut();
+    (0..8).for_each(|block| submit(device, &config, Op::Write, 4 * block));
+    flush(device);
+    let pads = device.board().meter().programs(Cause::Pad);
+    assert!(pads > 8, "{pads} pages were filled up");
+    device.audit().expect("sound");
+    assert_eq!(events(device, Event::ValueHits), 0);
+}
+
 /// The map and the values outlive the power.
 #[test]
 fn who_shares_a_page_shares_it_after_a_cut() {
@@ -235,7 +287,7 @@ fn who_shares_a_page_shares_it_after_a_cut() {
     assert_eq!(write(device, &config, 3, 77).0, []);
 }
 
-/// 4 bytes of map, 12 of owners, 16 of a hash a page, 28 a value of the table.
+/// 4 bytes of map, 12 of owners, 16 of a hash a page, 28 a value of the table, and its index.
 #[test]
 fn what_the_battery_keeps_is_reported() {
     let (config, device) = opened(&[("ca_ssd.values", "100")]);
@@ -249,4 +301,5 @@ fn what_the_battery_keeps_is_reported() {
     assert_eq!(bytes("page_table"), 4 * logical);
     assert_eq!(bytes("page_owners"), 4 * physical + 8 * logical);
     assert_eq!((bytes("page_hashes"), bytes("value_table")), (16 * physical, 2800));
+    assert_eq!(bytes("value_index"), 4 * (100 + 128));
 }

@@ -36,6 +36,8 @@ pub trait PageTable {
     const EXTENT: Extent = Extent::Ascending;
     /// Whether pages of a victim move as soon as they can, and to note that takes no time.
     const AT_ONCE: bool;
+    /// Whether several logical pages may lie on one physical page.
+    const SHARES: bool = false;
 
     /// Physical page of a logical one; costs nothing.
     fn entry(&self, lpn: Lpn) -> Option<Ppn>;
@@ -396,8 +398,7 @@ impl<T: PageTable> PageMapped<T> {
         after: When,
     ) -> Result<(Self, When), Fault> {
         for ppn in (0..board.geometry().logical_pages).filter_map(|lpn| table.entry(Lpn(lpn))) {
-            // Several logical pages may lie there.
-            if !board.nand().state().is_valid(ppn) {
+            if !T::SHARES || !board.nand().state().is_valid(ppn) {
                 board.nand_mut().revalidate(ppn);
             }
         }

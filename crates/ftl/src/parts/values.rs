@@ -46,6 +46,11 @@ impl Values {
         }
     }
 
+    /// What finds a value by its hash: the next of its bucket, 4 bytes a value, and the buckets.
+    pub fn index_bytes(capacity: u32) -> u64 {
+        4 * (u64::from(capacity) + u64::from(capacity.max(1)).next_power_of_two())
+    }
+
     /// How many are known.
     pub fn len(&self) -> u32 {
         self.known.len()

@@ -109,6 +109,7 @@ fn of_device_in_use(run: &SchemePlan, device: &dyn Device) -> Vec<String> {
     all.extend(empty_streams(device, config));
     all.extend(own_policies(config));
     all.extend(no_hints(device, config));
+    all.extend(nothing_equal(device, config));
     all.extend(nothing_aged(device, config));
     let meter = device.board().meter();
     let lost = meter.events(Event::LostMapEntries);
@@ -198,6 +199,21 @@ fn nothing_aged(device: &dyn Device, config: &Config) -> Option<String> {
              that none of its data grew old. Gaps of the workload, --timing trace:SCALE, --loop and \
              refresh.off_days make it longer.",
             refresh.days
+        )
+    })
+}
+
+/// A scheme that looks for equal contents, and found none.
+fn nothing_equal(device: &dyn Device, config: &Config) -> Option<String> {
+    let events = |event| device.board().meter().events(event);
+    let (hashed, hits) = (events(Event::HashedPages), events(Event::ValueHits));
+    (hashed > 0 && hits == 0).then(|| {
+        format!(
+            "None of the {} pages written was found on flash already. What is written says fiu's hash, \
+             the column content of a CSV whose header names it, or dedupe_percentage of a generated \
+             workload; a page of {} bytes that a request covers in part counts as never written before.",
+            count(hashed),
+            count(config.device.unit_bytes())
         )
     })
 }

@@ -194,7 +194,7 @@ impl Make for Generator {
         self.issued += 1;
         let offset_bytes = self.spec.offset_bytes + position;
         let content = match &mut self.values {
-            Some(values) if op == Op::Write => Some(values.draw()),
+            Some(values) if op == Op::Write => values.draw(),
             _ => None,
         };
         let stream = self.spec.stream;

@@ -1,4 +1,5 @@
-//! What requests write: a share of them a value out of few, the rest what nobody wrote before.
+//! What requests write: a share of them a value out of few; the rest say nothing, which is what nobody
+//! wrote before, in whatever part or pass.
 //!
 //! In fio's words a share of writes is of identical buffers (`dedupe_percentage`); how many different
 //! ones those are, and how often each comes, is ours.
@@ -25,8 +26,6 @@ pub(super) struct Values {
     shares: ValueShares,
     sampler: Sampler,
     draws: Stream,
-    /// Values that were written once.
-    single: u64,
     seed: u64,
 }
 
@@ -34,21 +33,14 @@ impl Values {
     pub(super) fn new(shares: ValueShares, seed: u64) -> Self {
         let sampler = Sampler::new(shares.distribution, shares.values);
         let draws = Stream::new(seed, Purpose::Content);
-        Values { shares, sampler, draws, single: 0, seed: mix(seed) }
+        Values { shares, sampler, draws, seed: mix(seed) }
     }
 
-    /// What the next request writes. A mixed number is that of one value alone: those of a few come
-    /// first, those that are written once behind them.
-    pub(super) fn draw(&mut self) -> Content {
+    /// What the next request writes, if that is one of the few.
+    pub(super) fn draw(&mut self) -> Option<Content> {
         let is_repeated = self.draws.below(1_000_000) < self.shares.repeated_millionths;
-        let value = match is_repeated {
-            true => self.sampler.rank(&mut self.draws),
-            false => {
-                self.single += 1;
-                self.shares.values + self.single
-            }
-        };
-        Content::new(mix(value ^ self.seed))
+        let value = is_repeated.then(|| self.sampler.rank(&mut self.draws))?;
+        Some(Content::new(mix(value ^ self.seed)))
     }
 }
 
@@ -57,9 +49,9 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    /// A share of the draws is of that many values, evenly; every other one is new.
+    /// A share of the draws is of that many values, evenly.
     #[test]
-    fn a_share_of_values_comes_again_and_the_rest_never() {
+    fn a_share_of_draws_is_of_few_values() {
         let shares = ValueShares {
             repeated_millionths: 300_000,
             values: 50,
@@ -67,14 +59,12 @@ mod tests {
         };
         let mut values = Values::new(shares, 9);
         let mut counts = HashMap::new();
-        for _ in 0..100_000 {
-            *counts.entry(values.draw()).or_insert(0u32) += 1;
+        for value in (0..100_000).filter_map(|_| values.draw()) {
+            *counts.entry(value).or_insert(0u32) += 1;
         }
-        let repeated: Vec<u32> = counts.values().copied().filter(|&count| count > 1).collect();
-        assert_eq!(repeated.len(), 50);
-        let total: u32 = repeated.iter().sum();
+        let total: u32 = counts.values().sum();
+        assert_eq!(counts.len(), 50);
         assert!((29_000..31_000).contains(&total), "{total} of 100,000 draws");
-        assert!(repeated.iter().all(|&count| (450..750).contains(&count)), "{repeated:?}");
-        assert_eq!(counts.len() as u32, 50 + 100_000 - total);
+        assert!(counts.values().all(|count| (450..750).contains(count)), "{counts:?}");
     }
 }

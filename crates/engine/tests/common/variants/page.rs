@@ -37,7 +37,7 @@ pub const VARIANTS: &[Variant] = &[
         "ca_ssd",
         &[("io.partial_write", "rmw"), ("wear.policy", "static"), ("wear.spread", "2")],
     ),
-    durable("ca_ssd", &[("gc.placement", "sepbit"), ("ca_ssd.hash_us", "30us")]),
+    durable("ca_ssd", &[("gc.placement", "sep_gc"), ("ca_ssd.hash_us", "30us")]),
     durable("ca_ssd", &[PAGE, UNIT, PAGES, ("gc.separate_frontiers", "true")]),
     durable("ca_ssd", advanced!(("gc.unit", "die"))),
     durable(
