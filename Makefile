@@ -11,7 +11,11 @@ BOOK := target/book
 PAGES := target/book-pages
 CARDS := out/cards
 MDBOOK_VERSION := 0.5.4
+MUTANTS_VERSION := 27.1.0
 MDBOOK := target/tools/mdbook-$(MDBOOK_VERSION)/bin/mdbook
+# Says what mutants there are, and a Python that puts them into a copy of the sources.
+MUTANTS := target/tools/mutants-$(MUTANTS_VERSION)/bin/cargo-mutants
+MUTANTS_VENV := target/tools/mutants-python
 # What `make build` makes. `make test` adds the Python package: one compilation serves both then.
 PACKAGES ?= -p ftlab
 PYTHON_PACKAGES := -p ftlab -p ftlab-py
@@ -34,7 +38,7 @@ SMALL_DEVICES := MALLOC_TRIM_THRESHOLD_=268435456 MALLOC_MMAP_THRESHOLD_=3355443
 # Leaves schemes out of tests, for whoever works on one; never here.
 unexport FTLAB_ONLY
 
-.PHONY: demo build test tests built-tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster clean \
+.PHONY: demo build test tests built-tests test-long check fmt bench cost scaling pgo fuzz fuzz-brief docs book book-test browser clients test-clients reproduce quick linted-tests package wheel wheel-here stubs python-test notebooks notebooks-test test-cluster test-mutants clean \
     browser-report browser-workload browser-papers browser-explore browser-sweep browser-drive
 
 build: ## the release binary, target/release/ftlab
@@ -90,6 +94,20 @@ test-long: bench ## what takes longer than CI may: the benchmark's full device, 
 	$(MAKE) demo quick
 	FTLAB_ALL_WIDTHS=1 $(MAKE) browser
 	FTLAB_FUZZ_SECONDS=300 $(CARGO) test --locked --release -p ftlab-engine -p ftlab-trace -p ftlab-nbd --test fuzz_smoke
+
+# ROOM: a scheme, or a room of tests/mutants/rooms.py; SECONDS: no longer than this at a time, the next
+# run goes on; SAMPLE=40 instead of a room: a fixed sample over all of them.
+test-mutants: $(MUTANTS) $(MUTANTS_VENV)/bin/python ## how many mutants of ROOM its tests notice (docs/mutants.md); the sources are compiled once
+	$(SMALL_DEVICES) $(MUTANTS_VENV)/bin/python -B tests/mutants/run.py --tool $(abspath $(MUTANTS)) \
+	    $(ROOM) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SAMPLE),--sample $(SAMPLE))
+
+$(MUTANTS_VENV)/bin/python: tests/mutants/requirements.txt
+	tests/venv.sh $(MUTANTS_VENV) tests/mutants/requirements.txt
+	touch $(MUTANTS_VENV)/bin/python
+
+$(MUTANTS):
+	$(CARGO) install --locked --version $(MUTANTS_VERSION) --root target/tools/mutants-$(MUTANTS_VERSION) \
+	    cargo-mutants
 
 # Needs one core.
 fuzz-brief: ## three targets for ten seconds each

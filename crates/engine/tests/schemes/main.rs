@@ -31,6 +31,7 @@ mod hat;
 mod hat_limits;
 mod hat_queue;
 mod hmb;
+mod ideal_page;
 mod janus;
 mod janus_limits;
 mod jtl;
