@@ -35,8 +35,9 @@
 //!
 //! # Recovery
 //! The out-of-band areas of all pages; of each logical page the highest sequence number wins, unless
-//! a flushed trim came later. What map pages do not say is learned again. The buffer is lost unless
-//! `device.ram_nonvolatile`.
+//! a flushed trim came later. What map pages do not say is learned again, and the buffer is lost.
+//! Under `device.ram_nonvolatile` buffer, map and trims survive as they are, and trims need no
+//! records.
 //!
 //! # Deviations
 //! A place that is only nearly known is also read (cell time) when its page is superseded or
@@ -64,7 +65,7 @@ pub use recovery::Survivor;
 pub use settings::{LeaftlSettings, Leaving, SegmentBytes, Superseded};
 
 use map::Map;
-use settings::Config;
+use settings::{Config, Drain};
 use sizes::Sizes;
 use store::Store;
 
@@ -92,7 +93,8 @@ pub type Rostered = Leaftl;
 #[derive(Clone)]
 pub struct Leaftl {
     store: Store,
-    keeps_buffer: bool,
+    /// Buffer, map and trims outlive a power cut.
+    keeps_memory: bool,
 }
 
 impl Scheme for Leaftl {
@@ -215,7 +217,11 @@ impl Scheme for Leaftl {
         let known = self.store.look_up(board, io.lpn, after)?;
         let (old, known) = self.store.map.exact(board, io.lpn, known)?;
         if let Some(slot) = self.store.buffer.pages.find(io.lpn) {
-            self.store.buffer.forget(board, slot);
+            let was_leaving = self.store.buffer.forget(board, slot);
+            // Out-of-band areas of its run name it as one that comes next.
+            if was_leaving && self.store.map.gamma > 0 {
+                self.store.close_run(board);
+            }
         }
         let Some(old) = old else { return Ok(known) };
         self.store.space.invalidate(board, old);
@@ -225,15 +231,17 @@ impl Scheme for Leaftl {
         self.store.settle(board, known)
     }
 
-    /// The buffer is written out, and pending trims are recorded.
+    /// The buffer is written out, and pending trims are recorded. What left the buffer behind earlier
+    /// requests may still be on its way.
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let after = self.store.begin(board, after)?;
         let mut when = self.store.write_out(board, true, after)?;
         self.store.outgrown = true;
-        while self.store.map.trims.next_pending().is_some() {
+        while !self.keeps_memory && self.store.map.trims.next_pending().is_some() {
             when = self.store.record_trims(board, when)?;
         }
-        self.store.settle(board, when)
+        let done = self.store.settle(board, when)?;
+        Ok(done.join(self.store.left))
     }
 
     #[inline]
@@ -247,7 +255,7 @@ impl Scheme for Leaftl {
     /// A page of a flush that goes on; else a step of collection.
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         let after = self.store.begin(board, after)?;
-        if self.store.buffer.is_draining() {
+        if self.store.buffer.drain == Drain::Background && self.store.buffer.is_draining() {
             let drained = self.store.drain(board, after).map(Some);
             if let Some(done) = drained.or_else(Fault::unless_worn_out)? {
                 return Ok(Some(done));
@@ -312,10 +320,15 @@ impl Scheme for Leaftl {
     forward!(store.space: measuring_begins);
 
     fn power_off(self) -> Survivor {
-        let pages = &self.store.buffer.pages;
-        match self.keeps_buffer {
-            true => Survivor { pages: pages.all().map(|slot| *pages.get(slot)).collect(), lost: 0 },
-            false => Survivor { pages: Vec::new(), lost: u64::from(pages.dirty()) },
+        let Store { buffer, map, .. } = self.store;
+        let pages = &buffer.pages;
+        match self.keeps_memory {
+            true => Survivor {
+                pages: pages.all().map(|slot| *pages.get(slot)).collect(),
+                map: Some(Box::new(map)),
+                lost: 0,
+            },
+            false => Survivor { lost: u64::from(pages.dirty()), ..Survivor::default() },
         }
     }
 
@@ -326,7 +339,10 @@ impl Scheme for Leaftl {
         survivor: Survivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let (map, when) = Map::recover(board, config, after)?;
+        let (map, when) = match survivor.map {
+            Some(kept) => Map::recover_kept(*kept, board, config, after)?,
+            None => Map::recover(board, config, after)?,
+        };
         let threshold = Sizes::threshold(config);
         let (space, when) = PageSpace::recover(board, config, threshold, seed, when)?;
         let mut scheme = Self::assemble(board, config, space, map);
@@ -344,7 +360,7 @@ impl Scheme for Leaftl {
 impl Leaftl {
     fn assemble(board: &Board, config: &Config, space: PageSpace, map: Map) -> Self {
         let store = Store::new(board, config, space, map);
-        Leaftl { store, keeps_buffer: config.device.ram_nonvolatile }
+        Leaftl { store, keeps_memory: config.device.ram_nonvolatile }
     }
 
     /// What was read from flash, under what the buffer has of the page.

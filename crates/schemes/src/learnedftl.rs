@@ -38,7 +38,7 @@
 //! again. A line belongs to the group of its first valid page.
 //!
 //! # Deviations
-//! The paper was not at hand. Lines are the scheme's own, whatever `alloc.unit` says, and
+//! The paper was not at hand. Lines are the scheme's own (`alloc.unit = line` is refused), and
 //! `alloc.order = dynamic` is the order of channels. Where no group gains a line, the closed line
 //! with fewest valid pages is collected, its pages to any line that has room. Of a translation page
 //! cached entries are changed in memory alone (lazy copying). Groups may be larger than a line.
@@ -142,12 +142,9 @@ impl Scheme for LearnedFtl {
             let known = board.dram(2, after);
             return board.read(ppn, io.cause, known);
         }
-        let known = self.tpftl.translate(board, io, after)?;
-        let is_there = self.tpftl.base.map.cached(board, io.lpn).flatten().is_some();
-        let event = if is_cached { Event::EntryReads } else { Event::DoubleReads };
-        board.event(event, u64::from(is_there));
+        let answer = self.tpftl.read_page(board, io, after)?;
         self.tell(board);
-        self.tpftl.base.read(board, io, known)
+        Ok(answer)
     }
 
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {

@@ -56,7 +56,7 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::Lpn;
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use ftlab_ftl::scheme::{Classification, Family, Pairs, Paper, Preset, Scheme};
@@ -123,7 +123,12 @@ impl Scheme for Tpftl {
         Ok(Self::on(base, board, config))
     }
 
-    forward!(base after translate: read, write, trim);
+    #[inline]
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        self.read_page(board, io, after)
+    }
+
+    forward!(base after translate: write, trim);
     forward!(base: flush, clean_map, changed_entries, idle, locate, room, self_check, power_off);
     forward!(base.space: measuring_begins);
 
@@ -156,6 +161,36 @@ impl<C: Nodal> Tpftl<C> {
         Tpftl { base, settings }
     }
 
+    /// Reads a page, whether or not its entry finds a place; a page that is somewhere counts as read
+    /// by its entry, or behind its translation page.
+    #[inline]
+    pub(crate) fn read_page(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        board.event(Event::MapLookups, 1);
+        let (event, known) = match self.hit(board, io.lpn, after) {
+            Some(known) => (Event::EntryReads, Ok(known)),
+            None => (Event::DoubleReads, self.miss(board, io, after)),
+        };
+        match known {
+            Ok(known) => {
+                let place = self.base.map.cached(board, io.lpn);
+                let place = place.expect("the entry was translated");
+                let Some(ppn) = place else { return board.read_unwritten(io.lpn, known) };
+                board.event(event, 1);
+                board.read(ppn, io.cause, known)
+            }
+            Err(fault) => {
+                let answer = self.base.read_placeless(board, io, fault, after)?;
+                board.event(event, u64::from(self.base.map.current(board, io.lpn).is_some()));
+                Ok(answer)
+            }
+        }
+    }
+
     /// Makes sure that the entry of a page is cached; when it is known.
     #[inline]
     pub(crate) fn translate(
@@ -165,14 +200,21 @@ impl<C: Nodal> Tpftl<C> {
         after: When,
     ) -> Result<When, Fault> {
         board.event(Event::MapLookups, 1);
-        let cache = self.base.map.cache.entries_mut();
-        if let Some(slot) = cache.cmt().find(io.lpn) {
-            board.event(Event::MapHits, 1);
-            let first = cache.touch(slot);
-            board.event(Event::PrefetchedUsed, u64::from(first));
-            return Ok(after.waits_for_map(cache.cmt().ready(slot)));
+        match self.hit(board, io.lpn, after) {
+            Some(known) => Ok(known),
+            None => self.miss(board, io, after),
         }
-        self.miss(board, io, after)
+    }
+
+    /// The entry of a page is looked for in the cache, which is a use of it: when it is known.
+    #[inline]
+    fn hit(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Option<When> {
+        let cache = self.base.map.cache.entries_mut();
+        let slot = cache.cmt().find(lpn)?;
+        board.event(Event::MapHits, 1);
+        let first = cache.touch(slot);
+        board.event(Event::PrefetchedUsed, u64::from(first));
+        Some(after.waits_for_map(cache.cmt().ready(slot)))
     }
 
     /// Makes room for the entry and for what is prefetched with it, and reads their translation
@@ -317,9 +359,9 @@ impl<C: Nodal> Tpftl<C> {
         } else if self.settings.batch {
             when = self.base.leave_with_part(board, cache.cmt().lpn(victim), when)?;
         } else {
-            board.event(Event::EvictDirty, 1);
             let lpn = cache.cmt().lpn(victim);
             when = self.base.write_back(board, lpn, Cause::Translate, when)?;
+            board.event(Event::EvictDirty, 1);
         }
         let nodes = self.base.map.cache.entries().nodes();
         self.base.map.cache.entries_mut().remove(victim);

@@ -54,6 +54,13 @@ pub fn check<S: Scheme>(
             S::PAPER.name
         )));
     }
+    if S::BUFFERS_DATA && config.gc.placement == PlacementKind::Hint {
+        return Err(SettingError::Conflict(format!(
+            "gc.placement = hint and {}, which keeps the host's data in its own memory, exclude each \
+             other: pages leave a buffer without the hint that they came with; legal: one of the two",
+            S::PAPER.name
+        )));
+    }
     S::check(seen)
 }
 

@@ -69,6 +69,8 @@ pub struct Host {
     next_tag: u32,
     /// Version of every content, where the scheme is told of contents.
     contents: Option<BTreeMap<Content, u32>>,
+    /// A trim that completed is final, because memory keeps its content.
+    trims_stay: bool,
     sectors_per_page: u64,
 }
 
@@ -78,6 +80,7 @@ impl Host {
         Host {
             keeps,
             contents: reads_content.then(BTreeMap::new),
+            trims_stay: config.device.ram_nonvolatile,
             pages: vec![Page::default(); config.device.logical_pages() as usize],
             next_tag: 0,
             sectors_per_page: config.device.unit_bytes() / 512,
@@ -133,12 +136,16 @@ impl Host {
             }
             Op::Trim => {
                 for page in &mut self.pages[range] {
-                    let earlier = page.history.clone();
-                    page.possible.extend(earlier);
-                    page.possible.push(0);
                     if completed {
                         page.newest = 0;
                     }
+                    if completed && self.trims_stay {
+                        page.possible.clear();
+                        continue;
+                    }
+                    let earlier = page.history.clone();
+                    page.possible.extend(earlier);
+                    page.possible.push(0);
                 }
             }
             // Trims that completed before a flush are final, and so is what memory held.
@@ -353,7 +360,7 @@ impl Host {
             };
             page.newest = found;
             // An unflushed trim may still come back after the next cut.
-            if found != 0 {
+            if found != 0 || self.trims_stay {
                 page.possible.clear();
             }
         }

@@ -1,13 +1,14 @@
 //! LeaFTL at its limits: how much memory its map takes at worst, how deep look-ups go and what that
 //! costs, who waits for a map page that is on its way, and what a power cut does to a tolerance.
 
-use crate::common::{fill, flush, mixed, open, pages, place, submit, tiny};
+use crate::common::{fill, flush, mixed, open, pages, place, submit, tiny, version};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
+use ftlab_engine::units::Tag;
 
 fn level(device: &dyn Device, level: Level) -> u64 {
     device.board().meter().level_now(level).expect("told")
@@ -270,6 +271,10 @@ fn a_buffer_is_emptied_behind_the_host() {
     assert_eq!(at_once.1, 384 / 16 - 1, "one page for each fill but the last");
     assert!(at_once.0 >= 16 * program, "{} for a block", at_once.0);
     assert!(behind.2 == at_once.2, "the same map");
+    let before = run("foreground");
+    assert_eq!(before.1, 384 - 16, "whoever needs a frame waits for it");
+    assert!(before.0 < 2 * program, "{} for a page", before.0);
+    assert!(before.2 == at_once.2, "the same map");
 }
 
 /// A trim of the last page that leaves ends a run: the next one begins below it.
@@ -295,4 +300,115 @@ fn a_trim_of_the_last_page_that_leaves_ends_its_run() {
     assert_eq!(level(device, Level::BufferedPages), 3, "1, 2 and 3");
     device.audit().expect("the device is sound");
     [40, 41, 42, 0].into_iter().for_each(|page| submit(device, &config, Op::Read, page));
+}
+
+/// What left the buffer behind the host's back is not durable before it is programmed: a flush that
+/// finds nothing in the buffer was done at once.
+#[test]
+fn a_flush_waits_for_what_left_the_buffer_before_it() {
+    let pairs = [
+        ("timing.profile", "parallel"),
+        ("timing.program", "200us"),
+        ("leaftl.buffer_bytes", "1B"),
+    ];
+    let config = tiny("leaftl", 24, &pairs);
+    let mut device = open("leaftl", &config);
+    submit(device.as_mut(), &config, Op::Write, 7);
+    assert_eq!(level(device.as_ref(), Level::BufferedPages), 0, "page 7 left behind its write");
+    let done = device.submit(&pages(&config, Op::Flush, 0, 0)).expect("the device works").completed;
+    assert!(done >= 200_000, "durable at {done} ns, programmed 200,000 ns after it came");
+}
+
+/// Memory that keeps its content keeps trims: a version that was superseded there and then trimmed
+/// came back, since flash still held one before it. Nothing need be recorded for that.
+#[test]
+fn a_trim_outlives_a_power_cut_where_memory_does() {
+    for own in [("leaftl.gamma", "0"), ("leaftl.map_bytes", "1B")] {
+        let pairs = [own, ("device.ram_nonvolatile", "true")];
+        let config = tiny("leaftl", 60, &pairs);
+        let mut device = open("leaftl", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        for page in 0..config.device.logical_pages() {
+            submit(device, &config, Op::Write, page);
+        }
+        submit(device, &config, Op::Write, 3);
+        flush(device);
+        // The second version is in the buffer when both are trimmed.
+        submit(device, &config, Op::Write, 3);
+        submit(device, &config, Op::Trim, 3);
+        device.power_cycle().expect("it recovers");
+        device.audit().expect("the device is sound");
+        assert_eq!(version(device, 3), Tag(0), "page 3 was trimmed");
+        flush(device);
+        assert_eq!(device.board().meter().programs(Cause::Trim), 0, "memory is record enough");
+        for page in 0..config.device.logical_pages() {
+            submit(device, &config, Op::Read, page);
+            submit(device, &config, Op::Write, page);
+        }
+        device.audit().expect("the device is sound");
+    }
+}
+
+/// With a tolerance, the out-of-band area of a page names those that were to be programmed behind it.
+/// Where that changes, a run ends: no page of it is looked for where that area does not name it.
+#[test]
+fn a_run_ends_where_other_pages_follow_than_were_to() {
+    // What comes between, at which place 43 then is, and how many runs that makes.
+    for (change, place_of_43, runs) in
+        [(None, 2, 1), (Some((Op::Trim, 41)), 1, 2), (Some((Op::Write, 42)), 3, 2)]
+    {
+        let pairs = [
+            ("device.pages_per_block", "16"),
+            ("device.ram_bytes", "32KiB"),
+            ("leaftl.buffer_bytes", "2KiB"),
+            ("leaftl.gamma", "2"),
+        ];
+        let config = tiny("leaftl", 24, &pairs);
+        let mut device = open("leaftl", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        // Four frames: 40 leaves, 41, 43 and 46 are to follow.
+        for page in [40, 41, 43, 46] {
+            submit(device, &config, Op::Write, page);
+        }
+        assert_eq!(level(device, Level::BufferedPages), 3);
+        if let Some((op, page)) = change {
+            submit(device, &config, op, page);
+        }
+        flush(device);
+        let places = [40, 43, 46].map(|page| place(device, page).0 % 16);
+        assert_eq!(places, [0, place_of_43, place_of_43 + 1], "{change:?}");
+        assert_eq!(level(device, Level::LearnedSegments), runs, "{change:?}");
+        device.audit().expect("the device is sound");
+        [40, 43, 46].into_iter().for_each(|page| submit(device, &config, Op::Read, page));
+    }
+}
+
+/// A victim is taken when there is room for the map pages that it costs: the map itself asserts that
+/// it writes no more of them than it reckoned with. Groups beside one that was written stayed, and
+/// others were written in their place.
+#[test]
+fn a_victim_costs_no_more_map_pages_than_were_reckoned() {
+    let mut before_erase = 0;
+    for (bytes, threshold) in [("paper", "3"), ("paper", "6"), ("code", "3"), ("code", "6")] {
+        for seed in 0..8 {
+            let pairs = [
+                ("leaftl.group_pages", "16"),
+                ("leaftl.map_bytes", "1B"),
+                ("leaftl.bytes", bytes),
+                ("leaftl.buffer_bytes", "1B"),
+                ("device.pages_per_block", "8"),
+                ("gc.threshold", threshold),
+            ];
+            let config = tiny("leaftl", 60, &pairs);
+            let mut device = open("leaftl", &config);
+            for request in mixed(&config, 1500, seed) {
+                device.submit(&request).expect("the device works");
+            }
+            device.audit().expect("the device is sound");
+            before_erase += device.board().meter().programs(Cause::GcMapUpdate);
+        }
+    }
+    assert!(before_erase > 100, "{before_erase} map pages were collection's doing");
 }

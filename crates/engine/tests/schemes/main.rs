@@ -17,6 +17,7 @@ mod bounds_last;
 mod buffers;
 mod ca_ssd;
 mod cached_map_limits;
+mod cached_map_moved;
 mod cdftl;
 mod cftl;
 mod cftl_limits;

@@ -30,6 +30,8 @@ pub(super) struct Store {
     pub(super) outgrown: bool,
     /// The plane whose block the pages of a flush go on to fill.
     plane: Option<PlaneId>,
+    /// When everything is on flash that has left the buffer.
+    pub(super) left: When,
     /// A page has entered the buffer, and the next one needs a frame.
     pub(super) entered: bool,
     record: Vec<u32>,
@@ -58,6 +60,7 @@ impl Store {
             compact_every: config.own.compact_every,
             outgrown: false,
             plane: None,
+            left: When::START,
             entered: false,
             record: zeroed(board.geometry().entries_per_page() as usize),
         }
@@ -73,7 +76,7 @@ impl Store {
     /// Frees a frame of a full buffer.
     pub(super) fn free_frame(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         match self.buffer.drain {
-            Drain::Background => self.drain(board, after),
+            Drain::Background | Drain::Foreground => self.drain(board, after),
             Drain::AtOnce => self.write_out(board, false, after),
         }
     }
@@ -111,11 +114,13 @@ impl Store {
         all: bool,
         after: When,
     ) -> Result<When, Fault> {
+        // Out-of-band areas name pages that were to come next, if nearby ones are ever looked for there.
+        let is_planned = self.map.gamma == 0 || self.buffer.is_leaving_as_a_whole();
         let slots = self.buffer.choose(all, self.map.sizes.group_pages);
         // What leaves may go on with a run that is not full yet.
         let first = slots.first().map(|&slot| self.buffer.pages.get(slot).lpn.0);
         let goes_on = first.zip(self.map.fresh.last()).is_some_and(|(first, last)| first > last.0);
-        if !goes_on {
+        if !goes_on || !is_planned {
             self.close_run(board);
         }
         let written = self.write_these(board, &slots, after);
@@ -158,6 +163,7 @@ impl Store {
         let known = self.look_up(board, io.lpn, after.waits_for_buffer(held.ready))?;
         self.outgrown = true;
         let written = self.write_page(board, &io, known)?;
+        self.left = self.left.join(written);
         board.event(Event::BufferFlushes, 1);
         if self.plane.is_none() || self.map.fresh.len() == self.map.sizes.run() as usize {
             self.close_run(board);
