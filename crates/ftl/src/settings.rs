@@ -423,8 +423,8 @@ impl SharedSettings {
         Err(SettingError::Conflict(format!(
             "refresh.reads = {} and refresh.days = {} do not go with {scheme}, which says by rules of \
              its own which blocks are emptied; legal: 0 and 0, or a scheme that maps pages and fills \
-             every block from front to back (ideal_page, hat, dftl, cdftl, tpftl, sftl, leaftl, hmb, \
-             aps, jtl)",
+             every block from front to back (ideal_page, ca_ssd, hat, dftl, cdftl, tpftl, sftl, \
+             leaftl, hmb, aps, jtl)",
             self.refresh.reads, self.refresh.days
         )))
     }

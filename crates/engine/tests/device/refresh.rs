@@ -3,7 +3,7 @@
 
 use crate::common::outcome::same;
 use crate::common::{config, fill, open, pages, place, submit, tiny, version};
-use ftlab_engine::board::nand::state::PageKind;
+use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{BlockRole, Cause, Event, Level};
 use ftlab_engine::request::{Op, Request};
@@ -292,18 +292,36 @@ fn a_block_of_a_cache_is_folded() {
     device.audit().expect("the device is sound");
 }
 
-/// Pages of host data alone are asked for by their numbers; what is left behind is none.
+/// What disturbs is sensing: the other units of a flash page that is in the register come from there.
 #[test]
-fn copies_are_of_the_kind_that_was_there() {
-    let (config, mut device) = device("ideal_page", &[TEN]);
+fn units_that_come_from_a_register_disturb_nothing() {
+    let unit = [("device.page_bytes", "2048"), ("device.mapping_unit", "512")];
+    let (config, mut device) = device("ideal_page", &[&unit[..], &[TEN]].concat());
     fill(device.as_mut(), &config);
-    for _ in 0..11 {
-        after_gap(device.as_mut(), &config, (Op::Read, 2), SECOND);
+    for _ in 0..10 {
+        // The first senses, and three follow from the register.
+        (0..4).for_each(|page| submit(device.as_mut(), &config, Op::Read, page));
+        submit(device.as_mut(), &config, Op::Read, 60);
     }
-    let ppn = place(device.as_ref(), 2);
-    let found = device.board().nand().state().oob(ppn);
-    use ftlab_engine::board::nand::state::OobRead::Written;
-    assert!(matches!(found, Written(oob) if oob.kind == PageKind::Data && oob.logical == 2));
+    assert_eq!(device.board_mut().nand_mut().blocks_to_refresh(When::START), 2, "ten each");
+    after_gap(device.as_mut(), &config, (Op::Read, 0), SECOND);
+    assert_eq!(moved(device.as_ref()), (2, 0));
+}
+
+/// Memory is charged for what counts: 4 bytes a block each for reads, ages and what is due.
+#[test]
+fn counts_take_memory() {
+    let bytes = |pairs: Pairs<'_>| {
+        let config = tiny("ideal_page", 8, pairs);
+        let (row, _) = schemes::find("ideal_page").expect("a scheme of the table");
+        let all: u64 = (row.ram_use)(&config).iter().map(|one| one.bytes).sum();
+        (all, config.device.physical_blocks())
+    };
+    let (without, blocks) = bytes(&[]);
+    assert_eq!(bytes(&[TEN]).0, without + 8 * blocks);
+    assert_eq!(bytes(&[TEN, ONE_DAY]).0, without + 12 * blocks);
+    let nothing_moves = [TEN, ("refresh.p0", "0.1"), ("refresh.moves", "false")];
+    assert_eq!(bytes(&nothing_moves).0, without, "nobody counts but the cells");
 }
 
 fn refusal(scheme: &str, pairs: Pairs<'_>) -> String {

@@ -45,6 +45,7 @@ pub const VARIANTS: &[Variant] = &[
     durable("ideal_page", &[READS, DAYS, PATROL, QUICK, LINE, ORDER, CHANNELS, DIES, FOUR, ROOM]),
     durable("ideal_page", &[READS, DAYS, QUICK, LINE, ORDER, CHANNELS, DIES, FOUR, PARTIAL, ROOM]),
     durable("ideal_page", advanced!(READS, DAYS, PATROL)),
+    durable("ca_ssd", &[READS, DAYS, PATROL]),
     durable("hat", &[READS, DAYS, PATROL, ("hat.qmt_entries", "8")]),
     durable("dftl", &[READS, DAYS, PATROL, SMALL]),
     durable("dftl", &[READS, SMALL, ("dftl.checkpoint_interval", "64"), GAPS, PIECES]),
