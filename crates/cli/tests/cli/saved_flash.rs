@@ -22,7 +22,10 @@ fn every_page_reads_back_under_every_scheme() {
         assert!(run["events"].get("unwritten_reads").is_none(), "{scheme}: {run:#}");
         let said = run["precondition"]["mode"].as_str().unwrap();
         assert!(said.starts_with(&format!("snapshot:{scheme}.snapshot (sha256 ")), "{said}");
-        let held = if scheme == "hat" { "flash and phase-change memory" } else { "flash" };
+        let held = match scheme {
+            "hat" | "ca_ssd" => "flash and memory that outlives the power",
+            _ => "flash",
+        };
         let ends = format!(", {held}, rebuilt by recovery)");
         assert!(said.ends_with(&ends), "{said}");
         assert_eq!(run["precondition"]["cache"], "cold", "{scheme}");

@@ -187,7 +187,7 @@ impl Snapshot {
     pub fn title(&self) -> String {
         let path = self.path.display();
         let pcm = self.header.get("pcm_words").is_some_and(|words| words != 0);
-        let held = if pcm { "flash and phase-change memory" } else { "flash" };
+        let held = if pcm { "flash and memory that outlives the power" } else { "flash" };
         let digest = &self.digest[..16];
         format!("snapshot:{path} (sha256 {digest}, {held}, rebuilt by recovery)")
     }

@@ -11,6 +11,9 @@ use ftlab_ftl::scheme::Scheme;
 /// Steps of other work that a scheme may do before it refreshes.
 const STEPS_BEFORE: usize = 16;
 
+/// Blocks that are refreshed behind one request at most.
+const AT_ONCE_MAX: usize = 4;
+
 impl<S: Scheme> Ssd<S> {
     /// Lets buffer and scheme work while nothing else is to do.
     #[cold]
@@ -56,8 +59,9 @@ impl<S: Scheme> Ssd<S> {
             meter.events(Event::RefreshedForReads) + meter.events(Event::RefreshedForAge)
         };
         let before = refreshed(&self.board);
-        // As many blocks may be due, and a scheme may have other work first.
-        let most = STEPS_BEFORE + 2 * self.board.nand_mut().blocks_to_refresh(done);
+        // A scheme may have other work first, and one request does not pay for a whole device.
+        let due = self.board.nand_mut().blocks_to_refresh(done).min(AT_ONCE_MAX);
+        let most = STEPS_BEFORE + 2 * due;
         let mut when = done;
         for _ in 0..most {
             if !self.board.nand_mut().must_refresh(when) {

@@ -29,6 +29,10 @@ impl Paused {
     pub(super) fn new(victim: BlockId, stream: Option<Stream>, cause: Cause) -> Self {
         Paused { victim, copied: 0, destination: (stream, cause) }
     }
+
+    fn is_refreshed(&self) -> bool {
+        self.destination.1 == Cause::Refresh
+    }
 }
 
 impl PageSpace {
@@ -44,7 +48,12 @@ impl PageSpace {
             return Ok(Some(repaired));
         }
         if let Some(paused) = self.paused {
-            return self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
+            let step = self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
+            return match step {
+                // As of a whole one: a device that is worn out goes on without.
+                Err(fault) if paused.is_refreshed() => fault.unless_worn_out(),
+                step => step,
+            };
         }
         if let Some(refreshed) = self.refresh_idle(board, owner, after)? {
             return Ok(Some(refreshed));

@@ -90,7 +90,14 @@ impl PageSpace {
         }
         let at_once = board.nand_mut().must_refresh(after);
         let plane = board.geometry().plane_of_block(unit);
-        let ready = self.collect_if_short(board, owner, plane, after)?;
+        let ready = match self.collect_if_short(board, owner, plane, after) {
+            Ok(ready) => ready,
+            // Another plane may have room.
+            Err(fault) => {
+                board.nand_mut().put_refresh_off(block);
+                return fault.unless_worn_out();
+            }
+        };
         // Only what was done is a step.
         let step = (ready != after).then_some(ready);
         let Some(due) = board.nand().is_due_for(block) else { return Ok(step) };

@@ -67,7 +67,11 @@ fn phase_change_memory_is_put_back_as_it_was() {
     snapshot.load(loaded.as_mut(), &Steps::requests(&Silent, "", None)).unwrap();
     assert_eq!(loaded.board().meter().events(Event::PcmWrites), 16);
     assert_eq!((loaded.pcm(), live(loaded.as_ref(), || Ok(())).unwrap()), (device.pcm(), versions));
-    assert!(snapshot.title().contains("flash and phase-change memory"), "{}", snapshot.title());
+    assert!(
+        snapshot.title().contains("flash and memory that outlives the power"),
+        "{}",
+        snapshot.title()
+    );
 
     let mut other = hat();
     let mut words = Vec::new();

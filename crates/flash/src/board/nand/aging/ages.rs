@@ -63,12 +63,12 @@ impl Ages {
 
     /// A page of a block is programmed.
     pub(super) fn programmed(&mut self, block: BlockId, now: Nanos) {
-        if let Some(written) = self.written.get_mut(block.index())
-            && *written == 0
-        {
+        let Some(written) = self.written.get_mut(block.index()) else { return };
+        if *written == 0 {
             *written = now + 1;
-            self.next_find = self.next_find.min(self.found_at(block));
         }
+        // It may have held nothing when the patrol came by.
+        self.next_find = self.next_find.min(self.found_at(block));
     }
 
     /// A block is empty.
@@ -91,7 +91,8 @@ impl Ages {
         due.sort_behind(before, |block| self.found_at(block));
         self.looked = now;
         let others = (0..self.written.len() as u32).map(BlockId);
-        let others = others.filter(|&block| !due.has(block));
+        // What holds nothing is never found, until more is written to it.
+        let others = others.filter(|&block| !due.has(block) && holds(block));
         self.next_find = others.map(|block| self.found_at(block)).min().unwrap_or(Nanos::MAX);
     }
 }
