@@ -69,7 +69,8 @@ pub struct Host {
     next_tag: u32,
     /// Version of every content, where the scheme is told of contents.
     contents: Option<BTreeMap<Content, u32>>,
-    /// A trim that completed is final, because memory keeps its content.
+    /// A trim that completed is final, because the scheme's memory keeps its content; behind buffers
+    /// there are also schemes that rebuild their map from flash in any case.
     trims_stay: bool,
     sectors_per_page: u64,
 }
@@ -80,7 +81,7 @@ impl Host {
         Host {
             keeps,
             contents: reads_content.then(BTreeMap::new),
-            trims_stay: config.device.ram_nonvolatile,
+            trims_stay: config.device.ram_nonvolatile && config.buffer.name.name() == "none",
             pages: vec![Page::default(); config.device.logical_pages() as usize],
             next_tag: 0,
             sectors_per_page: config.device.unit_bytes() / 512,
