@@ -16,6 +16,7 @@ mod bounds_kast;
 mod bounds_last;
 mod buffers;
 mod cached_map_limits;
+mod cached_map_moved;
 mod cdftl;
 mod cftl;
 mod cftl_limits;

@@ -218,6 +218,9 @@ impl<C: MapCache> CachedMap<C> {
     fn moved_data(&mut self, board: &mut Board, page: Moved) {
         let lpn = Lpn(page.logical);
         self.cache.page_moved(lpn, page.new);
+        if self.translation.has_astray() {
+            self.translation.found_again(lpn);
+        }
         if page.newer {
             self.cache.wrote_newer(lpn);
         }
@@ -412,9 +415,14 @@ impl<C: MapCache> CachedMap<C> {
         let page = self.translation.location(part);
         // A page that was never written says of none of them where it is.
         let words = page.map(|page| board.nand().payload(page));
+        let has_astray = self.translation.has_astray();
         for place in &mut self.superseded {
-            self.cache.resolve(Lpn(first + *place));
-            *place = words.map_or(0, |words| words[*place as usize]);
+            let lpn = Lpn(first + *place);
+            self.cache.resolve(lpn);
+            *place = match has_astray {
+                true => pack(self.translation.entry(board, lpn).map(|ppn| ppn.0)),
+                false => words.map_or(0, |words| words[*place as usize]),
+            };
         }
         let old = self.superseded.drain(..).filter_map(unpack).map(Ppn);
         let mut count = 0;

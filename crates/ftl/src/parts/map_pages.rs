@@ -151,7 +151,14 @@ impl MapPages {
             return self.take_slot(part, ready);
         }
         let page = translation.location(part);
-        self.insert_words(part, page.map(|page| board.nand().payload(page)), ready)
+        let slot = self.insert_words(part, page.map(|page| board.nand().payload(page)), ready);
+        if translation.has_astray() {
+            let from = slot.index() * self.entries_per_page as usize;
+            for (place, word) in translation.astray_in(part) {
+                self.words[from + place as usize] = word;
+            }
+        }
+        slot
     }
 
     /// Takes over a page with what flash says, nothing if it was never written; there must be room.

@@ -55,8 +55,8 @@ pub enum Survivor {
     },
     /// The directory and the changed entries.
     GtdAndCmt {
-        /// The directory.
-        gtd: Vec<u32>,
+        /// The directory, with what memory keeps beside it.
+        translation: Translation,
         /// The changed entries.
         cached: Entries,
     },
@@ -66,7 +66,7 @@ impl Survivor {
     /// What is left of a map when the power goes; under `gtd` with `copied` that is a copy of the
     /// directory on flash.
     pub fn of(consistency: Consistency, copied: bool, map: &CachedMap<impl MapCache>) -> Self {
-        let lost = || map.cache.changed().count() as u64;
+        let lost = || map.cache.changed().count() as u64 + map.translation.astray();
         let gtd = || map.translation.gtd().to_vec();
         match consistency {
             Consistency::Replay => Survivor::Nothing,
@@ -74,9 +74,10 @@ impl Survivor {
                 Survivor::GtdCopy { pages: map.checkpoints.newest_pages(), lost: lost() }
             }
             Consistency::Gtd => Survivor::Gtd { gtd: gtd(), lost: lost() },
-            Consistency::Battery => {
-                Survivor::GtdAndCmt { gtd: gtd(), cached: map.cache.changed().collect() }
-            }
+            Consistency::Battery => Survivor::GtdAndCmt {
+                translation: map.translation.clone(),
+                cached: map.cache.changed().collect(),
+            },
         }
     }
 
@@ -94,12 +95,13 @@ impl Survivor {
             Survivor::Nothing => replay(board, after),
             Survivor::Gtd { gtd, .. } => {
                 let (_, when) = block_ages(board, after)?;
-                from_directory(board, gtd, None, Restored::default(), when)
+                let translation = Translation::from_gtd(board.geometry(), gtd);
+                from_directory(board, translation, None, Restored::default(), when)
             }
             Survivor::GtdCopy { pages, .. } => from_copy(board, pages, after),
-            Survivor::GtdAndCmt { gtd, cached } => {
+            Survivor::GtdAndCmt { translation, cached } => {
                 let (_, when) = block_ages(board, after)?;
-                from_directory(board, gtd, Some(cached), Restored::default(), when)
+                from_directory(board, translation, Some(cached), Restored::default(), when)
             }
         }
     }
@@ -287,13 +289,12 @@ impl Judge<'_> {
 /// reads the page, whose out-of-band area names another logical page, so looking is not charged.
 fn from_directory(
     board: &mut Board,
-    gtd: Vec<u32>,
+    translation: Translation,
     cached: Option<Entries>,
     checkpoint: Restored,
     after: When,
 ) -> Result<FoundMap, Fault> {
     let complete = cached.is_some();
-    let translation = Translation::from_gtd(board.geometry(), gtd);
     let changed = cached.unwrap_or_default().into_iter().collect();
     let holds = |board: &Board, lpn: Lpn, ppn: Ppn| {
         let page = board.nand().state().oob(ppn);
@@ -334,7 +335,7 @@ fn from_copy(board: &mut Board, pages: Vec<Ppn>, after: When) -> Result<FoundMap
     for (&part, &(_, ppn)) in &since.newest_part {
         gtd[part as usize] = pack(Some(ppn.0));
     }
-    from_directory(board, gtd, None, copy, when)
+    from_directory(board, Translation::from_gtd(board.geometry(), gtd), None, copy, when)
 }
 
 /// Reads every translation page, marks what the final map points to as valid, and returns the

@@ -4,6 +4,12 @@
 //! bytes / 4); the GTD holds one entry per translation page. A translation page that was never
 //! written stands for "nothing mapped": it is on flash by assumption, costs a read like any other,
 //! and takes no room. Source: DFTL 2014, 3.1 and 3.2.
+//!
+//! On a device near its end a collection may fail between moving pages and writing their translation
+//! pages. Memory then keeps where those pages are, beside the directory, until their translation
+//! pages are written next; whoever reads one reads it with that.
+
+use std::collections::BTreeMap;
 
 use crate::parts::page_space::{PageSpace, Stream};
 use ftlab_flash::board::Board;
@@ -23,6 +29,9 @@ pub struct Translation {
     entries_per_page: u32,
     by_part: Divisor,
     logical_pages: u32,
+    /// Pages of data that flash does not say the place of, because collection failed: logical and
+    /// packed physical page. Empty on a device that works; never more than there are logical pages.
+    astray: BTreeMap<u32, u32>,
 }
 
 /// Whether an entry, as stored (physical page plus one, 0 for nowhere), goes on with the run of the
@@ -44,12 +53,7 @@ pub struct MapWrite {
 impl Translation {
     /// Nothing mapped.
     pub fn new(geometry: &Geometry) -> Self {
-        Translation {
-            gtd: zeroed(Self::pages(geometry) as usize),
-            entries_per_page: geometry.entries_per_page(),
-            by_part: Divisor::new(geometry.entries_per_page()),
-            logical_pages: geometry.logical_pages,
-        }
+        Self::from_gtd(geometry, zeroed(Self::pages(geometry) as usize))
     }
 
     /// A directory that survived.
@@ -60,6 +64,7 @@ impl Translation {
             entries_per_page: geometry.entries_per_page(),
             by_part: Divisor::new(geometry.entries_per_page()),
             logical_pages: geometry.logical_pages,
+            astray: BTreeMap::new(),
         }
     }
 
@@ -107,9 +112,52 @@ impl Translation {
     /// An entry as flash has it, without charge: the caller has read the page.
     #[inline(always)]
     pub fn entry(&self, board: &Board, lpn: Lpn) -> Option<Ppn> {
+        if self.has_astray()
+            && let Some(&word) = self.astray.get(&lpn.0)
+        {
+            return unpack(word).map(Ppn);
+        }
         let (part, place) = self.part_of(lpn);
         let page = self.location(part)?;
         unpack(board.nand().payload(page)[place as usize]).map(Ppn)
+    }
+
+    /// Whether memory keeps places of pages that moved and that flash does not say.
+    #[inline]
+    pub fn has_astray(&self) -> bool {
+        !self.astray.is_empty()
+    }
+
+    /// How many those are.
+    pub fn astray(&self) -> u64 {
+        self.astray.len() as u64
+    }
+
+    /// A page was moved, and its translation page could not be written.
+    #[cold]
+    pub fn went_astray(&mut self, lpn: Lpn, ppn: Ppn) {
+        self.astray.insert(lpn.0, pack(Some(ppn.0)));
+    }
+
+    /// What became of such a page is known elsewhere.
+    #[cold]
+    pub fn found_again(&mut self, lpn: Lpn) {
+        self.astray.remove(&lpn.0);
+    }
+
+    /// Places in a translation page of such pages, and where those are.
+    pub fn astray_in(&self, part: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let lpns = self.lpns_of(part);
+        let first = lpns.start;
+        self.astray.range(lpns).map(move |(&lpn, &word)| (lpn - first, word))
+    }
+
+    /// Edits of a translation page, and what else it must say.
+    #[cold]
+    fn with_astray(&self, part: u32, edits: &[(u32, u32)]) -> Vec<(u32, u32)> {
+        let is_edited = |place: u32| edits.iter().any(|&(edited, _)| edited == place);
+        let others = self.astray_in(part).filter(|&(place, _)| !is_edited(place));
+        others.chain(edits.iter().copied()).collect()
     }
 
     /// Reads a translation page.
@@ -140,6 +188,14 @@ impl Translation {
     ) -> Result<When, Fault> {
         let old = self.location(part);
         let place = (how.plane, Stream::Map);
+        let all;
+        let edits = match self.has_astray() {
+            true => {
+                all = self.with_astray(part, edits);
+                &all
+            }
+            false => edits,
+        };
         let (new, done) = space.program(board, place, after, |board, new, ready| {
             let payload = Payload::Update { old, edits };
             board.program_payload(new, (PageKind::Map, part), payload, how.cause, ready)
@@ -148,6 +204,10 @@ impl Translation {
             space.note_invalid(board.nand(), old);
         }
         self.gtd[part as usize] = pack(Some(new.0));
+        if self.has_astray() {
+            let lpns = self.lpns_of(part);
+            self.astray.retain(|lpn, _| !lpns.contains(lpn));
+        }
         Ok(done)
     }
 }

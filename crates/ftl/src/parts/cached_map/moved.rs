@@ -12,7 +12,7 @@ use ftlab_flash::units::{Lpn, Ppn};
 
 impl<C: MapCache> CachedMap<C> {
     /// Writes the translation pages of what has moved: each is read before, unless memory knows all of
-    /// its entries.
+    /// its entries. Where one cannot be written, memory keeps what it and those behind it should say.
     pub(super) fn update_moved(
         &mut self,
         space: &mut PageSpace,
@@ -22,31 +22,48 @@ impl<C: MapCache> CachedMap<C> {
         if C::ADOPTS {
             return self.write_overdue(space, board, after);
         }
-        let mut when = after;
+        let mut updated = Ok(after);
         let mut moved = std::mem::take(&mut self.moved);
         moved.sort_unstable();
         let part_of = self.translation.part_function();
         for group in moved.chunk_by(|a, b| part_of(a.0) == part_of(b.0)) {
-            let part = part_of(group[0].0);
-            let home = space.home(board.nand(), part);
-            when = space.make_map_room(board, self, home, when)?;
-            self.edits.clear();
-            if self.lazy_copying && self.cache.knows_rest(part, group.len() as u32) {
-                // What is cached and changed goes along: what flash says of it was not read.
-                let _ = self.collect_changed(space, board, part);
-            } else {
-                when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
+            if let Ok(when) = updated {
+                updated = self.update_part(space, board, (part_of(group[0].0), group), when);
             }
-            for &(lpn, ppn) in group {
-                self.settle_moved(space, board, Lpn(lpn), Ppn(ppn));
+            if updated.is_err() {
+                group
+                    .iter()
+                    .for_each(|&(lpn, ppn)| self.translation.went_astray(Lpn(lpn), Ppn(ppn)));
             }
-            let plane = space.home_or_roomiest(board.nand(), part);
-            let how = MapWrite { plane, cause: Cause::GcMapUpdate };
-            when = self.write_edits(space, board, part, how, when)?;
         }
         moved.clear();
         self.moved = moved;
-        Ok(when)
+        updated
+    }
+
+    /// Writes a translation page, of which these pages have moved.
+    fn update_part(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        (part, group): (u32, &[(u32, u32)]),
+        after: When,
+    ) -> Result<When, Fault> {
+        let home = space.home(board.nand(), part);
+        let mut when = space.make_map_room(board, self, home, after)?;
+        self.edits.clear();
+        if self.lazy_copying && self.cache.knows_rest(part, group.len() as u32) {
+            // What is cached and changed goes along: what flash says of it was not read.
+            let _ = self.collect_changed(space, board, part);
+        } else {
+            when = self.translation.read(board, part, Cause::GcMapUpdate, when)?;
+        }
+        for &(lpn, ppn) in group {
+            self.settle_moved(space, board, Lpn(lpn), Ppn(ppn));
+        }
+        let plane = space.home_or_roomiest(board.nand(), part);
+        let how = MapWrite { plane, cause: Cause::GcMapUpdate };
+        self.write_edits(space, board, part, how, when)
     }
 
     /// Memory has taken the entries of a victim's pages: translation pages that are overdue for it

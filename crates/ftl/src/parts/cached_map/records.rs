@@ -13,7 +13,8 @@ use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::units::{PlaneId, pack};
 
 impl<C: MapCache> CachedMap<C> {
-    /// Writes a checkpoint of the changed entries and drops the previous one.
+    /// Writes a checkpoint of the changed entries and drops the previous one: not while collection
+    /// has left pages of which neither these nor flash tell.
     #[cold]
     pub fn save_changed_entries(
         &mut self,
@@ -21,6 +22,9 @@ impl<C: MapCache> CachedMap<C> {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
+        if self.translation.has_astray() {
+            return Ok(after);
+        }
         let changed = self.cache.changed();
         let words = changed.flat_map(|(lpn, ppn)| [lpn.0, pack(ppn.map(|ppn| ppn.0))]);
         let parts = self.checkpoints.begin(board.nand(), space.open_blocks(), words);

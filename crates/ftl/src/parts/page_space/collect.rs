@@ -224,7 +224,8 @@ impl PageSpace {
     }
 
     /// Moves every valid page of a block to a stream and lets the owner finish; returns how many
-    /// pages that were. The block is no candidate any more and can be erased.
+    /// pages that were. The block is no candidate any more and can be erased; where a fault left
+    /// pages in it, it is one again.
     pub(super) fn empty<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -234,12 +235,17 @@ impl PageSpace {
         after: When,
     ) -> Result<(u32, When), Fault> {
         self.is_candidate_no_more(board.nand(), victim);
-        let moved = self.move_some(board, owner, (victim, stream, u32::MAX), cause, after)?;
+        let moved = self.move_some(board, owner, (victim, stream, u32::MAX), cause, after);
+        let Ok((copied, _)) = moved else {
+            self.put_up(board.nand(), victim);
+            self.is_in_use(board.nand(), victim);
+            return moved;
+        };
         if cause == Cause::Gc {
-            self.note_collected(board, victim, moved.0);
+            self.note_collected(board, victim, copied);
         }
         self.stream_of[victim.index()] = 0;
-        Ok(moved)
+        moved
     }
 
     /// Erases a block that holds nothing valid and puts it back into the free pool, or retires it.

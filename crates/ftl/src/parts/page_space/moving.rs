@@ -12,7 +12,7 @@ use ftlab_flash::units::{BlockId, Lpn, PlaneId, Ppn};
 
 impl PageSpace {
     /// Moves up to `most` valid pages of a block and lets the owner update the map; returns how
-    /// many pages that were.
+    /// many pages that were. The map is told of what was moved, whatever ended it.
     pub(super) fn move_some<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -26,14 +26,33 @@ impl PageSpace {
         let moved = self.move_valid(board, owner, (victim, stream, most), cause, after);
         self.skips = self.skips.map(|_| 0);
         self.moving = false;
-        let (copied, mut done) = moved?;
-        if !self.is_map(victim) && copied > 0 {
-            self.collecting = Some(victim);
-            let finished = owner.before_erase(self, board, done);
-            self.collecting = None;
-            done = finished?;
+        let (copied, done) = match moved {
+            Ok(moved) => moved,
+            Err(fault) => {
+                if !self.is_map(victim) {
+                    let _ = self.tell_moved(board, owner, victim, after);
+                }
+                return Err(fault);
+            }
+        };
+        if self.is_map(victim) || copied == 0 {
+            return Ok((copied, done));
         }
-        Ok((copied, done))
+        self.tell_moved(board, owner, victim, done).map(|done| (copied, done))
+    }
+
+    /// Pages of a data victim were moved: lets the owner write what flash must know.
+    fn tell_moved<O: PageOwner>(
+        &mut self,
+        board: &mut Board,
+        owner: &mut O,
+        victim: BlockId,
+        after: When,
+    ) -> Result<When, Fault> {
+        self.collecting = Some(victim);
+        let finished = owner.before_erase(self, board, after);
+        self.collecting = None;
+        finished
     }
 
     /// In runs as long as all pages can move together, the rest one by one.

@@ -284,18 +284,28 @@ impl PageSpace {
         let moved = self.move_group_pages(board, owner, (&chosen, group, what), after);
         let moved = moved.and_then(|done| self.move_guests(board, owner, &chosen, done));
         self.moving = false;
-        let mut done = moved?;
-        let emptied = done;
-        for &(line, copied) in &chosen {
+        let erased = moved.and_then(|done| self.erase_lines(board, &chosen, done));
+        chosen.clear();
+        if let Some(groups) = &mut self.groups {
+            groups.chosen = chosen;
+        }
+        erased
+    }
+
+    /// Erases lines that hold nothing valid; each held so many pages.
+    fn erase_lines(
+        &mut self,
+        board: &mut Board,
+        lines: &[(BlockId, u32)],
+        emptied: When,
+    ) -> Result<When, Fault> {
+        let mut done = emptied;
+        for &(line, copied) in lines {
             board.victim(copied);
             self.reclaimed += 1;
             self.stream_of[line.index()] = 0;
             let erased = self.release(board, line, BlockRole::Data, Cause::Gc, emptied)?;
             done = done.join(erased);
-        }
-        chosen.clear();
-        if let Some(groups) = &mut self.groups {
-            groups.chosen = chosen;
         }
         Ok(done)
     }
@@ -338,7 +348,8 @@ impl PageSpace {
         end.map(|()| done)
     }
 
-    /// Moves pages of one translation page, and lets the owner write it.
+    /// Moves pages of one translation page, and lets the owner write it, also where not all could
+    /// be moved.
     fn move_part<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -352,8 +363,12 @@ impl PageSpace {
             let old = Ppn(page - 1);
             let line = self.unit_of(board.geometry().block_of(old));
             let from = (line, Some(Stream::Data), old);
-            if let Some(moved) = self.move_page(board, owner, from, Cause::Gc, after)? {
-                done = done.join(moved);
+            match self.move_page(board, owner, from, Cause::Gc, after) {
+                Ok(moved) => done = moved.map_or(done, |moved| done.join(moved)),
+                Err(fault) => {
+                    let _ = owner.before_erase(self, board, done);
+                    return Err(fault);
+                }
             }
         }
         match is_at_home {
@@ -362,7 +377,8 @@ impl PageSpace {
         }
     }
 
-    /// Moves what is left in lines: pages of other groups, to the lines of these.
+    /// Moves what is left in lines: pages of other groups, to the lines of these. The owner hears of
+    /// what was moved, also where not all could be.
     fn move_guests<O: PageOwner>(
         &mut self,
         board: &mut Board,
@@ -381,8 +397,12 @@ impl PageSpace {
                 };
                 let _ = self.aim(self.group_of_page(Lpn(oob.logical)), What::Line(line));
                 let from = (line, Some(Stream::Data), old);
-                if let Some(moved) = self.move_page(board, owner, from, Cause::Gc, after)? {
-                    done = done.join(moved);
+                match self.move_page(board, owner, from, Cause::Gc, after) {
+                    Ok(moved) => done = moved.map_or(done, |moved| done.join(moved)),
+                    Err(fault) => {
+                        let _ = owner.before_erase(self, board, done);
+                        return Err(fault);
+                    }
                 }
                 moved_any = true;
             }
