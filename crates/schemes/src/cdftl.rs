@@ -63,7 +63,7 @@ use ftlab_flash::memory::RamUse;
 use ftlab_flash::meter::{Cause, Event};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::Lpn;
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use ftlab_ftl::scheme::{Classification, Family, Paper, Preset, Scheme};
@@ -120,7 +120,15 @@ impl Scheme for Cdftl {
         Ok(Self::on(base, config))
     }
 
-    forward!(base after translate: read, write, trim);
+    #[inline]
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        match self.translate(board, io, after) {
+            Ok(known) => self.base.read(board, io, known),
+            Err(fault) => self.base.read_placeless(board, io, fault, after),
+        }
+    }
+
+    forward!(base after translate: write, trim);
     forward!(base: flush, clean_map, changed_entries, idle, locate, room, self_check, power_off);
     forward!(base.space: measuring_begins);
 
@@ -216,8 +224,8 @@ impl Cdftl {
             board.event(Event::AbsorbedEvictions, 1);
             return Ok(after);
         }
-        board.event(Event::EvictDirty, 1);
         let done = self.base.write_back(board, lpn, Cause::Translate, after)?;
+        board.event(Event::EvictDirty, 1);
         self.base.map.cache.remove(victim);
         Ok(done)
     }
@@ -230,9 +238,9 @@ impl Cdftl {
         }
         let victim = cache.ctp().oldest();
         let found = board.search(Search::Cached, cache.ctp().len(), after);
-        board.event(Event::SecondLevelEvictions, 1);
         let leaving = (cache.ctp().part(victim), cache.ctp().dirty_entries(victim) > 0);
         let done = self.base.leave_whole_part(board, leaving, found)?;
+        board.event(Event::SecondLevelEvictions, 1);
         self.base.map.cache.remove_page(victim);
         Ok(done)
     }

@@ -142,12 +142,12 @@ impl Scheme for LearnedFtl {
             let known = board.dram(2, after);
             return board.read(ppn, io.cause, known);
         }
-        let known = self.tpftl.translate(board, io, after)?;
-        let is_there = self.tpftl.base.map.cached(board, io.lpn).flatten().is_some();
         let event = if is_cached { Event::EntryReads } else { Event::DoubleReads };
+        let answer = self.tpftl.read_page(board, io, after)?;
+        let is_there = self.tpftl.base.map.current(board, io.lpn).is_some();
         board.event(event, u64::from(is_there));
         self.tell(board);
-        self.tpftl.base.read(board, io, known)
+        Ok(answer)
     }
 
     fn write(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {

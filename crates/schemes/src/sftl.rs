@@ -83,7 +83,7 @@ pub type Rostered = Sftl;
 pub struct Sftl {
     base: DemandMapped<Cache>,
     sizes: Sizes,
-    /// A power cut came between a page's growth and what makes room for it.
+    /// A power cut or a fault came between a page's growth and what makes room for it.
     outgrown: bool,
 }
 
@@ -131,9 +131,11 @@ impl Scheme for Sftl {
 
     #[inline]
     fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
-        let after = self.fit_again(board, after)?;
-        let known = self.translate(board, io.lpn, after)?;
-        self.base.read(board, io, known)
+        let fitted = self.fit_again(board, after);
+        match fitted.and_then(|after| self.translate(board, io.lpn, after)) {
+            Ok(known) => self.base.read(board, io, known),
+            Err(fault) => self.base.read_placeless(board, io, fault, after),
+        }
     }
 
     #[inline]
@@ -148,8 +150,9 @@ impl Scheme for Sftl {
         let written = self.base.write(board, io, known);
         if written.is_err() {
             self.base.map.cache.buffer.drop_unwritten(io.lpn);
+            self.outgrown = true;
         }
-        self.fit(board, written?)
+        self.fit_behind(board, written?)
     }
 
     fn trim(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<When, Fault> {
@@ -162,19 +165,24 @@ impl Scheme for Sftl {
             self.translate(board, io.lpn, after)?
         };
         let done = self.base.trim(board, io.lpn, known)?;
-        self.fit(board, done)
+        self.fit_behind(board, done)
     }
 
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let after = self.fit_again(board, after)?;
+        // Collection, which a fault may end, changes cached pages.
+        self.outgrown = true;
         let done = self.base.flush(board, after)?;
-        self.fit(board, done)
+        self.fit_behind(board, done)
     }
 
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
-        let after = self.fit_again(board, after)?;
+        let after = match self.fit_again(board, after) {
+            Ok(after) => after,
+            Err(fault) => return fault.unless_worn_out(),
+        };
         let step = self.base.idle(board, after)?;
-        step.map(|done| self.fit(board, done)).transpose()
+        step.map(|done| self.fit_behind(board, done)).transpose()
     }
 
     fn self_check(&self, board: &Board) -> Result<(), String> {
@@ -188,8 +196,9 @@ impl Scheme for Sftl {
 
     fn clean_map(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let after = self.fit_again(board, after)?;
+        self.outgrown = true;
         let done = self.base.clean_map(board, after)?;
-        self.fit(board, done)
+        self.fit_behind(board, done)
     }
 
     forward!(base: changed_entries, locate, unsettled, room);
@@ -221,16 +230,22 @@ impl Sftl {
         Sftl { base, sizes: sizes(config), outgrown: false }
     }
 
-    /// What a cut left outgrown makes room before anything else happens; not while recovering,
-    /// which writes nothing: cut again, it begins from the same memory.
+    /// What a cut left outgrown, or what nothing could be written for, makes room before anything else
+    /// happens; not while recovering, which writes nothing: cut again, it begins from the same
+    /// memory.
     #[inline]
     fn fit_again(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         if !self.outgrown {
             return Ok(after);
         }
-        let done = self.fit(board, after)?;
-        self.outgrown = false;
-        Ok(done)
+        self.fit(board, after)
+    }
+
+    /// Behind what is done, which nothing can undo: pages that a device at its end cannot write stay.
+    #[inline]
+    fn fit_behind(&mut self, board: &mut Board, done: When) -> Result<When, Fault> {
+        let fitted = self.fit(board, done).map(Some).or_else(Fault::unless_worn_out)?;
+        Ok(fitted.unwrap_or(done))
     }
 
     /// Makes sure that memory holds the entry of a page; when it is known.
@@ -280,8 +295,9 @@ impl Sftl {
         let buffer = &self.base.map.cache.buffer;
         if buffer.is_full() {
             let part = buffer.fullest_part();
-            let (written, entries) =
-                self.base.write_back_part(board, part, Cause::Translate, when)?;
+            let written = self.base.write_back_part(board, part, Cause::Translate, when);
+            self.outgrown |= written.is_err();
+            let (written, entries) = written?;
             board.event(Event::MapBufferFlushes, 1);
             board.event(Event::BatchedEvictions, u64::from(entries - 1));
             when = written;
@@ -294,9 +310,11 @@ impl Sftl {
     #[inline]
     fn fit(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let mut when = after;
+        self.outgrown = true;
         while self.base.map.cache.pages.bytes() > self.sizes.page_bytes {
             when = self.evict(board, when)?;
         }
+        self.outgrown = false;
         let pages = &mut self.base.map.cache.pages;
         let compressed = pages.take_compressed();
         if compressed > 0 {

@@ -56,7 +56,7 @@ use ftlab_flash::memory::{Memory, RamUse};
 use ftlab_flash::meter::{Cause, Event, Level};
 use ftlab_flash::request::PageIo;
 use ftlab_flash::settings::SettingError;
-use ftlab_flash::units::Lpn;
+use ftlab_flash::units::{Lpn, Tag};
 use ftlab_ftl::forward;
 use ftlab_ftl::parts::demand_mapped::{self, DemandMapped, Kept, Needs};
 use ftlab_ftl::scheme::{Classification, Family, Pairs, Paper, Preset, Scheme};
@@ -123,7 +123,12 @@ impl Scheme for Tpftl {
         Ok(Self::on(base, board, config))
     }
 
-    forward!(base after translate: read, write, trim);
+    #[inline]
+    fn read(&mut self, board: &mut Board, io: &PageIo, after: When) -> Result<(When, Tag), Fault> {
+        self.read_page(board, io, after)
+    }
+
+    forward!(base after translate: write, trim);
     forward!(base: flush, clean_map, changed_entries, idle, locate, room, self_check, power_off);
     forward!(base.space: measuring_begins);
 
@@ -154,6 +159,20 @@ impl<C: Nodal> Tpftl<C> {
         let settings = config.own.clone();
         board.level(Level::MapNodes, u64::from(base.map.cache.entries().nodes()));
         Tpftl { base, settings }
+    }
+
+    /// Reads a page, whether or not its entry finds a place.
+    #[inline]
+    pub(crate) fn read_page(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        match self.translate(board, io, after) {
+            Ok(known) => self.base.read(board, io, known),
+            Err(fault) => self.base.read_placeless(board, io, fault, after),
+        }
     }
 
     /// Makes sure that the entry of a page is cached; when it is known.
@@ -317,9 +336,9 @@ impl<C: Nodal> Tpftl<C> {
         } else if self.settings.batch {
             when = self.base.leave_with_part(board, cache.cmt().lpn(victim), when)?;
         } else {
-            board.event(Event::EvictDirty, 1);
             let lpn = cache.cmt().lpn(victim);
             when = self.base.write_back(board, lpn, Cause::Translate, when)?;
+            board.event(Event::EvictDirty, 1);
         }
         let nodes = self.base.map.cache.entries().nodes();
         self.base.map.cache.entries_mut().remove(victim);

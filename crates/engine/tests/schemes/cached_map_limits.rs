@@ -10,6 +10,7 @@ use ftlab_engine::ssd::{Device, DeviceError};
 
 type Pairs = &'static [(&'static str, &'static str)];
 
+const TWO_ENTRIES: (&str, &str) = ("tpftl.cache_bytes", "24B");
 const BEHIND: Pairs = &[
     ("dftl.cmt_entries", "4"),
     ("dftl.writeback", "after_completion"),
@@ -32,7 +33,7 @@ const NEAR: Pairs = &[
 ];
 
 /// Scheme, settings, logical blocks.
-const CASES: [(&str, Pairs, u64); 8] = [
+const CASES: [(&str, Pairs, u64); 15] = [
     ("dftl", &[("dftl.cmt_entries", "4")], 60),
     ("dftl", BEHIND, 60),
     ("dftl", BLIND, 60),
@@ -41,6 +42,13 @@ const CASES: [(&str, Pairs, u64); 8] = [
     ("waftl", &[("waftl.pmb_cache_bytes", "512B")], 200),
     ("leaftl", LEARNED, 60),
     ("leaftl", NEAR, 60),
+    ("tpftl", &[TWO_ENTRIES], 60),
+    ("tpftl", &[TWO_ENTRIES, ("tpftl.batch", "false")], 60),
+    ("learnedftl", &[TWO_ENTRIES], 60),
+    ("learnedftl", &[TWO_ENTRIES, ("learnedftl.group_lines", "false")], 60),
+    ("cdftl", &[("cdftl.cmt_entries", "2"), ("cdftl.ctp_pages", "1")], 60),
+    ("sftl", &[("device.ram_bytes", "600B")], 200),
+    ("sftl", &[("device.ram_bytes", "600B"), ("sftl.dirty_buf_share", "0")], 200),
 ];
 
 /// A device whose erases fail more and more, written until it refuses a write.

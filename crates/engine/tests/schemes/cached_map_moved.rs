@@ -43,7 +43,7 @@ impl Host {
         match (request.op, done) {
             (Op::Write, true) => self.held[page] = (next, next),
             (Op::Write, false) => self.held[page].1 = next,
-            _ => {}
+            (_, done) => assert!(done, "{case}: page {page} cannot be read"),
         }
         done
     }

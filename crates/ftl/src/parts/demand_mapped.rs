@@ -135,6 +135,23 @@ impl<C: MapCache> DemandMapped<C> {
         self.read_mapped(board, io, known)
     }
 
+    /// Reads a page whose entry found no place in the cache, because nothing that has changed can be
+    /// written any more (`fault`; any other one is the answer).
+    #[cold]
+    pub fn read_placeless(
+        &mut self,
+        board: &mut Board,
+        io: &PageIo,
+        fault: Fault,
+        after: When,
+    ) -> Result<(When, Tag), Fault> {
+        fault.unless_worn_out::<()>()?;
+        match self.map.cached(board, io.lpn) {
+            Some(_) => self.read(board, io, after),
+            None => self.read_alone(board, io, after),
+        }
+    }
+
     /// Writes a page whose entry the cache holds.
     #[inline(always)]
     pub fn write(&mut self, board: &mut Board, io: &PageIo, known: When) -> Result<When, Fault> {
@@ -306,8 +323,8 @@ impl<C: MapCache> DemandMapped<C> {
             board.event(Event::EvictClean, 1);
             return Ok(after);
         }
-        board.event(Event::EvictDirty, 1);
         let (done, entries) = self.write_whole_part(board, part, Cause::Translate, after)?;
+        board.event(Event::EvictDirty, 1);
         board.event(Event::BatchedEvictions, u64::from(entries - 1));
         Ok(done)
     }
@@ -319,9 +336,9 @@ impl<C: MapCache> DemandMapped<C> {
         lpn: Lpn,
         after: When,
     ) -> Result<When, Fault> {
-        board.event(Event::EvictDirty, 1);
         let (part, _) = self.map.translation.part_of(lpn);
         let (done, entries) = self.write_back_part(board, part, Cause::Translate, after)?;
+        board.event(Event::EvictDirty, 1);
         board.event(Event::BatchedEvictions, u64::from(entries.saturating_sub(1)));
         Ok(done)
     }
