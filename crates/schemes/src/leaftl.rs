@@ -225,7 +225,8 @@ impl Scheme for Leaftl {
         self.store.settle(board, known)
     }
 
-    /// The buffer is written out, and pending trims are recorded.
+    /// The buffer is written out, and pending trims are recorded. What left the buffer behind earlier
+    /// requests may still be on its way.
     fn flush(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         let after = self.store.begin(board, after)?;
         let mut when = self.store.write_out(board, true, after)?;
@@ -233,7 +234,8 @@ impl Scheme for Leaftl {
         while self.store.map.trims.next_pending().is_some() {
             when = self.store.record_trims(board, when)?;
         }
-        self.store.settle(board, when)
+        let done = self.store.settle(board, when)?;
+        Ok(done.join(self.store.left))
     }
 
     #[inline]

@@ -305,3 +305,18 @@ fn buffer_and_cached_map_share_the_budget() {
     let buffer = [budget, ("buffer.name", "fab"), ("buffer.bytes", "64KiB")];
     assert_eq!(sram(&buffer), [32 << 10, 64 << 10]);
 }
+
+/// What idle time writes out may overrun a flush, which is done when that is on flash.
+#[test]
+fn a_flush_waits_for_what_idle_time_has_begun_to_write() {
+    let parallel = [("timing.profile", "parallel"), ("timing.program", "200us")];
+    let pairs = [LRU, &parallel, &[("buffer.idle_flush", "true")]].concat();
+    let config = tiny("ideal_page", 24, &pairs);
+    let mut device = open("ideal_page", &config);
+    device.submit(&pages(&config, Op::Write, 3, 1)).expect("the device works");
+    let flush = pages(&config, Op::Flush, 0, 0);
+    let flush = Request { arrival: 50_000, ..flush };
+    let done = device.submit(&flush).expect("the device works").completed;
+    assert_eq!(device.board().meter().events(Event::BufferFlushes), 1);
+    assert!(done >= 200_000, "durable at {done} ns, programmed 200,000 ns after it was written");
+}

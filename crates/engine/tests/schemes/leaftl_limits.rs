@@ -296,3 +296,20 @@ fn a_trim_of_the_last_page_that_leaves_ends_its_run() {
     device.audit().expect("the device is sound");
     [40, 41, 42, 0].into_iter().for_each(|page| submit(device, &config, Op::Read, page));
 }
+
+/// What left the buffer behind the host's back is not durable before it is programmed: a flush that
+/// finds nothing in the buffer was done at once.
+#[test]
+fn a_flush_waits_for_what_left_the_buffer_before_it() {
+    let pairs = [
+        ("timing.profile", "parallel"),
+        ("timing.program", "200us"),
+        ("leaftl.buffer_bytes", "1B"),
+    ];
+    let config = tiny("leaftl", 24, &pairs);
+    let mut device = open("leaftl", &config);
+    submit(device.as_mut(), &config, Op::Write, 7);
+    assert_eq!(level(device.as_ref(), Level::BufferedPages), 0, "page 7 left behind its write");
+    let done = device.submit(&pages(&config, Op::Flush, 0, 0)).expect("the device works").completed;
+    assert!(done >= 200_000, "durable at {done} ns, programmed 200,000 ns after it came");
+}

@@ -30,6 +30,8 @@ pub(super) struct Store {
     pub(super) outgrown: bool,
     /// The plane whose block the pages of a flush go on to fill.
     plane: Option<PlaneId>,
+    /// When everything is on flash that has left the buffer.
+    pub(super) left: When,
     /// A page has entered the buffer, and the next one needs a frame.
     pub(super) entered: bool,
     record: Vec<u32>,
@@ -58,6 +60,7 @@ impl Store {
             compact_every: config.own.compact_every,
             outgrown: false,
             plane: None,
+            left: When::START,
             entered: false,
             record: zeroed(board.geometry().entries_per_page() as usize),
         }
@@ -158,6 +161,7 @@ impl Store {
         let known = self.look_up(board, io.lpn, after.waits_for_buffer(held.ready))?;
         self.outgrown = true;
         let written = self.write_page(board, &io, known)?;
+        self.left = self.left.join(written);
         board.event(Event::BufferFlushes, 1);
         if self.plane.is_none() || self.map.fresh.len() == self.map.sizes.run() as usize {
             self.close_run(board);

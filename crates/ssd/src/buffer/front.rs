@@ -65,6 +65,8 @@ pub(crate) struct Front {
     idle_flush: bool,
     pad_unwritten: bool,
     nonvolatile: bool,
+    /// When everything is on flash that idle time has written out.
+    idly_written: When,
 }
 
 impl Front {
@@ -88,6 +90,7 @@ impl Front {
             idle_flush: settings.idle_flush,
             pad_unwritten: settings.pad_unwritten,
             nonvolatile,
+            idly_written: When::START,
         })
     }
 
@@ -171,13 +174,14 @@ impl Front {
         }
     }
 
-    /// Writes everything out; the scheme's own flush comes next.
+    /// Writes everything out; the scheme's own flush comes next. What idle time wrote may still be on
+    /// its way.
     pub fn flush<S: Scheme>(
         &mut self,
         below: &mut Below<'_, S>,
         after: When,
     ) -> Result<When, Fault> {
-        let mut done = after;
+        let mut done = after.join(self.idly_written);
         while self.pages.dirty() > 0 {
             done = done.join(self.write_out(below, Why::Flush, after)?);
         }
@@ -191,7 +195,11 @@ impl Front {
         after: When,
     ) -> Result<Option<When>, Fault> {
         match self.idle_flush && self.pages.dirty() > 0 {
-            true => self.write_out(below, Why::Idle, after).map(Some),
+            true => {
+                let written = self.write_out(below, Why::Idle, after)?;
+                self.idly_written = self.idly_written.join(written);
+                Ok(Some(written))
+            }
             false => Ok(None),
         }
     }
