@@ -35,8 +35,9 @@
 //!
 //! # Recovery
 //! The out-of-band areas of all pages; of each logical page the highest sequence number wins, unless
-//! a flushed trim came later. What map pages do not say is learned again. The buffer is lost unless
-//! `device.ram_nonvolatile`.
+//! a flushed trim came later. What map pages do not say is learned again, and the buffer is lost.
+//! Under `device.ram_nonvolatile` buffer, map and trims survive as they are, and trims need no
+//! records.
 //!
 //! # Deviations
 //! A place that is only nearly known is also read (cell time) when its page is superseded or
@@ -92,7 +93,8 @@ pub type Rostered = Leaftl;
 #[derive(Clone)]
 pub struct Leaftl {
     store: Store,
-    keeps_buffer: bool,
+    /// Buffer, map and trims outlive a power cut.
+    keeps_memory: bool,
 }
 
 impl Scheme for Leaftl {
@@ -231,7 +233,7 @@ impl Scheme for Leaftl {
         let after = self.store.begin(board, after)?;
         let mut when = self.store.write_out(board, true, after)?;
         self.store.outgrown = true;
-        while self.store.map.trims.next_pending().is_some() {
+        while !self.keeps_memory && self.store.map.trims.next_pending().is_some() {
             when = self.store.record_trims(board, when)?;
         }
         let done = self.store.settle(board, when)?;
@@ -314,10 +316,15 @@ impl Scheme for Leaftl {
     forward!(store.space: measuring_begins);
 
     fn power_off(self) -> Survivor {
-        let pages = &self.store.buffer.pages;
-        match self.keeps_buffer {
-            true => Survivor { pages: pages.all().map(|slot| *pages.get(slot)).collect(), lost: 0 },
-            false => Survivor { pages: Vec::new(), lost: u64::from(pages.dirty()) },
+        let Store { buffer, map, .. } = self.store;
+        let pages = &buffer.pages;
+        match self.keeps_memory {
+            true => Survivor {
+                pages: pages.all().map(|slot| *pages.get(slot)).collect(),
+                map: Some(Box::new(map)),
+                lost: 0,
+            },
+            false => Survivor { lost: u64::from(pages.dirty()), ..Survivor::default() },
         }
     }
 
@@ -328,7 +335,10 @@ impl Scheme for Leaftl {
         survivor: Survivor,
         after: When,
     ) -> Result<(Self, When), Fault> {
-        let (map, when) = Map::recover(board, config, after)?;
+        let (map, when) = match survivor.map {
+            Some(kept) => Map::recover_kept(*kept, board, config, after)?,
+            None => Map::recover(board, config, after)?,
+        };
         let threshold = Sizes::threshold(config);
         let (space, when) = PageSpace::recover(board, config, threshold, seed, when)?;
         let mut scheme = Self::assemble(board, config, space, map);
@@ -346,7 +356,7 @@ impl Scheme for Leaftl {
 impl Leaftl {
     fn assemble(board: &Board, config: &Config, space: PageSpace, map: Map) -> Self {
         let store = Store::new(board, config, space, map);
-        Leaftl { store, keeps_buffer: config.device.ram_nonvolatile }
+        Leaftl { store, keeps_memory: config.device.ram_nonvolatile }
     }
 
     /// What was read from flash, under what the buffer has of the page.

@@ -64,6 +64,9 @@ pub enum Keeps {
 pub struct Host {
     pages: Vec<Page>,
     keeps: Keeps,
+    /// A trim that completed is final, because the scheme's memory keeps its content; behind buffers
+    /// there are also schemes that rebuild their map from flash in any case.
+    trims_stay: bool,
     pub next_tag: u32,
     sectors_per_page: u64,
 }
@@ -72,6 +75,7 @@ impl Host {
     pub fn new(config: &Config, keeps: Keeps) -> Self {
         Host {
             keeps,
+            trims_stay: config.device.ram_nonvolatile && config.buffer.name.name() == "none",
             pages: vec![Page::default(); config.device.logical_pages() as usize],
             next_tag: 0,
             sectors_per_page: config.device.unit_bytes() / 512,
@@ -105,12 +109,16 @@ impl Host {
             }
             Op::Trim => {
                 for page in &mut self.pages[range] {
-                    let earlier = page.history.clone();
-                    page.possible.extend(earlier);
-                    page.possible.push(0);
                     if completed {
                         page.newest = 0;
                     }
+                    if completed && self.trims_stay {
+                        page.possible.clear();
+                        continue;
+                    }
+                    let earlier = page.history.clone();
+                    page.possible.extend(earlier);
+                    page.possible.push(0);
                 }
             }
             // Trims that completed before a flush are final, and so is what memory held.
@@ -325,7 +333,7 @@ impl Host {
             };
             page.newest = found;
             // An unflushed trim may still come back after the next cut.
-            if found != 0 {
+            if found != 0 || self.trims_stay {
                 page.possible.clear();
             }
         }

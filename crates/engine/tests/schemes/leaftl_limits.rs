@@ -1,13 +1,14 @@
 //! LeaFTL at its limits: how much memory its map takes at worst, how deep look-ups go and what that
 //! costs, who waits for a map page that is on its way, and what a power cut does to a tolerance.
 
-use crate::common::{fill, flush, mixed, open, pages, place, submit, tiny};
+use crate::common::{fill, flush, mixed, open, pages, place, submit, tiny, version};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event, Level};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
+use ftlab_engine::units::Tag;
 
 fn level(device: &dyn Device, level: Level) -> u64 {
     device.board().meter().level_now(level).expect("told")
@@ -312,4 +313,35 @@ fn a_flush_waits_for_what_left_the_buffer_before_it() {
     assert_eq!(level(device.as_ref(), Level::BufferedPages), 0, "page 7 left behind its write");
     let done = device.submit(&pages(&config, Op::Flush, 0, 0)).expect("the device works").completed;
     assert!(done >= 200_000, "durable at {done} ns, programmed 200,000 ns after it came");
+}
+
+/// Memory that keeps its content keeps trims: a version that was superseded there and then trimmed
+/// came back, since flash still held one before it. Nothing need be recorded for that.
+#[test]
+fn a_trim_outlives_a_power_cut_where_memory_does() {
+    for own in [("leaftl.gamma", "0"), ("leaftl.map_bytes", "1B")] {
+        let pairs = [own, ("device.ram_nonvolatile", "true")];
+        let config = tiny("leaftl", 60, &pairs);
+        let mut device = open("leaftl", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        for page in 0..config.device.logical_pages() {
+            submit(device, &config, Op::Write, page);
+        }
+        submit(device, &config, Op::Write, 3);
+        flush(device);
+        // The second version is in the buffer when both are trimmed.
+        submit(device, &config, Op::Write, 3);
+        submit(device, &config, Op::Trim, 3);
+        device.power_cycle().expect("it recovers");
+        device.audit().expect("the device is sound");
+        assert_eq!(version(device, 3), Tag(0), "page 3 was trimmed");
+        flush(device);
+        assert_eq!(device.board().meter().programs(Cause::Trim), 0, "memory is record enough");
+        for page in 0..config.device.logical_pages() {
+            submit(device, &config, Op::Read, page);
+            submit(device, &config, Op::Write, page);
+        }
+        device.audit().expect("the device is sound");
+    }
 }

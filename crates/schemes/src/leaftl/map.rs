@@ -123,6 +123,13 @@ impl Map {
         }
     }
 
+    /// The same map where whatever is in use only for a moment is that of another one, since a power cut
+    /// may have come in such a moment.
+    pub(super) fn out_of_use(self, other: Map) -> Map {
+        let Map { scratch, older, packed, points, words, .. } = other;
+        Map { scratch, older, packed, points, words, ..self }
+    }
+
     /// Whether groups may be on flash alone.
     #[inline]
     pub(super) fn is_on_flash(&self) -> bool {

@@ -1,5 +1,5 @@
 //! What a power cut leaves of the map: the out-of-band areas of all pages, the map pages, and
-//! flushed trims.
+//! flushed trims; or memory as it was, where it keeps its content.
 
 use crate::leaftl::map::{By, Map};
 use crate::leaftl::settings::Config;
@@ -8,17 +8,18 @@ use ftlab_flash::board::nand::fault::Fault;
 use ftlab_flash::board::nand::state::PageKind;
 use ftlab_flash::board::when::When;
 use ftlab_flash::meter::Cause;
-use ftlab_flash::units::{Lpn, Ppn};
+use ftlab_flash::units::{BlockId, Lpn, Ppn, unpack};
 use ftlab_ftl::parts::held_pages::Held;
 use ftlab_ftl::parts::learned::{Group, Segment};
 use ftlab_ftl::parts::oob_scan::{self, Extent};
 use ftlab_ftl::parts::trim_records::TrimRecords;
 
-/// What outlives a power cut: pages of the buffer where its memory does, and how many were lost
-/// where it does not.
+/// What outlives a power cut: the pages of the buffer and the map, trims among it, where their memory
+/// does; how many pages were lost where it does not.
 #[derive(Clone, Debug, Default)]
 pub struct Survivor {
     pub(super) pages: Vec<Held>,
+    pub(super) map: Option<Box<Map>>,
     pub(super) lost: u64,
 }
 
@@ -61,6 +62,32 @@ impl Map {
             }
         }
         map.learn_again(board, &places);
+        Ok((map, when))
+    }
+
+    /// Goes on with the map that memory has kept. The first page of every block tells its age, the map
+    /// pages what else is valid; nothing is written: cut again, recovery begins from the same memory.
+    pub(super) fn recover_kept(
+        kept: Self,
+        board: &mut Board,
+        config: &Config,
+        after: When,
+    ) -> Result<(Self, When), Fault> {
+        let map = kept.out_of_use(Map::new(board, config, TrimRecords::new(board.geometry())));
+        let mut when = after;
+        for block in (0..board.geometry().blocks()).map(BlockId) {
+            let (read, _) = oob_scan::first_page(board, block, after)?;
+            when = when.join(read);
+        }
+        for page in map.gtd.iter().copied().filter_map(unpack).map(Ppn) {
+            (when, _) = board.read(page, Cause::Recover, when)?;
+            board.nand_mut().revalidate(page);
+        }
+        for lpn in (0..board.geometry().logical_pages).map(Lpn) {
+            if let Some(page) = map.locate(board, lpn) {
+                board.nand_mut().revalidate(page);
+            }
+        }
         Ok((map, when))
     }
 
