@@ -217,7 +217,11 @@ impl Scheme for Leaftl {
         let known = self.store.look_up(board, io.lpn, after)?;
         let (old, known) = self.store.map.exact(board, io.lpn, known)?;
         if let Some(slot) = self.store.buffer.pages.find(io.lpn) {
-            self.store.buffer.forget(board, slot);
+            let was_leaving = self.store.buffer.forget(board, slot);
+            // Out-of-band areas of its run name it as one that comes next.
+            if was_leaving && self.store.map.gamma > 0 {
+                self.store.close_run(board);
+            }
         }
         let Some(old) = old else { return Ok(known) };
         self.store.space.invalidate(board, old);

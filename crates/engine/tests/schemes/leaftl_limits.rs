@@ -345,3 +345,38 @@ fn a_trim_outlives_a_power_cut_where_memory_does() {
         device.audit().expect("the device is sound");
     }
 }
+
+/// With a tolerance, the out-of-band area of a page names those that were to be programmed behind it.
+/// Where that changes, a run ends: no page of it is looked for where that area does not name it.
+#[test]
+fn a_run_ends_where_other_pages_follow_than_were_to() {
+    // What comes between, at which place 43 then is, and how many runs that makes.
+    for (change, place_of_43, runs) in
+        [(None, 2, 1), (Some((Op::Trim, 41)), 1, 2), (Some((Op::Write, 42)), 3, 2)]
+    {
+        let pairs = [
+            ("device.pages_per_block", "16"),
+            ("device.ram_bytes", "32KiB"),
+            ("leaftl.buffer_bytes", "2KiB"),
+            ("leaftl.gamma", "2"),
+        ];
+        let config = tiny("leaftl", 24, &pairs);
+        let mut device = open("leaftl", &config);
+        let device = device.as_mut();
+        device.verify_reads();
+        // Four frames: 40 leaves, 41, 43 and 46 are to follow.
+        for page in [40, 41, 43, 46] {
+            submit(device, &config, Op::Write, page);
+        }
+        assert_eq!(level(device, Level::BufferedPages), 3);
+        if let Some((op, page)) = change {
+            submit(device, &config, op, page);
+        }
+        flush(device);
+        let places = [40, 43, 46].map(|page| place(device, page).0 % 16);
+        assert_eq!(places, [0, place_of_43, place_of_43 + 1], "{change:?}");
+        assert_eq!(level(device, Level::LearnedSegments), runs, "{change:?}");
+        device.audit().expect("the device is sound");
+        [40, 43, 46].into_iter().for_each(|page| submit(device, &config, Op::Read, page));
+    }
+}

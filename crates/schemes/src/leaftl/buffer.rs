@@ -90,8 +90,13 @@ impl Buffer {
         self.leave(board, slot, done);
     }
 
-    /// A page is forgotten, and need not be written.
-    pub(super) fn forget(&mut self, board: &mut Board, slot: Slot) {
+    /// Whether what is still to leave of what was chosen is all that is here.
+    pub(super) fn is_leaving_as_a_whole(&self) -> bool {
+        self.leaving.len() - self.gone == self.pages.len() as usize
+    }
+
+    /// A page is forgotten, and need not be written; whether it was on its way to flash.
+    pub(super) fn forget(&mut self, board: &mut Board, slot: Slot) -> bool {
         let lpn = self.pages.get(slot).lpn;
         let behind = &self.leaving[self.gone..];
         let place = behind.binary_search_by_key(&lpn, |&slot| self.pages.get(slot).lpn);
@@ -100,6 +105,7 @@ impl Buffer {
         }
         let free = self.pages.get(slot).ready;
         self.leave(board, slot, free);
+        place.is_ok()
     }
 
     /// The pages that leave, upwards by logical number, whatever was chosen before.

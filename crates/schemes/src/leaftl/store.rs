@@ -114,11 +114,13 @@ impl Store {
         all: bool,
         after: When,
     ) -> Result<When, Fault> {
+        // Out-of-band areas name pages that were to come next, if nearby ones are ever looked for there.
+        let is_planned = self.map.gamma == 0 || self.buffer.is_leaving_as_a_whole();
         let slots = self.buffer.choose(all, self.map.sizes.group_pages);
         // What leaves may go on with a run that is not full yet.
         let first = slots.first().map(|&slot| self.buffer.pages.get(slot).lpn.0);
         let goes_on = first.zip(self.map.fresh.last()).is_some_and(|(first, last)| first > last.0);
-        if !goes_on {
+        if !goes_on || !is_planned {
             self.close_run(board);
         }
         let written = self.write_these(board, &slots, after);
