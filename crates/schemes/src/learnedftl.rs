@@ -38,7 +38,7 @@
 //! again. A line belongs to the group of its first valid page.
 //!
 //! # Deviations
-//! The paper was not at hand. Lines are the scheme's own, whatever `alloc.unit` says, and
+//! The paper was not at hand. Lines are the scheme's own (`alloc.unit = line` is refused), and
 //! `alloc.order = dynamic` is the order of channels. Where no group gains a line, the closed line
 //! with fewest valid pages is collected, its pages to any line that has room. Of a translation page
 //! cached entries are changed in memory alone (lazy copying). Groups may be larger than a line.

@@ -3,6 +3,7 @@
 
 use ftlab_flash::memory::RamUse;
 use ftlab_flash::settings::SettingError;
+use ftlab_ftl::parts::placement::PlacementKind;
 use ftlab_ftl::scheme::{Scheme, SchemeConfig};
 
 use crate::buffer::BufferKind;
@@ -42,6 +43,13 @@ pub fn check<S: Scheme>(
         config.check_no_placement(S::PAPER.name)?;
         config.check_no_garbage_share(S::PAPER.name)?;
         config.check_no_lines(S::PAPER.name)?;
+    }
+    if S::BUFFERS_DATA && config.gc.placement == PlacementKind::Hint {
+        return Err(SettingError::Conflict(format!(
+            "gc.placement = hint and {}, which keeps the host's data in its own memory, exclude each \
+             other: pages leave a buffer without the hint that they came with; legal: one of the two",
+            S::PAPER.name
+        )));
     }
     S::check(seen)
 }

@@ -6,6 +6,7 @@ use crate::common::{config, open, pages, submit, tiny};
 use ftlab_engine::meter::{Cause, ClassCounts, Event};
 use ftlab_engine::request::{Op, Request};
 use ftlab_engine::rng::{Purpose, Rng};
+use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
 
 const HINT: (&str, &str) = ("gc.placement", "hint");
@@ -123,4 +124,21 @@ fn a_ring_with_a_handle_of_its_own_costs_its_space_and_nothing_else() {
     assert!(amplification < 1.01, "the ring: {amplification}");
     assert!((beside / alone - 1.0).abs() < 0.03, "beside {beside}, alone {alone}");
     assert!(mixed > 1.5 * beside, "in one log {mixed}, apart {beside}");
+}
+
+/// What a scheme buffers itself leaves without its hint, as from any buffer: every page counted as
+/// one without, and nothing was divided.
+#[test]
+fn schemes_that_hold_data_themselves_refuse_hints() {
+    let refused: Vec<&str> = schemes::TABLE
+        .iter()
+        .filter(|row| {
+            let config = tiny(row.paper.name, 24, &[HINT, UNIT]);
+            let opened = (row.open)(&config, 1).map(|_| ()).map_err(|error| error.to_string());
+            opened.is_err_and(|text| text.contains("without the hint"))
+        })
+        .map(|row| row.paper.name)
+        .collect();
+    assert_eq!(refused.len(), 3, "{refused:?}");
+    assert!(["leaftl", "aps", "jtl"].iter().all(|name| refused.contains(name)), "{refused:?}");
 }

@@ -87,7 +87,8 @@ settings! {
         /// Whether the valid pages of a victim are written in the order of their numbers; otherwise
         /// in the order in which they lie.
         gc_sorts: bool = true, legal("", |_| true), source("LeaFTL 2023");
-        /// Pages of the host from one compaction of all groups in memory to the next; 0: a group is
+        /// Pages that leave the buffer from one compaction of all groups in memory to the next, from
+        /// the first page that the device ever took on, its preparation among them; 0: a group is
         /// compacted only when it has no place for another segment.
         compact_every: u64 = 1_000_000, legal("0..=1000000000000", |v| *v <= 1_000_000_000_000),
             source("LeaFTL 2023: 1 M writes");
