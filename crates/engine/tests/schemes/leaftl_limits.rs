@@ -380,3 +380,31 @@ fn a_run_ends_where_other_pages_follow_than_were_to() {
         [40, 43, 46].into_iter().for_each(|page| submit(device, &config, Op::Read, page));
     }
 }
+
+/// A victim is taken when there is room for the map pages that it costs: the map itself asserts that
+/// it writes no more of them than it reckoned with. Groups beside one that was written stayed, and
+/// others were written in their place.
+#[test]
+fn a_victim_costs_no_more_map_pages_than_were_reckoned() {
+    let mut before_erase = 0;
+    for (bytes, threshold) in [("paper", "3"), ("paper", "6"), ("code", "3"), ("code", "6")] {
+        for seed in 0..8 {
+            let pairs = [
+                ("leaftl.group_pages", "16"),
+                ("leaftl.map_bytes", "1B"),
+                ("leaftl.bytes", bytes),
+                ("leaftl.buffer_bytes", "1B"),
+                ("device.pages_per_block", "8"),
+                ("gc.threshold", threshold),
+            ];
+            let config = tiny("leaftl", 60, &pairs);
+            let mut device = open("leaftl", &config);
+            for request in mixed(&config, 1500, seed) {
+                device.submit(&request).expect("the device works");
+            }
+            device.audit().expect("the device is sound");
+            before_erase += device.board().meter().programs(Cause::GcMapUpdate);
+        }
+    }
+    assert!(before_erase > 100, "{before_erase} map pages were collection's doing");
+}

@@ -125,6 +125,11 @@ impl Map {
         }
     }
 
+    /// The same without a look at any group: all that leave are as small as groups are.
+    pub(super) fn most_writes_before(&self, pages: u32) -> u32 {
+        self.excess(pages).div_ceil(self.sizes.least_group_bytes()) as u32
+    }
+
     /// Map pages that have to be written before so many pages of a victim are learned, at most.
     pub(super) fn writes_before(&self, pages: u32) -> u32 {
         let mut excess = self.excess(pages);
@@ -154,9 +159,14 @@ impl Map {
         after: When,
     ) -> Result<When, Fault> {
         let pages = self.moved.len() as u32;
-        self.shed(board, pages);
+        let (most, mut written) = (self.writes_before(pages), 0);
         let mut done = after;
-        while self.excess(pages) > 0 {
+        loop {
+            // Groups beside one that was written may have become such as leave at once.
+            self.shed(board, pages);
+            if self.excess(pages) == 0 {
+                break;
+            }
             let Some(group) = self.may_leave(true).next() else { break };
             let victim = space.collecting().expect("its pages were moved");
             let place = (board.geometry().plane_of_block(victim), Stream::Map);
@@ -165,6 +175,8 @@ impl Map {
             if self.residency(group) != Residency::Absent {
                 self.drop_group(group);
             }
+            written += 1;
+            assert!(written <= most, "{most} map pages were reckoned with for a victim");
         }
         Ok(done)
     }

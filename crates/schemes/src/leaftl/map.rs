@@ -412,7 +412,7 @@ impl PageOwner for Map {
     }
 
     fn most_map_writes(&self, _: &PageSpace, _: BlockId, valid: u32) -> u32 {
-        if self.excess(valid) == 0 { 0 } else { valid }
+        self.most_writes_before(valid)
     }
 
     fn sorts(&self) -> bool {

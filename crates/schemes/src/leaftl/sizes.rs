@@ -101,6 +101,14 @@ impl Sizes {
             + loose_group_bytes(self.group_pages, compacted_at(self.group_pages))
     }
 
+    /// Bytes of the smallest group that has a page.
+    pub(super) fn least_group_bytes(&self) -> u64 {
+        match self.counted {
+            SegmentBytes::Paper => PAGE_BYTES,
+            SegmentBytes::Code => 5 + 4,
+        }
+    }
+
     /// What the segments of a group are counted with.
     pub(super) fn bytes_of(&self, group: &Group) -> u32 {
         if group.is_empty() {
