@@ -155,11 +155,11 @@ named! {
         PrefetchedEntries = "prefetched_entries",
         /// Those of them that somebody asked for before they left.
         PrefetchedUsed = "prefetched_used",
-        /// Host pages read whose map entry was cached (`learnedftl`).
+        /// Host pages read whose map entry was cached (`tpftl`, `learnedftl`).
         EntryReads = "entry_reads",
         /// Host pages read where a learned model said they are.
         ModelReads = "model_reads",
-        /// Host pages read after their translation page.
+        /// Host pages read after their translation page (`tpftl`, `learnedftl`).
         DoubleReads = "double_reads",
         /// Models that collection trained, each of a translation page.
         ModelTrainings = "model_trainings",

@@ -142,10 +142,7 @@ impl Scheme for LearnedFtl {
             let known = board.dram(2, after);
             return board.read(ppn, io.cause, known);
         }
-        let event = if is_cached { Event::EntryReads } else { Event::DoubleReads };
         let answer = self.tpftl.read_page(board, io, after)?;
-        let is_there = self.tpftl.base.map.current(board, io.lpn).is_some();
-        board.event(event, u64::from(is_there));
         self.tell(board);
         Ok(answer)
     }

@@ -161,7 +161,8 @@ impl<C: Nodal> Tpftl<C> {
         Tpftl { base, settings }
     }
 
-    /// Reads a page, whether or not its entry finds a place.
+    /// Reads a page, whether or not its entry finds a place; a page that is somewhere counts as read
+    /// by its entry, or behind its translation page.
     #[inline]
     pub(crate) fn read_page(
         &mut self,
@@ -169,9 +170,24 @@ impl<C: Nodal> Tpftl<C> {
         io: &PageIo,
         after: When,
     ) -> Result<(When, Tag), Fault> {
-        match self.translate(board, io, after) {
-            Ok(known) => self.base.read(board, io, known),
-            Err(fault) => self.base.read_placeless(board, io, fault, after),
+        board.event(Event::MapLookups, 1);
+        let (event, known) = match self.hit(board, io.lpn, after) {
+            Some(known) => (Event::EntryReads, Ok(known)),
+            None => (Event::DoubleReads, self.miss(board, io, after)),
+        };
+        match known {
+            Ok(known) => {
+                let place = self.base.map.cached(board, io.lpn);
+                let place = place.expect("the entry was translated");
+                let Some(ppn) = place else { return board.read_unwritten(io.lpn, known) };
+                board.event(event, 1);
+                board.read(ppn, io.cause, known)
+            }
+            Err(fault) => {
+                let answer = self.base.read_placeless(board, io, fault, after)?;
+                board.event(event, u64::from(self.base.map.current(board, io.lpn).is_some()));
+                Ok(answer)
+            }
         }
     }
 
@@ -184,14 +200,21 @@ impl<C: Nodal> Tpftl<C> {
         after: When,
     ) -> Result<When, Fault> {
         board.event(Event::MapLookups, 1);
-        let cache = self.base.map.cache.entries_mut();
-        if let Some(slot) = cache.cmt().find(io.lpn) {
-            board.event(Event::MapHits, 1);
-            let first = cache.touch(slot);
-            board.event(Event::PrefetchedUsed, u64::from(first));
-            return Ok(after.waits_for_map(cache.cmt().ready(slot)));
+        match self.hit(board, io.lpn, after) {
+            Some(known) => Ok(known),
+            None => self.miss(board, io, after),
         }
-        self.miss(board, io, after)
+    }
+
+    /// The entry of a page is looked for in the cache, which is a use of it: when it is known.
+    #[inline]
+    fn hit(&mut self, board: &mut Board, lpn: Lpn, after: When) -> Option<When> {
+        let cache = self.base.map.cache.entries_mut();
+        let slot = cache.cmt().find(lpn)?;
+        board.event(Event::MapHits, 1);
+        let first = cache.touch(slot);
+        board.event(Event::PrefetchedUsed, u64::from(first));
+        Some(after.waits_for_map(cache.cmt().ready(slot)))
     }
 
     /// Makes room for the entry and for what is prefetched with it, and reads their translation

@@ -2,7 +2,7 @@
 //! place of every page and every time; on lines of their own in every count until something is
 //! collected.
 
-use crate::common::outcome::{BLOCKS, Outcome, Pairs, mix, random, run, sequential};
+use crate::common::outcome::{BLOCKS, Pairs, mix, random, run, sequential};
 use crate::common::{mixed, open, pages, tiny};
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{Cause, Event};
@@ -13,14 +13,6 @@ const UNLEARNED: Pairs<'_> = &[
     ("learnedftl.sequential_init", "false"),
     ("learnedftl.group_lines", "false"),
 ];
-
-/// What only LearnedFTL counts.
-fn without_own(mut outcome: Outcome) -> Outcome {
-    for event in [Event::EntryReads, Event::DoubleReads] {
-        outcome.events[event as usize] = 0;
-    }
-    outcome
-}
 
 #[test]
 fn learnedftl_without_models_on_shared_lines_is_tpftl_on_lines() {
@@ -43,7 +35,7 @@ fn learnedftl_without_models_on_shared_lines_is_tpftl_on_lines() {
         let all: [fn(&Config) -> Vec<Request>; 4] = [random, sequential, mix, reads];
         for requests in all {
             let tpftl = run(("tpftl", &lined), &like, requests);
-            let learned = without_own(run(("learnedftl", &learned), &like, requests));
+            let learned = run(("learnedftl", &learned), &like, requests);
             assert!(tpftl.operations == learned.operations, "{own:?}: operations");
             assert!(tpftl.erases.iter().sum::<u64>() > 0, "{own:?}: something was collected");
             assert_eq!(tpftl, learned, "{own:?}");
