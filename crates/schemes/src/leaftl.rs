@@ -65,7 +65,7 @@ pub use recovery::Survivor;
 pub use settings::{LeaftlSettings, Leaving, SegmentBytes, Superseded};
 
 use map::Map;
-use settings::Config;
+use settings::{Config, Drain};
 use sizes::Sizes;
 use store::Store;
 
@@ -255,7 +255,7 @@ impl Scheme for Leaftl {
     /// A page of a flush that goes on; else a step of collection.
     fn idle(&mut self, board: &mut Board, after: When) -> Result<Option<When>, Fault> {
         let after = self.store.begin(board, after)?;
-        if self.store.buffer.is_draining() {
+        if self.store.buffer.drain == Drain::Background && self.store.buffer.is_draining() {
             let drained = self.store.drain(board, after).map(Some);
             if let Some(done) = drained.or_else(Fault::unless_worn_out)? {
                 return Ok(Some(done));

@@ -271,6 +271,10 @@ fn a_buffer_is_emptied_behind_the_host() {
     assert_eq!(at_once.1, 384 / 16 - 1, "one page for each fill but the last");
     assert!(at_once.0 >= 16 * program, "{} for a block", at_once.0);
     assert!(behind.2 == at_once.2, "the same map");
+    let before = run("foreground");
+    assert_eq!(before.1, 384 - 16, "whoever needs a frame waits for it");
+    assert!(before.0 < 2 * program, "{} for a page", before.0);
+    assert!(before.2 == at_once.2, "the same map");
 }
 
 /// A trim of the last page that leaves ends a run: the next one begins below it.

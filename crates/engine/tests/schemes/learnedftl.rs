@@ -49,6 +49,18 @@ fn modelled(device: &mut dyn Device, config: &Config, pages: impl Iterator<Item 
     event(device, Event::ModelReads) - before
 }
 
+/// Map pages that collection has read and written.
+fn map_updates(device: &dyn Device) -> (u64, u64) {
+    let meter = device.board().meter();
+    (meter.reads(Cause::GcMapUpdate), meter.programs(Cause::GcMapUpdate))
+}
+
+/// The same since then.
+fn since(device: &dyn Device, (reads, programs): (u64, u64)) -> (u64, u64) {
+    let now = map_updates(device);
+    (now.0 - reads, now.1 - programs)
+}
+
 /// Writes to a group until it is collected, and nothing else.
 fn collect(device: &mut dyn Device, config: &Config, page: u64) {
     let before = event(device, Event::GroupsCollected);
@@ -72,9 +84,12 @@ fn pages_collected_together_are_read_once() {
         write_all(device, &config, all());
         // Single pages: no row is learned of them.
         assert_eq!(event(device, Event::ExactPages), 0);
+        let map = map_updates(device);
         collect(device, &config, OTHER);
         assert_eq!(event(device, Event::ModelTrainings), 1, "stride {stride}");
         assert_eq!(event(device, Event::ExactPages), 64, "stride {stride}");
+        // All that the page maps was moved: memory knows what it says, and does not read it.
+        assert_eq!(since(device, map), (0, 1), "stride {stride}");
         let reads = record(device, |device| {
             assert_eq!(modelled(device, &config, all()), 64, "stride {stride}");
         });
@@ -82,6 +97,21 @@ fn pages_collected_together_are_read_once() {
         let expected: Vec<_> =
             places.into_iter().map(|page| Operation::Read(page, Cause::Host)).collect();
         assert_eq!(reads, expected, "a read of a page, and none of the map");
+        device.audit().expect("every bit is true");
+    }
+}
+
+/// Where that is asked for, collection reads a translation page before it writes it.
+#[test]
+fn collection_reads_what_it_updates_and_not_what_it_rewrites() {
+    for (own, reads) in [("update", 1), ("rewrite", 0)] {
+        let pairs = [PAIR, &[("learnedftl.map_after_gc", own)]].concat();
+        let (config, mut device) = device("learnedftl", 96, &pairs);
+        let device = device.as_mut();
+        write_all(device, &config, 0..64);
+        let map = map_updates(device);
+        collect(device, &config, OTHER);
+        assert_eq!(since(device, map), (reads, 1), "{own}");
         device.audit().expect("every bit is true");
     }
 }

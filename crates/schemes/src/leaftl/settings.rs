@@ -33,6 +33,9 @@ choices! {
         Background = "background",
         /// All of them before the host's next page.
         AtOnce = "at_once",
+        /// One before each page that the host writes into a full buffer, which waits for it, as it
+        /// does for a buffer in front of another scheme.
+        Foreground = "foreground",
     }
 }
 

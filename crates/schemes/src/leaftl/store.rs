@@ -76,7 +76,7 @@ impl Store {
     /// Frees a frame of a full buffer.
     pub(super) fn free_frame(&mut self, board: &mut Board, after: When) -> Result<When, Fault> {
         match self.buffer.drain {
-            Drain::Background => self.drain(board, after),
+            Drain::Background | Drain::Foreground => self.drain(board, after),
             Drain::AtOnce => self.write_out(board, false, after),
         }
     }

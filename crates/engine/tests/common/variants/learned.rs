@@ -26,7 +26,10 @@ pub const VARIANTS: &[Variant] = &[
         "leaftl",
         &[SMALL, TIGHT, FAR, ROOM, LONG, ("gc.mode", "both"), ("gc.idle_pages", "1")],
     ),
-    durable("leaftl", &[SMALL, TIGHT, SHORT, NEAR, ("io.partial_write", "rmw")]),
+    durable(
+        "leaftl",
+        &[SMALL, TIGHT, SHORT, NEAR, ("io.partial_write", "rmw"), ("leaftl.drain", "foreground")],
+    ),
     durable(
         "leaftl",
         &[TIGHT, FAR, ROOM, LONG, ("leaftl.flush", "fullest"), ("leaftl.drain", "at_once")],
