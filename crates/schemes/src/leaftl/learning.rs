@@ -125,7 +125,8 @@ impl Map {
         }
     }
 
-    /// The same without a look at any group: all that leave are as small as groups are.
+    /// [`Map::writes_before`] without a look at any group, at most: all that leave are as small as groups
+    /// are.
     pub(super) fn most_writes_before(&self, pages: u32) -> u32 {
         self.excess(pages).div_ceil(self.sizes.least_group_bytes()) as u32
     }
