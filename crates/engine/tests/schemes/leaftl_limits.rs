@@ -386,8 +386,7 @@ fn a_run_ends_where_other_pages_follow_than_were_to() {
 }
 
 /// A victim is taken when there is room for the map pages that it costs: the map itself asserts that
-/// it writes no more of them than it reckoned with. Groups beside one that was written stayed, and
-/// others were written in their place.
+/// it writes no more of them than it reckoned with.
 #[test]
 fn a_victim_costs_no_more_map_pages_than_were_reckoned() {
     let mut before_erase = 0;
