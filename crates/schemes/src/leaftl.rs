@@ -241,7 +241,7 @@ impl Scheme for Leaftl {
             when = self.store.record_trims(board, when)?;
         }
         let done = self.store.settle(board, when)?;
-        Ok(done.join(self.store.left))
+        Ok(done.waits_for_buffer(self.store.left))
     }
 
     #[inline]

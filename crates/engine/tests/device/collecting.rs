@@ -278,3 +278,36 @@ fn recovery_knows_which_block_is_older_when_the_count_began_anew() {
     });
     assert_eq!(erased, Some(BlockId(0)), "the block that was filled first is collected first");
 }
+
+/// Idle time collects a page at a time between requests, on a device as full as can be: each page may
+/// take a map page along, and the host takes blocks meanwhile. Nobody finds the device full.
+#[test]
+fn pieces_do_not_use_up_what_collection_needs() {
+    for scheme in ["ideal_page", "dftl", "cdftl", "tpftl", "sftl", "hmb", "leaftl"] {
+        for (seed, blocks) in (1..=20).zip([16, 24, 40].into_iter().cycle()) {
+            let pairs = [
+                ("gc.mode", "both"),
+                ("gc.idle_pages", "1"),
+                ("gc.idle_factor", "8"),
+                ("dftl.cmt_entries", "4"),
+                ("hmb.cache_entries", "4"),
+                ("tpftl.cache_bytes", "40B"),
+                ("device.over_provisioning", "0.05"),
+            ];
+            let config = tiny(scheme, blocks, &pairs);
+            let mut device = open(scheme, &config);
+            let device = device.as_mut();
+            fill(device, &config);
+            let mut rng = Rng::new(seed, Purpose::Workload);
+            for number in 0..1500 {
+                let page = u64::from(rng.below(config.device.logical_pages() as u32));
+                let arrival = device.idle_from() + u64::from(number % 3 == 0);
+                let request = Request { arrival, ..pages(&config, Op::Write, page, 1) };
+                if let Err(error) = device.submit(&request) {
+                    panic!("{scheme}, {blocks} blocks, seed {seed}, write {number}: {error}");
+                }
+            }
+            device.audit().expect("sound");
+        }
+    }
+}

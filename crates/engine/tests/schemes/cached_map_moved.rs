@@ -12,7 +12,7 @@ use ftlab_engine::units::Tag;
 type Pairs = &'static [(&'static str, &'static str)];
 
 /// Scheme, settings. Caches are small, so that most pages that move are in none.
-const CASES: [(&str, Pairs); 11] = [
+const CASES: [(&str, Pairs); 12] = [
     ("dftl", &[("dftl.cmt_entries", "4")]),
     ("dftl", &[("dftl.cmt_entries", "4"), ("dftl.consistency", "battery")]),
     ("dftl", &[("dftl.cmt_entries", "4"), ("dftl.checkpoint_interval", "200")]),
@@ -24,6 +24,7 @@ const CASES: [(&str, Pairs); 11] = [
     ("learnedftl", &[("tpftl.cache_bytes", "24B"), ("learnedftl.train_min", "1")]),
     ("learnedftl", &[("tpftl.cache_bytes", "24B"), ("learnedftl.group_lines", "false")]),
     ("hmb", &[("hmb.cache_entries", "2")]),
+    ("treeftl", &[("device.ram_bytes", "3KiB")]),
 ];
 
 /// What a page must hold: what was written last, or what a request that failed would have left.

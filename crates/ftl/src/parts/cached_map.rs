@@ -218,9 +218,12 @@ impl<C: MapCache> CachedMap<C> {
     fn moved_data(&mut self, board: &mut Board, page: Moved) {
         let lpn = Lpn(page.logical);
         self.cache.page_moved(lpn, page.new);
-        if self.translation.has_astray() {
+        // What is cached may be what the list of pages that went astray says.
+        let astray = self.translation.has_astray().then(|| {
+            let known = self.cached(board, lpn);
             self.translation.found_again(lpn);
-        }
+            known
+        });
         if page.newer {
             self.cache.wrote_newer(lpn);
         }
@@ -230,7 +233,7 @@ impl<C: MapCache> CachedMap<C> {
             board.event(Event::LazyUpdates, 1);
             return;
         }
-        match self.cached(board, lpn) {
+        match astray.unwrap_or_else(|| self.cached(board, lpn)) {
             Some(Some(ppn)) if ppn == page.old => {
                 self.cache.change(lpn, Some(page.new));
                 if self.lazy_copying {
@@ -443,6 +446,18 @@ impl<C: MapCache> CachedMap<C> {
     ) -> Result<When, Fault> {
         // Without lazy copying, or collection would change entries behind the loop.
         let lazy_copying = std::mem::replace(&mut self.lazy_copying, false);
+        let written = self.write_back_parts(space, board, cause, after);
+        self.lazy_copying = lazy_copying;
+        written
+    }
+
+    fn write_back_parts(
+        &mut self,
+        space: &mut PageSpace,
+        board: &mut Board,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Fault> {
         let mut when = after;
         for part in 0..self.translation.gtd().len() as u32 {
             let lpns = self.translation.lpns_of(part);
@@ -451,7 +466,6 @@ impl<C: MapCache> CachedMap<C> {
                 (when, _) = self.write_back_part(space, board, part, how, when)?;
             }
         }
-        self.lazy_copying = lazy_copying;
         Ok(when)
     }
 }

@@ -436,8 +436,9 @@ impl PageOwner for Map {
         board: &mut Board,
         after: When,
     ) -> Result<When, Fault> {
-        let done = self.fit_moved(space, board, after)?;
+        let done = self.fit_moved(space, board, after);
+        // Whatever came of that: a page that moves again is learned where it is then.
         self.learn_moved(board);
-        Ok(done)
+        done
     }
 }

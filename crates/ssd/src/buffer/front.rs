@@ -181,7 +181,7 @@ impl Front {
         below: &mut Below<'_, S>,
         after: When,
     ) -> Result<When, Fault> {
-        let mut done = after.join(self.idly_written);
+        let mut done = after.waits_for_buffer(self.idly_written);
         while self.pages.dirty() > 0 {
             done = done.join(self.write_out(below, Why::Flush, after)?);
         }

@@ -160,6 +160,53 @@ impl PageSpace {
 
     /// Whether the free blocks hold all that collecting `victim` writes.
     pub(super) fn fits<O: PageOwner>(&self, board: &Board, owner: &mut O, victim: BlockId) -> bool {
+        let valid = self.valid_in(board.nand(), victim);
+        // Most owners write at most a map page per page moved; only when that is too much are they
+        // counted.
+        let most = owner.most_map_writes(self, victim, valid);
+        self.holds_moved(board, victim, most) || {
+            let writes = owner.map_writes(self, board, victim);
+            self.holds_moved(board, victim, writes)
+        }
+    }
+
+    /// Whether a piece of a victim can move: the rest must fit even when the host has filled up all
+    /// that is open by then, and what one piece writes of the map the next may write again.
+    pub(super) fn fits_in_pieces<O: PageOwner>(
+        &self,
+        board: &Board,
+        owner: &mut O,
+        victim: BlockId,
+    ) -> bool {
+        if self.idle_pages == u32::MAX {
+            return self.fits(board, owner, victim);
+        }
+        let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
+        let valid = self.valid_in(board.nand(), victim);
+        let piece = valid.min(self.idle_pages);
+        let at_once = owner.map_writes(self, board, victim);
+        let map_pages = match at_once {
+            0 => 0,
+            _ => owner.most_map_writes(self, victim, valid).max(at_once),
+        };
+        let opened = |stream: Stream, pages: u32| {
+            let frontier = plane.frontiers[stream.index()];
+            let left = frontier.block.map_or(0, |_| self.pages_per_block - frontier.next);
+            self.units_for(pages.saturating_sub(left))
+        };
+        let (moved, rest) = match self.is_map(victim) {
+            true => (opened(Stream::Map, piece), self.units_for(valid - piece)),
+            false => {
+                let map_piece = map_pages.min(piece);
+                let moved = opened(self.moved_data, piece) + opened(Stream::Map, map_piece);
+                (moved, self.units_for(valid - piece) + self.units_for(map_pages - map_piece))
+            }
+        };
+        moved + rest <= plane.free.len() && self.fits(board, owner, victim)
+    }
+
+    /// Whether the free blocks hold the valid pages of a victim and so many map pages.
+    fn holds_moved(&self, board: &Board, victim: BlockId, map_pages: u32) -> bool {
         let plane = &self.planes[board.geometry().plane_of_block(victim).index()];
         let valid = self.valid_in(board.nand(), victim);
         let valid = valid + self.skipped_for(valid);
@@ -174,10 +221,7 @@ impl PageSpace {
         }
         let lent = self.blocks_with_loans(board.geometry().plane_of_block(victim), valid);
         let moved = lent.unwrap_or_else(|| blocks(self.moved_data, valid));
-        // Most owners write at most a map page per page moved; only when that is too much are they
-        // counted.
-        moved + blocks(Stream::Map, owner.most_map_writes(self, victim, valid)) <= free
-            || moved + blocks(Stream::Map, owner.map_writes(self, board, victim)) <= free
+        moved + blocks(Stream::Map, map_pages) <= free
     }
 
     /// Where the pages of a victim go (none: each is asked for by itself), and why.

@@ -48,6 +48,10 @@ impl PageSpace {
             return Ok(Some(repaired));
         }
         if let Some(paused) = self.paused {
+            // Where the host took what the rest needs, it is the host that collects next.
+            if !self.fits_in_pieces(board, owner, paused.victim) {
+                return Ok(None);
+            }
             let step = self.go_on(board, owner, (paused, self.idle_pages), after).map(Some);
             return match step {
                 // As of a whole one: a device that is worn out goes on without.
@@ -103,7 +107,7 @@ impl PageSpace {
         let (victim, found) = self.choose(board, plane, after);
         let victim = victim
             .filter(|&block| self.census(board.nand()).valid_pages(block) <= self.idle_valid)
-            .filter(|&block| self.fits(board, owner, block))?;
+            .filter(|&block| self.fits_in_pieces(board, owner, block))?;
         let (victim, found) = self.choose_lightest(board, owner, victim, found);
         board.event(Event::IdleVictims, 1);
         self.is_candidate_no_more(board.nand(), victim);

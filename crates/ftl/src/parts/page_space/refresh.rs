@@ -105,7 +105,11 @@ impl PageSpace {
             self.refresh_cached(board, owner, unit, ready)?
         } else {
             self.close_early(board, unit, ready)?;
-            match self.fits(board, owner, unit) {
+            let fits = match at_once {
+                true => self.fits(board, owner, unit),
+                false => self.fits_in_pieces(board, owner, unit),
+            };
+            match fits {
                 true => Some(self.move_out(board, owner, (unit, at_once), ready)?),
                 false => None,
             }
