@@ -73,7 +73,7 @@ fn tpftl_without_its_techniques_on_one_level_is_dftl_with_an_lru_cache() {
         ("tpftl.batch", "true"),
         ("tpftl.cache_bytes", "48B"),
     ];
-    same_on(SEVERAL, ("dftl", &batch), ("tpftl", &tpftl), &[]);
+    same_on(SEVERAL, ("dftl", &batch), ("tpftl", &tpftl), &TOLD);
 }
 
 #[test]
