@@ -6,7 +6,7 @@ use crate::common::{config, fill, open, pages, place, submit, tiny, version};
 use ftlab_engine::board::when::When;
 use ftlab_engine::config::Config;
 use ftlab_engine::meter::{BlockRole, Cause, Event, Level};
-use ftlab_engine::request::{Op, Request};
+use ftlab_engine::request::{Content, Op, Request};
 use ftlab_engine::schemes;
 use ftlab_engine::ssd::Device;
 use ftlab_engine::units::{BlockId, Nanos};
@@ -18,7 +18,8 @@ const DAY: Nanos = 86_400 * SECOND;
 const TEN: (&str, &str) = ("refresh.reads", "10");
 const ONE_DAY: (&str, &str) = ("refresh.days", "1");
 /// Those that hold no data in memory.
-const PAGE_MAPS: [&str; 7] = ["ideal_page", "hat", "dftl", "cdftl", "tpftl", "sftl", "hmb"];
+const PAGE_MAPS: [&str; 8] =
+    ["ideal_page", "ca_ssd", "hat", "dftl", "cdftl", "tpftl", "sftl", "hmb"];
 
 fn device(scheme: &str, more: Pairs<'_>) -> (Config, Box<dyn Device>) {
     let config = tiny(scheme, 8, more);
@@ -290,6 +291,69 @@ fn a_block_of_a_cache_is_folded() {
     let meter = device.board().meter();
     assert_eq!((meter.programs(Cause::Refresh), meter.programs(Cause::Fold)), (3, 0));
     device.audit().expect("the device is sound");
+}
+
+/// A worn block bears less: of a hundred reads eight fewer for each tenth of its life that is used, with
+/// a slope of 0.8.
+#[test]
+fn a_worn_block_bears_fewer_reads() {
+    let set = [("refresh.wear_slope", "0.8"), ("device.endurance_cycles", "10")];
+    let (config, mut device) =
+        device("ideal_page", &[&set[..], &[("refresh.reads", "100")]].concat());
+    let erases = |device: &dyn Device| {
+        let nand = device.board().nand();
+        nand.state().block(nand.geometry().block_of(place(device, 5))).erases
+    };
+    fill(device.as_mut(), &config);
+    while erases(device.as_ref()) < 5 {
+        // In order: victims are all garbage, so that nothing is read for copies.
+        fill(device.as_mut(), &config);
+    }
+    let worn = u64::from(erases(device.as_ref()));
+    device.start_measuring();
+    let limit = 100 - 8 * worn;
+    for _ in 0..limit {
+        after_gap(device.as_mut(), &config, (Op::Read, 5), SECOND);
+    }
+    assert_eq!(moved(device.as_ref()), (0, 0), "{worn} erases");
+    after_gap(device.as_mut(), &config, (Op::Read, 5), SECOND);
+    assert_eq!(moved(device.as_ref()), (1, 0), "{worn} erases");
+}
+
+/// A page that several logical pages share is read for all of them, and moves with all of them.
+#[test]
+fn reads_of_all_who_share_a_page_count_together() {
+    let (config, mut device) = device("ca_ssd", &[TEN]);
+    device.verify_reads();
+    for page in [3, 9, 14] {
+        let content = Some(Content::new(7));
+        let request = Request { content, ..pages(&config, Op::Write, page, 1) };
+        device.submit(&request).expect("the device works");
+    }
+    (20..23).for_each(|page| submit(device.as_mut(), &config, Op::Write, page));
+    let before = place(device.as_ref(), 3);
+    for page in [3, 9, 14, 3, 9, 14, 3, 9, 14, 3, 9] {
+        after_gap(device.as_mut(), &config, (Op::Read, page), SECOND);
+    }
+    let after = [3, 9, 14].map(|page| place(device.as_ref(), page));
+    assert!(after[0] != before && after == [after[0]; 3], "{before} to {after:?}");
+    assert_eq!(moved(device.as_ref()), (1, 0));
+    device.audit().expect("the device is sound");
+}
+
+/// What holds nothing is not looked for: a long gap beside dead blocks is over at once.
+#[test]
+fn dead_blocks_keep_no_gap_busy() {
+    let (config, mut device) = device("ideal_page", &[ONE_DAY, ("refresh.patrol", "1us")]);
+    // The second time leaves blocks that hold nothing, and that nobody erases yet.
+    (0..2).for_each(|_| (0..8).for_each(|page| submit(device.as_mut(), &config, Op::Write, page)));
+    (0..8).for_each(|page| submit(device.as_mut(), &config, Op::Trim, page));
+    after_gap(device.as_mut(), &config, (Op::Read, 0), 3000 * DAY);
+    assert_eq!(moved(device.as_ref()), (0, 0));
+    // And what is written to one that was open then is found.
+    submit(device.as_mut(), &config, Op::Write, 1);
+    after_gap(device.as_mut(), &config, (Op::Read, 1), 2 * DAY);
+    assert!(moved(device.as_ref()).1 > 0);
 }
 
 /// What disturbs is sensing: the other units of a flash page that is in the register come from there.

@@ -1,7 +1,9 @@
 //! What every buffer does, as flash operations in order: hits, misses, partial pages, trims,
 //! flushes, gaps, cuts; LRU and CFLRU. Blocks have 4 pages, buffers 4 unless said otherwise.
 
-use crate::common::{CONTROLLER, LATENCIES, PROGRAM, TRANSFER, mixed, open, pages, record, tiny};
+use crate::common::{
+    CONTROLLER, LATENCIES, PROGRAM, TRANSFER, fill, flush, mixed, open, pages, record, tiny,
+};
 use crate::fast_bench::Bench;
 use ftlab_engine::board::nand::record::Operation::{self, Program, Read};
 use ftlab_engine::config::{Config, SettingError};
@@ -9,6 +11,7 @@ use ftlab_engine::meter::Cause::{Host, ReadModifyWrite};
 use ftlab_engine::meter::{Event, Level};
 use ftlab_engine::request::{Op, Request, Stages};
 use ftlab_engine::schemes::{self, Location};
+use ftlab_engine::ssd::Device;
 use ftlab_engine::units::Lpn;
 
 const NOTHING: [Operation; 0] = [];
@@ -327,4 +330,33 @@ fn a_flush_waits_for_what_idle_time_has_begun_to_write() {
     let done = device.submit(&flush).expect("the device works").completed;
     assert_eq!(device.board().meter().events(Event::BufferFlushes), 1);
     assert!(done >= 200_000, "durable at {done} ns, programmed 200,000 ns after it was written");
+}
+
+/// And for what had to make room for a read, which does not wait for it itself.
+#[test]
+fn a_flush_waits_for_what_made_room_for_a_read() {
+    let parallel = [("timing.profile", "parallel"), ("timing.program", "200us")];
+    let pairs = [LRU, &parallel, &[("buffer.cache_reads", "true")]].concat();
+    let config = tiny("ideal_page", 24, &pairs);
+    let mut device = open("ideal_page", &config);
+    let device = device.as_mut();
+    fill(device, &config);
+    flush(device);
+    let begin = device.idle_from() + 1_000_000;
+    let before = device.board().meter().events(Event::BufferFlushes);
+    let mut at = begin;
+    let mut submit = |device: &mut dyn Device, (op, page, count): (Op, u64, u64)| {
+        at += 1_000_000;
+        let request = Request { arrival: at, ..pages(&config, op, page, count) };
+        (at, device.submit(&request).expect("the device works").completed)
+    };
+    submit(device, (Op::Write, 3, 1));
+    [10, 11, 12].into_iter().for_each(|page| _ = submit(device, (Op::Read, page, 1)));
+    assert_eq!(device.board().meter().events(Event::BufferFlushes), before);
+    let (read_at, read) = submit(device, (Op::Read, 13, 1));
+    assert_eq!(device.board().meter().events(Event::BufferFlushes), before + 1);
+    assert!(read < read_at + 200_000, "the read does not wait for the program");
+    let request = Request { arrival: read_at + 1000, ..pages(&config, Op::Flush, 0, 0) };
+    let done = device.submit(&request).expect("the device works").completed;
+    assert!(done >= read_at + 200_000, "durable at {done} ns, programmed from {read_at} ns on");
 }

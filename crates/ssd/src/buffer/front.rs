@@ -65,8 +65,9 @@ pub(crate) struct Front {
     idle_flush: bool,
     pad_unwritten: bool,
     nonvolatile: bool,
-    /// When everything is on flash that idle time has written out.
-    idly_written: When,
+    /// When everything is on flash that was written out behind the host's back: in idle time, and to
+    /// make room for what was read.
+    written_behind: When,
 }
 
 impl Front {
@@ -90,7 +91,7 @@ impl Front {
             idle_flush: settings.idle_flush,
             pad_unwritten: settings.pad_unwritten,
             nonvolatile,
-            idly_written: When::START,
+            written_behind: When::START,
         })
     }
 
@@ -160,6 +161,7 @@ impl Front {
         (after, read): (When, When),
     ) -> Result<(), Fault> {
         let (slot, free) = self.take_frame(below, lpn, after)?;
+        self.written_behind = self.written_behind.waits_for_buffer(free);
         let here = below.board.ram_pages(RamWork::Data, 1, read.waits_for_buffer(free));
         self.pages.fill(slot, tag, here);
         Ok(())
@@ -181,7 +183,7 @@ impl Front {
         below: &mut Below<'_, S>,
         after: When,
     ) -> Result<When, Fault> {
-        let mut done = after.waits_for_buffer(self.idly_written);
+        let mut done = after.waits_for_buffer(self.written_behind);
         while self.pages.dirty() > 0 {
             done = done.join(self.write_out(below, Why::Flush, after)?);
         }
@@ -197,7 +199,7 @@ impl Front {
         match self.idle_flush && self.pages.dirty() > 0 {
             true => {
                 let written = self.write_out(below, Why::Idle, after)?;
-                self.idly_written = self.idly_written.join(written);
+                self.written_behind = self.written_behind.waits_for_buffer(written);
                 Ok(Some(written))
             }
             false => Ok(None),

@@ -104,13 +104,11 @@ impl PageSpace {
         let moved = if self.is_cached(unit) {
             self.refresh_cached(board, owner, unit, ready)?
         } else {
-            self.close_early(board, unit, ready)?;
-            let fits = match at_once {
-                true => self.fits(board, owner, unit),
-                false => self.fits_in_pieces(board, owner, unit),
-            };
-            match fits {
-                true => Some(self.move_out(board, owner, (unit, at_once), ready)?),
+            match self.fits_when_closed(board, owner, (unit, at_once)) {
+                true => {
+                    self.close_early(board, unit, ready)?;
+                    Some(self.move_out(board, owner, (unit, at_once), ready)?)
+                }
                 false => None,
             }
         };
@@ -124,6 +122,29 @@ impl PageSpace {
         };
         board.event(reason, 1);
         Ok(moved)
+    }
+
+    /// Whether the free blocks hold what a block holds, or a piece of it, without what it has left
+    /// itself where it is open.
+    fn fits_when_closed<O: PageOwner>(
+        &mut self,
+        board: &Board,
+        owner: &mut O,
+        (unit, at_once): (BlockId, bool),
+    ) -> bool {
+        let plane = board.geometry().plane_of_block(unit).index();
+        let open = self.planes[plane].frontiers.iter().position(|one| one.block == Some(unit));
+        if let Some(stream) = open {
+            self.planes[plane].frontiers[stream].block = None;
+        }
+        let fits = match at_once {
+            true => self.fits(board, owner, unit),
+            false => self.fits_in_pieces(board, owner, unit),
+        };
+        if let Some(stream) = open {
+            self.planes[plane].frontiers[stream].block = Some(unit);
+        }
+        fits
     }
 
     /// Moves a closed block, or the first pages of it.
@@ -168,6 +189,9 @@ impl PageSpace {
         after: When,
     ) -> Result<When, Fault> {
         let after = if copied > 0 { self.flush_parity(board, after)? } else { after };
-        self.release(board, unit, role, Cause::Refresh, after)
+        let erased = self.release(board, unit, role, Cause::Refresh, after)?;
+        let waiting = board.nand_mut().blocks_to_refresh(erased);
+        board.level(Level::BlocksToRefresh, waiting as u64);
+        Ok(erased)
     }
 }

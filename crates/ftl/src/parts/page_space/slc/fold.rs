@@ -220,9 +220,18 @@ impl PageSpace {
         let plane = board.geometry().plane_of_block(victim);
         let was_dead = board.nand().valid_pages(victim) == 0;
         let target = (victim, Some(Stream::Data), most);
-        let (copied, done) = self.move_some(board, owner, target, cause, after)?;
+        let moved = self.move_some(board, owner, target, cause, after);
         let slc = self.slc.as_mut().expect("a block of the cache");
         let cache = &mut slc.planes[plane.index()];
+        let (copied, done) = match moved {
+            Ok(moved) => moved,
+            Err(fault) => {
+                // All that it held may have moved before.
+                let is_dead = board.nand().valid_pages(victim) == 0;
+                cache.dead += u32::from(is_dead && !was_dead);
+                return Err(fault);
+            }
+        };
         let before =
             cache.begun.filter(|&(block, _)| block == victim).map_or(0, |(_, pages)| pages);
         let folded = before + copied;
