@@ -160,6 +160,10 @@ impl Map {
         after: When,
     ) -> Result<When, Fault> {
         let pages = self.moved.len() as u32;
+        let (most, mut written) = (self.writes_before(pages), 0);
+        // The group in use is made whole where its part is written, and grows by what only flash knew
+        // of it, which nobody reckons with.
+        let may_grow = self.residency(self.held) != Residency::Whole;
         let mut done = after;
         loop {
             // Groups beside one that was written may have become such as leave at once.
@@ -175,6 +179,11 @@ impl Map {
             if self.residency(group) != Residency::Absent {
                 self.drop_group(group);
             }
+            written += 1;
+            assert!(
+                written <= most || may_grow,
+                "{written} map pages for a victim, where {most} were reckoned with"
+            );
         }
         Ok(done)
     }
